@@ -139,3 +139,10 @@ export function formatTime(atMs: number): string {
   const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
   return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
+
+/** Formats a number with thousands separators: 12,345. */
+export const formatNumber = (value: number): string =>
+  String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, ",");
+
+export const formatCount = (value: number, noun: string): string =>
+  `${formatNumber(value)} ${noun}${value === 1 ? "" : "s"}`;

@@ -6,7 +6,7 @@ import { exitCodes } from "../command-error.ts";
 import { style, text } from "../printable.ts";
 import { createExample, type ExampleEvent, knownTypes, setMember } from "../webhook/events.ts";
 import { createHeaders, readReceiverUrl, readSecret } from "../webhook/receiver.ts";
-import type { Rejection } from "../webhook/report.ts";
+import type { Rejection } from "../webhook/send-delivery.ts";
 
 interface TriggerOptions {
   to?: string;
@@ -81,8 +81,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type: strin
       `The event is of the example card ${exampleCardId}, which no service has. --card takes the id of a card that your application knows.`,
     );
   const { signWebhook } = await import("@loyalty-cards/webhook-verify");
-  const { sendDelivery } = await import("../webhook/send-delivery.ts");
-  const { reportDelivery } = await import("../webhook/report.ts");
+  const { reportDelivery, sendDelivery } = await import("../webhook/send-delivery.ts");
   const rejection: Rejection | undefined = options.badSignature
     ? "bad-signature"
     : options.stale

@@ -2,12 +2,17 @@
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import type { Context } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
-import { describeMismatch, mismatchAdvice } from "../configuration.ts";
+import {
+  describeMismatch,
+  mismatchAdvice,
+  readApiKey,
+  readBaseUrl,
+  readNamespace,
+} from "../configuration.ts";
 import { checkKeyIsAccepted, checkTemplate } from "./access.ts";
-import { checkAddress, checkKey, checkNamespace } from "./configuration.ts";
 import { checkClock, contactService, getFetchFailure } from "./contact.ts";
 import { checkContract } from "./contract.ts";
-import { type Check, failed, type Result, skipped, toFailure } from "./result.ts";
+import { type Check, failed, passed, type Result, skipped, toFailure } from "./result.ts";
 
 const names = [
   "address",
@@ -57,6 +62,46 @@ export async function checkService(context: Context, templateId: string | undefi
   results.template = await toResult(context, () => checkTemplate(client, templateId));
   return complete("");
 }
+
+async function checkAddress(context: Context): Promise<[Result, string | undefined]> {
+  const { environment, globals, terminal } = context;
+  try {
+    const baseUrl = readBaseUrl(globals.baseUrl, environment);
+    await context.createClient({ apiKey: "checked-separately" }); // validates the address
+    const source = globals.baseUrl === undefined ? describeSource("LOYALTY_URL", terminal.env) : "--base-url";
+    return [passed(`${baseUrl} (${source})`), baseUrl.replace(/\/+$/, "")];
+  } catch (error) {
+    return [toFailure(error, context), undefined];
+  }
+}
+
+function checkKey({ environment, sources, terminal }: Context): [Result, string | undefined] {
+  try {
+    const apiKey = readApiKey(sources);
+    const name = environment.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
+    return [passed(`present (${describeSource(name, terminal.env)})`), apiKey];
+  } catch (error) {
+    return [toFailure(error), undefined];
+  }
+}
+
+/** Two programs with different namespaces issue two cards to one user. */
+function checkNamespace({ environment, terminal }: Context): Result {
+  const name = "LOYALTY_IDEMPOTENCY_NAMESPACE";
+  try {
+    const namespace = readNamespace(environment);
+    return passed(
+      namespace === ""
+        ? `none (${name} is not set)`
+        : `${JSON.stringify(namespace)} (${describeSource(name, terminal.env)})`,
+    );
+  } catch (error) {
+    return toFailure(error);
+  }
+}
+
+const describeSource = (name: string, env: Context["terminal"]["env"]) =>
+  env[name] === undefined ? `${name} in .env` : name;
 
 async function toResult(context: Context, check: () => Promise<Result>): Promise<Result> {
   try {

@@ -1,11 +1,10 @@
 /** Checks a whole file: validates each row and sends nothing. */
 import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
-import { formatTable, type Part, Text } from "../printable.ts";
+import { formatCount, formatNumber, formatTable, type Part, Text, text } from "../printable.ts";
 import type { Input, Reading, Source } from "./files.ts";
 import { findUnusedColumns, type Mapping } from "./mapping.ts";
-import { formatCount, formatNumber } from "./progress.ts";
-import type { RecordSource, SourceRecord } from "./records.ts";
+import type { SourceRecord } from "./records.ts";
 import { type Problem, type ReadRow, RowReader } from "./rows.ts";
 import { damageCodes } from "./values.ts";
 
@@ -78,57 +77,39 @@ export async function checkBefore(
 export async function checkList(
   { print }: Context,
   { limit = Number.POSITIVE_INFINITY, damageCheck = true, allowSamePerson = false }: CheckOptions,
-  { input, source: { records }, mapping, reading }: List,
+  { input, source, mapping, reading }: List,
   { onProblem, onRow }: CheckListeners,
 ): Promise<CheckResult> {
-  const unused = findUnusedColumns(records, mapping);
+  const { format, columns, records } = source.records;
+  const unused = findUnusedColumns(source.records, mapping);
   // These are names and not personal data: a file without a header was rejected before.
   if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
-  const reader = new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson });
-  let rows = 0;
-  try {
-    const result = await checkSource(records, mapping, reader, limit, {
-      onProblem,
-      onRow: (record, read) => {
-        reading.signal.throwIfAborted();
-        if (++rows % 10_000 === 0) print.status(`Reading  ${formatNumber(rows)} rows`);
-        return onRow(record, read);
-      },
-    });
-    if (result.rows === 0) throw new CommandError(`${input.name} has a header and no rows.`);
-    return result;
-  } finally {
-    print.status(undefined);
-    reader.close();
-  }
-}
-
-async function checkSource(
-  source: RecordSource,
-  mapping: Mapping,
-  reader: RowReader,
-  limit: number,
-  { onProblem, onRow }: CheckListeners,
-): Promise<CheckResult> {
   const result: CheckResult = { rows: 0, valid: 0, problems: 0, warnings: 0, codes: {} };
   const report = (problem: Problem) => {
     result[problem.severity === "problem" ? "problems" : "warnings"]++;
     result.codes[problem.code] = (result.codes[problem.code] ?? 0) + 1;
     onProblem(problem);
   };
-  const unseen = new Set(source.format === "ndjson" ? mapping.columns.values() : []);
-  for (const column of source.columns) unseen.delete(column);
-  for await (const record of source.records) {
-    if (result.rows >= limit) break;
-    result.rows++;
-    const read = reader.read(record);
-    if (read.row !== undefined) result.valid++;
-    for (const problem of read.problems) report(problem);
-    for (const column of unseen) if (record.read(column) !== undefined) unseen.delete(column);
-    await onRow(record, read);
+  const unseen = new Set(format === "ndjson" ? mapping.columns.values() : []);
+  for (const column of columns) unseen.delete(column);
+  const reader = new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson });
+  try {
+    for await (const record of records) {
+      if (result.rows >= limit) break;
+      const read = reader.read(record);
+      if (read.row !== undefined) result.valid++;
+      for (const problem of read.problems) report(problem);
+      for (const column of unseen) if (record.read(column) !== undefined) unseen.delete(column);
+      reading.signal.throwIfAborted();
+      if (++result.rows % 10_000 === 0) print.status(`Reading  ${formatNumber(result.rows)} rows`);
+      await onRow(record, read);
+    }
+    if (result.rows === 0) throw new CommandError(`${input.name} has a header and no rows.`);
+    for (const problem of reader.finish()) report(problem);
+  } finally {
+    print.status(undefined);
+    reader.close();
   }
-  if (result.rows === 0) return result;
-  for (const problem of reader.finish()) report(problem);
   for (const column of unseen) {
     const message = `no record has the member ${JSON.stringify(column)}, which is mapped`;
     report({ line: 1, column: 1, severity: "problem", code: "unknown-column", message });
@@ -138,15 +119,8 @@ async function checkSource(
 
 /** Formats a problem as `line:column` and its message. @param columns the width of the terminal. */
 export function formatProblem({ line, column, severity, message }: Problem, columns: number): Text {
-  const text = severity === "warning" ? `warning: ${message}` : message;
-  const indent = " ".repeat(11);
-  const lines = [`${line}:${column}`.padEnd(indent.length - 1)];
-  for (const word of text.split(" ")) {
-    const last = lines.length - 1;
-    if (`${lines[last]} ${word}`.length > columns) lines.push(`${indent}${word}`);
-    else lines[last] += ` ${word}`;
-  }
-  return Text.lines(lines);
+  const shown = severity === "warning" ? `warning: ${message}` : message;
+  return text`${`${line}:${column}`.padEnd(10)} ${shown}`.reflow(columns, " ".repeat(11));
 }
 
 export function formatCheck(name: string, { rows, valid, problems, warnings, codes }: CheckResult): Text {

@@ -1,6 +1,6 @@
 /** Progress of an import: two lines that are replaced on a terminal, or a line every ten seconds. */
 import { formatDuration } from "@loyalty-cards/internal/format";
-import { type Part, style, Text, text } from "../printable.ts";
+import { formatNumber, type Part, style, Text, text } from "../printable.ts";
 import type { Printer } from "../printer.ts";
 
 /** How many rows have which result. */
@@ -114,10 +114,3 @@ function formatLine(progress: Progress): string {
   ].join(", ");
   return pausedBy === undefined ? counts : `${counts}. ${pausedBy}`;
 }
-
-/** Formats a number with thousands separators: 12,345. */
-export const formatNumber = (value: number): string =>
-  String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, ",");
-
-export const formatCount = (value: number, noun: string): string =>
-  `${formatNumber(value)} ${noun}${value === 1 ? "" : "s"}`;

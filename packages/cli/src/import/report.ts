@@ -5,9 +5,9 @@ import { basename } from "node:path";
 import { formatDuration } from "@loyalty-cards/internal/format";
 import type { Context } from "../command.ts";
 import { CommandError, describeSystemError, exitCodes } from "../command-error.ts";
-import { formatTable, Text, text } from "../printable.ts";
+import { formatCount, formatNumber, formatTable, Text, text } from "../printable.ts";
 import type { ImportFiles } from "./files.ts";
-import { type Counts, formatCount, formatNumber } from "./progress.ts";
+import type { Counts } from "./progress.ts";
 import type { ImportRow } from "./rows.ts";
 import type { RunResult } from "./run.ts";
 

@@ -54,23 +54,46 @@ export async function openText(bytes: AsyncIterable<Uint8Array>, name: string): 
       await iterator.return?.();
     }
   }
-  const blocks = decodeBlocks(toWholeLines(chunks(), name, encoding), name, encoding);
-  return { encoding, hasByteOrderMark: mark !== undefined, blocks };
+  return { encoding, hasByteOrderMark: mark !== undefined, blocks: decodeLines(chunks(), name, encoding) };
 }
 
 const startsWith = (bytes: Buffer, start: Buffer) => bytes.subarray(0, start.length).equals(start);
 
-async function* toWholeLines(chunks: AsyncIterable<Uint8Array>, name: string, encoding: Encoding) {
-  let rest: Uint8Array = new Uint8Array();
+async function* decodeLines(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  encoding: Encoding,
+): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   let line = 1;
+  const decode = (bytes: Uint8Array): string => {
+    try {
+      return decoder.decode(bytes);
+    } catch {
+      const lenient = new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes);
+      const problem = `${name} line ${line + countLines(lenient, "\ufffd")} is not valid ${encoding.toUpperCase()}`;
+      const advice =
+        encoding === "utf-8"
+          ? "if Excel saved the file, convert it: iconv -f WINDOWS-1252 -t UTF-8 (Western Europe), or -f WINDOWS-1250 (Central Europe)."
+          : "is the file complete?";
+      throw new CommandError(`${problem}: ${advice}`);
+    }
+  };
+  const read = (bytes: Uint8Array): string => {
+    const text = decode(bytes);
+    if (text.includes("\0")) {
+      throw new CommandError(
+        `${name} line ${line + countLines(text, "\0")} has a NUL character: if the file is UTF-16 without a byte order mark, convert it: iconv -f UTF-16LE -t UTF-8.`,
+      );
+    }
+    line += countLines(text);
+    return text;
+  };
+  let rest: Uint8Array = new Uint8Array();
   for await (const chunk of chunks) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     const end = findEndOfLastLine(bytes, encoding);
-    if (end > 0) {
-      const block = bytes.subarray(0, end);
-      yield { bytes: block, line };
-      line += countLineFeeds(block, encoding);
-    }
+    if (end > 0) yield read(bytes.subarray(0, end));
     rest = bytes.subarray(end);
     if (rest.length <= maxLineBytes) continue;
     const hint = rest.includes(0x0d)
@@ -78,13 +101,11 @@ async function* toWholeLines(chunks: AsyncIterable<Uint8Array>, name: string, en
       : "is it a CSV or NDJSON file?";
     throw new CommandError(`${name} line ${line} is longer than 1 MiB: ${hint}`);
   }
-  if (rest.length > 0) yield { bytes: rest, line };
+  if (rest.length > 0) yield read(rest);
 }
 
-const isWide = (encoding: Encoding) => encoding.startsWith("utf-16");
-
 function findEndOfLastLine(bytes: Uint8Array, encoding: Encoding): number {
-  if (!isWide(encoding)) return bytes.lastIndexOf(0x0a) + 1;
+  if (encoding === "utf-8") return bytes.lastIndexOf(0x0a) + 1;
   const low = encoding === "utf-16le" ? 0 : 1;
   for (let at = bytes.length - (bytes.length % 2) - 2; at >= 0; at -= 2) {
     if (bytes[at + low] === 0x0a && bytes[at + 1 - low] === 0) return at + 2;
@@ -92,48 +113,11 @@ function findEndOfLastLine(bytes: Uint8Array, encoding: Encoding): number {
   return 0;
 }
 
-function countLineFeeds(bytes: Uint8Array, encoding: Encoding): number {
-  let count = 0;
-  const step = isWide(encoding) ? 2 : 1;
-  const low = encoding === "utf-16be" ? 1 : 0;
-  for (let at = low; at < bytes.length; at += step) {
-    if (bytes[at] === 0x0a && (step === 1 || bytes[at + 1 - 2 * low] === 0)) count++;
-  }
-  return count;
+/** Counts the lines that end before the first occurrence of a character, or before the end. */
+function countLines(text: string, character = ""): number {
+  const end = character === "" ? text.length : text.indexOf(character);
+  return text.slice(0, Math.max(0, end)).split("\n").length - 1;
 }
-
-async function* decodeBlocks(
-  blocks: AsyncIterable<{ bytes: Uint8Array; line: number }>,
-  name: string,
-  encoding: Encoding,
-): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
-  for await (const { bytes, line } of blocks) {
-    let text: string;
-    try {
-      text = decoder.decode(bytes);
-    } catch {
-      throw new CommandError(describeInvalid(name, encoding, bytes, line));
-    }
-    if (text.includes("\0")) {
-      throw new CommandError(
-        `${name} line ${line + countBefore(text, "\0")} has a NUL character: if the file is UTF-16 without a byte order mark, convert it: iconv -f UTF-16LE -t UTF-8.`,
-      );
-    }
-    yield text;
-  }
-}
-
-function describeInvalid(name: string, encoding: Encoding, bytes: Uint8Array, line: number): string {
-  const lenient = new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes);
-  const problem = `${name} line ${line + countBefore(lenient, "\ufffd")} is not valid ${encoding.toUpperCase()}`;
-  if (encoding !== "utf-8") return `${problem}: is the file complete?`;
-  return `${problem}: if Excel saved the file, convert it: iconv -f WINDOWS-1252 -t UTF-8 (Western Europe), or -f WINDOWS-1250 (Central Europe).`;
-}
-
-/** Counts the lines that end before the first occurrence of a character. */
-const countBefore = (text: string, character: string) =>
-  text.slice(0, Math.max(0, text.indexOf(character))).split("\n").length - 1;
 
 /** Creates the inverse of the decoder. */
 export function createEncoder(encoding: Encoding): (text: string) => Buffer {

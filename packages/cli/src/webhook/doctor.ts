@@ -2,8 +2,7 @@
 import { checkReceiver, type Finding } from "@loyalty-cards/mock-server/doctor";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
-import { formatCount } from "../import/progress.ts";
-import { style, Text, text } from "../printable.ts";
+import { formatCount, style, Text, text } from "../printable.ts";
 import { readReceiverUrl, readSecret } from "./receiver.ts";
 
 export interface DoctorOptions {

@@ -5,7 +5,7 @@ import { formatTable, formatTime, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../terminal.ts";
 import { type ProxiedDelivery, startProxy } from "./proxy.ts";
 import { readReceiverUrl, readSecret } from "./receiver.ts";
-import { describeNoResponse } from "./report.ts";
+import { describeNoResponse } from "./send-delivery.ts";
 
 export interface ListenOptions {
   to?: string;
