@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { createIssuingClient, deriveIdempotencyKey } from "@loyalty-cards/issuing-client";
 import { encode } from "uqr";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openMock, runCommand } from "./run-command.ts";
+import { openMock, run as runCommand } from "./terminal.ts";
 
 const issueAnna = ["issue", "--user-id", "7", "--privacy", "2026-01", "--phone", "+48600100200"];
 

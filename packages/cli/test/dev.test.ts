@@ -9,8 +9,8 @@ import { parseEnv, promisify, stripVTControlCharacters } from "node:util";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { knownTypes } from "../src/webhook/events.ts";
-import { createFolder } from "./run-command.ts";
 import {
+  createFolder,
   findEndpoints,
   listen,
   parseLines,
@@ -19,7 +19,7 @@ import {
   secret,
   start,
   startReceiver,
-} from "./webhook-terminal.ts";
+} from "./terminal.ts";
 
 interface Ready {
   baseUrl: string;

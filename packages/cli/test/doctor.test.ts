@@ -9,10 +9,10 @@ import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { operations } from "@loyalty-cards/openapi/operations";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Check } from "../src/doctor/result.ts";
-import { createFolder, openMock, type RunOptions, runCommand } from "./run-command.ts";
+import { createFolder, openMock, type RunOptions, run } from "./terminal.ts";
 
 async function runDoctor(options: RunOptions, ...args: string[]) {
-  const { code, stdout, stderr } = await runCommand(["doctor", "--json", ...args], options);
+  const { code, stdout, stderr } = await run(["doctor", "--json", ...args], options);
   const checks = JSON.parse(stdout).checks as Check[];
   const byName = Object.fromEntries(checks.map(({ name, ...check }) => [name, check]));
   return { code, stdout, stderr, byName, statuses: checks.map(({ status }) => status) };
@@ -63,7 +63,7 @@ describe("doctor", () => {
 
   it("prints a line per check for people, and the fix below", async () => {
     const { env } = await openMock();
-    const { code, stdout } = await runCommand(["doctor", "--template", "tpl_none"], { env });
+    const { code, stdout } = await run(["doctor", "--template", "tpl_none"], { env });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✓ address +http:\/\/127/);
     expect(stdout).toMatch(

@@ -11,8 +11,7 @@ import type { Command } from "commander";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createProgram } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
-import { createFolder } from "./run-command.ts";
-import { listen, parseLines, run, secret, start } from "./webhook-terminal.ts";
+import { createFolder, listen, parseLines, run, secret, start } from "./terminal.ts";
 
 /** Writes the clipboard, hides text, moves the cursor, begins a line of its own, and reverses text. */
 const attack = "\u001b]52;c;Zm9v\u0007\u001b[8m\u009b31m\b\r\nSPOOFED\u0085\u2028\u2029\u202e\u2066\u007f";

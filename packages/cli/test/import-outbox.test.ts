@@ -2,7 +2,8 @@
 import { cpSync, existsSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { describe, expect, it } from "vitest";
-import { args, type CommandResult, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-terminal.ts";
+import { args, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
+import type { Ran } from "./terminal.ts";
 
 const command = ["import", "members.csv", ...args];
 /** Without `--yes`: the run stops after ten cards. */
@@ -12,11 +13,11 @@ describe("a row that was edited between two runs", () => {
   it("is sent as it is now when it was not sent, or was rejected", async () => {
     const rows = [`1,${shortPhone},Anna`, ...toRows(20).slice(1)];
     const { run, path, service, read } = await openShop({ "members.csv": toCsv(rows) });
-    expect((await run(declined, { columns: 80, stdin: "n\n" })).exitCode).toBe(3);
+    expect((await run(declined, { isTTY: true, stdin: "n\n" })).code).toBe(3);
     rows[0] = `1,${toPhone(500)},Anna`;
     rows[19] = `20,${toPhone(501)},Other`;
     writeFileSync(path("members.csv"), toCsv(rows));
-    expect((await run(command)).exitCode).toBe(0);
+    expect((await run(command)).code).toBe(0);
     const phones = JSON.stringify(service.snapshot(), (_, value) =>
       value instanceof Map ? [...value] : value,
     );
@@ -31,26 +32,26 @@ describe("a row that was edited between two runs", () => {
   it("is rejected when its card was issued", async () => {
     const rows = toRows(20);
     const { run, path, read, countCards } = await openShop({ "members.csv": toCsv(rows) });
-    await run(declined, { columns: 80, stdin: "n\n" });
+    await run(declined, { isTTY: true, stdin: "n\n" });
     writeFileSync(path("members.csv"), toCsv([`1,${toPhone(500)},Anna`, ...rows.slice(1)]));
-    expect([(await run(command)).exitCode, await countCards()]).toEqual([1, 20]);
+    expect([(await run(command)).code, await countCards()]).toEqual([1, 20]);
     expect(read("members.rejected.csv")).toMatch(
       /\n1,\+48600100500,Anna,2,idempotency-mismatch,"The row has changed since it was sent, .+",\n$/,
     );
     writeFileSync(path("members.csv"), toCsv(rows));
-    expect([(await run(command)).exitCode, await countCards()]).toEqual([0, 20]);
+    expect([(await run(command)).code, await countCards()]).toEqual([0, 20]);
     expect(read("members.cards.csv").trimEnd().split("\n")).toHaveLength(21);
   });
 });
 
 it("does not send rows that were removed from the list, or are behind --limit, and sends them when they are back", async () => {
   const { run, path, countCards } = await openShop({ "members.csv": toCsv(toRows(30)) });
-  await run(declined, { columns: 80, stdin: "n\n" });
-  expect([(await run([...command, "--limit", "12"])).exitCode, await countCards()]).toEqual([0, 12]);
+  await run(declined, { isTTY: true, stdin: "n\n" });
+  expect([(await run([...command, "--limit", "12"])).code, await countCards()]).toEqual([0, 12]);
   writeFileSync(path("members.csv"), toCsv(toRows(15)));
-  expect([(await run(command)).exitCode, await countCards()]).toEqual([0, 15]);
+  expect([(await run(command)).code, await countCards()]).toEqual([0, 15]);
   writeFileSync(path("members.csv"), toCsv(toRows(30).reverse()));
-  expect([(await run(command)).exitCode, await countCards()]).toEqual([0, 30]);
+  expect([(await run(command)).code, await countCards()]).toEqual([0, 30]);
 });
 
 it("keeps the ids of cards of rows that were removed from the list, for when they are back", async () => {
@@ -73,7 +74,7 @@ describe("rows whose outcome is unknown for more than 24 hours", () => {
     service.faults.add({ phase: "after-commit", kind: "hang", match: { operation: "issueCard" } });
     let isInterrupted = false;
     await run([...command, "--timeout", "1"], {
-      columns: 80,
+      isTTY: true,
       onOutput: (output, interrupt) => {
         if (isInterrupted || !output.includes("paused for")) return;
         isInterrupted = true;
@@ -89,21 +90,21 @@ describe("rows whose outcome is unknown for more than 24 hours", () => {
     database.close();
     requests.length = 0;
     const resumed = await run(command);
-    expect([resumed.exitCode, requests.length, await countCards()]).toEqual([3, 30 - sent, 30]);
+    expect([resumed.code, requests.length, await countCards()]).toEqual([3, 30 - sent, 30]);
     expect(resumed.stdout).toMatch(
       new RegExp(`issued +${30 - sent} .*\\n {2}rejected +0 .*\\n {2}unknown +${sent}\\n`),
     );
     expect(resumed.stderr).toContain("Look in the console whether these customers have a card");
     const rejected = read("members.rejected.csv");
     expect(rejected.match(/,idempotency-expired,"The row was sent, .+",lc1_/g)).toHaveLength(sent);
-    expect((await run(command)).exitCode).toBe(3);
+    expect((await run(command)).code).toBe(3);
     const unknown = rejected
       .split("\n")
       .slice(1, -1)
       .map((line) => line.split(",")[0]);
     const rows = toRows(30).filter((row) => !unknown.includes(row.split(",")[0]));
     writeFileSync(path("members.csv"), toCsv(rows));
-    expect([(await run(command)).exitCode, requests.length]).toEqual([0, 30 - sent]);
+    expect([(await run(command)).code, requests.length]).toEqual([0, 30 - sent]);
     expect(existsSync(path("members.rejected.csv"))).toBe(false);
   });
 });
@@ -111,10 +112,10 @@ describe("rows whose outcome is unknown for more than 24 hours", () => {
 it("resumes on a copy of its files", async () => {
   const { run, path, countCards } = await openShop({ "list/members.csv": toCsv(toRows(30)) });
   const start = (list: string, more: object = {}) =>
-    run(["import", `${list}/members.csv`, ...declined.slice(2)], { columns: 80, ...more });
-  expect((await start("list", { stdin: "n\n" })).exitCode).toBe(3);
+    run(["import", `${list}/members.csv`, ...declined.slice(2)], { isTTY: true, ...more });
+  expect((await start("list", { stdin: "n\n" })).code).toBe(3);
   cpSync(path("list"), path("copy"), { recursive: true });
-  expect([(await start("copy")).exitCode, await countCards()]).toEqual([0, 30]);
+  expect([(await start("copy")).code, await countCards()]).toEqual([0, 30]);
 });
 
 it("erases what the rows contain when each has a result", async () => {
@@ -127,7 +128,7 @@ it("erases what the rows contain when each has a result", async () => {
         existsSync(path(`members.csv.outbox${suffix}`)) &&
         readFileSync(path(`members.csv.outbox${suffix}`)).includes(text),
     );
-  await run([...declined, "--skip-invalid"], { columns: 80, stdin: "n\n" });
+  await run([...declined, "--skip-invalid"], { isTTY: true, stdin: "n\n" });
   expect([contains("Member 20"), contains("Anna Invalid")]).toEqual([true, true]);
   await run([...command, "--skip-invalid"]);
   expect([contains("Member"), contains("+48600"), contains("Anna Invalid")]).toEqual([false, false, false]);
@@ -138,9 +139,9 @@ it("removes an outbox of which nothing was sent", async () => {
   const { run, path } = await openShop({ "members.csv": toCsv([...toRows(20), "21,bad,x"]) });
   await run(command);
   const wrong = await run([...command, "--skip-invalid", "--template", "tpl_wrong"]);
-  expect([wrong.exitCode, existsSync(path("members.csv.outbox"))]).toEqual([2, false]);
+  expect([wrong.code, existsSync(path("members.csv.outbox"))]).toEqual([2, false]);
   expect(wrong.stderr).toContain('template "tpl_wrong" does not exist or is archived.');
-  expect((await run([...command, "--skip-invalid"])).exitCode).toBe(1);
+  expect((await run([...command, "--skip-invalid"])).code).toBe(1);
 });
 
 describe("files of others", () => {
@@ -153,7 +154,7 @@ describe("files of others", () => {
       });
       symlinkSync(path("precious"), path(name));
       expect(await run(command)).toMatchObject({
-        exitCode: 2,
+        code: 2,
         stderr: `loyalty-cards: ${name} is a symbolic link: move it away.\n`,
       });
       expect([requests, read("precious")]).toEqual([[], "precious"]);
@@ -162,13 +163,13 @@ describe("files of others", () => {
 
   it("are not written through a link that appears while rows are sent", async () => {
     const { run, path, read } = await openShop({ "members.csv": toCsv(toRows(20)), precious: "precious" });
-    const { exitCode } = await run(command, {
+    const { code } = await run(command, {
       onOutput: (output) => {
         if (output.includes("First 10 rows") && !existsSync(path("members.cards.csv")))
           symlinkSync(path("precious"), path("members.cards.csv"));
       },
     });
-    expect([exitCode, read("precious")]).toEqual([3, "precious"]);
+    expect([code, read("precious")]).toEqual([3, "precious"]);
   });
 
   it("stay when two imports have the same result file, and the second one ends with 3", async () => {
@@ -178,29 +179,29 @@ describe("files of others", () => {
     });
     const start = (list: string, more: object = {}) =>
       run(["import", list, ...args, "--cards", "cards.csv", "--rejected", `${list}.rejected`], more);
-    let other: Promise<CommandResult> | undefined;
+    let other: Promise<Ran> | undefined;
     const first = await start("a.csv", {
       onOutput: (output: string) => {
         if (output.includes("First 10 rows")) other ??= start("b.csv");
       },
     });
     const second = await other;
-    expect([first.exitCode, second?.exitCode].sort()).toEqual([0, 3]);
+    expect([first.code, second?.code].sort()).toEqual([0, 3]);
     expect(first.stderr + second?.stderr).toContain(
       "cards.csv was written by another program while the import ran, and was left as it is.",
     );
     const users = read("cards.csv").trimEnd().split("\n").length - 1;
-    expect(users).toBe(first.exitCode === 0 ? 20 : 10);
+    expect(users).toBe(first.code === 0 ? 20 : 10);
     // Afterwards too: the file belongs to one of them.
-    const lost = first.exitCode === 0 ? "b.csv" : "a.csv";
+    const lost = first.code === 0 ? "b.csv" : "a.csv";
     expect(await start(lost)).toMatchObject({
-      exitCode: 2,
+      code: 2,
       stderr: expect.stringContaining(
         "cards.csv exists, and is not the result of this import: move it away.",
       ),
     });
     renameSync(path("cards.csv"), path("other.csv"));
-    expect((await start(lost)).exitCode).toBe(0);
+    expect((await start(lost)).code).toBe(0);
   });
 });
 
@@ -209,11 +210,11 @@ it.each([
   ["LOYALTY_IDEMPOTENCY_NAMESPACE", () => "staging"],
 ])("ends with 2 and names %s when it has changed since the outbox was created", async (name, change) => {
   const { run, env, requests } = await openShop({ "members.csv": toCsv(toRows(20)) });
-  await run(declined, { columns: 80, stdin: "n\n" });
+  await run(declined, { isTTY: true, stdin: "n\n" });
   requests.length = 0;
   const other = { ...env, [name]: change(env.LOYALTY_URL) };
-  const { exitCode, stdout, stderr } = await run(command, { env: other });
-  expect([exitCode, stdout, requests]).toEqual([2, "", []]);
+  const { code, stdout, stderr } = await run(command, { env: other });
+  expect([code, stdout, requests]).toEqual([2, "", []]);
   expect(stderr).toContain(
     `members.csv.outbox cannot be used: The client has another ${name} than the one with which`,
   );

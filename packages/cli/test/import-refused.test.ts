@@ -1,75 +1,65 @@
 /** What stops an import before anything is sent. */
-import { appendFileSync, existsSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { args, type CommandResult, openShop, shortPhone, toCsv, toRows } from "./import-terminal.ts";
+import { args, openShop, shortPhone, toCsv, toRows } from "./import-shop.ts";
+import { type Ran, run } from "./terminal.ts";
 
 describe("nothing is sent", () => {
-  const oneLongLine = `userId,phone\n1,${"5".repeat(10_000_000)}\n`;
+  const valid = toCsv(toRows(2));
 
-  it.each<[string, Record<string, string | Uint8Array>, string[], number, string]>([
+  it.each<[string, Record<string, string | Uint8Array>, string[], string]>([
     [
       "missing columns",
       { "members.csv": "id,phone\n1,+48600100200\n" },
       [],
-      2,
-      "No column of members.csv is mapped to userId",
+      "No column of members.csv is mapped",
     ],
     [
       "a line of 10 MB",
-      { "members.csv": oneLongLine },
+      { "members.csv": `userId,phone\n1,${"5".repeat(10_000_000)}\n` },
       [],
-      2,
       "members.csv line 2 is longer than 1 MiB: is it a CSV or NDJSON file?",
     ],
     [
       "another encoding",
       { "members.csv": Buffer.from("userId,name\n1,caf\xe9\n", "latin1") },
       [],
-      2,
       "members.csv line 2 is not valid UTF-8",
     ],
-    ["an empty file", { "members.csv": "" }, [], 2, "members.csv is empty."],
-    ["a file that does not exist", {}, [], 2, "There is no file members.csv."],
+    ["an empty file", { "members.csv": "" }, [], "members.csv is empty."],
     [
       "another file in the place of the outbox",
-      { "members.csv": toCsv(toRows(1)), "members.csv.outbox": "something else\n" },
+      { "members.csv": valid, "members.csv.outbox": "something else\n" },
       [],
-      2,
       "members.csv.outbox cannot be used: file is not a database.",
     ],
     [
       "rows with problems",
       { "members.csv": toCsv(["1,bad,x"]) },
       [],
-      2,
       "Nothing was sent. Correct the rows, or use --skip-invalid to import the others.",
     ],
     [
       "a rejected file of another program",
-      { "members.csv": toCsv(toRows(1)), "members.rejected.csv": "a,b\n" },
+      { "members.csv": valid, "members.rejected.csv": "a,b\n" },
       [],
-      2,
       "members.rejected.csv exists, and is not the result of this import: move it away.",
     ],
+    ["the input as rejected file", {}, ["--rejected", "members.csv"], "must be four different files"],
+    ["a percentage that is none", {}, ["--abort-over", "x"], "It must be a percentage, such as 5%."],
     [
-      "the input as rejected file",
-      { "members.csv": toCsv(toRows(1)) },
-      ["--rejected", "members.csv"],
-      2,
-      "must be four different files",
+      "a folder that does not exist",
+      {},
+      ["--cards", "nowhere/cards.csv"],
+      "cards.csv cannot be written to its folder (ENOENT)",
     ],
-    [
-      "a percentage that is none",
-      { "members.csv": toCsv(toRows(1)) },
-      ["--abort-over", "x"],
-      2,
-      "It must be a percentage, such as 5%.",
-    ],
-  ])("for %s", async (_, files, more, exitCode, message) => {
-    const { run, requests } = await openShop(files);
-    const result = await run(["import", "members.csv", ...args, ...more]);
-    expect([result.exitCode, requests, result.stdout]).toEqual([exitCode, [], ""]);
-    expect(result.stderr).toContain(message);
+    ["a folder in the place of the outbox", {}, ["--outbox", "folder"], "folder is a folder: move it away."],
+    ["a folder in the place of the cards", {}, ["--cards", "folder"], "folder is a folder: move it away."],
+  ])("for %s", async (_, files, more, message) => {
+    const { run, path, requests } = await openShop({ "members.csv": valid, ...files });
+    mkdirSync(path("folder"));
+    const { code, stdout, stderr } = await run(["import", "members.csv", ...args, ...more]);
+    expect([code, requests, stdout, stderr]).toEqual([2, [], "", expect.stringContaining(message)]);
   });
 
   it.each([
@@ -83,114 +73,98 @@ describe("nothing is sent", () => {
       ["--privacy", "1", "--template", "t"],
       "There is no terminal to ask on: use --yes to import without a question.",
     ],
+    // These are reported before what is not set.
+    ["a file", ["nofile.csv"], "There is no file nofile.csv."],
+    ["a name, such as an unset variable of the shell", [""], "The name of the file is empty."],
+    ["a file, but with a folder", ["lists"], "lists is a folder, not a file."],
   ])("without %s", async (_, options, message) => {
-    const { run, requests } = await openShop({ "members.csv": toCsv(toRows(1)) });
-    const { exitCode, stderr } = await run(["import", "members.csv", ...options]);
-    expect([exitCode, stderr, requests]).toEqual([2, `loyalty-cards: ${message}\n`, []]);
-  });
-
-  it.each([
-    ["a file that does not exist", "nofile.csv", "There is no file nofile.csv."],
-    ["an empty name, such as an unset variable of the shell", "", "The name of the file is empty."],
-    ["a folder", "lists", "lists is a folder, not a file."],
-  ])("for %s, which is reported before what is not set", async (_, file, message) => {
-    const { run, requests } = await openShop({ "lists/members.csv": toCsv(toRows(1)) });
-    const env = { LOYALTY_URL: "", LOYALTY_API_KEY: "" };
-    for (const command of [["import"], ["import", "check"]]) {
-      const { exitCode, stdout, stderr } = await run([...command, file], { env });
-      expect([exitCode, stdout, stderr]).toEqual([2, "", `loyalty-cards: ${message}\n`]);
-    }
+    const { run, env, requests } = await openShop({ "members.csv": valid, "lists/members.csv": valid });
+    const hasFile = options.length > 1;
+    const own = hasFile ? env : { LOYALTY_URL: "", LOYALTY_API_KEY: "" };
+    const commands = hasFile ? [["import", "members.csv"]] : [["import"], ["import", "check"]];
+    for (const command of commands)
+      expect(await run([...command, ...options], { env: own })).toEqual({
+        code: 2,
+        stdout: "",
+        stderr: `loyalty-cards: ${message}\n`,
+      });
     expect(requests).toEqual([]);
   });
 
   it("for standard input without names of files", async () => {
     const { run } = await openShop({});
-    const { exitCode, stderr } = await run(["import", "-", ...args], { stdin: "userId\n1\n" });
-    expect([exitCode, stderr]).toEqual([
+    const { code, stderr } = await run(["import", "-", ...args], { stdin: "userId\n1\n" });
+    expect([code, stderr]).toEqual([
       2,
       "loyalty-cards: Standard input has no name for the files beside it: use --outbox FILE, --rejected FILE and --cards FILE.\n",
     ]);
   });
 
   it("for standard input of a terminal that is interrupted before the first row; says how it ends", async () => {
-    const { run } = await openShop({});
     const check = ["import", "check", "-", "--privacy", "1"];
-    const { exitCode, stderr } = await run(check, {
+    const { code, stderr } = await run(check, {
+      isTTY: true,
       columns: 200,
       isStdinOpen: true,
       onOutput: (_, interrupt) => setImmediate(interrupt),
     });
-    expect([exitCode, stderr]).toEqual([
+    expect([code, stderr]).toEqual([
       130,
       "Reading standard input. Ctrl-D ends it.\nloyalty-cards: Interrupted while the list was read: nothing was sent. Run the same command again.\n",
     ]);
-    const piped = await run(check, { stdin: toCsv(toRows(1)) });
-    expect([piped.exitCode, piped.stderr]).toEqual([0, ""]);
+    expect(await run(check, { stdin: valid })).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("for an outbox of another mapping or template, and the results of the last run stay", async () => {
-    const { run, requests, read } = await openShop({
+  it("for an outbox of another mapping or template, or edited results of the last run, which stay", async () => {
+    const { run, requests, read, path } = await openShop({
       "members.csv": toCsv([...toRows(2), `3,${shortPhone},`]),
     });
-    await run(["import", "members.csv", ...args]);
+    const command = ["import", "members.csv", ...args];
+    await run(command);
+    appendFileSync(path("members.rejected.csv"), "\n");
     const results = [read("members.cards.csv"), read("members.rejected.csv")];
     requests.length = 0;
-    const template = await run(["import", "members.csv", ...args, "--template", "tpl_other"]);
-    const version = await run(["import", "members.csv", ...args, "--privacy", "2026-02"]);
-    expect([template.exitCode, version.exitCode, requests]).toEqual([2, 2, []]);
-    expect(template.stderr).toContain("is of a run with another template");
-    expect(version.stderr).toContain("is of a run with another source or mapping");
-    expect([read("members.cards.csv"), read("members.rejected.csv")]).toEqual(results);
+    const ran = [
+      [["--template", "tpl_other"], "is of a run with another template"],
+      [["--privacy", "2026-02"], "is of a run with another source or mapping"],
+      [[], "members.rejected.csv was edited after the last run"],
+    ] as const;
+    for (const [more, message] of ran) {
+      const { code, stderr } = await run([...command, ...more]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    }
+    expect([requests, read("members.cards.csv"), read("members.rejected.csv")]).toEqual([[], ...results]);
   });
 
-  it("for a second run on the outbox of a run that has not ended", async () => {
-    const { run, countCards, service } = await openShop({ "members.csv": toCsv(toRows(60)) });
-    service.faults.add({ phase: "before", kind: "latency", delayMs: 20 });
-    let second: Promise<CommandResult> | undefined;
-    // One request after the other: at least a second, longer than the second run takes.
-    const first = await run(["import", "members.csv", ...args, "--concurrency", "1"], {
-      columns: 80,
-      onOutput: (output) => {
-        if (output.includes("of 60")) second ??= run(["import", "members.csv", ...args]);
+  it("by a second run on the outbox of a run that asks its question", async () => {
+    const { run, countCards } = await openShop({ "members.csv": toCsv(toRows(30)) });
+    let second: Promise<Ran> | undefined;
+    const first = await run(["import", "members.csv", ...args.slice(0, -1)], {
+      isTTY: true,
+      isStdinOpen: true,
+      onOutput: (output, interrupt) => {
+        if (!output.includes("[y/N]")) return;
+        second ??= run(["import", "members.csv", ...args]);
+        void second.then(interrupt);
       },
     });
-    expect([first.exitCode, await countCards()]).toEqual([0, 60]);
-    expect(await second).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("cannot be used") });
-  });
-
-  it("for rejected rows that were edited after the last run", async () => {
-    const { run, requests, path } = await openShop({ "members.csv": toCsv([`1,${shortPhone},x`]) });
-    await run(["import", "members.csv", ...args]);
-    requests.length = 0;
-    appendFileSync(path("members.rejected.csv"), "\n");
-    const { exitCode, stderr } = await run(["import", "members.csv", ...args]);
-    expect([exitCode, requests]).toEqual([2, []]);
-    expect(stderr).toContain("members.rejected.csv was edited after the last run");
+    expect(await second).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot be used") });
+    expect([first.code, await countCards()]).toEqual([130, 10]);
   });
 
   it("with --dry-run, which prints the form of the first request", async () => {
-    const { run, requests, path } = await openShop({ "members.csv": toCsv(toRows(2)) });
-    const { exitCode, stdout } = await run([
-      "import",
-      "members.csv",
-      "--template",
-      "t",
-      "--privacy",
-      "2026-01",
-      "--dry-run",
-      "--json",
-    ]);
-    expect([exitCode, requests, existsSync(path("members.csv.outbox"))]).toEqual([0, [], false]);
+    const { run, requests, path } = await openShop({ "members.csv": valid });
+    const options = ["--template", "t", "--privacy", "2026-01", "--dry-run", "--json"];
+    const { code, stdout } = await run(["import", "members.csv", ...options]);
+    expect([code, requests, existsSync(path("members.csv.outbox"))]).toEqual([0, [], false]);
+    const customer = {
+      phone: "(text, 12 characters)",
+      name: "(text, 8 characters)",
+      consents: { privacy: { version: "(text, 7 characters)" } },
+    };
     expect(JSON.parse(stdout)).toEqual({
       userId: "(text, 1 character)",
-      request: {
-        customer: {
-          phone: "(text, 12 characters)",
-          name: "(text, 8 characters)",
-          consents: { privacy: { version: "(text, 7 characters)" } },
-        },
-        fieldValues: {},
-      },
+      request: { customer, fieldValues: {} },
     });
   });
 });

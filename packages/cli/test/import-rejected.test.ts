@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { args, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-terminal.ts";
+import { args, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
 
 const noReason =
   "The service responded 422 to issueCard: the response has no detail that says what to correct.";
@@ -22,8 +22,8 @@ describe("rejected rows", () => {
       ];
       const content = Buffer.from(`${mark}${["userId,phone,name", ...rows].join(end)}`, encoding);
       const { run, path } = await openShop({ "members.csv": content });
-      const { exitCode } = await run(["import", "members.csv", ...args]);
-      expect(exitCode).toBe(1);
+      const { code } = await run(["import", "members.csv", ...args]);
+      expect(code).toBe(1);
       const rejected = readFileSync(path("members.rejected.csv"));
       expect(statSync(path("members.rejected.csv")).mode & 0o777).toBe(0o600);
       const [header, line] = [
@@ -46,7 +46,7 @@ describe("rejected rows", () => {
       "members.ndjson": `{"userId": 1, "phone":"+48600100200"}\n{"userId": 2, "phone":"${shortPhone}" }\nno\n`,
     });
     const command = ["import", "members.ndjson", ...args, "--skip-invalid"];
-    expect((await run(command)).exitCode).toBe(1);
+    expect((await run(command)).code).toBe(1);
     expect(read("members.rejected.ndjson").split("\n")).toEqual([
       expect.stringMatching(
         /^\{"userId": 2, "phone":"\+481234","rejected_line":2,"rejected_code":"validation","rejected_reason":".+","rejected_key":"lc1_.+"\}$/,
@@ -56,7 +56,7 @@ describe("rejected rows", () => {
     ]);
     const corrected = read("members.ndjson").replace(shortPhone, "+48600100300").replace("no\n", "");
     writeFileSync(path("members.ndjson"), corrected);
-    expect((await run(command)).exitCode).toBe(0);
+    expect((await run(command)).code).toBe(0);
     expect([await countCards(), existsSync(path("members.rejected.ndjson"))]).toEqual([2, false]);
     const users = read("members.cards.ndjson").trimEnd().split("\n");
     expect(users.map((line) => JSON.parse(line).user_id)).toEqual(["1", "2"]);
@@ -109,8 +109,8 @@ describe("rejected rows", () => {
 
   it("include rows with problems, with --skip-invalid", async () => {
     const { run, read, countCards } = await openShop({ "members.csv": toCsv([...toRows(12), "1,bad,x"]) });
-    const { exitCode } = await run(["import", "members.csv", ...args, "--skip-invalid"]);
-    expect([exitCode, await countCards()]).toEqual([1, 12]);
+    const { code } = await run(["import", "members.csv", ...args, "--skip-invalid"]);
+    expect([code, await countCards()]).toEqual([1, 12]);
     expect(read("members.rejected.csv")).toContain(
       '1,bad,x,14,invalid-phone,"phone is not a phone number; userId is also in line 2",\n',
     );
@@ -118,8 +118,8 @@ describe("rejected rows", () => {
 
   it("are all rows when none is valid, and nothing is sent", async () => {
     const { run, read, requests } = await openShop({ "members.csv": toCsv(["1,bad,x"]) });
-    const { exitCode } = await run(["import", "members.csv", ...args, "--skip-invalid"]);
-    expect([exitCode, requests, read("members.rejected.csv").split("\n").length]).toEqual([2, [], 3]);
+    const { code } = await run(["import", "members.csv", ...args, "--skip-invalid"]);
+    expect([code, requests, read("members.rejected.csv").split("\n").length]).toEqual([2, [], 3]);
   });
 
   it("are issued by the same command after they were corrected in the list, and the others stay", async () => {
@@ -127,7 +127,7 @@ describe("rejected rows", () => {
     const { run, read, countCards, path, requests } = await openShop({ "members.csv": toCsv(rows) });
     const command = ["import", "members.csv", ...args, "--skip-invalid"];
     const first = await run(command);
-    expect([first.exitCode, await countCards()]).toEqual([1, 12]);
+    expect([first.code, await countCards()]).toEqual([1, 12]);
     expect(first.stderr).toContain(
       `Correct the rejected rows in members.csv, and run the same command again (members.rejected.csv has the reasons):\n  loyalty-cards ${command.join(" ")}\n`,
     );
@@ -136,13 +136,13 @@ describe("rejected rows", () => {
       .replace("bad", toPhone(501));
     writeFileSync(path("members.csv"), corrected);
     requests.length = 0;
-    expect([(await run(command)).exitCode, await countCards(), requests.length]).toEqual([1, 14, 3]);
+    expect([(await run(command)).code, await countCards(), requests.length]).toEqual([1, 14, 3]);
     expect(read("members.rejected.csv").split("\n").slice(1)).toEqual([
       expect.stringMatching(`^14,\\${shortPhone}5,Jan,15,validation,"The phone number is not valid\\."`),
       "",
     ]);
     writeFileSync(path("members.csv"), corrected.replace(`${shortPhone}5`, toPhone(502)));
-    expect([(await run(command)).exitCode, await countCards()]).toEqual([0, 15]);
+    expect([(await run(command)).code, await countCards()]).toEqual([0, 15]);
     expect(existsSync(path("members.rejected.csv"))).toBe(false);
     const users = read("members.cards.csv").trimEnd().split("\n").slice(1);
     expect(users.map((line) => Number(line.split(",")[0])).sort((one, other) => one - other)).toEqual(
@@ -158,9 +158,9 @@ describe("rejected rows", () => {
     await run(command);
     writeFileSync(path("members.csv"), read("members.csv").replace(shortPhone, "0048 600 100 001"));
     const refused = await run(command);
-    expect([refused.exitCode, await countCards()]).toEqual([2, 3]);
+    expect([refused.code, await countCards()]).toEqual([2, 3]);
     expect(refused.stderr).toContain("phone is also in line 3: one person would get two cards");
-    expect((await run([...command, "--allow-same-person"])).exitCode).toBe(0);
+    expect((await run([...command, "--allow-same-person"])).code).toBe(0);
     expect(await countCards()).toBe(4);
   });
 });

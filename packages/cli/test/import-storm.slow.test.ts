@@ -1,6 +1,6 @@
 /** `import` while the service fails: seconds, because the run pauses. */
 import { expect, it } from "vitest";
-import { args, openShop, toCsv, toRows } from "./import-terminal.ts";
+import { args, openShop, toCsv, toRows } from "./import-shop.ts";
 
 it.each([
   ["429 with Retry-After", { phase: "before", kind: "status", status: 429, retryAfterSeconds: 1 }],
@@ -9,8 +9,8 @@ it.each([
 ] as const)("issues every card once after a storm of %s, and shows the pause", async (_name, fault) => {
   const { run, service, countCards } = await openShop({ "members.csv": toCsv(toRows(60)) });
   service.faults.add({ ...fault, times: 6, match: { operation: "issueCard" } });
-  const { exitCode, stdout, stderr } = await run(["import", "members.csv", ...args], { columns: 80 });
-  expect([exitCode, stdout]).toEqual([
+  const { code, stdout, stderr } = await run(["import", "members.csv", ...args], { isTTY: true });
+  expect([code, stdout]).toEqual([
     0,
     expect.stringMatching(/^Complete: 60 rows in \d+ s\n {2}issued +60 .*\n {2}rejected +0\n$/),
   ]);

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
-import { createFolder, openMock, runCommand } from "./run-command.ts";
+import { createFolder, openMock, run as runCommand } from "./terminal.ts";
 
 describe("usage", () => {
   it("suggests the right spelling of a command", async () => {

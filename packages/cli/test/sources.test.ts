@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createFolder, type RunOptions, runCommand } from "./run-command.ts";
+import { createFolder, type RunOptions, run as runCommand } from "./terminal.ts";
 
 /** A service that counts connections, so that a connection without a request is found too. */
 async function openCounter() {
@@ -52,7 +52,8 @@ describe("LOYALTY_API_KEY_COMMAND in .env", () => {
       const isInFile = place.endsWith(".env");
       const { code, stdout, stderr } = await runIn({ ...commandInFile, ...(isInFile && address) }, card, {
         env: isInFile ? {} : address,
-        typed: ["y", "y"],
+        isTTY: true,
+        stdin: "y\n",
       });
       expect([code, stdout]).toEqual([2, ""]);
       expect(stderr).toMatch(/LOYALTY_API_KEY_COMMAND in \.env is not run.*export LOYALTY_API_KEY_COMMAND=/);
@@ -128,7 +129,7 @@ it.each<[string, (url: string) => { file: Record<string, string>; env?: Record<s
   const { url, received } = await openCounter();
   const { file, env = {} } = configure(url);
   const args = options.flatMap((option) => [option, url]);
-  const { code, stderr } = await runIn(file, [...card, ...args], { env, typed: [] });
+  const { code, stderr } = await runIn(file, [...card, ...args], { env, isTTY: true });
   expect([code, stderr, received.keys]).toEqual([0, "", ["Bearer lk_1"]]);
 });
 
@@ -154,7 +155,7 @@ it.each([
 ])("sends %s of the environment to no address of .env, and exits with 2", async (_name, configure, name) => {
   const { url, host, received } = await openCounter();
   const { file, env } = configure(url);
-  const { code, stdout, stderr } = await runIn(file, card, { env, typed: ["y"] });
+  const { code, stdout, stderr } = await runIn(file, card, { env, isTTY: true, stdin: "y\n" });
   const description = `LOYALTY_URL is set in .env, and ${name} in the environment`;
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toBe(

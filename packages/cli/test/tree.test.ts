@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import { variables } from "../src/configuration.ts";
 import { createProgram } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
-import { createFolder, expectNamesOfVariables, openMock, type Ran, runCommand } from "./run-command.ts";
+import { createFolder, expectNamesOfVariables, openMock, type Ran, run as runCommand } from "./terminal.ts";
 
 const stream = { write: () => undefined };
 const terminal = { stdout: stream, stderr: stream, env: {} } as unknown as Terminal;
@@ -127,7 +127,7 @@ it.each([
   const own = name === "a missing address" ? {} : { ...env, LOYALTY_SIGNING_SECRET: "whsec_1" };
   const cwd = createFolder();
   writeFileSync(join(cwd, "members.csv"), "userId,phone\n1,4.86E+10\n1,+48600100200\n");
-  const run = (columns: number) => runCommand(args, { columns, typed: [], env: own, cwd });
+  const run = (columns: number) => runCommand(args, { columns, isTTY: true, env: own, cwd });
   const toLines = (ran: Ran) => stripVTControlCharacters(ran.stdout + ran.stderr).split("\n");
   const lines = toLines(await run(40));
   expect(lines.filter((line) => line.length > 40 && / /.test(line.trim()))).toEqual([]);

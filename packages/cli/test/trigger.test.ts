@@ -8,8 +8,7 @@ import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
 import { describe, expect, it } from "vitest";
 import { knownTypes } from "../src/webhook/events.ts";
-import { createFolder } from "./run-command.ts";
-import { listen, parseLines, run, secret, startReceiver, startResponding } from "./webhook-terminal.ts";
+import { createFolder, listen, parseLines, run, secret, startReceiver, startResponding } from "./terminal.ts";
 
 describe("trigger", () => {
   it.each(knownTypes)("sends a %s that a receiver verifies and knows", async (type) => {

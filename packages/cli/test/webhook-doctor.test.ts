@@ -1,6 +1,6 @@
 /** `webhook doctor` against a right receiver and wrong ones. */
 import { describe, expect, it } from "vitest";
-import { run, secret, start, startReceiver, startResponding } from "./webhook-terminal.ts";
+import { run, secret, start, startReceiver, startResponding } from "./terminal.ts";
 
 // The doctor waits for its timeout when a body stalls.
 const doctor = ["webhook", "doctor", "--timeout", "1"];

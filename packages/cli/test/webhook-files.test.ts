@@ -3,8 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { signWebhookSync, verifyWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
-import { createFolder } from "./run-command.ts";
-import { parseLines, run, secret } from "./webhook-terminal.ts";
+import { createFolder, parseLines, run, secret } from "./terminal.ts";
 
 const env = { LOYALTY_SIGNING_SECRET: secret };
 const body = '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}';

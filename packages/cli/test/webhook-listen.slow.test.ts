@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { start, startReceiver } from "./webhook-terminal.ts";
+import { start, startReceiver } from "./terminal.ts";
 
 it("webhook listen closes the connection of a client that stops in the middle, after ten seconds", async () => {
   const { url, env } = await startReceiver();

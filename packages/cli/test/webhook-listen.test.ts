@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { listen, parseLines, run, secret, start, startReceiver } from "./webhook-terminal.ts";
+import { listen, parseLines, run, secret, start, startReceiver } from "./terminal.ts";
 
 const event = '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}';
 const sign = (rawBody: string | Uint8Array, key = secret) => signWebhookSync({ rawBody, secret: key });

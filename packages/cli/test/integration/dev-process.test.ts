@@ -5,8 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createFolder } from "../run-command.ts";
-import { findEndpoints, listen } from "../webhook-terminal.ts";
+import { createFolder, findEndpoints, listen } from "../terminal.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const flags = ["--conditions=@loyalty-cards/source", "--import", "tsx", "packages/cli/src/bin.ts"];

@@ -1,0 +1,189 @@
+/** Runs command lines in this process with a terminal in memory, and starts mock services and receivers on real sockets. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { type MockServer, type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
+import type { ReceiverOptions, WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import { expect, onTestFinished } from "vitest";
+import { main } from "../src/main.ts";
+import type { Terminal } from "../src/terminal.ts";
+
+export interface RunOptions {
+  /** Without the environment of this process, so that no test depends on it. */
+  env?: Terminal["env"];
+  /** Default: an empty folder. */
+  cwd?: string;
+  /** What standard input has, or what a person at the terminal types. */
+  stdin?: string | Uint8Array;
+  /** Standard input does not end after `stdin`. */
+  isStdinOpen?: boolean;
+  /** A terminal, of 80 columns by default. Otherwise the streams are pipes. */
+  isTTY?: boolean;
+  columns?: number;
+  rows?: number;
+  /** Called with everything that was printed, after each write. */
+  onOutput?: (output: string, interrupt: () => void) => void;
+}
+
+export interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A command that is running. */
+export interface Running {
+  exit: Promise<Ran>;
+  /** Resolves with the whole output, without styles, when it matches. */
+  waitFor(pattern: RegExp): Promise<string>;
+  interrupt(): void;
+}
+
+export function start(args: readonly string[], options: RunOptions = {}): Running {
+  const { env = {}, cwd = createFolder(), stdin = "", isStdinOpen = false, isTTY = false, rows } = options;
+  const { columns = isTTY ? 80 : undefined, onOutput } = options;
+  const written = { stdout: "", stderr: "" };
+  const waiting = new Set<() => void>();
+  const interrupts = new Set<() => void>();
+  const interrupt = () => {
+    for (const listener of [...interrupts]) listener();
+  };
+  const createStream = (name: keyof typeof written) => ({
+    isTTY,
+    columns,
+    rows,
+    write(text: string) {
+      written[name] += text;
+      for (const check of waiting) check();
+      onOutput?.(written.stdout + written.stderr, interrupt);
+    },
+  });
+  async function* readStdin() {
+    yield Buffer.from(stdin);
+    if (isStdinOpen) await new Promise(() => {});
+  }
+  const terminal: Terminal = {
+    stdin: Object.assign(readStdin(), { isTTY }),
+    stdout: createStream("stdout"),
+    stderr: createStream("stderr"),
+    env,
+    cwd,
+    onInterrupt(listener) {
+      interrupts.add(listener);
+      return () => void interrupts.delete(listener);
+    },
+  };
+  onTestFinished(interrupt);
+  return {
+    exit: main(args, terminal).then((code) => {
+      expectNamesOfVariables(written.stdout + written.stderr);
+      return { code, ...written };
+    }),
+    waitFor: (pattern) =>
+      new Promise((resolve) => {
+        const check = () => {
+          const text = stripVTControlCharacters(written.stdout + written.stderr);
+          if (!pattern.test(text)) return;
+          waiting.delete(check);
+          resolve(text);
+        };
+        waiting.add(check);
+        check();
+      }),
+    interrupt,
+  };
+}
+
+export const run = (args: readonly string[], options?: RunOptions) => start(args, options).exit;
+
+/** Fails when a message has the name of an option of the client: a person at a terminal sets variables. JSON for programs may have it as a key. */
+export function expectNamesOfVariables(output: string): void {
+  expect(output).not.toMatch(/(?<!")\b(baseUrl|apiKey|idempotencyNamespace|allowInsecureHttp)\b/);
+}
+
+/** A new folder with these files, until the end of the test. */
+export function createFolder(files: Record<string, string | Uint8Array> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  return folder;
+}
+
+export const parseLines = (text: string): Record<string, unknown>[] =>
+  text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+
+/** A mock service on a free port, until the end of the test, and the variables that configure the command for it. */
+export async function openMock(
+  options: MockServerOptions = {},
+): Promise<MockServer & { env: Record<"LOYALTY_URL" | "LOYALTY_API_KEY" | "LOYALTY_TEMPLATE_ID", string> }> {
+  const mock = await startMockServer({ templates: [{ id: "tpl_bakery", name: "Bakery" }], ...options });
+  onTestFinished(mock.close);
+  const { url, service } = mock;
+  const env = {
+    LOYALTY_URL: url,
+    LOYALTY_API_KEY: service.apiKeys.website,
+    LOYALTY_TEMPLATE_ID: service.templateId,
+  };
+  return { ...mock, env };
+}
+
+/** A server until the end of the test. @returns its address. */
+export async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+export const secret = "whsec_only_for_tests";
+
+export interface Receiver {
+  url: string;
+  /** The environment of a command that sends to it. */
+  env: { LOYALTY_WEBHOOK_URL: string; LOYALTY_SIGNING_SECRET: string };
+  /** What it accepted, with the values of `Service-Delivery`. */
+  accepted: { event: WebhookEvent; deliveryId: string | undefined }[];
+}
+
+async function openReceiver(accepted: Receiver["accepted"], listener: RequestListener): Promise<Receiver> {
+  const url = `${await listen(listener)}/webhooks`;
+  return { url, env: { LOYALTY_WEBHOOK_URL: url, LOYALTY_SIGNING_SECRET: secret }, accepted };
+}
+
+/** A receiver as users mount it. */
+export function startReceiver(options: Pick<ReceiverOptions, "timeoutMs"> = {}): Promise<Receiver> {
+  const accepted: Receiver["accepted"] = [];
+  const receive = nodeReceiver({
+    ...options,
+    secret,
+    handler: (event, { id }) => void accepted.push({ event, deliveryId: id }),
+    log: () => {},
+  });
+  return openReceiver(accepted, (request, response) => void receive(request, response));
+}
+
+/** A receiver that responds the same to everything. */
+export const startResponding = (status: number, headers: Record<string, string> = {}): Promise<Receiver> =>
+  openReceiver([], (request, response) => {
+    request.resume().on("end", () => response.writeHead(status, headers).end());
+  });
+
+/** The webhook endpoints of a mock service. */
+export async function findEndpoints(baseUrl: string): Promise<{ id: string; url: string }[]> {
+  const response = await fetch(`${baseUrl}/_mock/webhooks/endpoints`);
+  const { items } = (await response.json()) as { items: { id: string; url: string }[] };
+  return items;
+}
