@@ -5,11 +5,11 @@ import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import type { Command, Option } from "commander";
 import ts from "typescript";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { variables } from "../src/configuration.ts";
 import { createProgram } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
-import { createFolder, expectNamesOfVariables, openMock, type Ran, run as runCommand } from "./terminal.ts";
+import { createFolder, expectNamesOfVariables, openMock, type Ran, run } from "./terminal.ts";
 
 const stream = { write: () => undefined };
 const terminal = { stdout: stream, stderr: stream, env: {} } as unknown as Terminal;
@@ -41,46 +41,32 @@ const takesSecret = ({ flags, long = "" }: Option) =>
   /secret|token|password|api-?key|^--key$/i.test(flags) &&
   !/-(file|command|env|variable)$/.test(long);
 
-describe.each(commands)("loyalty-cards $path", ({ path, command }) => {
-  it("has a description in one sentence without a period", () => {
+it.each(commands)(
+  "loyalty-cards $path describes itself, and takes no secret as an option",
+  async ({ path, command }) => {
+    const names = path.split(" ");
     expect(command.description()).toMatch(/^[a-z].*[^.]$/);
-  });
-
-  it("prints a help with an example that fits 80 columns", async () => {
-    const { code, stdout, stderr } = await runCommand([...path.split(" "), "--help"]);
+    const help = await run([...names, "--help"]);
+    const { code, stdout, stderr } = help;
     expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^Usage: .+(?:\n .+)*\n\n[A-Z][\s\S]*?[^.]\.\n\n/); // the description is a sentence
     expect(stdout).toMatch(/\nExamples:\n {2}(loyalty-cards|curl) ?/);
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
     expect(stdout).toMatch(
       /\nGuide: https:\/\/loyalty-cards\.github\.io\/loyalty-cards\/guides\/command-line\n$/,
     );
-  });
-
-  it("prints its description as a sentence", async () => {
-    const { stdout } = await runCommand([...path.split(" "), "--help"]);
-    expect(stdout).toMatch(/^Usage: .+(?:\n .+)*\n\n[A-Z][\s\S]*?[^.]\.\n\n/);
-  });
-
-  it("has the same help after the command `help`", async () => {
-    expect(await runCommand(["help", ...path.split(" ")])).toEqual(
-      await runCommand([...path.split(" "), "--help"]),
-    );
-  });
-
-  it("describes each argument and option", () => {
-    const undescribed = [...command.registeredArguments, ...command.options].filter(
-      ({ description }) => description === "",
-    );
-    expect(undescribed).toEqual([]);
-  });
-
-  it("takes no secret as an option", () => {
+    expect(await run(["help", ...names])).toEqual(help);
+    const declared = [...command.registeredArguments, ...command.options];
+    expect(declared.filter(({ description }) => description === "")).toEqual([]);
     expect(command.options.filter(takesSecret).map(({ flags }) => flags)).toEqual([]);
-  });
-});
+  },
+);
 
-it("prints a help that fits 80 columns and names the variables and exit codes", async () => {
-  const { stdout } = await runCommand(["--help"]);
+it("prints a help that fits the terminal, names the variables and exit codes, and begins with `dev`", async () => {
+  const { stdout } = await run(["--help"]);
+  expect(stdout).toMatch(/\nExamples:\n {2}loyalty-cards dev /);
+  const { stdout: wide } = await run(["--help"], { columns: 120 });
+  expect(Math.max(...wide.split("\n").map((line) => line.length))).toBeGreaterThan(80);
   expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
   expect(stdout).toContain("LOYALTY_API_KEY_COMMAND");
   expect(stdout).toMatch(/ 4 +the service rejected the API key/);
@@ -95,23 +81,13 @@ const isWhole = (line: string) =>
 it.each([40, 70, 120])("wraps the help of each command between words at %i columns", async (columns) => {
   for (const path of ["", ...commands.map((command) => command.path)]) {
     const args = [...path.split(" ").filter(Boolean), "--help"];
-    const { stdout } = await runCommand(args, { columns });
+    const { stdout } = await run(args, { columns });
     const lines = stdout.split("\n");
     expect(lines.filter((line) => line.length > columns && !isWhole(line))).toEqual([]);
     const toWords = (text: string) => text.split(/(?:\s+#?)+/);
     // No word is broken or lost.
-    expect(toWords(stdout)).toEqual(toWords((await runCommand(args, { columns: 1_000 })).stdout));
+    expect(toWords(stdout)).toEqual(toWords((await run(args, { columns: 1_000 })).stdout));
   }
-});
-
-it("explains --map in the help of import check", async () => {
-  const { stdout } = await runCommand(["import", "check", "--help"]);
-  expect(stdout).toContain("\nTargets of --map: userId (required)");
-});
-
-it("uses the width of a wide terminal", async () => {
-  const { stdout } = await runCommand(["--help"], { columns: 120 });
-  expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeGreaterThan(80);
 });
 
 it.each([
@@ -127,32 +103,28 @@ it.each([
   const own = name === "a missing address" ? {} : { ...env, LOYALTY_SIGNING_SECRET: "whsec_1" };
   const cwd = createFolder();
   writeFileSync(join(cwd, "members.csv"), "userId,phone\n1,4.86E+10\n1,+48600100200\n");
-  const run = (columns: number) => runCommand(args, { columns, isTTY: true, env: own, cwd });
+  const runAt = (columns: number) => run(args, { columns, isTTY: true, env: own, cwd });
   const toLines = (ran: Ran) => stripVTControlCharacters(ran.stdout + ran.stderr).split("\n");
-  const lines = toLines(await run(40));
+  const lines = toLines(await runAt(40));
   expect(lines.filter((line) => line.length > 40 && / /.test(line.trim()))).toEqual([]);
   const toWords = (texts: string[]) => texts.join(" ").split(/\s+/).map(withoutId);
-  expect(toWords(lines)).toEqual(toWords(toLines(await run(1_000))));
+  expect(toWords(lines)).toEqual(toWords(toLines(await runAt(1_000))));
 });
 
-it("begins its examples with `dev`", async () => {
-  const { stdout } = await runCommand(["--help"]);
-  expect(stdout).toMatch(/\nExamples:\n {2}loyalty-cards dev /);
-});
-
-it("lists the options of `import check` as its own", async () => {
-  const { stdout } = await runCommand(["import", "check", "--help"]);
+it("lists the options of `import check` as its own, and explains --map", async () => {
+  const { stdout } = await run(["import", "check", "--help"]);
   const [own = "", globals = ""] = stdout.split(/\nGlobal Options:|\nExamples:/);
   expect(own).toMatch(/\n {2}--map <.*\n {2}--limit <rows>/s);
   expect(globals).toMatch(/--json/);
   expect(globals).not.toMatch(/--map|--limit/);
+  expect(stdout).toContain("\nTargets of --map: userId (required)");
 });
 
 it.each([
   ["dev", ["--base-url", "--no-input", "--timeout"]],
   ["exec", ["--base-url", "--no-input", "--timeout", "--json"]],
 ])("does not list the global options that %s ignores", async (name, ignored) => {
-  const { stdout } = await runCommand([name, "--help"]);
+  const { stdout } = await run([name, "--help"]);
   expect(stdout).toContain("--quiet");
   for (const option of ignored) expect(stdout).not.toContain(option);
 });
@@ -180,8 +152,4 @@ it("says in no sentence the name of an option of the client: a person at a termi
   const found = sentences.filter((sentence) => sentence.includes(" "));
   expect(found.length).toBeGreaterThan(200);
   for (const sentence of found) expectNamesOfVariables(sentence);
-});
-
-it("finds the commands", () => {
-  expect(commands.length).toBeGreaterThanOrEqual(8);
 });
