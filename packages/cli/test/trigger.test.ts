@@ -1,11 +1,5 @@
 /** `trigger`: each event and each trouble, against a receiver as users mount it and against wrong ones. */
-import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { isKnownEvent } from "@loyalty-cards/webhook-verify";
-import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
-import express from "express";
 import { describe, expect, it } from "vitest";
 import { knownTypes } from "../src/webhook/events.ts";
 import { createFolder, listen, parseLines, run, secret, startReceiver, startResponding } from "./terminal.ts";
@@ -47,18 +41,6 @@ describe("trigger", () => {
     expect(JSON.stringify(accepted.slice(1, 3))).not.toContain("card_8sT2kq");
   });
 
-  it("delivers to Express", async () => {
-    const types: string[] = [];
-    const app = express().post(
-      "/webhooks",
-      expressReceiver({ secret, handler: (event) => void types.push(event.type) }),
-    );
-    const url = await listen(app);
-    const args = ["trigger", "tier.changed", "--to", url];
-    expect((await run(args, { env: { LOYALTY_SIGNING_SECRET: secret } })).code).toBe(0);
-    expect(types).toEqual(["tier.changed"]);
-  });
-
   it("changes members with --set: JSON, text, items of lists, and new members", async () => {
     const { env, accepted } = await startReceiver();
     const changes = [
@@ -77,23 +59,23 @@ describe("trigger", () => {
     expect(({} as { x?: number }).x).toBeUndefined();
   });
 
-  it("sends different events with --times", async () => {
+  it("sends different events with --times, each twice with --duplicate, as a retry does", async () => {
     const { env, accepted } = await startReceiver();
-    expect((await run(["trigger", "ping", "--times", "5"], { env })).code).toBe(0);
-    expect(new Set(accepted.map(({ event }) => event.id)).size).toBe(5);
-    expect(new Set(accepted.map(({ deliveryId }) => deliveryId)).size).toBe(5);
-  });
-
-  it("delivers each event twice with --duplicate, as a retry does", async () => {
-    const { env, accepted } = await startReceiver();
-    const { code, stdout } = await run(["trigger", "balance.changed", "--duplicate", "--json"], { env });
+    const args = ["trigger", "balance.changed", "--times", "3", "--duplicate", "--json"];
+    const { code, stdout } = await run(args, { env });
     expect(code).toBe(0);
-    expect(parseLines(stdout)).toMatchObject([
-      { notes: [] },
-      { notes: ["duplicate"], status: 204, passed: true },
-    ]);
-    expect(accepted).toHaveLength(2);
-    expect(accepted[1]).toEqual(accepted[0]);
+    expect(parseLines(stdout)).toMatchObject(
+      Array.from({ length: 6 }, (_, index) => ({
+        notes: index % 2 === 0 ? [] : ["duplicate"],
+        status: 204,
+        passed: true,
+      })),
+    );
+    expect(accepted.filter((_, index) => index % 2 === 1)).toEqual(
+      accepted.filter((_, index) => index % 2 === 0),
+    );
+    expect(new Set(accepted.map(({ event }) => event.id)).size).toBe(3);
+    expect(new Set(accepted.map(({ deliveryId }) => deliveryId)).size).toBe(3);
   });
 
   it("delivers the newest event first with --reorder", async () => {
@@ -132,11 +114,7 @@ describe("trigger", () => {
   });
 
   it("exits with 1 when nothing listens, and says so in lines of at most 80 columns", async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
-    const args = ["trigger", "ping", "--to", `http://127.0.0.1:${port}/`];
+    const args = ["trigger", "ping", "--to", "http://127.0.0.1:9/"];
     const { code, stdout } = await run(args, { env: { LOYALTY_SIGNING_SECRET: secret } });
     expect([code, stdout]).toEqual([
       1,
@@ -154,64 +132,45 @@ describe("trigger", () => {
 
   it("reads the secret and the address from .env, and the name of another variable", async () => {
     const { url, accepted } = await startReceiver();
-    const cwd = createFolder();
-    writeFileSync(
-      join(cwd, ".env"),
-      `LOYALTY_WEBHOOK_URL=${url}\nLOYALTY_SIGNING_SECRET=${secret}\nOTHER=whsec_2\n`,
-    );
+    const variables = `LOYALTY_WEBHOOK_URL=${url}\nLOYALTY_SIGNING_SECRET=${secret}\nOTHER=whsec_2\n`;
+    const cwd = createFolder({ ".env": variables });
     expect((await run(["trigger", "ping"], { cwd })).code).toBe(0);
     expect((await run(["trigger", "ping", "--secret-env", "OTHER"], { cwd })).code).toBe(1);
     expect(accepted).toHaveLength(1);
   });
 
+  const to = ["--to", "http://localhost:1/"];
+  const withSecret = { LOYALTY_SIGNING_SECRET: secret };
+
   it.each<[string, string[], Record<string, string>, RegExp]>([
-    [
-      "without a secret",
-      ["ping", "--to", "http://localhost:1/"],
-      {},
-      /no signing secret: set LOYALTY_SIGNING_SECRET/,
-    ],
+    ["without a secret", to, {}, /no signing secret: set LOYALTY_SIGNING_SECRET/],
     [
       "with the secret instead of the name of its variable",
-      ["ping", "--to", "http://localhost:1/", "--secret-env", "whsec_hidden"],
+      [...to, "--secret-env", "whsec_hidden"],
       {},
       /the variable that --secret-env names is not set/,
     ],
     [
       "with white space around the secret",
-      ["ping", "--to", "http://localhost:1/"],
+      to,
       { LOYALTY_SIGNING_SECRET: "whsec_hidden\r" },
       /LOYALTY_SIGNING_SECRET has white space/,
     ],
-    ["without an address", ["ping"], {}, /no address of a receiver: use --to/],
-    ["with text as the address", ["ping", "--to", "localhost"], {}, /"localhost" is not an address/],
-    ["with http to the internet", ["ping", "--to", "http://shop.example.com/"], {}, /must use https/],
+    ["without an address", [], withSecret, /no address of a receiver: use --to/],
+    ["with text as the address", ["--to", "localhost"], withSecret, /"localhost" is not an address/],
+    ["with http to the internet", ["--to", "http://shop.example.com/"], withSecret, /must use https/],
     [
       "with a password in the address",
-      ["ping", "--to", "https://a:hidden@shop.example.com/"],
-      {},
+      ["--to", "https://a:hidden@shop.example.com/"],
+      withSecret,
       /remove it/,
     ],
-    [
-      "with --set without a value",
-      ["ping", "--set", "data"],
-      { LOYALTY_SIGNING_SECRET: secret },
-      /path=value/,
-    ],
-    [
-      "with --set through text",
-      ["ping", "--set", "type.x=1"],
-      { LOYALTY_SIGNING_SECRET: secret },
-      /does not fit/,
-    ],
-    ["with --times 0", ["ping", "--times", "0"], {}, /whole number from 1 to 10000/],
+    ["with --set without a value", [...to, "--set", "data"], withSecret, /path=value/],
+    ["with --set through text", [...to, "--set", "type.x=1"], withSecret, /does not fit/],
+    ["with --times 0", ["--times", "0"], {}, /whole number from 1 to 10000/],
   ])("exits with 2 %s, and sends nothing", async (_name, args, env, message) => {
-    const defaults: Record<string, string> = args.includes("--set")
-      ? { LOYALTY_WEBHOOK_URL: "http://localhost:1/" }
-      : {};
-    const { code, stdout, stderr } = await run(["trigger", ...args], { env: { ...defaults, ...env } });
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(message);
+    const { code, stdout, stderr } = await run(["trigger", "ping", ...args], { env });
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);
     expect(stderr).not.toContain("hidden");
   });
 });
