@@ -57,10 +57,7 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "slow",
-          include: [
-            "{internal,tools/*,packages/*}/test/**/*.slow.test.ts",
-            "compat/unknown-service/*.slow.test.ts",
-          ],
+          include: ["{internal,tools/*,packages/*}/test/**/*.slow.test.ts"],
           globalSetup,
           ...timeouts,
           testTimeout: 120_000,

@@ -75,8 +75,8 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     },
     "unknown-service": {
       description:
-        "client, receiver and inboxes against every service that contradicts docs/assumptions.md (UNKNOWN_SERVICE_SEED=N, UNKNOWN_SERVICE_ONLY=NAME)",
-      commands: ["UNKNOWN_SERVICE_SAMPLE=all npx vitest run --project slow unknown-service"],
+        "client and receiver against every service that contradicts docs/assumptions.md; npm test takes one for each assumption",
+      commands: ["UNKNOWN_SERVICE=all npx vitest run --project unit compat/unknown-service"],
     },
     "hostile-service": {
       description:

@@ -1,273 +1,273 @@
-/** One run: the shop on a service with some cases, then a comparison of its data with the state of the service. */
-import { EventEmitter } from "node:events";
-import { Agent, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+/** Runs the client and a receiver with a service that one case changes, and says what did not hold. */
+import { randomUUID } from "node:crypto";
 import { inspect, isDeepStrictEqual } from "node:util";
-import { getRequestListener } from "@hono/node-server";
-import { createDraw, type Draw } from "@loyalty-cards/internal/test/draw";
+import { eventExamples } from "@loyalty-cards/openapi/event-examples";
 import { operations } from "@loyalty-cards/openapi/operations";
-import {
-  createMockService,
-  type Deliver,
-  type MockService,
-  manualClock,
-  type TemplateInput,
-} from "../../packages/mock-server/src/index.ts";
-import {
-  type ApiResponse,
-  type Case,
-  type Changes,
-  type Ends,
-  eventTypes,
-  type Members,
-  type Operation,
-  type Respond,
-  type Run,
-  type SentEvent,
-  steps,
-} from "./case.ts";
-import { cardCases } from "./cases/cards.ts";
-import { errorCases } from "./cases/errors.ts";
-import { historyCases } from "./cases/history.ts";
-import { issuingCases } from "./cases/issuing.ts";
-import { webhookCases } from "./cases/webhooks.ts";
-import { allOperations } from "./changes.ts";
-import { type Captured, compare, deliverAll, type Sent } from "./deliveries.ts";
-import { concurrentRuns, type OpenReceivers, type Receiver } from "./receivers.ts";
-import { createShop, findLeaks } from "./shop.ts";
+import * as issuing from "../../packages/issuing-client/src/index.ts";
+import { createMockService } from "../../packages/mock-server/src/index.ts";
+import { fetchReceiver } from "../../packages/webhook-verify/src/adapters/fetch.ts";
+import * as verify from "../../packages/webhook-verify/src/index.ts";
 
-export const cases = Object.entries({
-  ...cardCases,
-  ...issuingCases,
-  ...historyCases,
-  ...errorCases,
-  ...webhookCases,
-}).flatMap(([assumption, byName]) =>
-  Object.entries(byName).map(([name, each]) => ({ ...each, assumption, name: `${assumption}: ${name}` })),
-);
-type NamedCase = (typeof cases)[number];
+// biome-ignore lint/suspicious/noExplicitAny: a case puts anything in any member.
+export type Members = Record<string, any>;
+type Headers = Record<string, string>;
+/** A request of the client: its path with the query, and its parsed body. */
+export type ApiRequest = { operation: string; method: string; path: string; headers: Headers; body: Members };
+/** The body is sent as JSON; `text` is sent unchanged instead. */
+export type ApiResponse = { status: number; headers: Headers; body?: Members | undefined; text?: string };
+/** One attempt at a delivery: the place of its event, how often it was sent before, and what signs its body. */
+export interface Attempt {
+  index: number;
+  number: number;
+  /** In seconds. */
+  now: number;
+  /** The secret of the receiver that did not sign the delivery. */
+  otherSecret: string;
+  sign(timestamp: number, secret?: string): string;
+}
 
-/** A service with one case or several, and the seed of its run. */
-interface UnknownService {
+/** One way in which the real service may differ from docs/assumptions.md, and what is expected then. */
+export interface Case {
   name: string;
-  group: readonly NamedCase[];
-  seed: number;
+  /** The operations, or the types of events, that differ. */
+  on: RegExp;
+  /** Returns new members of a request before the mock service gets it, or a response in its place. */
+  request?(request: ApiRequest): object | false | "" | undefined;
+  /** Responds in place of the mock service, or through it. */
+  respond?(request: ApiRequest, next: (request: ApiRequest) => Promise<ApiResponse>): Promise<ApiResponse>;
+  /** Returns new members of a response that is a success, or has the status `of`. */
+  response?(response: ApiResponse & { body: Members }): object;
+  of?: number;
+  /** The calls with such a name end in `value`, in `undefined`, or with this code of an IssuingError. */
+  ends?: [calls: RegExp, end: string];
+
+  /** The events that are sent for one event. */
+  events?(event: Members): Members[];
+  /** Changes the body of a delivery before it is signed, and its headers afterwards. */
+  text?(body: string): string;
+  headers?(headers: globalThis.Headers, attempt: Attempt): void;
+  toleranceSeconds?: number;
+  /** The types whose events go to these handlers. */
+  unexpectedData?: readonly string[];
+  otherTypes?: readonly string[];
+  /** The status of the receiver, instead of 204. */
+  refused?: number;
 }
 
-const { UNKNOWN_SERVICE_SEED, UNKNOWN_SERVICE_ONLY = "" } = process.env;
-/** The seed of the environment, or a new one. */
-export const seed = Number(UNKNOWN_SERVICE_SEED ?? Math.floor(Math.random() * 2 ** 32));
-
-/** A sample of the services with one case and of `combinations` services with two to four. */
-export function chooseServices(combinations: number, size: number): UnknownService[] {
-  if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new TypeError(
-      `UNKNOWN_SERVICE_SEED must be a whole number, 0 or more, not ${UNKNOWN_SERVICE_SEED}.`,
-    );
-  const draw = createDraw(seed);
-  const groups = [
-    ...cases.map((each) => [each]),
-    ...Array.from({ length: combinations }, () => draw.shuffled(cases).slice(0, 2 + draw.below(3))),
-  ];
-  const services = groups
-    .map((group, index) => ({ group, name: group.map(({ name }) => name).join(" + "), seed: seed + index }))
-    .filter(({ name }) => name.includes(UNKNOWN_SERVICE_ONLY));
-  return createDraw(seed).shuffled(services).slice(0, size);
-}
-
-/** @returns for each service that broke a guarantee, its name and what happened. */
-export async function runAll(services: readonly UnknownService[], open: OpenReceivers): Promise<string[]> {
-  const waiting = [...services];
-  const found: string[] = [];
-  const worker = async () => {
-    for (let service = waiting.shift(); service !== undefined; service = waiting.shift()) {
-      const violations = new Set(await run(service, open));
-      if (violations.size > 0) found.push([service.name, ...violations].join("\n    "));
-    }
-  };
-  await Promise.all(Array.from({ length: concurrentRuns }, worker));
-  return found;
-}
-
-async function run({ group, seed }: UnknownService, open: OpenReceivers): Promise<string[]> {
-  const violations: string[] = [];
-  const draw = createDraw(seed);
-  const secrets: string[] = []; // the newest first
-  const captured: Captured[] = [];
-  const service = createService(draw, async (request) => {
-    const event = JSON.parse(await request.text()) as SentEvent;
-    captured.push({ event, headers: [...request.headers], secret: secrets[0] ?? "" });
-    return new Response(null, { status: 204 });
-  });
-  const endpoint = service.webhooks.createEndpoint({ url: "https://shop.test/webhooks", events: eventTypes });
-  const changes = combine(group, draw, service);
-  secrets.unshift(endpoint.secret);
-  const log: string[] = [];
-  const receivers = await open({
-    secret: () => secrets,
-    log: (line) => log.push(line),
-    ...Object.assign({}, ...group.map(({ toleranceSeconds }) => toleranceSeconds && { toleranceSeconds })),
-  });
-  const server = createServer(
-    getRequestListener(respond(service, changes, receivers), { overrideGlobalObjects: false }),
-  );
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const onCrash = (error: unknown) => violations.push(`crash: ${inspect(error)}`);
-  process.on("unhandledRejection", onCrash);
-  process.on("uncaughtException", onCrash);
-  const agent = new Agent({ keepAlive: true });
-
-  try {
-    const shop = createShop({ service, changes, draw, violations, baseUrl: url });
-    await shop.signUp();
-    await shop.useCards();
-    await service.idle();
-    secrets.unshift(service.webhooks.newSecret(endpoint.id).secret);
-    await shop.collectPoints();
-    service.webhooks.sendTest(endpoint.id);
-    await shop.comeBack();
-    await service.idle();
-
-    const sent = await deliverAll({ url, agent, draw, changes, captured, receivers, secrets });
-    for (const receiver of receivers) {
-      const found = await compare(receiver, sent, shop.getCards());
-      violations.push(...found.map((sentence) => `${receiver.name}: ${sentence}`));
-    }
-    violations.push(...findLeaks(log, [...shop.personalData, ...secrets, service.apiKeys.website]));
-    // With several cases only the guarantees are checked, because no case expects the effects of another one.
-    const [expected, ...others] = group;
-    if (expected !== undefined && others.length === 0)
-      violations.push(...findUnexpected(expected, shop.ends, receivers, sent));
-    return violations;
-  } finally {
-    await Promise.all(receivers.map((receiver) => receiver.close()));
-    agent.destroy();
-    server.close();
-    server.closeAllConnections();
-    await new Promise(setImmediate); // for rejections that nothing handles
-    process.off("unhandledRejection", onCrash);
-    process.off("uncaughtException", onCrash);
-  }
-}
-
-const template: TemplateInput = {
-  name: "Club",
-  fields: [
-    { key: "name", type: "name" },
-    { key: "points", type: "number" },
-  ],
-  tiers: [
-    { name: "Silver", from: 100 },
-    { name: "Gold", from: 10_000 },
-  ],
+export const eventTypes = Object.keys(eventExamples);
+/** A name in two concurrent sign-ups, so that a case can recognize them. */
+export const togetherName = "Two At Once";
+/** How calls end with the mock service that do not end in a value. */
+const standardEnds: Record<string, string> = {
+  signUpInvalid: "validation",
+  archivedTemplate: "not-found",
+  wrongKey: "unauthorized",
+  unknownCard: "not-found",
 };
 
-function createService(draw: Draw, deliver: Deliver): MockService {
-  const service = createMockService({
-    clock: manualClock(Date.UTC(2026, 0, 1) + draw.below(1e9)),
-    deliver,
-    log: () => {}, // a case may repeat a key with another body
-    templates: ["tpl_club", "tpl_archived"].map((id) => ({ ...template, id })),
-  });
-  service.templates.archive("tpl_archived");
-  return service;
+/** Whether each member of a value was sent: in the body, or in a member of it. The client removes members of a wrong type. */
+function isWithin(value: unknown, sent: unknown): boolean {
+  const isPart = (part: unknown, whole: unknown): boolean =>
+    typeof part === "object" && part !== null && typeof whole === "object" && whole !== null
+      ? Object.entries(part).every(([name, member]) => isPart(member, (whole as Members)[name]))
+      : Object.is(part, whole);
+  return value === undefined || [sent, ...Object.values(sent ?? {})].some((body) => isPart(value, body));
 }
 
-/** Applies the changes of the first case first; only to requests the last one's first. */
-function combine(group: readonly Case[], draw: Draw, service: MockService): Changes {
-  const bound = group.map((each) => {
-    const counts = new Map<string, number>();
-    const count = (name: string) => {
-      const before = counts.get(name) ?? 0;
-      counts.set(name, before + 1);
-      return before;
-    };
-    const run: Run = { draw, service, count, responses: new Map(), signals: new EventEmitter() };
-    return { each, run };
-  });
-  return {
-    card: (card) => bound.reduce((changed, { each }) => each.card?.(changed) ?? changed, card),
-    api: (request, next) =>
-      bound.reduce<Respond>(
-        (inner, { each, run }) =>
-          (outer) =>
-            each.api?.(outer, inner, run) ?? inner(outer),
-        next,
-      )(request),
-    event: (event) =>
-      bound.reduce((sent, { each, run }) => sent.flatMap((one) => each.event?.(one, run) ?? [one]), [event]),
-    body: (body) => bound.reduce((changed, { each }) => each.body?.(changed) ?? changed, body),
-    headers: (headers, attempt) =>
-      bound.reduce((changed, { each }) => each.headers?.(changed, attempt) ?? changed, headers),
-  };
-}
+/** Finds personal data and secrets in logged text. */
+const findLeaks = (texts: readonly string[], words: readonly string[]): string[] =>
+  texts.filter((text) => words.some((word) => text.includes(word))).map((text) => `leaks: ${text}`);
 
-/** The HTTP side: the changed API, and the receivers of the shop. */
-function respond(service: MockService, changes: Changes, receivers: readonly Receiver[]) {
-  const inner: Respond = async ({ operation, method, path, headers, body }) => {
-    const request = { method, headers, body: body === undefined ? null : JSON.stringify(body) };
-    const response = await service.fetch(new Request(service.baseUrl + path, request));
-    const text = await response.text();
-    const parsed: unknown = text === "" ? undefined : JSON.parse(text);
-    const isCard = response.status < 300 && (operation === "issueCard" || operation === "getCard");
-    return {
-      status: response.status,
-      headers: { "content-type": response.headers.get("content-type") ?? "application/json" },
-      body: isCard ? changes.card(parsed as Members) : parsed,
-    };
-  };
-  return async (request: Request): Promise<Response> => {
-    const { pathname, search } = new URL(request.url);
-    const receiver = receivers[Number(/^\/webhooks\/(\d+)$/.exec(pathname)?.[1])];
-    if (receiver !== undefined) return await receiver.receive(request);
-    const { method } = request;
-    const received = await request.text();
-    const { status, headers, body, text }: ApiResponse = await changes.api(
-      {
-        operation: getOperation(method, pathname),
-        method,
-        path: pathname + search,
-        headers: new Headers(request.headers),
-        body: received === "" ? undefined : JSON.parse(received),
-      },
-      inner,
-    );
-    const sent = text ?? (body === undefined ? null : JSON.stringify(body));
-    return new Response(status === 204 ? null : sent, { status, headers });
-  };
-}
-
-function getOperation(method: string, pathname: string): Operation | undefined {
-  return allOperations.find((id) => {
-    const { method: own, path } = operations[id];
-    return method === own && new RegExp(`^/api/v1${path.replace(/\{\w+\}/, "[^/]+")}$`).test(pathname);
-  });
-}
-
-/** Finds ends, statuses and handlers that the case does not expect. */
-function findUnexpected(
-  { ends, refused = 204, unexpectedData = [], otherTypes = [] }: Case,
-  actual: Ends,
-  receivers: readonly Receiver[],
-  sent: readonly Sent[],
-): string[] {
+/** Makes every call of the client. A value must be what the service sent, and a customer must not get two cards. */
+export async function useClient({ on = /./, ...changed }: Partial<Case>): Promise<string[]> {
   const found: string[] = [];
-  const expected: Ends = { ...steps, ...ends };
-  for (const [step, end] of Object.entries(actual)) {
-    const other = expected[step as keyof Ends];
-    if (end !== other) found.push(`${step} ends in ${end} instead of ${other}`);
+  const check = (isTrue: boolean, violation: string) => void (isTrue || found.push(violation));
+  const fields = [{ key: "name", type: "name" } as const, { key: "points", type: "number" } as const];
+  const templates = ["tpl_club", "tpl_archived"].map((id) => ({ id, name: "Club", fields }));
+  const service = createMockService({ templates, log: () => {} }); // which logs a key with another body
+  service.templates.archive("tpl_archived");
+  const { baseUrl, apiKeys, cards } = service;
+  const readState = () =>
+    service.snapshot().state as {
+      cards: Map<string, unknown>;
+      customers: Map<string, { cardIds: string[] }>;
+    };
+
+  async function next({ method, path, headers, body }: ApiRequest): Promise<ApiResponse> {
+    const init = { method, headers, body: JSON.stringify(body) ?? null };
+    const response = await service.fetch(new Request(baseUrl + path, init));
+    const text = await response.text();
+    const own = { status: response.status, headers: Object.fromEntries(response.headers) };
+    return text === "" ? own : { ...own, body: JSON.parse(text) };
   }
-  for (const [route, types] of Object.entries({ unexpectedData, otherTypes })) {
-    for (const { name, stored: data } of receivers) {
-      const got = data[route as "otherTypes"];
-      if (!isDeepStrictEqual(got, new Set(types)))
-        found.push(`${name}: ${route} got ${[...got]} instead of ${types}`);
+  async function respond(request: ApiRequest): Promise<ApiResponse> {
+    if (!on.test(request.operation)) return next(request);
+    const other = { ...request, ...changed.request?.(request) };
+    if ("status" in other) return other as unknown as ApiResponse;
+    const response = await (changed.respond?.(other, next) ?? next(other));
+    const isMeant = changed.of === undefined ? response.status < 300 : response.status === changed.of;
+    return isMeant
+      ? { ...response, ...changed.response?.({ ...response, body: response.body ?? {} }) }
+      : response;
+  }
+  let sent: unknown; // the last body
+  async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const request = new Request(input, init);
+    const { method } = request;
+    const headers = Object.fromEntries(request.headers);
+    const path = request.url.slice(baseUrl.length);
+    const [operation = ""] = Object.entries(operations).flatMap(([name, known]) => {
+      const pattern = new RegExp(`^/api/v1${known.path.replace(/\{\w+\}/, "[^/]+")}(\\?|$)`);
+      return method === known.method && pattern.test(path) ? [name] : [];
+    });
+    const received = await request.text();
+    const body = received === "" ? undefined : JSON.parse(received);
+    const { text, ...response } = await respond({ operation, method, path, headers, body });
+    const json = text ?? JSON.stringify(response.body);
+    sent = text ?? (json && JSON.parse(json));
+    return new Response(json ?? null, response);
+  }
+  const testing = { random: () => 0 };
+  const options = { baseUrl, apiKey: apiKeys.website, fetch, testing, deadlineMs: 3_000 };
+  const client = issuing.createIssuingClient(options);
+
+  let phones = 1_000_000;
+  const createVisitor = () => ({ id: randomUUID(), phone: `+4860${++phones}` });
+  const anna = { ...createVisitor(), name: "Łucja 寿 О. Іваненко" };
+  const bo = { id: randomUUID(), phone: "", email: "bo.8sx4@example.com", name: "Bo 8sx4" };
+  const words = [anna.phone, anna.name, bo.email, bo.name, apiKeys.website];
+  const ends: Record<string, string> = {};
+
+  /** Makes a call, and compares how it ends. */
+  async function call<Value>(step: string, method: () => Promise<Value>): Promise<Value | undefined> {
+    try {
+      const value = await method();
+      ends[step] = value === undefined ? "undefined" : "value";
+      check(isWithin(value, sent) || step.includes("AtOnce"), `${step} returns ${inspect(value)}`);
+      return value;
+    } catch (error) {
+      ends[step] = issuing.isIssuingError(error) ? error.code : inspect(error);
+      const { cardId } = error as { cardId?: string };
+      const isSent = cardId === undefined || JSON.stringify(sent)?.includes(cardId);
+      check(isSent || step.includes("AtOnce"), `${step} names the card ${cardId}`);
+      found.push(...findLeaks([inspect(error, { depth: 9 }), JSON.stringify(error)], words));
+      return undefined;
+    } finally {
+      const [calls, end] = changed.ends ?? [];
+      const expected = (calls?.test(step) ? end : standardEnds[step]) ?? "value";
+      check(ends[step] === expected, `${step} ends in ${ends[step]} instead of ${expected}`);
     }
   }
-  for (const { event, statuses } of sent) {
-    for (const [{ name }, status] of statuses)
-      if (status !== refused) found.push(`${name}: ${status} for ${event.type} instead of ${refused}`);
+  async function signUp(step: string, form: Members, more: Members = {}, by = client, template = "tpl_club") {
+    const { id: userId, name, ...contact } = form;
+    const customer = { ...contact, ...(name && { name }), consents: { privacy: { version: "2026-01" } } };
+    const request = { customer, fieldValues: name ? { name } : {} } as issuing.IssueCardRequest;
+    const card = await call(step, () => by.issueCard(template, request, { userId, ...more }));
+    const counts = [...readState().customers.values()].map(({ cardIds }) => cardIds.length);
+    check(step === "signUpUnderAnotherKey" || Math.max(0, ...counts) < 2, `${step} issues a second card`);
+    return card;
   }
+
+  const card = await signUp("signUp", anna);
+  const again = await signUp("signUpAgain", anna);
+  check(!card || !again || card.id === again.id, "signUpAgain returns another card");
+  const twin = { ...createVisitor(), name: togetherName };
+  const steps = ["signUpAtOnce", "signUpAtOnceToo"];
+  const submit = (step: string) => signUp(step, twin, {}, issuing.createIssuingClient(options));
+  const twins = await Promise.all(steps.map(submit));
+  check(new Set(twins.flatMap((one) => one?.id ?? [])).size < 2, "concurrent sign-ups return two cards");
+  await signUp("signUpByEmail", bo);
+  const careless = { ...createVisitor(), phone: "12" };
+  const corrected = { ...careless, phone: "601 234 567" };
+  await signUp("signUpInvalid", careless);
+  await signUp("signUpCorrected", corrected);
+  // A key suffix is only safe after a stored refusal. After an unknown outcome it could issue a second card.
+  if (ends["signUpInvalid"] === "validation" && ends["signUpCorrected"] === "validation")
+    await signUp("signUpWithKeySuffix", corrected, { keySuffix: "corrected" });
+  // Another website on the same service, with the same user ids.
+  const otherWebsite = issuing.createIssuingClient({ ...options, idempotencyNamespace: "b" });
+  const other = await signUp("signUpElsewhere", { ...createVisitor(), id: anna.id }, {}, otherWebsite);
+  check(!card || card.id !== other?.id, "signUpElsewhere returns the card of another person");
+  await signUp("archivedTemplate", createVisitor(), {}, client, "tpl_archived");
+  await signUp("wrongKey", createVisitor(), {}, issuing.createIssuingClient({ ...options, apiKey: "wrong" }));
+  await call("unknownCard", () => client.getCard("card_of_nobody"));
+  if (card === undefined) return found;
+
+  const { id } = card;
+  await call("getConsent", () => client.getConsent(id));
+  await call("giveConsent", () => client.setConsent(id, { marketing: true, version: "2026-02" }));
+  await call("getGivenConsent", () => client.getConsent(id));
+  await call("withdrawConsent", () => client.setConsent(id, { marketing: false }));
+  const [ownId = ""] = readState().cards.keys();
+  for (const points of [157, 5.25, 10, 20]) cards.purchase(ownId, { points });
+  await call("getCard", () => client.getCard(id));
+  await call("listOperations", () => client.listOperations(id));
+  await call("listTwoOperations", () => client.listOperations(id, { limit: 2 }));
+  await signUp("signUpLater", anna);
+  await signUp("signUpUnderAnotherKey", { ...anna, id: randomUUID() });
   return found;
+}
+
+/** Delivers two events of each type as the case changes them, and compares what the receiver did with what was sent. */
+export async function useReceiver({ on = /./, refused, ...changed }: Partial<Case>): Promise<string[]> {
+  const secrets = ["whsec_new", "whsec_old"];
+  const logged: string[] = [];
+  const handled: string[] = [];
+  const statuses = new Set<number>();
+  const unexpectedData = new Set<string>();
+  const otherTypes = new Set<string>();
+  const log = (line: string) => void logged.push(line);
+  const routes: verify.EventHandlers = {
+    "card.added": ({ data }) => data.passId.length,
+    "card.removed": ({ data }) => data.passId.length,
+    "balance.changed": ({ data }) => data.passId.length + data.balance.toFixed().length,
+    "tier.changed": ({ data }) => data.passId.length,
+    "consent.changed": ({ data }) => data.passIds.map((passId) => passId.length),
+    ping: () => {},
+    unexpectedData: ({ type }) => unexpectedData.add(type),
+    otherTypes: ({ type }) => otherTypes.add(type),
+  };
+  const { toleranceSeconds = 300 } = changed;
+  const receive = fetchReceiver({
+    secret: secrets,
+    toleranceSeconds,
+    log,
+    dedupe: verify.memoryDedupe(),
+    async handler(event, delivery) {
+      await verify.onEvents(routes, { log })(event, delivery);
+      handled.push(event.id);
+    },
+  });
+  const events = Object.values(eventExamples as Members)
+    .flatMap((event) => [event, { ...event, id: `${event.id}_2` }])
+    .flatMap((event) => (on.test(event.type) && changed.events?.(event)) || [event]);
+  // A duplicate before the other events, and one after them.
+  for (const [place, event] of [...events, ...events].flatMap((one) => [one, one]).entries()) {
+    const json = JSON.stringify(event);
+    const rawBody = changed.text?.(json) ?? json;
+    const [secret = "", otherSecret = ""] = place % 4 < 2 ? secrets : [...secrets].reverse();
+    const now = Math.floor(Date.now() / 1000);
+    const sign: Attempt["sign"] = (timestamp, other = secret) =>
+      verify.signWebhookSync({ rawBody, secret: other, timestamp });
+    const headers = new globalThis.Headers({
+      "content-type": "application/json",
+      "service-event": String(event.type),
+      "service-delivery": "dlv_1",
+      "service-signature": sign(now),
+    });
+    changed.headers?.(headers, { index: place >> 1, number: place % 2, now, otherSecret, sign });
+    const request = new Request("https://shop.test/", { method: "POST", headers, body: rawBody });
+    statuses.add((await receive(request)).status);
+  }
+  const ids = new Set(events.map(({ id }) => String(id)));
+  const facts: [what: string, is: unknown, expected: unknown][] = [
+    ["the statuses", [...statuses], [refused ?? 204]],
+    ["the handled events", handled.sort(), refused === undefined ? [...ids].sort() : []],
+    ["the types with unexpected data", unexpectedData, new Set(changed.unexpectedData)],
+    ["the other types", otherTypes, new Set(changed.otherTypes)],
+    ["the log", findLeaks(logged, secrets), []],
+  ];
+  return facts
+    .filter(([, is, expected]) => !isDeepStrictEqual(is, expected))
+    .map(([what, is, expected]) => `${what}: ${inspect(is)} instead of ${inspect(expected)}`);
 }
