@@ -38,9 +38,8 @@ describe("cards and customers", () => {
     const anna = (await issue(signUp({ phone: "+48600100200", name: "Anna" }))).body;
     await issue(signUp({ email: "piotr@example.com", name: "Piotr" }, { firstName: "Piotr" }));
     const found = async (query: string) => (await get(`/_mock/cards?query=${query}`)).items.length;
-    expect(await Promise.all(["anna", "600 100", "PIOTR@", anna.id, "nobody"].map(found))).toEqual([
-      1, 1, 1, 1, 0,
-    ]);
+    for (const query of ["anna", "600 100", "PIOTR@", anna.id]) expect(await found(query)).toBe(1);
+    expect(await found("nobody")).toBe(0);
     expect(await get("/_mock/customers?query=pio")).toMatchObject({ total: 1, items: [{ name: "Piotr" }] });
     expect(await get("/_mock/cards?limit=1&offset=1")).toMatchObject({ total: 2, items: [{ id: anna.id }] });
     expect((await get(`/_mock/cards?customerId=${anna.customerId}`)).items).toHaveLength(1);
@@ -93,10 +92,8 @@ describe("webhooks", () => {
     const chosen = { url: "https://shop.test/webhooks", events: ["ping"] };
     const made = await post("/_mock/webhooks/endpoints", chosen);
     const { id, secret } = made.body;
-    expect([made.status, made.body]).toEqual([
-      201,
-      { id, ...chosen, secret: expect.stringMatching(/^whsec_/) },
-    ]);
+    expect(made).toMatchObject({ status: 201, body: { id, ...chosen } });
+    expect(secret).toMatch(/^whsec_/);
     expect((await get("/_mock/webhooks/endpoints")).items).toEqual([{ id, ...chosen }]);
     secrets.push(secret);
     const sent = await post(`/_mock/webhooks/endpoints/${id}/test`);
