@@ -70,16 +70,17 @@ describe("a change of the consent", () => {
     expect(inbox.events).toEqual([]);
   });
 
-  it.each([
-    {},
-    { marketing: 1 },
-    { marketing: "true" },
-    { marketing: null },
-    { marketing: true, version: 1 },
-    [],
-  ])("of the wrong shape is 422: %j", async (change) => {
+  it("of the wrong shape is 422", async () => {
     const { issue, setConsent } = shopListening();
     const { body } = await issue();
-    expect((await setConsent(body.id, change)).status).toBe(422);
+    for (const change of [
+      {},
+      { marketing: 1 },
+      { marketing: "true" },
+      { marketing: null },
+      { marketing: true, version: 1 },
+      [],
+    ])
+      expect([change, (await setConsent(body.id, change)).status]).toEqual([change, 422]);
   });
 });

@@ -4,28 +4,6 @@ import { createMockService, type MockServiceOptions } from "../src/index.ts";
 import { openShop, shopWithEndpoint } from "./shop.ts";
 
 describe("an endpoint", () => {
-  it.each([
-    "http://shop.test/webhooks",
-    "ftp://shop.test",
-    "shop.test",
-    "http://127.0.0.1.evil.test/",
-    "https://user:pass@shop.test/",
-    "",
-  ])("rejects the address %j", (url) => {
-    const { service } = openShop();
-    expect(() => service.webhooks.createEndpoint({ url, events: ["ping"] })).toThrow(TypeError);
-  });
-
-  it.each([
-    "https://shop.test/webhooks",
-    "http://localhost:3000/",
-    "http://127.0.0.1:3000/",
-    "http://[::1]:3000/",
-  ])("accepts the address %s", (url) => {
-    const { service } = openShop();
-    expect(service.webhooks.createEndpoint({ url, events: ["ping"] }).secret).toMatch(/^whsec_/);
-  });
-
   it("needs at least one event, and only known ones", () => {
     const { service } = openShop();
     const create = (events: string[]) =>
@@ -137,46 +115,21 @@ describe("an endpoint", () => {
 
   const create = (url: string, options: MockServiceOptions = {}) =>
     createMockService(options).webhooks.createEndpoint({ url, events: ["ping"] });
-  const privateUrls = [
-    "https://10.0.0.1/",
-    "https://172.16.0.1/",
-    "https://172.31.255.255/",
-    "https://192.168.1.1/",
-    "https://169.254.169.254/",
-    "https://100.64.0.1/",
-    "https://100.127.0.1/",
-    "https://0.0.0.0/",
-    "https://0xa000001/",
-    "https://167772161/",
-    "https://10.1/",
-    "https://10.0.0.1./",
-    "https://[::]/",
-    "https://[fc00::1]/",
-    "https://[fdff::1]/",
-    "https://[fe80::1]/",
-    "https://[febf::1]/",
-    "https://[::ffff:10.0.0.1]/",
-    "https://[::ffff:c0a8:101]/",
-    "https://receiver/",
-    "https://shop.local/",
-    "https://shop.internal/",
-  ];
-
-  it.each(privateUrls)("rejects the private address %s unless private addresses are allowed", (url) => {
+  it.each(
+    [
+      "10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 100.64.0.1 100.127.0.1 0.0.0.0",
+      "0xa000001 167772161 10.1 10.0.0.1. [::] [fc00::1] [fdff::1] [fe80::1] [febf::1]",
+      "[::ffff:10.0.0.1] [::ffff:c0a8:101] receiver shop.local shop.internal",
+    ].flatMap((hosts) => hosts.split(" ").map((host) => `https://${host}/`)),
+  )("rejects the private address %s unless private addresses are allowed", (url) => {
     expect(() => create(url)).toThrow(/private network; allowPrivateEndpoints .* allows it/);
     expect(create(url, { allowPrivateEndpoints: true }).id).toMatch(/^we_/);
   });
 
   it.each([
-    "https://shop.test/",
-    "https://9.255.255.255/",
-    "https://11.0.0.1/",
-    "https://172.15.0.1/",
-    "https://172.32.0.1/",
-    "https://192.167.0.1/",
-    "https://169.253.0.1/",
-    "https://100.63.0.1/",
-    "https://100.128.0.1/",
+    ..."shop.test 9.255.255.255 11.0.0.1 172.15.0.1 172.32.0.1 192.167.0.1 169.253.0.1 100.63.0.1 100.128.0.1"
+      .split(" ")
+      .map((host) => `https://${host}/`),
     "https://[fc::1]/",
     "https://[2001:db8::1]/",
     "https://[fec0::1]/",
@@ -188,13 +141,22 @@ describe("an endpoint", () => {
     "http://[::1]:3000/",
     "http://[::ffff:127.0.0.1]:3000/",
   ])("accepts the public or loopback address %s", (url) => {
-    expect(create(url).id).toMatch(/^we_/);
+    expect(create(url).secret).toMatch(/^whsec_/);
   });
 
-  it.each(["http://10.0.0.1/", "http://shop.test/", "ftp://127.0.0.1/"])("always rejects %s", (url) => {
-    for (const allowPrivateEndpoints of [false, true]) {
+  it.each([
+    "http://10.0.0.1/",
+    "http://shop.test/",
+    "http://127.0.0.1.evil.test/",
+    "ftp://127.0.0.1/",
+    "ftp://shop.test",
+  ])("always rejects %s", (url) => {
+    for (const allowPrivateEndpoints of [false, true])
       expect(() => create(url, { allowPrivateEndpoints })).toThrow(/must be https/);
-    }
+  });
+
+  it.each(["shop.test", "https://user:pass@shop.test/", ""])("rejects the address %j", (url) => {
+    expect(() => create(url)).toThrow(TypeError);
   });
 
   it("rejects a private address in the seed, and in a change", () => {

@@ -11,91 +11,56 @@ it("names the first hundred wrong values of a request that has thousands", async
 });
 
 describe("a 422", () => {
-  const refusals: [string, unknown, string, string][] = [
-    ["a required field is missing", signUp({}, {}), "/fieldValues/firstName", 'Please fill in "First name".'],
+  const forShop = "This form does not work at the moment. Please contact the shop.";
+  const phone = "The phone number is not valid.";
+  const email = "The email address is not valid.";
+  const privacy = "Please accept the privacy policy.";
+  const withFields = (fieldValues: object) => signUp({}, fieldValues);
+  const consents = (privacy: object, more = {}) => signUp({ consents: { privacy, ...more } });
+
+  it.each<[name: string, body: unknown, pointer: string, detail: string, rule?: string]>([
+    ["a required field is missing", withFields({}), "/fieldValues/firstName", 'Please fill in "First name".'],
     [
-      "a required field is blank",
-      signUp({}, { firstName: " " }),
+      "one is blank",
+      withFields({ firstName: " " }),
       "/fieldValues/firstName",
       'Please fill in "First name".',
     ],
     [
       "a number field holds text",
-      signUp({}, { firstName: "A", points: "7" }),
+      withFields({ firstName: "A", points: "7" }),
       "/fieldValues/points",
       'Please enter a number for "points".',
     ],
     [
       "a text field holds a number",
-      signUp({}, { firstName: 7 }),
+      withFields({ firstName: 7 }),
       "/fieldValues/firstName",
       'Please enter text for "First name".',
     ],
-    ["the phone is malformed", signUp({ phone: "12" }), "/customer/phone", "The phone number is not valid."],
     [
-      "the phone hides in a sentence",
-      signUp({ phone: "call +48600100200" }),
-      "/customer/phone",
-      "The phone number is not valid.",
+      "a value is an object",
+      withFields({ firstName: {} }),
+      "/fieldValues/firstName",
+      'Please enter text or a number for "First name".',
+      '"fieldValues.firstName" must be of type string or number.',
     ],
-    [
-      "the email is malformed",
-      signUp({ email: "anna@" }),
-      "/customer/email",
-      "The email address is not valid.",
-    ],
-    [
-      "the email is too long",
-      signUp({ email: `${"a".repeat(250)}@example.com` }),
-      "/customer/email",
-      "The email address is not valid.",
-    ],
-  ];
-
-  const forShop = "This form does not work at the moment. Please contact the shop.";
-  const shapes: [string, unknown, string, string, string][] = [
-    ["the customer is missing", {}, "/customer", forShop, '"customer" is missing.'],
-    ["the body is a list", [], "", forShop, "The body must be of type object."],
-    [
-      "the consents are missing",
-      { customer: {} },
-      "/customer/consents",
-      "Please accept the privacy policy.",
-      '"customer.consents" is missing.',
-    ],
-    [
-      "the privacy version is missing",
-      { customer: { consents: { privacy: {} } } },
-      "/customer/consents/privacy/version",
-      "Please accept the privacy policy.",
-      '"customer.consents.privacy.version" is missing.',
-    ],
-    [
-      "the privacy version is blank",
-      signUp({ consents: { privacy: { version: " " } } }),
-      "/customer/consents/privacy/version",
-      "Please accept the privacy policy.",
-      '"customer.consents.privacy.version" must not be blank.',
-    ],
-    [
-      "the marketing consent is not an object",
-      signUp({ consents: { privacy: { version: "1" }, marketing: true } }),
-      "/customer/consents/marketing",
-      "Please choose whether you want news and offers.",
-      '"customer.consents.marketing" must be of type object.',
-    ],
+    ["the phone is malformed", signUp({ phone: "12" }), "/customer/phone", phone],
+    ["the phone is in a sentence", signUp({ phone: "call +48600100200" }), "/customer/phone", phone],
     [
       "the phone is a number",
       signUp({ phone: 48600100200 }),
       "/customer/phone",
-      "The phone number is not valid.",
+      phone,
       '"customer.phone" must be of type string.',
     ],
+    ["the email is malformed", signUp({ email: "anna@" }), "/customer/email", email],
+    ["it is too long", signUp({ email: `${"a".repeat(250)}@example.com` }), "/customer/email", email],
     [
       "the email is null",
       signUp({ email: null }),
       "/customer/email",
-      "The email address is not valid.",
+      email,
       '"customer.email" must be of type string.',
     ],
     [
@@ -105,22 +70,41 @@ describe("a 422", () => {
       "The name is not valid.",
       '"customer.name" must be of type string.',
     ],
+    ["the customer is missing", {}, "/customer", forShop, '"customer" is missing.'],
+    ["the body is a list", [], "", forShop, "The body must be of type object."],
     [
-      "a value is an object",
-      signUp({}, { firstName: {} }),
-      "/fieldValues/firstName",
-      'Please enter text or a number for "First name".',
-      '"fieldValues.firstName" must be of type string or number.',
+      "the consents are missing",
+      { customer: {} },
+      "/customer/consents",
+      privacy,
+      '"customer.consents" is missing.',
     ],
-  ];
-
-  it.each(shapes)("has a sentence for a person and a rule for a developer when %s", async (...row) => {
+    [
+      "the privacy version is missing",
+      { customer: { consents: { privacy: {} } } },
+      "/customer/consents/privacy/version",
+      privacy,
+      '"customer.consents.privacy.version" is missing.',
+    ],
+    [
+      "the privacy version is blank",
+      consents({ version: " " }),
+      "/customer/consents/privacy/version",
+      privacy,
+      '"customer.consents.privacy.version" must not be blank.',
+    ],
+    [
+      "the marketing consent is not an object",
+      consents({ version: "1" }, { marketing: true }),
+      "/customer/consents/marketing",
+      "Please choose whether you want news and offers.",
+      '"customer.consents.marketing" must be of type object.',
+    ],
+  ])("has a sentence for a person, and a rule for a developer, when %s", async (...row) => {
     const [, body, pointer, detail, rule] = row;
     const response = await openShop().issue(body);
-    expect(response).toMatchObject({
-      status: 422,
-      body: { detail, errors: [{ pointer, detail, rule }] },
-    });
+    const error = { pointer, detail, ...(rule && { rule }) };
+    expect(response).toMatchObject({ status: 422, body: { detail, errors: [error] } });
   });
 
   it("contains each sentence once", async () => {
@@ -138,11 +122,6 @@ describe("a 422", () => {
     expect(body.errors).toMatchObject([
       { pointer: "/marketing", rule: '"marketing" must be of type boolean.' },
     ]);
-  });
-
-  it.each(refusals)("is the response when %s", async (_name, body, pointer, detail) => {
-    const response = await openShop().issue(body);
-    expect(response).toMatchObject({ status: 422, body: { detail, errors: [{ pointer, detail }] } });
   });
 
   it("names all errors at once, and nothing is created", async () => {

@@ -21,16 +21,12 @@ describe("a newly issued card", () => {
       fieldValues: { firstName: "Anna", city: "Praga", points: 0 },
     });
     expect(service.cards.get(body.id)).toEqual(body);
+    expect(body.publicUrl).not.toContain(body.id);
   });
 
   it("shows its balance in the points field, and ignores the value of the request", async () => {
     const { body } = await openShop().issue(signUp({}, { firstName: "Anna", points: 500 }));
     expect([body.loyaltyBalance, body.fieldValues.points]).toEqual([0, 0]);
-  });
-
-  it("does not contain its id in the address of its page", async () => {
-    const { body } = await openShop().issue();
-    expect(body.publicUrl).not.toContain(body.id);
   });
 
   it("is issued via the API under a Full key", async () => {
@@ -41,18 +37,12 @@ describe("a newly issued card", () => {
   });
 });
 
-describe("404", () => {
-  it("is the response for an unknown template", async () => {
-    const { call } = openShop();
-    expect((await call("POST", "/api/v1/templates/tpl_none/passes", { body: signUp() })).status).toBe(404);
-  });
-
-  it("is the same response for an archived and for an unknown template", async () => {
-    const { service, call, issue } = openShop();
-    const unknown = await call("POST", "/api/v1/templates/tpl_none/passes", { body: signUp() });
-    service.templates.archive(template.id);
-    expect((await issue()).body).toEqual(unknown.body);
-  });
+it("responds the same 404 for an archived and for an unknown template", async () => {
+  const { service, call, issue } = openShop();
+  const unknown = await call("POST", "/api/v1/templates/tpl_none/passes", { body: signUp() });
+  expect(unknown.status).toBe(404);
+  service.templates.archive(template.id);
+  expect((await issue()).body).toEqual(unknown.body);
 });
 
 describe("the customer", () => {
@@ -80,13 +70,8 @@ describe("the customer", () => {
     expect(await issueForCustomer(issue, { phone: "+4930901820" })).toBe(anna);
   });
 
-  it("is found by email, in any case", async () => {
-    const { issue } = openShop();
-    const anna = await issueForCustomer(issue, { email: "Anna@Example.com" });
-    expect(await issueForCustomer(issue, { email: "anna@example.COM" })).toBe(anna);
-  });
-
   it.each([
+    ["Anna@Example.com", "anna@example.COM"],
     ["müller@bücher.example", "Müller@BÜCHER.example"],
     ["anna@bücher.example", "anna@xn--bcher-kva.example"],
     ["anna@XN--BCHER-KVA.example", "Anna@bücher.EXAMPLE"],
@@ -147,19 +132,14 @@ describe("the customer", () => {
     expect(await issueForCustomer(issue, { phone: "600100200" })).toBe(body.customerId);
   });
 
-  it("is found by email when no phone matches", async () => {
-    const { issue } = openShop();
-    const anna = await issueForCustomer(issue, { email: "anna@example.com" });
-    expect(await issueForCustomer(issue, { phone: "+48600100200", email: "anna@example.com" })).toBe(anna);
-  });
-
-  it("is the one matched by phone when the email matches another one", async () => {
+  it("is the one matched by phone, and by email when no phone matches", async () => {
     const { issue } = openShop();
     const byPhone = await issueForCustomer(issue, { phone: "+48600100200" });
     const byEmail = await issueForCustomer(issue, { email: "anna@example.com" });
     expect(byPhone).not.toBe(byEmail);
     expect(await issueForCustomer(issue, { phone: "+48600100200", email: "anna@example.com" })).toBe(byPhone);
-    expect(await issueForCustomer(issue, { email: "anna@example.com" })).toBe(byEmail);
+    const other = { phone: "+48600100201", email: "anna@example.com" };
+    expect(await issueForCustomer(issue, other)).toBe(byEmail);
   });
 
   it("gets missing members from a later sign-up, and keeps the others", async () => {

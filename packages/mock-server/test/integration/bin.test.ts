@@ -33,60 +33,46 @@ describe("loyalty-cards-mock", () => {
       expect(text).toContain(name);
   });
 
-  it("starts from a seed file", async () => {
-    const seed = {
-      defaultCountry: "DE",
-      templates: [
-        { id: "tpl_bakery", name: "Bakery", fields: [{ key: "name", type: "name", required: true }] },
-      ],
-      endpoints: [{ url: "http://127.0.0.1:3000/webhooks/loyalty", events: ["ping"] }],
-    };
-    const { firstOutput } = start("--port", "0", "--seed", temporaryFile(JSON.stringify(seed)));
-    const text = await firstOutput;
-    expect(text).toContain("tpl_bakery");
-    expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/webhooks\/loyalty +whsec_/);
-  });
-
-  it("prints the secrets of seeded endpoints in JSON too, and keeps them after a reset", async () => {
-    const seed = {
-      templates: [{ name: "Bakery" }],
-      endpoints: [{ url: "http://127.0.0.1:3000/webhooks/loyalty", events: ["ping"] }],
-    };
-    const { firstOutput } = start("--port", "0", "--json", "--seed", temporaryFile(JSON.stringify(seed)));
-    const { baseUrl, apiKeys, templateId, endpoints } = JSON.parse(await firstOutput);
-    expect(endpoints).toEqual([
-      {
-        id: expect.any(String),
-        url: "http://127.0.0.1:3000/webhooks/loyalty",
-        secret: expect.stringMatching(/^whsec_/),
-      },
-    ]);
-    await fetch(`${baseUrl}/_mock/reset`, { method: "POST" });
-    const issued = await fetch(`${baseUrl}/api/v1/templates/${templateId}/passes`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${apiKeys.website}`, "content-type": "application/json" },
-      body: '{"customer":{"consents":{"privacy":{"version":"1"}}}}',
-    });
-    expect(issued.status).toBe(201);
-  });
-
-  it("signs with the secret of the seed, after a reset too", async () => {
+  it("starts from a seed file, prints its secret, and signs with it, after a reset too", async () => {
     const secret = "whsec_only_for_development";
     const events: WebhookEvent[] = [];
     const receiver = createServer(nodeReceiver({ secret, handler: (event) => void events.push(event) }));
     await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void receiver.close());
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-    const seed = temporaryFile(JSON.stringify({ endpoints: [{ url, events: ["ping"], secret }] }));
-    const { firstOutput } = start("--port", "0", "--json", "--seed", seed);
-    const { baseUrl, endpoints } = JSON.parse(await firstOutput);
-    expect(endpoints).toEqual([{ id: expect.any(String), url, secret }]);
-    const post = (path: string) => fetch(`${baseUrl}/_mock/${path}`, { method: "POST" });
+    const seed = {
+      defaultCountry: "DE",
+      templates: [{ id: "tpl_bakery", name: "Bakery" }],
+      endpoints: [
+        { url, events: ["ping"], secret },
+        { url: "http://127.0.0.1:3000/webhooks/loyalty", events: ["balance.changed"] },
+      ],
+    };
+    const options = ["--port", "0", "--seed", temporaryFile(JSON.stringify(seed))];
+    const text = await start(...options).firstOutput;
+    expect(text).toContain("tpl_bakery");
+    expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/webhooks\/loyalty +whsec_/);
+
+    const { baseUrl, apiKeys, templateId, endpoints } = JSON.parse(
+      await start(...options, "--json").firstOutput,
+    );
+    expect(endpoints).toMatchObject([{ url, secret }, { secret: expect.stringMatching(/^whsec_/) }]);
+    const post = (path: string, body?: string) =>
+      fetch(`${baseUrl}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${apiKeys.website}`, "content-type": "application/json" },
+        ...(body && { body }),
+      });
     for (const pings of [1, 2]) {
-      await post(`webhooks/endpoints/${endpoints[0].id}/test`);
+      await post(`/_mock/webhooks/endpoints/${endpoints[0].id}/test`);
       await expect.poll(() => events.length, { timeout: 10_000 }).toBe(pings);
-      await post("reset");
+      await post("/_mock/reset");
     }
+    const issued = await post(
+      `/api/v1/templates/${templateId}/passes`,
+      '{"customer":{"consents":{"privacy":{"version":"1"}}}}',
+    );
+    expect(issued.status).toBe(201);
   });
 
   it.each([
@@ -196,15 +182,9 @@ describe("loyalty-cards-mock", () => {
     },
   );
 
-  it("is the only command of its package, so that npx finds it by the package name", () => {
+  it("is the only command of its package, so that npx finds it, and prints its version and its help", async () => {
     expect(packageJson.bin).toEqual({ "loyalty-cards-mock": "./bin.js" });
-  });
-
-  it("prints its version", async () => {
     expect((await start("--version").exit).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-  });
-
-  it("prints its help", async () => {
     const { code, stdout } = await start("--help").exit;
     expect([code, stdout.startsWith("Usage: loyalty-cards-mock")]).toEqual([0, true]);
   });
@@ -237,74 +217,37 @@ describe("loyalty-cards-mock", () => {
       ["--seed", "/nowhere/seed.json"],
       /--seed \/nowhere\/seed\.json cannot be used: ENOENT/,
     ],
-    ["a seed file that is not JSON", ["--seed", () => temporaryFile("{")], /cannot be used/],
-    ["a seed file that is a list", ["--seed", () => temporaryFile("[]")], /it is not an object/],
-    [
-      "a seed with an invalid template",
-      ["--port", "0", "--seed", () => temporaryFile('{"templates":[{"name":""}]}')],
-      /cannot be used: templates\[0\]: "name"/,
-    ],
-    [
-      "a seed with an unknown member",
-      ["--seed", () => temporaryFile('{"port":1}')],
-      /"port" is unknown; use defaultCountry/,
-    ],
-    [
-      "a seed whose templates are not a list",
-      ["--seed", () => temporaryFile('{"templates":{}}')],
-      /"templates" is not a list/,
-    ],
-    [
-      "a seed with a template of null",
-      ["--seed", () => temporaryFile('{"templates":[null]}')],
-      /"templates" is not a list of objects/,
-    ],
-    [
-      "a seed without templates",
-      ["--port", "0", "--seed", () => temporaryFile('{"templates":[]}')],
-      /at least one/,
-    ],
-    [
-      "a seed with an empty secret",
-      [
-        "--seed",
-        () => temporaryFile('{"endpoints":[{"url":"http://127.0.0.1:1/","events":["ping"],"secret":""}]}'),
-      ],
-      /secret of an endpoint must be text/,
-    ],
-    [
-      "a seed whose events are not a list",
-      ["--seed", () => temporaryFile('{"endpoints":[{"events":"ping"}]}')],
-      /cannot be used: endpoints\[0\]: .*"events" must be a list/,
-    ],
-    [
-      "a seed with a field of null, in a file with a byte order mark",
-      ["--seed", () => temporaryFile('\ufeff{"templates":[{"name":"Club","fields":[null]}]}')],
-      /cannot be used: templates\[0\]: "fields\.0" must be an object/,
-    ],
-    [
-      "a seed whose endpoint has a number as its id",
-      [
-        "--seed",
-        () => temporaryFile('{"endpoints":[{"id":5,"url":"http://127.0.0.1:1/","events":["ping"]}]}'),
-      ],
-      /endpoints\[0\]: "id" is not known/,
-    ],
-    [
-      "a seed with an invalid endpoint",
-      [
-        "--port",
-        "0",
-        "--seed",
-        () => temporaryFile('{"endpoints":[{"url":"http://shop.test","events":["ping"]}]}'),
-      ],
-      /https/,
-    ],
   ])("prints one line on stderr and exits with 2 for %s", async (_name, args, message) => {
-    const { code, stdout, stderr } = await start(
-      ...args.map((arg) => (typeof arg === "string" ? arg : arg())),
-    ).exit;
-    expect([code, stdout, stderr.split("\n").length]).toEqual([2, "", 2]);
-    expect(stderr).toMatch(message);
+    await expectRefused(
+      args.map((arg) => (typeof arg === "string" ? arg : arg())),
+      message,
+    );
+  });
+
+  const endpoint = '"url":"http://127.0.0.1:1/","events":["ping"]';
+  it.each([
+    ["{", /cannot be used/],
+    ["[]", /it is not an object/],
+    ['{"port":1}', /"port" is unknown; use defaultCountry/],
+    ['{"templates":[{"name":""}]}', /cannot be used: templates\[0\]: "name"/],
+    ['{"templates":{}}', /"templates" is not a list/],
+    ['{"templates":[null]}', /"templates" is not a list of objects/],
+    ['{"templates":[]}', /at least one/],
+    [
+      '\ufeff{"templates":[{"name":"Club","fields":[null]}]}',
+      /templates\[0\]: "fields\.0" must be an object/,
+    ],
+    [`{"endpoints":[{${endpoint},"secret":""}]}`, /secret of an endpoint must be text/],
+    ['{"endpoints":[{"events":"ping"}]}', /cannot be used: endpoints\[0\]: .*"events" must be a list/],
+    [`{"endpoints":[{"id":5,${endpoint}}]}`, /endpoints\[0\]: "id" is not known/],
+    ['{"endpoints":[{"url":"http://shop.test","events":["ping"]}]}', /https/],
+  ])("prints one line on stderr and exits with 2 for the seed %s", async (seed, message) => {
+    await expectRefused(["--port", "0", "--seed", temporaryFile(seed)], message);
   });
 });
+
+async function expectRefused(args: string[], message: RegExp) {
+  const { code, stdout, stderr } = await start(...args).exit;
+  expect([code, stdout, stderr.split("\n").length]).toEqual([2, "", 2]);
+  expect(stderr).toMatch(message);
+}

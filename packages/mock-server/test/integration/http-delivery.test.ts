@@ -89,19 +89,13 @@ describe("a delivery attempt", () => {
     expect([log()?.attempts[0]?.status, paths]).toEqual([307, ["/webhooks"]]);
   });
 
-  it("fails on a refused connection", async () => {
-    const { service, log } = sendTestTo("http://127.0.0.1:9/");
-    await service.idle();
-    expect(log()).toMatchObject({
-      state: "pending",
-      attempts: [{ error: expect.stringMatching(/ECONNREFUSED|bad port/) }],
-    });
-  });
-
-  it("fails on a broken connection", async () => {
-    const { service, log } = sendTestTo(await listen((request) => request.socket.destroy()));
-    await service.idle();
-    expect(log()?.attempts[0]?.error).toBe("UND_ERR_SOCKET");
+  it("fails on a refused and on a broken connection", async () => {
+    const refused = sendTestTo("http://127.0.0.1:9/");
+    const broken = sendTestTo(await listen((request) => request.socket.destroy()));
+    await Promise.all([refused.service.idle(), broken.service.idle()]);
+    const error = expect.stringMatching(/ECONNREFUSED|bad port/);
+    expect(refused.log()).toMatchObject({ state: "pending", attempts: [{ error }] });
+    expect(broken.log()).toMatchObject({ state: "pending", attempts: [{ error: "UND_ERR_SOCKET" }] });
   });
 
   it("fails on a timeout, and aborts the request", async () => {
@@ -139,7 +133,7 @@ it("makes the first attempt at once on the machine's clock", async () => {
 });
 
 describe("startMockServer", () => {
-  it("starts with the endpoints of the options, then those of the seed file", async () => {
+  it("starts with the endpoints of the options, then those of the seed file, and rejects with EADDRINUSE on the same port", async () => {
     const endpoint = (path: string) => ({ url: `http://127.0.0.1:9/${path}`, events: ["ping" as const] });
     const seedFile = temporaryFile(
       JSON.stringify({
@@ -156,12 +150,7 @@ describe("startMockServer", () => {
     onTestFinished(close);
     expect(service.endpoints.map(({ url }) => new URL(url).pathname)).toEqual(["/option", "/seed"]);
     expect(service.templateId).toBe("tpl_option");
-  });
-
-  it("rejects with EADDRINUSE and the port when it is taken", async () => {
-    const { url, close } = await startMockServer();
-    onTestFinished(close);
-    const { port } = new URL(url);
+    const { port } = new URL(service.baseUrl);
     await expect(startMockServer({ port: Number(port) })).rejects.toMatchObject({
       code: "EADDRINUSE",
       message: expect.stringContaining(`Port ${port} is already in use`),
