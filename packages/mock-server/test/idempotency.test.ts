@@ -46,11 +46,8 @@ describe("the same Idempotency-Key", () => {
 
   it("issues another card when it is absent or different", async () => {
     const { issue } = openShop();
-    const responses = [
-      await issue(signUp(), key),
-      await issue(signUp(), { "idempotency-key": "user-2" }),
-      await issue(),
-    ];
+    const keys = [key, { "idempotency-key": "user-2" }, {}];
+    const responses = await Promise.all(keys.map((each) => issue(signUp(), each)));
     expect(new Set(responses.map(({ body }) => body.id)).size).toBe(3);
   });
 });
@@ -70,19 +67,17 @@ describe("a service with storeRefusals", () => {
     expect((await issue(signUp(), key)).status).toBe(201);
   });
 
-  it("issues a card for a corrected request under another key", async () => {
-    const { issue } = openShop({ storeRefusals: true });
+  it("issues a card for a corrected request under another key, and repeats a 404 for an existing template", async () => {
+    const { call, issue } = openShop({ storeRefusals: true });
     expect((await issue(missing, key)).status).toBe(422);
-    expect((await issue(signUp(), { "idempotency-key": "user-1 again" })).status).toBe(201);
+    const other = { "idempotency-key": "user-1 again" };
+    expect((await issue(signUp(), other)).status).toBe(201);
     expect((await issue(missing)).status).toBe(422);
     expect((await issue(signUp())).status).toBe(201);
-  });
-
-  it("repeats a 404 under its key, also for an existing template", async () => {
-    const { call, issue } = openShop({ storeRefusals: true });
     const path = "/api/v1/templates/tpl_none/passes";
-    expect((await call("POST", path, { body: signUp(), headers: key })).status).toBe(404);
-    expect((await issue(signUp(), key)).status).toBe(404);
+    const headers = { "idempotency-key": "user-2" };
+    expect((await call("POST", path, { body: signUp(), headers })).status).toBe(404);
+    expect((await issue(signUp(), headers)).status).toBe(404);
   });
 
   it("does not store a 400, 401 or 415", async () => {

@@ -69,18 +69,10 @@ describe("operations", () => {
     expect(() => service.cards.cancel("op_none")).toThrow(/no operation/);
   });
 
-  it("are exact to a millionth", async () => {
-    const { service, id, read } = await shopWithCard();
-    service.cards.purchase(id, { points: 0.1 });
-    service.cards.purchase(id, { points: 0.2 });
-    expect(await read()).toMatchObject({ loyaltyBalance: 0.3, fieldValues: { points: 0.3 } });
-    service.cards.redeem(id, { points: 0.3 });
-    expect((await read()).loyaltyBalance).toBe(0);
-  });
-
-  it("round the change like the balance, in the event and in the history", async () => {
-    const { service, inbox, id, history } = await shopWithCard();
+  it("round the change and the balance to a millionth, in the event, in the history and in the points field", async () => {
+    const { service, inbox, id, read, history } = await shopWithCard();
     service.cards.purchase(id, { points: 0.1 + 0.2 });
+    expect(await read()).toMatchObject({ loyaltyBalance: 0.3, fieldValues: { points: 0.3 } });
     service.cards.correct(id, { change: 0.1 - 0.3 });
     service.cards.redeem(id, { points: 0.1000000004 });
     await service.idle();
@@ -91,6 +83,7 @@ describe("operations", () => {
     ];
     const events = inbox.events.map(({ data }) => data as { change: number; balance: number });
     expect(events.map(({ change, balance }) => [change, balance])).toEqual(expected);
+    expect((await read()).fieldValues.points).toBe(0);
     const operations: { change: number; balance: number }[] = await history();
     expect(operations.reverse().map(({ change, balance }) => [change, balance])).toEqual(expected);
   });
@@ -106,13 +99,9 @@ describe("operations", () => {
     expect(service.cards.get(id).loyaltyBalance).toBe(1e-6);
   });
 
-  it("reject a balance beyond the exact numbers", async () => {
+  it("reject a balance beyond the exact numbers, and an unknown card", async () => {
     const { service, id } = await shopWithCard();
     expect(() => service.cards.purchase(id, { points: Number.MAX_VALUE })).toThrow(/too large to be exact/);
-  });
-
-  it("reject an unknown card", async () => {
-    const { service } = await shopWithCard();
     expect(() => service.cards.purchase("card_none", { points: 1 })).toThrow('There is no card "card_none".');
   });
 });
@@ -242,38 +231,32 @@ describe("the history", () => {
       expect(await history(`?limit=${limit}`)).toHaveLength(100);
   });
 
-  it.each(["0", "00", "-1", "1.5", "abc", ""])("responds 400 to limit=%s", async (limit) => {
-    const { call, id } = await shopWithCard();
-    expect((await call("GET", `/api/v1/passes/${id}/operations?limit=${limit}`)).status).toBe(400);
-  });
-
-  it("is empty for a card without operations", async () => {
-    const { history } = await shopWithCard();
+  it("responds 400 to a limit that is not a whole number of 1 or more, and is empty without operations", async () => {
+    const { call, id, history } = await shopWithCard();
+    for (const limit of ["0", "00", "-1", "1.5", "abc", ""]) {
+      const { status } = await call("GET", `/api/v1/passes/${id}/operations?limit=${limit}`);
+      expect([limit, status]).toEqual([limit, 400]);
+    }
     expect(await history()).toEqual([]);
   });
 });
 
 describe("wallets", () => {
-  it("emit card.added and card.removed", async () => {
+  it("emit card.added and card.removed, and reject unknown wallets and repeated adding and removing", async () => {
     const inbox = receiver();
     const { service, issue } = openShop({ deliver: inbox.deliver });
     inbox.subscribe(service, ["card.added", "card.removed"]);
     const { body } = await issue();
-    service.cards.addToWallet(body.id, "apple");
-    service.cards.removeFromWallet(body.id, "apple");
+    const { addToWallet, removeFromWallet } = service.cards;
+    expect(() => addToWallet(body.id, "samsung")).toThrow("there are apple and google");
+    expect(() => removeFromWallet(body.id, "apple")).toThrow(/not in the apple wallet/);
+    addToWallet(body.id, "apple");
+    expect(() => addToWallet(body.id, "apple")).toThrow(/already/);
+    removeFromWallet(body.id, "apple");
     await service.idle();
     expect(inbox.events).toMatchObject([
       { type: "card.added", data: { passId: body.id, customerId: body.customerId, wallet: "apple" } },
       { type: "card.removed", data: { passId: body.id, customerId: body.customerId, wallet: "apple" } },
     ]);
-  });
-
-  it("reject unknown wallets, and repeated adding and removing", async () => {
-    const { service, issue } = openShop();
-    const { body } = await issue();
-    expect(() => service.cards.addToWallet(body.id, "samsung")).toThrow("there are apple and google");
-    expect(() => service.cards.removeFromWallet(body.id, "google")).toThrow(/not in the google wallet/);
-    service.cards.addToWallet(body.id, "google");
-    expect(() => service.cards.addToWallet(body.id, "google")).toThrow(/already/);
   });
 });

@@ -69,22 +69,21 @@ describe.each(Object.entries(adapters))("with the adapter %s", (_name, open) => 
     expect(new Set(responses.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
   });
 
-  it.each([
-    ["no key", 401, "GET", "/api/v1/passes/card_1", { key: null }],
-    ["an unknown card", 404, "GET", "/api/v1/passes/card_1", {}],
-    ["an unknown path", 404, "GET", "/api/v1/nothing", {}],
-    ["another method", 405, "DELETE", "/api/v1/passes/card_1", {}],
-    ["broken JSON", 400, "POST", issuePath, { body: "{" }],
-    ["a form", 415, "POST", issuePath, { body: "a=1", headers: { "content-type": "text/plain" } }],
-    ["a missing field", 422, "POST", issuePath, { body: signUp({}, {}) }],
-    ["a large body", 413, "POST", issuePath, { body: `"${"x".repeat(1024 * 1024)}"` }],
-  ])("responds to %s with %i", async (_name, status, method, path, options) => {
+  it("responds with problem details to every request that it rejects", async () => {
     const { call } = await openWithCaller();
-    const response = await call(method, path, options);
-    expect([response.status, response.headers.get("content-type")]).toEqual([
-      status,
-      "application/problem+json",
-    ]);
+    for (const [expected, method, path, options] of [
+      [401, "GET", "/api/v1/passes/card_1", { key: null }],
+      [404, "GET", "/api/v1/passes/card_1", {}],
+      [404, "GET", "/api/v1/nothing", {}],
+      [405, "DELETE", "/api/v1/passes/card_1", {}],
+      [400, "POST", issuePath, { body: "{" }],
+      [415, "POST", issuePath, { body: "a=1", headers: { "content-type": "text/plain" } }],
+      [422, "POST", issuePath, { body: signUp({}, {}) }],
+      [413, "POST", issuePath, { body: `"${"x".repeat(1024 * 1024)}"` }],
+    ] as const) {
+      const { status, headers } = await call(method, path, options);
+      expect([status, headers.get("content-type")]).toEqual([expected, "application/problem+json"]);
+    }
   });
 
   it.each(["reset", "destroy", "truncate", "malformed", "hang"] as const)(
@@ -117,12 +116,14 @@ describe.each(Object.entries(adapters))("with the adapter %s", (_name, open) => 
     },
   );
 
-  it("serves the control API", async () => {
+  it("serves the control API and the OpenAPI document", async () => {
     const { service, call } = await openWithCaller();
     const { id } = (await call("POST", issuePath, { body: signUp() })).body;
     const bought = await call("POST", `/_mock/cards/${id}/purchase`, { key: null, body: { points: 12 } });
     expect(bought).toMatchObject({ status: 201, body: { balance: 12 } });
     expect(service.cards.get(id).loyaltyTier).toBe("Silver");
+    const { body } = await call("GET", "/api/docs/json", { key: null });
+    expect(body.servers).toMatchObject([{ url: `${service.baseUrl}/api/v1` }]);
   });
 
   it("records a warning, allows HEAD, and responds 404 to a trailing slash", async () => {
@@ -134,12 +135,6 @@ describe.each(Object.entries(adapters))("with the adapter %s", (_name, open) => 
     expect(service.warnings()).toMatchObject([{ templateId: template.id, cardId: id }]);
     expect((await call("DELETE", `/api/v1/passes/${id}`)).headers.get("allow")).toBe("GET, HEAD");
     expect((await call("GET", `/api/v1/passes/${id}/`)).body.detail).toContain("Leave out the slash");
-  });
-
-  it("serves the OpenAPI document", async () => {
-    const { service, call } = await openWithCaller();
-    const { body } = await call("GET", "/api/docs/json", { key: null });
-    expect(body.servers).toMatchObject([{ url: `${service.baseUrl}/api/v1` }]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** The API reference: interactive on a port, a notice in process. */
+/** Pages on a port: the address itself, which readiness probes request, and the API reference, of which there is a notice in process. */
 import { get } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { startMockServer } from "../../src/adapters/node.ts";
@@ -19,6 +19,12 @@ const getStatus = (url: string, path: string) =>
       resolve(response.statusCode);
     }).on("error", reject);
   });
+
+it("responds 200 to GET and HEAD of its address, as readiness probes send them", async () => {
+  const { url } = await served();
+  const statuses = ["GET", "HEAD"].map(async (method) => (await fetch(url, { method })).status);
+  expect(await Promise.all(statuses)).toEqual([200, 200]);
+});
 
 it("serves a page with the seeded key, and the files that it needs", async () => {
   const { url, service } = await served();
