@@ -1,5 +1,5 @@
 /** MSW adapter: request handlers that respond as the service does. */
-import { type HttpHandler, HttpResponse, http } from "msw";
+import * as msw from "msw"; // as a whole, because MSW 1 has other exports
 import { hasNoResponse, rejectLikeFetch } from "../http/injected-fault.ts";
 import { fromFetch } from "../http/request.ts";
 import { toFetchResponse } from "../http/response.ts";
@@ -8,6 +8,7 @@ import { getCore, type MockService } from "../service.ts";
 /**
  * Returns MSW handlers for everything under the service's `baseUrl`; the handlers of your own `server.use(…)` come before them.
  * @param service a service of `createMockService`.
+ * @throws {TypeError} with MSW 1.
  * @example
  * ```ts
  * import { createMockService } from "@loyalty-cards/mock-server";
@@ -22,15 +23,17 @@ import { getCore, type MockService } from "../service.ts";
  * afterAll(() => server.close());
  * ```
  */
-export function mockHandlers(service: MockService): HttpHandler[] {
+export function mockHandlers(service: MockService): msw.HttpHandler[] {
+  if (typeof msw.http?.all !== "function")
+    throw new TypeError("mockHandlers needs MSW 2 or 3. This one is older.");
   const { handle } = getCore(service);
   return [
-    http.all(`${service.baseUrl}/*`, async ({ request }) => {
+    msw.http.all(`${service.baseUrl}/*`, async ({ request }) => {
       const response = await handle(fromFetch(request));
       const { connectionFault } = response;
       if (!hasNoResponse(connectionFault)) return toFetchResponse(response);
       if (connectionFault === "hang") await rejectLikeFetch(connectionFault, request).catch(() => {});
-      return HttpResponse.error(); // a network error; MSW would respond 500 to a rejection
+      return msw.HttpResponse.error(); // a network error; MSW would respond 500 to a rejection
     }),
   ];
 }

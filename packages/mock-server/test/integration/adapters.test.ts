@@ -1,7 +1,7 @@
 /** One suite for every adapter: the service in process, with MSW, and on a port. */
 import { connect } from "node:net";
 import { setupServer } from "msw/node";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mockHandlers } from "../../src/adapters/msw.ts";
 import { startMockServer } from "../../src/adapters/node.ts";
 import { createMockService, type MockService } from "../../src/index.ts";
@@ -201,4 +201,15 @@ describe("on a port", () => {
     expect(new URL(url).hostname).toBe("127.0.0.1");
     expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
   });
+});
+
+it("says which version of MSW it needs, when the exports are those of MSW 1", async () => {
+  vi.doMock("msw", () => ({ http: undefined, rest: {} }));
+  onTestFinished(() => void vi.doUnmock("msw"));
+  const adapter: typeof import("../../src/adapters/msw.ts") = await import(
+    `../../src/adapters/msw.ts?${"1"}`
+  );
+  expect(() => adapter.mockHandlers(createMockService({ log: () => {} }))).toThrow(
+    "mockHandlers needs MSW 2 or 3. This one is older.",
+  );
 });

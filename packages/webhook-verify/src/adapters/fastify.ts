@@ -25,7 +25,7 @@ const fix =
 /**
  * A plugin: `app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler })`. It registers POST only, so that the
  * application can have other methods on the same path; methods that it does not have respond 405.
- * @throws {TypeError} as createReceiver does, and for a missing path.
+ * @throws {TypeError} as createReceiver does, for a missing path, and with an older Fastify.
  * @example
  * ```ts
  * import { onEvents } from "@loyalty-cards/webhook-verify";
@@ -39,6 +39,8 @@ const fix =
  */
 export function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
   if (typeof app?.addContentTypeParser !== "function") throw new TypeError(wrongUse); // at once: no plugin is awaited here
+  if (!Array.isArray(app.supportedMethods))
+    throw new TypeError("fastifyReceiver needs Fastify 5. This one is older.");
   return register(app, options);
 }
 

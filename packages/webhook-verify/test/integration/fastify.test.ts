@@ -216,6 +216,13 @@ it("throws at once when it is called as a function that creates a route handler"
   expect(() => misuse(undefined as never)).toThrow(rightUse);
 });
 
+it("says which version it needs in an older Fastify, which has no supportedMethods", () => {
+  const app = Object.create(fastify(), { supportedMethods: { value: undefined } });
+  expect(() => fastifyReceiver(app, { path: "/webhooks", secret, handler: () => {} })).toThrow(
+    "fastifyReceiver needs Fastify 5. This one is older.",
+  );
+});
+
 it("responds 500 to a delivery when it is the route handler, and the error says how to mount it", async () => {
   const errors: Error[] = [];
   const app = fastify();
