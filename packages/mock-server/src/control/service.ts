@@ -8,7 +8,7 @@ import { type Change, type ChangeNotifier, NotFoundError } from "../domain/conte
 import { generateRandomId } from "../domain/identifiers.ts";
 import { Problem } from "../domain/problem.ts";
 import { type ControlRoute, created, ok, route } from "./route.ts";
-import { type WaitCondition, WaitTimeoutError, waitForCondition } from "./wait-for.ts";
+import { type WaitCondition, WaitTimeoutError, waitFor } from "./wait-for.ts";
 
 const maxSnapshots = 20;
 
@@ -40,7 +40,7 @@ export function serviceRoutes(): ControlRoute[] {
       async ({ backend, body: { timeoutMs, ...condition }, request: { signal } }) => {
         const options = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
         try {
-          return ok({ items: await waitForCondition(backend, condition as WaitCondition, options) });
+          return ok({ items: await waitFor(backend, condition as WaitCondition, options) });
         } catch (error) {
           if (error instanceof WaitTimeoutError || signal.aborted) return new Problem(408, String(error));
           throw error;

@@ -41,7 +41,7 @@ const maxLevels = 64;
 export async function waitFor<Condition extends WaitCondition>(
   backend: Backend,
   condition: Condition,
-  options: WaitOptions = {},
+  { timeoutMs = 5_000, signal }: WaitOptions = {},
 ): Promise<WaitResult<Condition>> {
   validateInput(WaitConditionSchema, condition);
   if (isDeeperThan(maxLevels, condition)) {
@@ -49,20 +49,10 @@ export async function waitFor<Condition extends WaitCondition>(
       { pointer: "", detail: `The condition is nested deeper than ${maxLevels} levels.` },
     ]);
   }
-  const { timeoutMs = 0 } = options;
   if (!(timeoutMs >= 0 && timeoutMs <= maxTimerMs)) {
     const detail = `"timeoutMs" must be a number, at least 0 and at most ${maxTimerMs}.`;
     throw new InputError([{ pointer: "/timeoutMs", detail }]);
   }
-  return waitForCondition(backend, condition, options);
-}
-
-/** @param condition a condition that matches its schema. */
-export async function waitForCondition<Condition extends WaitCondition>(
-  backend: Backend,
-  condition: Condition,
-  { timeoutMs = 5_000, signal }: WaitOptions,
-): Promise<WaitResult<Condition>> {
   const subjects = ["event", "delivery", "card"].filter((name) => name in condition);
   if (subjects.length !== 1) {
     throw new InputError([{ pointer: "", detail: "Wait for one of event, delivery and card." }]);

@@ -167,16 +167,9 @@ export function createDispatcher(
   };
 }
 
-interface Entry<Item> {
-  dueAtMs: number;
-  /** Entries with equal times keep their order. */
-  order: number;
-  item: Item;
-}
-
 export interface DueQueue<Item> {
   add(item: Item, dueAtMs: number): void;
-  /** The first entry; undefined when the queue is empty. */
+  /** The first entry; undefined when the queue is empty. Entries with equal times keep their order. */
   next(): { item: Item; dueAtMs: number } | undefined;
   /** Removes and returns the first item. */
   take(): Item | undefined;
@@ -184,47 +177,21 @@ export interface DueQueue<Item> {
 }
 
 export function createDueQueue<Item>(): DueQueue<Item> {
-  const heap: Entry<Item>[] = [];
-  let count = 0;
-
-  const isBefore = (a: Entry<Item>, b: Entry<Item>) =>
-    a.dueAtMs < b.dueAtMs || (a.dueAtMs === b.dueAtMs && a.order < b.order);
-  const at = (index: number) => heap[index] as Entry<Item>;
-
-  function swap(i: number, j: number): void {
-    [heap[i], heap[j]] = [at(j), at(i)];
-  }
-
+  const entries: { item: Item; dueAtMs: number }[] = [];
   return {
     add(item, dueAtMs) {
-      let index = heap.push({ dueAtMs, order: count++, item }) - 1;
-      for (
-        let parent = (index - 1) >> 1;
-        index > 0 && isBefore(at(index), at(parent));
-        parent = (index - 1) >> 1
-      ) {
-        swap(index, parent);
-        index = parent;
+      let [low, high] = [0, entries.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if ((entries[middle]?.dueAtMs ?? 0) <= dueAtMs) low = middle + 1;
+        else high = middle;
       }
+      entries.splice(low, 0, { item, dueAtMs });
     },
-    next: () => heap[0],
-    take() {
-      const [first] = heap;
-      const last = heap.pop();
-      if (first === undefined || last === undefined || first === last) return first?.item;
-      heap[0] = last;
-      for (let index = 0; ; ) {
-        const [left, right] = [2 * index + 1, 2 * index + 2];
-        let least = index;
-        if (left < heap.length && isBefore(at(left), at(least))) least = left;
-        if (right < heap.length && isBefore(at(right), at(least))) least = right;
-        if (least === index) return first.item;
-        swap(index, least);
-        index = least;
-      }
-    },
+    next: () => entries[0],
+    take: () => entries.shift()?.item,
     clear() {
-      heap.length = 0;
+      entries.length = 0;
     },
   };
 }
