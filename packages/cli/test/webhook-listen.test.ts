@@ -49,7 +49,7 @@ const post = (url: string, body: Uint8Array | string, signature: string) =>
   send(url, body, { "content-type": "application/json", "service-signature": signature });
 
 /** A receiver that shows what arrived, and responds as the test says. */
-async function startRecorder(respond: (...args: Parameters<RequestListener>) => void) {
+async function startRecorder(respond: RequestListener) {
   const received: { body: Buffer; headers: IncomingHttpHeaders; rawHeaders: string[] }[] = [];
   const url = await listen(async (request, response) => {
     const chunks: Uint8Array[] = [];
@@ -153,10 +153,16 @@ describe("webhook listen", () => {
     expect((await stop()).deliveries).toMatchObject([{ verified: false, rejected, status }]);
   });
 
-  it("responds 405 to a browser", async () => {
-    const { url: tunnel } = await startListening((await startReceiver()).url);
+  it("responds 405 to a browser, and names a port that is in use", async () => {
+    const { url } = await startReceiver();
+    const { url: tunnel } = await startListening(url);
     const { status, headers } = await send(tunnel, "", {}, "GET");
     expect([status, headers.allow]).toEqual([405, "POST"]);
+    const { port } = new URL(tunnel);
+    const { code, stderr } = await run(["webhook", "listen", "--port", port, "--to", url], {
+      env: { LOYALTY_SIGNING_SECRET: secret },
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`Port ${port} is in use`)]);
   });
 
   it("passes rejected deliveries with --forward-rejected, so that the receiver's own response is seen", async () => {
@@ -168,23 +174,15 @@ describe("webhook listen", () => {
     ]);
   });
 
-  it("responds 502 when nothing listens, and 504 when the receiver takes too long", async () => {
+  it("responds 502 when nothing listens or a response has over 1 MiB, and 504 when the receiver takes too long", async () => {
     const closed = await startListening("http://127.0.0.1:9/");
     expect((await post(closed.url, event, sign(event))).status).toBe(502);
-    expect((await closed.stop()).deliveries).toMatchObject([
-      { verified: true, status: 502, error: "ECONNREFUSED" },
-    ]);
+    const refused = { verified: true, status: 502, error: "ECONNREFUSED" };
+    expect((await closed.stop()).deliveries).toMatchObject([refused]);
+    const large = await startRecorder((_, response) => void response.end(Buffer.alloc(1_048_577)));
+    expect((await post((await startListening(large.url)).url, event, sign(event))).status).toBe(502);
     const silent = await startListening(await listen((request) => void request.resume()), "--timeout", "1");
     expect((await post(silent.url, event, sign(event))).status).toBe(504);
-  });
-
-  it("responds 502 when the receiver sends more than 1 MiB", async () => {
-    const { url: tunnel } = await startListening(
-      await listen(
-        (request, response) => void request.resume().on("end", () => response.end(Buffer.alloc(1_048_577))),
-      ),
-    );
-    expect((await post(tunnel, event, sign(event))).status).toBe(502);
   });
 
   it("survives hostile clients, and goes on", async () => {
@@ -224,18 +222,6 @@ describe("webhook listen", () => {
     expect(accepted).toHaveLength(1);
   });
 
-  // G21
-  it("escapes the control characters of an event", async () => {
-    const { url } = await startReceiver();
-    const body = '{"id":"evt_\\u001b[31m","type":"pi\\nng","createdAt":"x"}';
-    const running = start(["webhook", "listen", "--port", "0", "--to", url], {
-      env: { LOYALTY_SIGNING_SECRET: secret, FORCE_COLOR: "0" },
-    });
-    const tunnel = /http:\/\/127\.0\.0\.1:\d+/.exec(await running.waitFor(/Receiver/))?.[0] ?? "";
-    await post(tunnel, body, sign(body));
-    expect(await running.waitFor(/evt_/)).toMatch(/✓ pi\\u000ang {2}evt_\\u001b\[31m\n/);
-  });
-
   it("gives advice once for each reason", async () => {
     const { url } = await startReceiver();
     const running = start(["webhook", "listen", "--port", "0", "--to", url], {
@@ -246,16 +232,6 @@ describe("webhook listen", () => {
     const text = await running.waitFor(/(rejected: mismatch.*){3}/s);
     expect(text.match(/Is it the secret of this endpoint/g)).toHaveLength(1);
     expect(text).not.toContain(secret);
-  });
-
-  it("names a port that is in use", async () => {
-    const { url } = await startReceiver();
-    const { url: tunnel } = await startListening(url);
-    const { port } = new URL(tunnel);
-    const { code, stderr } = await run(["webhook", "listen", "--port", port, "--to", url], {
-      env: { LOYALTY_SIGNING_SECRET: secret },
-    });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`Port ${port} is in use`)]);
   });
 });
 
