@@ -1,13 +1,10 @@
 /** `dev`: what it prints, forwards and reports, and options that cannot be used. */
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { parseEnv, promisify, stripVTControlCharacters } from "node:util";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { knownTypes } from "../src/webhook/events.ts";
 import {
   createFolder,
@@ -300,12 +297,11 @@ describe("dev", () => {
   });
 
   it("uses the templates and endpoints of a seed file", async () => {
-    const cwd = createFolder();
     const seed = {
       templates: [{ id: "tpl_bakery", name: "Bakery" }],
       endpoints: [{ url: "http://127.0.0.1:9/", events: ["ping"], secret: "whsec_seed" }],
     };
-    writeFileSync(join(cwd, "seed.json"), JSON.stringify(seed));
+    const cwd = createFolder({ "seed.json": JSON.stringify(seed) });
     const running = start(["dev", "--port", "0", "--seed", "seed.json"], { cwd });
     const text = await running.waitFor(/LOYALTY_SIGNING_SECRET.*\n\n/s);
     expect(text).toContain("LOYALTY_TEMPLATE_ID=tpl_bakery\n");
@@ -313,15 +309,10 @@ describe("dev", () => {
   });
 
   it("names a port that is in use", async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
-    const { code, stderr } = await run(["dev", "--port", String(port)]);
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringMatching(new RegExp(`^loyalty-cards: Port ${port} is already in use, .*--port 0`)),
-    ]);
+    const { port } = new URL(await listen(() => {}));
+    const { code, stderr } = await run(["dev", "--port", port]);
+    const message = new RegExp(`^loyalty-cards: Port ${port} is already in use, .*--port 0`);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
   });
 
   it.each([
