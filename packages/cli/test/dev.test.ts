@@ -1,7 +1,5 @@
 /** `dev`: what it prints, forwards and reports, and options that cannot be used. */
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { parseEnv, promisify, stripVTControlCharacters } from "node:util";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { describe, expect, it } from "vitest";
@@ -16,6 +14,7 @@ import {
   secret,
   start,
   startReceiver,
+  startResponding,
 } from "./terminal.ts";
 
 interface Ready {
@@ -54,14 +53,27 @@ async function startDev(args: readonly string[], options?: RunOptions) {
   return { ...running, ready, loyalty, issue, act, stop };
 }
 
+/** Starts it for a person. `text` is what it prints before the first request. */
+async function startForPerson(args: readonly string[], options?: RunOptions) {
+  const running = start(["dev", "--port", "0", ...args], options);
+  const text = await running.waitFor(/record a purchase in the console\.\n\n/);
+  const url = /LOYALTY_URL=(.*)/.exec(text)?.[1] ?? "";
+  const loyalty = createIssuingClient({ baseUrl: url, apiKey: "mock_website_key", maxRetries: 0 });
+  const stop = () => {
+    running.interrupt();
+    return running.exit;
+  };
+  return { ...running, text, url, loyalty, stop };
+}
+
+const getWidth = (lines: readonly string[]) => Math.max(...lines.map((line) => line.length));
+const consents = { privacy: { version: "1" } };
+
 describe("dev", () => {
   it("prints on stdout what to paste into .env, and on stderr the console; Ctrl-C ends it with 0", async () => {
-    const running = start(["dev", "--port", "0"]);
-    const text = await running.waitFor(/LOYALTY_TEMPLATE_ID.*\n\n/s);
-    const url = /LOYALTY_URL=(.*)/.exec(text)?.[1] ?? "";
+    const { url, stop } = await startForPerson([]);
     expect((await fetch(`${url}/console`)).status).toBe(200);
-    running.interrupt();
-    const { code, stdout, stderr } = await running.exit;
+    const { code, stdout, stderr } = await stop();
     expect(code).toBe(0);
     expect(parseEnv(stdout)).toEqual({
       LOYALTY_URL: url,
@@ -75,19 +87,14 @@ describe("dev", () => {
   });
 
   it("prints the namespace of the environment or .env, which programs need for the same keys", async () => {
-    const running = start(["dev", "--port", "0"], { env: { LOYALTY_IDEMPOTENCY_NAMESPACE: "my staging" } });
-    await running.waitFor(/LOYALTY_IDEMPOTENCY_NAMESPACE.*\n/);
-    running.interrupt();
-    const { stdout } = await running.exit;
-    expect(parseEnv(stdout)).toMatchObject({ LOYALTY_IDEMPOTENCY_NAMESPACE: "my staging" });
-    const cwd = createFolder();
-    writeFileSync(join(cwd, ".env"), "LOYALTY_IDEMPOTENCY_NAMESPACE=staging\n");
-    const { ready } = await startDev([], { cwd });
-    expect(ready).toMatchObject({ idempotencyNamespace: "staging" });
+    const env = { LOYALTY_IDEMPOTENCY_NAMESPACE: "my staging" };
+    const { stdout } = await (await startForPerson([], { env })).stop();
+    expect(parseEnv(stdout)).toMatchObject(env);
+    const cwd = createFolder({ ".env": "LOYALTY_IDEMPOTENCY_NAMESPACE=staging\n" });
+    expect((await startDev([], { cwd })).ready).toMatchObject({ idempotencyNamespace: "staging" });
   });
 
   it("prints a request that issues a card, also with a template that has required fields, in 80 columns", async () => {
-    const cwd = createFolder();
     const fields = [
       { key: "name", type: "name", required: true },
       { key: "cups", type: "number", required: true },
@@ -95,20 +102,17 @@ describe("dev", () => {
       { key: "town", type: "text" },
     ];
     const seed = { templates: [{ id: "tpl_club", name: "Club", fields }] };
-    writeFileSync(join(cwd, "seed.json"), JSON.stringify(seed));
+    const cwd = createFolder({ "seed.json": JSON.stringify(seed) });
     for (const args of [[], ["--seed", "seed.json"]]) {
-      const running = start(["dev", "--port", "0", ...args], { cwd, isTTY: true });
-      const text = await running.waitFor(/record a purchase in the console\.\n\n/);
-      const lines = text.split("\n").filter((line) => !line.startsWith("  -d"));
-      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+      const { text, waitFor, stop } = await startForPerson(args, { cwd, isTTY: true });
+      expect(getWidth(text.split("\n").filter((line) => !line.startsWith("  -d")))).toBeLessThanOrEqual(80);
       const command = /^curl [\s\S]*?'$/m.exec(text)?.[0] ?? "";
       const { stdout } = await promisify(execFile)("bash", ["-c", `${command} --silent`]);
       const card = JSON.parse(stdout);
       expect(card).toMatchObject({ id: expect.stringMatching(/^card_/), status: "active" });
       expect((await fetch(card.publicUrl)).status).toBe(200);
-      expect(await running.waitFor(/← POST/)).toMatch(/ 201 .*← POST \S+\/passes {2}card_/);
-      running.interrupt();
-      await running.exit;
+      expect(await waitFor(/← POST/)).toMatch(/ 201 .*← POST \S+\/passes {2}card_/);
+      await stop();
     }
   });
 
@@ -132,27 +136,16 @@ describe("dev", () => {
   });
 
   it("warns of a misspelt field key and of a key that is repeated with other field values, without the values", async () => {
-    const cwd = createFolder();
-    const fields = [{ key: "name", type: "name" }];
-    writeFileSync(
-      join(cwd, "seed.json"),
-      JSON.stringify({ templates: [{ id: "tpl_club", name: "Club", fields }] }),
-    );
-    const running = start(["dev", "--port", "0", "--seed", "seed.json"], { cwd });
-    const baseUrl = /LOYALTY_URL=(.*)/.exec(await running.waitFor(/LOYALTY_TEMPLATE_ID.*\n\n/s))?.[1] ?? "";
-    const loyalty = createIssuingClient({ baseUrl, apiKey: "mock_website_key", maxRetries: 0 });
+    const seed = { templates: [{ id: "tpl_club", name: "Club", fields: [{ key: "name", type: "name" }] }] };
+    const cwd = createFolder({ "seed.json": JSON.stringify(seed) });
+    const { loyalty, waitFor, stop } = await startForPerson(["--seed", "seed.json"], { cwd });
     const issue = (fieldValues: Record<string, string>) =>
-      loyalty.issueCard(
-        "tpl_club",
-        { fieldValues, customer: { consents: { privacy: { version: "1" } } } },
-        { userId: 7 },
-      );
+      loyalty.issueCard("tpl_club", { fieldValues, customer: { consents } }, { userId: 7 });
     for (let count = 0; count < 3; count++) await issue({ nmae: "Anna Secret" });
     await issue({ name: "Piotr Secret" });
     const { id } = await issue({ nmae: "Anna Secret" });
-    await running.waitFor(/repeated/);
-    running.interrupt();
-    const { stdout, stderr } = await running.exit;
+    await waitFor(/repeated/);
+    const { stdout, stderr } = await stop();
     expect(stderr.match(/^warning: .*$/gm)).toEqual([
       'warning: fieldValues has keys that template tpl_club does not have: "nmae" (did you mean "name"?). Its fields are "name".',
       expect.stringMatching(
@@ -164,69 +157,53 @@ describe("dev", () => {
 
   it("signs with the secret of .env, so that the receiver stays as it is, and does not print it", async () => {
     const { url, env, accepted } = await startReceiver();
-    const running = start(["dev", "--port", "0", "--forward", url, "--events", "ping, card.added"], { env });
-    const text = await running.waitFor(/is the one that you have set\.\n\n/);
-    expect(text).toContain(`LOYALTY_WEBHOOK_URL=${url}\n`);
-    expect(text).toContain(`Webhooks   ping, card.added to ${url}\n`);
-    expect(text).not.toContain(secret);
-    const baseUrl = /LOYALTY_URL=(.*)/.exec(text)?.[1] ?? "";
-    const [endpoint] = await findEndpoints(String(baseUrl));
-    await fetch(`${baseUrl}/_mock/webhooks/endpoints/${endpoint?.id}/test`, { method: "POST" });
+    const running = await startForPerson(["--forward", url, "--events", "ping, card.added"], { env });
+    expect(running.text).toContain(`LOYALTY_WEBHOOK_URL=${url}\n`);
+    expect(running.text).toContain(`Webhooks   ping, card.added to ${url}\n`);
+    expect(running.text).toContain("is the one that you have set.\n\n");
+    expect(running.text).not.toContain(secret);
+    const [endpoint] = await findEndpoints(running.url);
+    await fetch(`${running.url}/_mock/webhooks/endpoints/${endpoint?.id}/test`, { method: "POST" });
     expect(await running.waitFor(/→ ping/)).toMatch(/\n\d\d:\d\d:\d\d {2}204 +\d+ ms {2}→ ping {2}evt_\w+\n/);
     expect(accepted).toHaveLength(1);
   });
 
   it("shows requests and failed attempts in lines of at most 80 columns", async () => {
-    const url = await listen(
-      (request, response) => void request.resume().on("end", () => response.writeHead(401).end()),
-    );
-    const running = start(["dev", "--port", "0", "--forward", url], { isTTY: true });
-    const text = await running.waitFor(/LOYALTY_SIGNING_SECRET.*\n\n/s);
-    const baseUrl = /LOYALTY_URL=(.*)/.exec(text)?.[1] ?? "";
-    const loyalty = createIssuingClient({ baseUrl, apiKey: "mock_website_key" });
-    const card = await loyalty.issueCard(
-      "tpl_mock",
-      {
-        customer: { consents: { privacy: { version: "1" } } },
-      },
-      { userId: 1 },
-    );
-    await fetch(`${baseUrl}/_mock/cards/${card.id}/purchase`, {
+    const { url: receiver } = await startResponding(401);
+    const { url, loyalty, waitFor } = await startForPerson(["--forward", receiver], { isTTY: true });
+    const card = await loyalty.issueCard("tpl_mock", { customer: { consents } }, { userId: 1 });
+    await fetch(`${url}/_mock/cards/${card.id}/purchase`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: '{"points":5}',
     });
-    const lines = (await running.waitFor(/attempt 1, next in 1 min/)).split("\n");
+    const lines = (await waitFor(/attempt 1, next in 1 min/)).split("\n");
     expect(lines.filter((line) => line.includes("← "))).toEqual([
       expect.stringMatching(
         /^\d\d:\d\d:\d\d {2}201 +\d+ ms {2}← POST \/templates\/tpl_mock\/passes {2}card_\w+$/,
       ),
     ]);
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(getWidth(lines)).toBeLessThanOrEqual(80);
   });
 
   it("repeats the address, the key and the secret on stderr of a terminal that they have left", async () => {
-    const args = ["dev", "--port", "0", "--forward", "http://127.0.0.1:9/"];
-    const running = start(args, { isTTY: true, rows: 9 });
-    const text = await running.waitFor(/card's publicUrl.*\n\n/s);
-    const [url, key, signingSecret] = ["URL", "API_KEY", "SIGNING_SECRET"].map(
-      (name) => new RegExp(`LOYALTY_${name}=.*`).exec(text)?.[0],
-    );
-    await fetch(`${url?.slice("LOYALTY_URL=".length)}/api/v1/passes/card_none`);
-    await running.waitFor(/# Again, for \.env\n.*SIGNING_SECRET.*\n/s);
-    running.interrupt();
-    const { stdout, stderr } = await running.exit;
+    const args = ["--forward", "http://127.0.0.1:9/"];
+    const { text, url, waitFor, stop } = await startForPerson(args, { isTTY: true, rows: 9 });
+    const variables = text.match(/LOYALTY_(URL|API_KEY|SIGNING_SECRET)=.*/g) ?? [];
+    expect(variables).toHaveLength(3);
+    await fetch(`${url}/api/v1/passes/card_none`);
+    await waitFor(/# Again, for \.env\n.*SIGNING_SECRET.*\n/s);
+    const { stdout, stderr } = await stop();
     expect(stripVTControlCharacters(stderr)).toContain(
-      `card_none  no API key\n\n# Again, for .env\n${url}\n${key}\n${signingSecret}\n\n`,
+      `card_none  no API key\n\n# Again, for .env\n${variables.join("\n")}\n\n`,
     );
     expect(stdout.match(/LOYALTY_URL/g)).toHaveLength(1); // what `dev > .env` writes
   });
 
   it("ends the line of a request with the reason, and counts a burst, so that the secret stays in the terminal", async () => {
-    const running = start(["dev", "--port", "0", "--forward", "http://127.0.0.1:9/"]);
-    const baseUrl = /LOYALTY_URL=(.*)/.exec(await running.waitFor(/card's publicUrl.*\n\n/s))?.[1] ?? "";
+    const { url, stop } = await startForPerson(["--forward", "http://127.0.0.1:9/"]);
     const send = (key: string, body: unknown) =>
-      fetch(`${baseUrl}/api/v1/templates/tpl_mock/passes`, {
+      fetch(`${url}/api/v1/templates/tpl_mock/passes`, {
         method: "POST",
         headers: {
           authorization: `Bearer ${key}`,
@@ -237,10 +214,8 @@ describe("dev", () => {
       });
     await send("mock_website_key", { customer: { phone: "600100200" } });
     await send("other", {});
-    for (let count = 0; count < 50; count++)
-      await send("mock_website_key", { customer: { consents: { privacy: { version: "1" } } } });
-    running.interrupt();
-    const { stderr } = await running.exit;
+    for (let count = 0; count < 50; count++) await send("mock_website_key", { customer: { consents } });
+    const { stderr } = await stop();
     const unwrapped = stderr.replaceAll(/\n {24}/g, "  ");
     expect(unwrapped.split("\n").filter((line) => line.includes("← "))).toEqual([
       expect.stringMatching(/ 422 +\d+ ms {2}← POST \S+ {2}customer\.consents is missing$/),
@@ -302,8 +277,7 @@ describe("dev", () => {
       endpoints: [{ url: "http://127.0.0.1:9/", events: ["ping"], secret: "whsec_seed" }],
     };
     const cwd = createFolder({ "seed.json": JSON.stringify(seed) });
-    const running = start(["dev", "--port", "0", "--seed", "seed.json"], { cwd });
-    const text = await running.waitFor(/LOYALTY_SIGNING_SECRET.*\n\n/s);
+    const { text } = await startForPerson(["--seed", "seed.json"], { cwd });
     expect(text).toContain("LOYALTY_TEMPLATE_ID=tpl_bakery\n");
     expect(text).toContain("LOYALTY_SIGNING_SECRET=whsec_seed\n");
   });
