@@ -1,5 +1,6 @@
 /** The checks of `doctor`, in their order. Each one sends only requests that change nothing, and says how to fix what it finds. */
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+import { operations } from "@loyalty-cards/openapi/operations";
 import type { Context } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
 import {
@@ -10,9 +11,8 @@ import {
   readNamespace,
 } from "../configuration.ts";
 import { checkKeyIsAccepted, checkTemplate } from "./access.ts";
-import { checkClock, contactService, getFetchFailure } from "./contact.ts";
-import { checkContract } from "./contract.ts";
-import { type Check, failed, passed, type Result, skipped, toFailure } from "./result.ts";
+import { checkClock, contactService, getFetchFailure, readDocument } from "./contact.ts";
+import { type Check, failed, passed, type Result, skipped, toFailure, warning } from "./result.ts";
 
 const names = [
   "address",
@@ -113,3 +113,32 @@ async function toResult(context: Context, check: () => Promise<Result>): Promise
       : failed(`the service stopped responding (${code})`, "Run doctor again.");
   }
 }
+
+/** Whether the document of the service has the operations that the client calls, under any prefix and with any names of parameters. */
+async function checkContract(baseUrl: string, timeoutMs: number): Promise<Result> {
+  const address = `${baseUrl}/api/docs/json`;
+  const advice = "Is this the address of the service, without /api/v1?";
+  let paths: Record<string, object>;
+  try {
+    const { status, bytes } = await readDocument(address, timeoutMs);
+    if (status !== 200) return warning(`${address} responded ${status}`, advice);
+    paths = JSON.parse(Buffer.from(bytes ?? []).toString()).paths;
+  } catch (error) {
+    const code = getFetchFailure(error);
+    const problem = code === undefined ? "is not an OpenAPI document" : `could not be read (${code})`;
+    return warning(`${address} ${problem}`, advice);
+  }
+  const served = Object.entries(paths ?? {}).flatMap(([path, item]) =>
+    Object.keys(item ?? {}).map((method) => ({ method: method.toUpperCase(), shape: toShape(path) })),
+  );
+  const missing = Object.values(operations).filter(
+    ({ method, path }) => !served.some((one) => one.method === method && one.shape.endsWith(toShape(path))),
+  );
+  if (missing.length === 0) return passed("has every operation");
+  const names = missing.map(({ method, path }) => `${method} ${path}`).join(", ");
+  const fix =
+    "Compare both documents: https://loyalty-cards.github.io/loyalty-cards/assumptions#compare-with-your-service";
+  return failed(`the service's document has no ${names}`, fix);
+}
+
+const toShape = (path: string) => path.replaceAll(/(?<=\/)\{[^/]*/g, "{}");
