@@ -63,18 +63,15 @@ describe("CSV", () => {
   });
 
   it.each([
-    [",", "id,name;x\n1,a\n"],
-    [";", "id;name,x;phone\n1;a;b\n"],
-    ["\t", "id\tname\n1\ta\n"],
-    ["|", 'id|"a,b,c"\n1|2\n'],
-    [",", "id\n1\n"],
-  ])("finds the delimiter %j in the header", async (delimiter, text) => {
-    expect((await readAll(utf8(text))).source.delimiter).toBe(delimiter);
-  });
-
-  it("uses the named delimiter", async () => {
-    const { source } = await readAll(utf8("id,name:phone\n1:2\n"), { delimiter: ":" });
-    expect(source.columns).toEqual(["id,name", "phone"]);
+    [",", "id,name;x\n1,a\n", {}],
+    [";", "id;name,x;phone\n1;a;b\n", {}],
+    ["\t", "id\tname\n1\ta\n", {}],
+    ["|", 'id|"a,b,c"\n1|2\n', {}],
+    [",", "id\n1\n", {}],
+    [":", "id,name:phone\n1:2\n", { delimiter: ":" }], // named by the user
+  ])("finds the delimiter %j in the header", async (delimiter, text, options) => {
+    const { source } = await readAll(utf8(text), options);
+    expect([source.delimiter, source.header]).toEqual([delimiter, text.split("\n", 1)[0]]);
   });
 
   it("marks a row with another number of values than the header", async () => {
@@ -85,22 +82,19 @@ describe("CSV", () => {
     ]);
   });
 
+  const mustBeQuoted =
+    'line 2: a value that contains a quote must be in quotes, and the quote written twice: "12"" vinyl".';
+
   it.each([
-    ['id,name\n1,a\n2,"b\n3,c\n', "members.csv line 3: a quoted value is not closed."],
+    ['id,name\n1,a\n2,"b\n3,c\n', "line 3: a quoted value is not closed."],
     [
       `id,name\n1,"${"line\n".repeat(300_000)}`,
-      "members.csv line 2: the record is longer than 1 MiB. Is a quoted value not closed?",
+      "line 2: the record is longer than 1 MiB. Is a quoted value not closed?",
     ],
-    [
-      'id,name\n1,12" vinyl\n',
-      'members.csv line 2: a value that contains a quote must be in quotes, and the quote written twice: "12"" vinyl".',
-    ],
-    [
-      'id,name\n1,"a" b\n',
-      'members.csv line 2: a value that contains a quote must be in quotes, and the quote written twice: "12"" vinyl".',
-    ],
+    ['id,name\n1,12" vinyl\n', mustBeQuoted],
+    ['id,name\n1,"a" b\n', mustBeQuoted],
   ])("refuses quotes that are not RFC 4180", async (text, message) => {
-    expect(await readError(utf8(text))).toBe(message);
+    expect(await readError(utf8(text))).toBe(`members.csv ${message}`);
   });
 });
 
@@ -137,48 +131,46 @@ describe("encodings", () => {
     ]);
   });
 
-  it.each([
+  it.each<[string, Buffer, string]>([
     [
       "invalid UTF-8",
       Buffer.from("id,name\n1,a\n2,caf\xe9\n", "latin1"),
-      "members.csv line 3 is not valid UTF-8: if Excel saved the file, convert it: iconv -f WINDOWS-1252 -t UTF-8 (Western Europe), or -f WINDOWS-1250 (Central Europe).",
+      "line 3 is not valid UTF-8: if Excel saved the file, convert it: iconv -f WINDOWS-1252 -t UTF-8 (Western Europe), or -f WINDOWS-1250 (Central Europe).",
     ],
     [
       "an unpaired surrogate",
       Buffer.from("\ufeffid\n1\n\ud800\n", "utf16le"),
-      "members.csv line 3 is not valid UTF-16LE: is the file complete?",
+      "line 3 is not valid UTF-16LE: is the file complete?",
     ],
     [
       "UTF-16 without a mark",
       Buffer.from("id\n1\n", "utf16le"),
-      "members.csv line 1 has a NUL character: if the file is UTF-16 without a byte order mark, convert it: iconv -f UTF-16LE -t UTF-8.",
+      "line 1 has a NUL character: if the file is UTF-16 without a byte order mark, convert it: iconv -f UTF-16LE -t UTF-8.",
     ],
     [
       "an Excel workbook",
-      Buffer.from("PK\u0003\u0004rest"),
-      "members.csv is an Excel workbook or a ZIP file: save it as CSV UTF-8.",
+      utf8("PK\u0003\u0004rest"),
+      "is an Excel workbook or a ZIP file: save it as CSV UTF-8.",
     ],
-    ["a compressed file", Buffer.from([0x1f, 0x8b, 8, 0]), "members.csv is compressed: unpack it first."],
-    ["an empty file", Buffer.alloc(0), "members.csv is empty."],
-    ["a byte order mark only", Buffer.from([0xef, 0xbb, 0xbf]), "members.csv is empty."],
-    ["blank lines only", utf8("\n\n"), "members.csv is empty."],
+    ["a compressed file", Buffer.from([0x1f, 0x8b, 8, 0]), "is compressed: unpack it first."],
+    ["an empty file", utf8(""), "is empty."],
+    ["a byte order mark only", utf8("\ufeff"), "is empty."],
+    ["blank lines only", utf8("\n\n"), "is empty."],
     [
       "a line of 10 MB",
       utf8(`id\n1\n${"x".repeat(10_000_000)}\n`),
-      "members.csv line 3 is longer than 1 MiB: is it a CSV or NDJSON file?",
+      "line 3 is longer than 1 MiB: is it a CSV or NDJSON file?",
     ],
     [
       "lines that end with CR",
       utf8("id,name\r1,a\r".repeat(100_000)),
-      "members.csv line 1 is longer than 1 MiB: its lines end with CR only: save it with LF or CRLF.",
+      "line 1 is longer than 1 MiB: its lines end with CR only: save it with LF or CRLF.",
     ],
-  ] as const)("refuses %s", async (_, bytes, message) => {
+  ])("refuses %s", async (_, bytes, message) => {
     // In chunks as a file stream has them.
-    const positions = Array.from(
-      { length: Math.floor(bytes.length / 65_536) },
-      (_, index) => (index + 1) * 65_536,
-    );
-    expect(await readError(bytes, { positions })).toBe(message);
+    const chunks = Math.floor(bytes.length / 65_536);
+    const positions = Array.from({ length: chunks }, (_, index) => (index + 1) * 65_536);
+    expect(await readError(bytes, { positions })).toBe(`members.csv ${message}`);
   });
 });
 

@@ -1,9 +1,8 @@
 /** The rejected rows of an import, and their corrections. */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { args, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
+import { listen } from "./terminal.ts";
 
 const noReason =
   "The service responded 422 to issueCard: the response has no detail that says what to correct.";
@@ -85,15 +84,10 @@ describe("rejected rows", () => {
     ["application/problem+json", JSON.stringify({ detail: "bad\u0000\u001b\r\nphone" }), "bad phone"],
   ])("have the reason of the service in %s, or its status", async (type, body, reason) => {
     const { run, read, env } = await openShop({ "members.csv": toCsv(toRows(1)) });
-    const server = createServer((request, response) => {
+    const LOYALTY_URL = await listen((request, response) => {
       request.resume().on("end", () => response.writeHead(422, { "content-type": type }).end(body));
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
-    await run(["import", "members.csv", ...args], {
-      env: { ...env, LOYALTY_URL: `http://127.0.0.1:${port}` },
-    });
+    await run(["import", "members.csv", ...args], { env: { ...env, LOYALTY_URL } });
     expect(read("members.rejected.csv")).toContain(`,validation,"${reason}",`);
   });
 

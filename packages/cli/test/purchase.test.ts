@@ -1,8 +1,6 @@
 /** `purchase`: an event of a card that exists, through the control API of the running mock service. */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { openMock, run, secret, startReceiver } from "./terminal.ts";
+import { describe, expect, it } from "vitest";
+import { listen, openMock, run, secret, startReceiver } from "./terminal.ts";
 
 const issue = ["issue", "--user-id", "7", "--privacy", "2026-01", "--phone", "+48600100200", "--json"];
 
@@ -39,16 +37,11 @@ describe("purchase", () => {
 
   it("sends no purchase and no key to a service that is not the mock", async () => {
     const requests: string[] = [];
-    const server = createServer(({ method, url, headers }, response) => {
+    const LOYALTY_URL = await listen(({ method, url, headers }, response) => {
       requests.push(`${method} ${url} ${headers.authorization}`);
       response.writeHead(404).end();
-    }).listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
-    await new Promise((resolve) => server.once("listening", resolve));
-    const env = {
-      LOYALTY_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      LOYALTY_API_KEY: "lk",
-    };
+    });
+    const env = { LOYALTY_URL, LOYALTY_API_KEY: "lk" };
     const { code, stderr } = await run(["purchase", "card_1", "120"], { env });
     expect([code, requests]).toEqual([2, ["GET /_mock/health undefined"]]);
     expect(stderr).toContain("This address is not a mock service");
