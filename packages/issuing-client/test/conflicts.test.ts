@@ -53,21 +53,14 @@ describe.each(statuses)("a %i", (status) => {
     expect(error).toMatchObject({ code: "conflict", outcome: "rejected", retryable: false, attempts: 2 });
   });
 
-  it("is retried when firstAttemptAt is before the call", async () => {
-    const { client, clock, requests } = scripted([...times(5, conflict), issued()]);
-    const options = { userId: 1, firstAttemptAt: clock.now() - 1 };
-    expect((await client.issueCard(template.id, signUp, options)).id).toBe(card.id);
+  it("is retried when firstAttemptAt is before the call, and ends it when that is the time of the call", async () => {
+    const { client, clock, requests } = scripted([...times(5, conflict), issued(), conflict()]);
+    const issue = (firstAttemptAt: number) =>
+      client.issueCard(template.id, signUp, { userId: 1, firstAttemptAt });
+    expect((await issue(clock.now() - 1)).id).toBe(card.id);
     expect(requests).toHaveLength(6);
-  });
-
-  it("ends a call whose firstAttemptAt is the time of the call", async () => {
-    const { client, clock } = scripted([conflict()]);
-    const call = client.issueCard(template.id, signUp, { userId: 1, firstAttemptAt: clock.now() });
-    expect(await catchIssuingError(call)).toMatchObject({
-      code: "conflict",
-      outcome: "rejected",
-      retryable: false,
-    });
+    const error = await catchIssuingError(issue(clock.now()));
+    expect(error).toMatchObject({ code: "conflict", outcome: "rejected", retryable: false });
   });
 
   it("is retried for both callers when one of them knows of an earlier attempt", async () => {
@@ -131,13 +124,8 @@ describe.each(statuses)("a %i", (status) => {
 
   it("ends the call when Retry-After passes the deadline", async () => {
     const { result } = issueScripted([lost(), conflict({ "retry-after": "60" }), issued()]);
-    const error = await catchIssuingError(result);
-    expect(error).toMatchObject({
-      code: "conflict",
-      outcome: "unknown",
-      retryable: true,
-      retryAfterMs: 60_000,
-    });
+    const ended = { code: "conflict", outcome: "unknown", retryable: true, retryAfterMs: 60_000 };
+    expect(await catchIssuingError(result)).toMatchObject(ended);
   });
 
   it("ends a call without an idempotency key", async () => {

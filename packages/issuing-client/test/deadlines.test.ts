@@ -177,42 +177,5 @@ it("ends a call before its deadline with the right outcome and number of attempt
   );
 });
 
-it("begins no attempt after the deadline when a listener blocks", async () => {
-  const time = createTestClock();
-  const sentAtMs: number[] = [];
-  const client = createIssuingClient({
-    baseUrl: "https://cards.test",
-    apiKey: "k",
-    testing: { clock: time },
-    deadlineMs: 100,
-    onEvent: () => time.block(200),
-    fetch: async () => {
-      sentAtMs.push(time.monotonicMs());
-      return new Response(card);
-    },
-  });
-  await time.runUntilEnd(client.getCard("card_1").catch(() => {}));
-  expect(sentAtMs).toEqual([]);
-});
-
-it("sends no retry and rejects with the caller's reason when a listener aborts the call before the retry", async () => {
-  const controller = new AbortController();
-  const sent: unknown[] = [];
-  const client = createIssuingClient({
-    baseUrl: "https://cards.test",
-    apiKey: "k",
-    testing: { random: () => 0 },
-    onEvent: (event) => {
-      if (event.type === "attempt" && event.attempt === 2) controller.abort("closed");
-    },
-    fetch: async (url) => {
-      sent.push(url);
-      return new Response("", { status: 503 });
-    },
-  });
-  await expect(client.getCard("card_1", { signal: controller.signal })).rejects.toBe("closed");
-  expect(sent).toHaveLength(1);
-});
-
 /** Rounding error of sums of milliseconds. */
 const roundingMs = 1e-6;

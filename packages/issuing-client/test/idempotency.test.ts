@@ -37,26 +37,22 @@ describe("deriveIdempotencyKey", () => {
     },
   );
 
-  it("appends the namespace after the other parts", async () => {
-    const text = "3:lc18:tpl_club2:420:7:staging";
-    const expected = `lc1_${createHash("sha256").update(text).digest("base64url")}`;
-    expect(await derive(42, { namespace: "staging" })).toBe(expected);
-  });
-
-  it("counts lengths in UTF-16 units and hashes UTF-8", async () => {
-    const text = "3:lc18:tpl_club7:żółw-🐢0:";
-    expect(await derive("żółw-🐢")).toBe(`lc1_${createHash("sha256").update(text).digest("base64url")}`);
+  it.each([
+    ["the namespace after the other parts", 42, { namespace: "staging" }, "3:lc18:tpl_club2:420:7:staging"],
+    ["lengths in UTF-16 units, and UTF-8", "żółw-🐢", {}, "3:lc18:tpl_club7:żółw-🐢0:"],
+  ])("hashes %s", async (_name, userId, others, text) => {
+    expect(await derive(userId, others)).toBe(`lc1_${createHash("sha256").update(text).digest("base64url")}`);
   });
 
   it("derives the same key for a number, its text and a bigint", async () => {
-    expect(await derive("42")).toBe(await derive(42));
-    expect(await derive(42n)).toBe(await derive(42));
-    expect(await derive(2n ** 80n)).toBe(await derive(String(2n ** 80n)));
-  });
-
-  it("accepts 0 as a user id", async () => {
-    expect(await derive(0)).toBe(await derive("0"));
-    expect(await derive(-0)).toBe(await derive(0));
+    for (const [one, other] of [
+      ["42", 42],
+      [42n, 42],
+      [2n ** 80n, String(2n ** 80n)],
+      [0, "0"],
+      [-0, 0],
+    ] as const)
+      expect(await derive(one)).toBe(await derive(other));
   });
 
   it("derives different keys for ids that look alike", async () => {
@@ -80,19 +76,18 @@ describe("deriveIdempotencyKey", () => {
     const part = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => text.trim() !== "");
     await fc.assert(
       fc.asyncProperty(part, part, part, async (a, b, c) => {
-        const one = await deriveIdempotencyKey({ templateId: a + b, userId: c });
-        const two = await deriveIdempotencyKey({ templateId: a, userId: b + c });
-        const three = await deriveIdempotencyKey({ templateId: a, userId: b, keySuffix: c });
-        const four = await deriveIdempotencyKey({ templateId: a, userId: b, namespace: c });
-        const five = await deriveIdempotencyKey({ templateId: a, userId: b, keySuffix: c, namespace: a });
-        const six = await deriveIdempotencyKey({ templateId: a, userId: b, keySuffix: c + a, namespace: b });
-        const seven = await deriveIdempotencyKey({
-          templateId: a,
-          userId: b,
-          keySuffix: c,
-          namespace: a + b,
-        });
-        expect(new Set([one, two, three, four, five, six, seven]).size).toBe(7);
+        const keys = await Promise.all(
+          [
+            { templateId: a + b, userId: c },
+            { templateId: a, userId: b + c },
+            { templateId: a, userId: b, keySuffix: c },
+            { templateId: a, userId: b, namespace: c },
+            { templateId: a, userId: b, keySuffix: c, namespace: a },
+            { templateId: a, userId: b, keySuffix: c + a, namespace: b },
+            { templateId: a, userId: b, keySuffix: c, namespace: a + b },
+          ].map(deriveIdempotencyKey),
+        );
+        expect(new Set(keys).size).toBe(7);
       }),
     );
   });
@@ -107,33 +102,16 @@ describe("deriveIdempotencyKey", () => {
     );
   });
 
-  it.each(["", " ", "a\ud800", Number.NaN, 1.5, 2 ** 53, null, undefined, {}])(
-    "rejects the user id %s",
-    async (userId) => {
-      await expect(derive(userId as UserId)).rejects.toMatchObject({
-        code: "configuration",
-        message: expect.stringContaining("userId"),
-      });
-    },
-  );
-
   it.each([
-    ["templateId", { templateId: "", userId: 1 }],
-    ["templateId", { templateId: 7, userId: 1 }],
-    ["templateId", { templateId: "\udc00", userId: 1 }],
-    ["keySuffix", { templateId, userId: 1, keySuffix: 7 }],
-    ["keySuffix", { templateId, userId: 1, keySuffix: "\ud800" }],
-    ["keySuffix", { templateId, userId: 1, keySuffix: " " }],
-    ["keySuffix", { templateId, userId: 1, keySuffix: "" }],
-    ["keySuffix", { templateId, userId: 1, keySuffix: null }],
-    ["keySuffix", { templateId, userId: 1, keySuffix: undefined }],
-    ["namespace", { templateId, userId: 1, namespace: 7 }],
-    ["namespace", { templateId, userId: 1, namespace: "\ud800" }],
-    ["namespace", { templateId, userId: 1, namespace: " " }],
-    ["namespace", { templateId, userId: 1, namespace: null }],
-    ["namespace", { templateId, userId: 1, namespace: undefined }],
-  ])("rejects an invalid %s: %j", async (name, input) => {
-    await expect(deriveIdempotencyKey(input as never)).rejects.toMatchObject({
+    ...["", " ", "a\ud800", Number.NaN, 1.5, 2 ** 53, null, undefined, {}].map((userId) => [
+      "userId",
+      { userId },
+    ]),
+    ...["", 7, "\udc00"].map((id) => ["templateId", { templateId: id }]),
+    ...["", " ", 7, "\ud800", null, undefined].map((keySuffix) => ["keySuffix", { keySuffix }]),
+    ...[" ", 7, "\ud800", null, undefined].map((namespace) => ["namespace", { namespace }]),
+  ] as [string, object][])("rejects an invalid %s: %o", async (name, changes) => {
+    await expect(deriveIdempotencyKey({ templateId, userId: 1, ...changes })).rejects.toMatchObject({
       code: "configuration",
       message: expect.stringContaining(name),
     });
@@ -160,29 +138,20 @@ describe("the namespace and the keySuffix of a call", () => {
     );
   });
 
-  it("has the namespace of the environment variable unless the option is set", async () => {
-    vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", "staging");
+  it("has the namespace of the environment variable unless the option is set; deriveIdempotencyKey has not", async () => {
     onTestFinished(() => void vi.unstubAllEnvs());
+    const none = await derive(1);
+    vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", "staging");
     expect(await readKey({ userId: 1 })).toBe(await derive(1, { namespace: "staging" }));
     expect(await readKey({ userId: 1 }, { idempotencyNamespace: "production" })).toBe(
       await derive(1, { namespace: "production" }),
     );
-    expect(await readKey({ userId: 1 }, { idempotencyNamespace: "" })).toBe(await derive(1));
-  });
-
-  it("counts an empty environment variable as none, and rejects a blank one by its name", async () => {
-    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await readKey({ userId: 1 }, { idempotencyNamespace: "" })).toBe(none);
+    expect(await derive(1)).toBe(none);
     vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", "");
-    expect(await readKey({ userId: 1 })).toBe(await derive(1));
+    expect(await readKey({ userId: 1 })).toBe(none);
     vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", " ");
     expect(() => scripted([])).toThrow(/LOYALTY_IDEMPOTENCY_NAMESPACE is present but/);
-  });
-
-  it("is not part of a key that deriveIdempotencyKey derives without a namespace", async () => {
-    const key = await derive(1);
-    vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", "staging");
-    onTestFinished(() => void vi.unstubAllEnvs());
-    expect(await derive(1)).toBe(key);
   });
 
   it("does not change the caller's own key", async () => {
@@ -212,27 +181,6 @@ describe("the namespace and the keySuffix of a call", () => {
     expect((await issue(client, "Anna", "+48600100200")).id).toBe(anna.id);
   });
 
-  it.each([undefined, null, "", " ", 7])("rejects a keySuffix of %j", async (keySuffix) => {
-    const { client, requests } = scripted([json(card, 201)]);
-    const call = client.issueCard(templateId, signUp, { userId: 1, keySuffix: keySuffix as string });
-    await expect(call).rejects.toMatchObject({
-      code: "configuration",
-      message: expect.stringContaining("keySuffix"),
-    });
-    expect(requests).toEqual([]);
-  });
-
-  it("rejects a keySuffix without a userId, because it has no effect", async () => {
-    for (const options of [{ keySuffix: "2" }, { keySuffix: "2", idempotencyKey: "order-1" }]) {
-      const { client, requests } = scripted([json(card, 201)]);
-      await expect(client.issueCard(templateId, signUp, options as never)).rejects.toMatchObject({
-        code: "configuration",
-        message: expect.stringContaining("keySuffix needs userId"),
-      });
-      expect(requests).toEqual([]);
-    }
-  });
-
   it.each([undefined, null, " ", 7, "\ud800"])(
     "rejects an idempotencyNamespace of %j",
     (idempotencyNamespace) => {
@@ -243,92 +191,77 @@ describe("the namespace and the keySuffix of a call", () => {
   );
 });
 
-describe("idempotencyKey", () => {
-  it.each(["a", "!~", "a".repeat(255)])("sends the key unchanged: %s", async (idempotencyKey) => {
-    const { client, requests } = scripted([json(card, 201)]);
-    await client.issueCard(templateId, signUp, { idempotencyKey });
-    expect(requests[0]?.headers.get("idempotency-key")).toBe(idempotencyKey);
-  });
-
-  it.each(["", " ", "a b", " a", "a ", "a\n", "\na", "ż", "a\u0000", "a".repeat(256), 7, null, ["a"]])(
-    "rejects the key %j before a request is sent, without quoting it",
-    async (idempotencyKey) => {
-      const { client, requests } = scripted([json(card, 201)]);
-      const call = client.issueCard(templateId, signUp, { idempotencyKey: idempotencyKey as string });
-      await expect(call).rejects.toMatchObject({
-        code: "configuration",
-        message: expect.stringContaining("must be 1 to 255 visible ASCII characters, without spaces."),
-      });
-      expect(requests).toEqual([]);
-    },
-  );
+it.each(["a", "!~", "a".repeat(255)])("sends the idempotencyKey unchanged: %s", async (idempotencyKey) => {
+  const { client, requests } = scripted([json(card, 201)]);
+  await client.issueCard(templateId, signUp, { idempotencyKey });
+  expect(requests[0]?.headers.get("idempotency-key")).toBe(idempotencyKey);
 });
 
-describe("issueCard without a userId and an idempotencyKey", () => {
-  it.each([undefined, null, {}, { deadlineMs: 5_000 }, { firstAttemptAt: new Date() }])(
-    "sends nothing with the options %j, because each call would issue another card",
-    async (options) => {
-      const { client, requests } = scripted([json(card, 201)]);
-      await expect(client.issueCard(templateId, signUp, options as never)).rejects.toMatchObject({
-        code: "configuration",
-        outcome: "not-sent",
-        message: expect.stringContaining(
-          "issueCard needs userId or idempotencyKey: pass { userId: user.id }",
-        ),
-      });
-      expect(requests).toEqual([]);
-    },
-  );
-});
+const day = 24 * 3_600_000;
+const refusedOptions: [string, unknown[]][] = [
+  [
+    "issueCard needs userId or idempotencyKey: pass { userId: user.id }",
+    [undefined, null, {}, { deadlineMs: 5_000 }, { firstAttemptAt: new Date() }],
+  ],
+  ["userId must be .*, not undefined\\. Await the saving of the user", [{ userId: undefined }]],
+  ["userId must be .*, not null\\. Await the saving of the user", [{ userId: null }]],
+  [
+    "userId must be .*, not a blank string\\. Await the saving of the user",
+    [{ userId: "" }, { userId: " " }],
+  ],
+  ["userId must be .*, not NaN\\. Await the saving of the user", [{ userId: Number.NaN }]],
+  ["userId must be .*, not another number\\.", [{ userId: 2 ** 53 }]],
+  ["userId must be .*, not a value of type object\\.", [{ userId: Promise.resolve(1) }]],
+  ["Set userId or idempotencyKey, not both", [{ userId: 1, idempotencyKey: "order-1" }]],
+  [
+    "idempotencyKey is present but undefined",
+    [{ idempotencyKey: undefined }, { userId: 1, idempotencyKey: undefined }],
+  ],
+  [
+    "idempotencyKey must be 1 to 255 visible ASCII characters, without spaces\\.",
+    ["", " ", "a b", " a", "a ", "a\n", "\na", "ż", "a\u0000", "a".repeat(256), 7, null, ["a"]].map(
+      (idempotencyKey) => ({ idempotencyKey }),
+    ),
+  ],
+  ["keySuffix", [undefined, null, "", " ", 7].map((keySuffix) => ({ userId: 1, keySuffix }))],
+  ["keySuffix needs userId", [{ keySuffix: "2" }, { keySuffix: "2", idempotencyKey: "order-1" }]],
+  ["firstAttemptAt is present but undefined", [{ userId: 1, firstAttemptAt: undefined }]],
+  [
+    "firstAttemptAt",
+    [null, Number.NaN, new Date(Number.NaN), "yesterday", Date.UTC(2027, 0)].map((firstAttemptAt) => ({
+      userId: 1,
+      firstAttemptAt,
+    })),
+  ],
+  [
+    "firstAttemptAt .* milliseconds", // a time in seconds is before 2001 when it is read as milliseconds
+    [1_790_000_000, new Date(1_790_000_000), 0, Date.UTC(2001, 0, 1) - 1].map((firstAttemptAt) => ({
+      userId: 1,
+      firstAttemptAt,
+    })),
+  ],
+];
 
-describe("an option of issueCard that is present without a value", () => {
-  const withoutValue = [
-    ["userId", undefined, /userId must be .*, not undefined\. Await the saving of the user/],
-    ["userId", null, /userId must be .*, not null\. Await the saving of the user/],
-    ["userId", "", /userId must be .*, not a blank string\. Await the saving of the user/],
-    ["userId", " ", /userId must be .*, not a blank string\. Await the saving of the user/],
-    ["userId", Number.NaN, /userId must be .*, not NaN\. Await the saving of the user/],
-    ["userId", Promise.resolve(1), /userId must be .*, not a value of type object\./],
-    ["idempotencyKey", undefined, /idempotencyKey is present but undefined/],
-    ["firstAttemptAt", undefined, /firstAttemptAt is present but undefined/],
-  ] as const;
-
-  it.each(withoutValue)(
-    "rejects %s with the value %s, because the call could issue a second card",
-    async (...row) => {
-      const [name, value, message] = row;
-      const { client, requests } = scripted([json(card, 201)]);
-      const options = { ...(name === "firstAttemptAt" && { userId: 1 }), [name]: value };
-      await expect(client.issueCard(templateId, signUp, options)).rejects.toMatchObject({
-        code: "configuration",
-        outcome: "not-sent",
-        message: expect.stringMatching(message),
-      });
-      expect(requests).toEqual([]);
-    },
-  );
-
-  it("rejects an undefined idempotencyKey beside a userId", async () => {
+it.each(refusedOptions.flatMap(([message, options]) => options.map((each) => [each, message] as const)))(
+  "sends nothing with the options %o, because each call could issue another card: %s",
+  async (options, message) => {
     const { client, requests } = scripted([json(card, 201)]);
-    const options = { userId: 1, idempotencyKey: undefined } as never;
-    await expect(client.issueCard(templateId, signUp, options)).rejects.toMatchObject({
+    await expect(client.issueCard(templateId, signUp, options as IssueCardOptions)).rejects.toMatchObject({
       code: "configuration",
-      message: expect.stringContaining("idempotencyKey"),
+      outcome: "not-sent",
+      message: expect.stringMatching(message),
     });
     expect(requests).toEqual([]);
-  });
-});
+  },
+);
 
 describe("firstAttemptAt", () => {
   const minute = 60_000;
-  const day = 24 * 60 * minute;
-  async function issueAfter(ms: number, options: IssueCardOptions = { userId: 1 }) {
+  async function issueAfter(ms: number) {
     const { client, clock, requests } = scripted([json(card, 201)]);
     const firstAttemptAt = new Date(clock.now() - ms);
-    const result = await client
-      .issueCard(templateId, signUp, { ...options, firstAttemptAt })
-      .catch((error) => error);
-    return { result, requests };
+    const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt });
+    return { result: await call.catch((error) => error), requests };
   }
 
   it.each([day - minute - 1000, 1, 0, -minute])(
@@ -338,7 +271,7 @@ describe("firstAttemptAt", () => {
     },
   );
 
-  it.each([day - minute, day, 10 * day])(
+  it.each([day - minute, day, 10 * day, Date.UTC(2026, 2, 1, 12) - Date.UTC(2001, 0, 1)])(
     "rejects a first attempt %i ms ago, because a repeated call could issue a second card",
     async (ms) => {
       const { result, requests } = await issueAfter(ms);
@@ -353,6 +286,14 @@ describe("firstAttemptAt", () => {
     },
   );
 
+  it("accepts a time in milliseconds, and no time in the future", async () => {
+    const { client, clock } = scripted([]);
+    const issue = (firstAttemptAt: number) =>
+      client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt });
+    await expect(issue(clock.now() - 2 * day)).rejects.toMatchObject({ code: "idempotency-expired" });
+    await expect(issue(clock.now() + minute + 1)).rejects.toMatchObject({ code: "configuration" });
+  });
+
   // G26
   it("sends no retry in the last minute of the retention", async () => {
     const { client, clock, requests } = scripted([json({}, 503, { "retry-after": "3" }), json(card, 201)]);
@@ -361,51 +302,4 @@ describe("firstAttemptAt", () => {
     await expect(call).rejects.toMatchObject({ code: "server", outcome: "unknown" });
     expect(requests).toHaveLength(1);
   });
-
-  it("accepts a time in milliseconds", async () => {
-    const { client, clock } = scripted([]);
-    const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt: clock.now() - 2 * day });
-    await expect(call).rejects.toMatchObject({ code: "idempotency-expired" });
-  });
-
-  it("rejects a first attempt in the future", async () => {
-    const { result, requests } = await issueAfter(-2 * minute);
-    expect([result.code, requests.length]).toEqual(["configuration", 0]);
-    expect(result.message).toContain("firstAttemptAt");
-  });
-
-  it.each([1_790_000_000, new Date(1_790_000_000), 0, Date.UTC(2001, 0, 1) - 1])(
-    "rejects %s as a time in seconds, because it is before 2001 in milliseconds",
-    async (firstAttemptAt) => {
-      const { client, requests } = scripted([json(card, 201)]);
-      const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt });
-      await expect(call).rejects.toMatchObject({
-        code: "configuration",
-        message: expect.stringMatching(/firstAttemptAt .* milliseconds/),
-      });
-      expect(requests).toEqual([]);
-    },
-  );
-
-  it("accepts a date in 2001", async () => {
-    const { client } = scripted([]);
-    const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt: Date.UTC(2001, 0, 1) });
-    await expect(call).rejects.toMatchObject({ code: "idempotency-expired" });
-  });
-
-  it.each([null, Number.NaN, new Date(Number.NaN), "yesterday"])(
-    "rejects %s, which is not a time",
-    async (firstAttemptAt) => {
-      const { client, requests } = scripted([json(card, 201)]);
-      const call = client.issueCard(templateId, signUp, {
-        userId: 1,
-        firstAttemptAt: firstAttemptAt as Date,
-      });
-      await expect(call).rejects.toMatchObject({
-        code: "configuration",
-        message: expect.stringContaining("firstAttemptAt"),
-      });
-      expect(requests).toEqual([]);
-    },
-  );
 });

@@ -142,13 +142,6 @@ describe("send", () => {
     expect(requests).toHaveLength(0);
   });
 
-  it("sends nothing when the signal is aborted already", async () => {
-    const { steps, requests } = openSteps();
-    const reason = new Error("the process ends");
-    await expect(steps.send(prepared("{}"), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    expect(requests).toHaveLength(0);
-  });
-
   it("shares the request of a running issueCard with the same key", async () => {
     const { client, steps, requests } = openSteps([json(card, 201)]);
     const { body } = steps.prepare(template.id, signUp);

@@ -1,29 +1,20 @@
 /** Unknown ids and rejected fields: named in the message, and listed in `error.fields`. */
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { catchIssuingError, json, readText, scripted, signUp, template } from "./scripted.ts";
+import { catchIssuingError, json, operationCalls, readText, scripted, signUp, template } from "./scripted.ts";
 import { openWebsite } from "./website.ts";
 
 describe("the message of a 404", () => {
-  it("names the unknown template", async () => {
+  it("names the unknown template or card", async () => {
     const { client, service } = openWebsite();
-    const error = await catchIssuingError(client.issueCard("tpl_typo", signUp, { userId: 1 }));
-    expect(readText(error)).toBe(
+    const noTemplate = client.issueCard("tpl_typo", signUp, { userId: 1 });
+    expect(readText(await catchIssuingError(noTemplate))).toBe(
       `The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Copy the id of a template from the console of the service at ${service.baseUrl}.`,
     );
-  });
-
-  it("names the unknown card for each method", async () => {
-    const { client, service } = openWebsite();
-    const calls = {
-      getCard: client.getCard("card_typo"),
-      listOperations: client.listOperations("card_typo"),
-      getConsent: client.getConsent("card_typo"),
-      setConsent: client.setConsent("card_typo", { marketing: true }),
-    };
+    const { issueCard: _, ...calls } = operationCalls;
     for (const [name, call] of Object.entries(calls)) {
-      expect(readText(await catchIssuingError(call))).toBe(
-        `The service responded 404 to ${name}: card "card_typo" does not exist. Is it a card of the service at ${service.baseUrl}?`,
+      expect(readText(await catchIssuingError(call(client)))).toBe(
+        `The service responded 404 to ${name}: card "card_1" does not exist. Is it a card of the service at ${service.baseUrl}?`,
       );
     }
   });

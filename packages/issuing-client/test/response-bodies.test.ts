@@ -79,7 +79,10 @@ describe("setConsent", () => {
   it.each([
     ["empty", () => body(null, undefined, 204)],
     ["empty, with the type of a page", () => body("", "text/html")],
+    ["nothing, with 200", () => body(null)],
+    ["nothing, with a length", () => new Response("", { headers: { "content-length": "0" } })],
     ["text", () => body("OK", "text/plain")],
+    ["other JSON", () => json({ ok: true })],
     ["text without a type", () => body(new TextEncoder().encode("OK"))],
     ["XML", () => body("<ok/>", "application/xml")],
     ["JSON with the type of a page", () => body('{"ok":true}', "text/html")],

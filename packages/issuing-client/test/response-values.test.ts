@@ -93,8 +93,9 @@ it("returns the card of a 202 that has it", async () => {
 
 it("returns a card with absent and unknown members", async () => {
   const { id, publicUrl } = card;
-  const body = { id, publicUrl, loyaltyTier: null, design: { id: "d_1", colour: "green" } };
+  const body = { id, publicUrl, status: "frozen", loyaltyTier: null, design: { id: "d_1", colour: "green" } };
   expect(await clientFor(body).getCard("card_1")).toEqual(body);
+  expect(await clientFor(body, 201).issueCard("tpl_club", signUp, { userId: 1 })).toEqual(body);
   expect(await clientFor({ id, publicUrl }).getCard("card_1")).toEqual({ id, publicUrl });
 });
 

@@ -42,36 +42,22 @@ it.each(["Asia/Kolkata", "America/St_Johns", "UTC"])(
   },
 );
 
-it("ignores white space around a Retry-After value", () => {
-  expect([parseRetryAfter(" 7\t", nowMs), parseRetryAfter(null, nowMs)]).toEqual([7000, undefined]);
-});
-
-it.each([
-  "x7",
-  "7x",
-  "7 s",
-  "1234567890123",
-  "x Sun, 01 Mar 2026 12:00:03 GMT",
-  "Sun, 01 Mar 2026 12:00:03 GMT x",
-  "x Sunday, 01-Mar-26 12:00:03 GMT",
-  "Sunday, 01-Mar-26 12:00:03 GMT x",
-  "x Sun Mar  1 12:00:03 2026",
-  "Sun Mar  1 12:00:03 2026 x",
-  "Sun, 32 Mar 2026 12:00:03 GMT",
-])("ignores the malformed Retry-After value %j", (value) =>
-  expect(parseRetryAfter(value, nowMs)).toBeUndefined(),
-);
-
-it.each([
-  ["Sat, 31 Feb 2026 12:00:03 GMT", undefined],
-  ["Sunday, 31-Apr-26 12:00:03 GMT", undefined],
-  ["Sun Feb 30 12:00:03 2026", undefined],
-  ["Sun, 01 Mar 2026 24:00:00 GMT", undefined],
+it.each<[string | null, number | undefined]>([
+  [null, undefined],
+  [" 7\t", 7000],
+  ...[
+    ...["x7", "7x", "7 s", "1234567890123"],
+    ...["x Sun, 01 Mar 2026 12:00:03 GMT", "Sun, 01 Mar 2026 12:00:03 GMT x"],
+    ...["x Sunday, 01-Mar-26 12:00:03 GMT", "Sunday, 01-Mar-26 12:00:03 GMT x"],
+    ...["x Sun Mar  1 12:00:03 2026", "Sun Mar  1 12:00:03 2026 x"],
+    ...["Sun, 32 Mar 2026 12:00:03 GMT", "Sat, 31 Feb 2026 12:00:03 GMT", "Sunday, 31-Apr-26 12:00:03 GMT"],
+    ...["Sun Feb 30 12:00:03 2026", "Sun, 01 Mar 2026 24:00:00 GMT"],
+  ].map((malformed): [string, undefined] => [malformed, undefined]),
   ["Friday, 01-Mar-76 12:00:00 GMT", Date.UTC(2076, 2, 1, 12) - nowMs],
   ["Tuesday, 01-Mar-77 12:00:00 GMT", 0],
   ["Sunday, 28-Feb-26 23:59:60 GMT", 0],
   ["Sun, 01 Mar 2026 12:00:60 GMT", 60_000], // a leap second
   ["Tuesday, 01-Jan-60 00:00:00 GMT", Date.UTC(2060, 0, 1) - nowMs], // RFC 9110, 5.6.7: less than 50 years ahead
-])("accepts the Retry-After date %j only if the date exists", (value, expected) => {
+])("reads the Retry-After value %j", (value, expected) => {
   expect(parseRetryAfter(value, nowMs)).toBe(expected);
 });

@@ -77,10 +77,10 @@ export function scripted(script: readonly Script[], options: Partial<IssuingClie
 export const networkError = (code: string) =>
   Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(code), { code }) });
 
-/** The error of a call that fails. */
 /** The message without the address of the error page. */
 export const readText = ({ message }: Error) => message.replace(/ See https:\S+$/, "");
 
+/** The error of a call that fails. */
 export async function catchIssuingError(promise: Promise<unknown>): Promise<IssuingError> {
   const error = await promise.then(
     () => undefined,

@@ -1,6 +1,5 @@
 /** Single flight: concurrent calls with the same key share one request. */
 import { expect, it } from "vitest";
-import type { ResponseMeta } from "../src/index.ts";
 import { card, json, scripted, signUp, template } from "./scripted.ts";
 
 function gate() {
@@ -87,20 +86,6 @@ it("sends a new request after the shared request has ended", async () => {
   expect(requests).toHaveLength(3);
 });
 
-it("rejects every caller when the shared request fails", async () => {
-  const { client, requests } = scripted([json({ detail: "no" }, 422)]);
-  const calls = [
-    client.issueCard(template.id, signUp, byUser),
-    client.issueCard(template.id, signUp, byUser),
-  ];
-  const results = await Promise.allSettled(calls);
-  expect(results.map((result) => result.status === "rejected" && result.reason.code)).toEqual([
-    "validation",
-    "validation",
-  ]);
-  expect(requests).toHaveLength(1);
-});
-
 it.each([0, 1])("continues the request when caller %i leaves", async (leaver) => {
   const { response, open } = gate();
   const { client, requests, clock } = scripted([response]);
@@ -114,47 +99,6 @@ it.each([0, 1])("continues the request when caller %i leaves", async (leaver) =>
   open();
   expect((await calls[1 - leaver])?.id).toBe("card_1");
   expect(clock.pendingTimers).toBe(0);
-});
-
-it("aborts the request when the last caller leaves, and sends a new one for the next call", async () => {
-  const { response } = gate();
-  const { client, requests, clock } = scripted([response, json(card, 201)]);
-  const controllers = [new AbortController(), new AbortController()];
-  const calls = controllers.map(({ signal }) => client.issueCard(template.id, signUp, { ...byUser, signal }));
-  await turns();
-  for (const controller of controllers) controller.abort(new Error("left"));
-  for (const call of calls) await expect(call).rejects.toThrow("left");
-  await turns();
-  expect([requests[0]?.signal.aborted, clock.pendingTimers]).toEqual([true, 0]);
-  expect((await client.issueCard(template.id, signUp, byUser)).id).toBe("card_1");
-});
-
-it("applies the deadline of a caller that joined", async () => {
-  const { response, open } = gate();
-  const { client, clock } = scripted([response]);
-  const first = client.issueCard(template.id, signUp, byUser);
-  const second = client.issueCard(template.id, signUp, { ...byUser, deadlineMs: 100 });
-  const failure = second.catch((error) => error);
-  await turns();
-  clock.advance(100);
-  expect(await failure).toMatchObject({
-    code: "deadline",
-    outcome: "unknown",
-    idempotencyKey: expect.any(String),
-  });
-  open();
-  expect((await first).id).toBe("card_1");
-});
-
-it("calls onResponse of every caller", async () => {
-  const { client } = scripted([json(card, 201)]);
-  const metas: ResponseMeta[] = [];
-  const onResponse = (meta: ResponseMeta) => void metas.push(meta);
-  await Promise.all([
-    client.issueCard(template.id, signUp, { ...byUser, onResponse }),
-    client.issueCard(template.id, signUp, { ...byUser, onResponse }),
-  ]);
-  expect(metas.map(({ status }) => status)).toEqual([201, 201]);
 });
 
 it("keeps sharing the next request with the same key after an aborted one ends", async () => {

@@ -1,5 +1,6 @@
 /** Timeouts, deadlines and aborts of a call. */
 import { describe, expect, it } from "vitest";
+import type { IssuingClientOptions } from "../src/index.ts";
 import {
   card,
   catchIssuingError,
@@ -46,14 +47,20 @@ describe("timeoutMs and deadlineMs", () => {
     expect([requests.length, clock.pendingTimers]).toEqual([2, 0]);
   });
 
-  it("begins no attempt after the deadline", async () => {
-    const { client, clock, requests } = scripted([], {
-      deadlineMs: 500,
-      apiKey: async () => {
-        clock.block(600); // the event loop was blocked: no timer has fired yet
-        return "k";
-      },
-    });
+  it.each<[string, (block: () => void) => Partial<IssuingClientOptions>]>([
+    [
+      "the apiKey function",
+      (block) => ({
+        apiKey: async () => {
+          block();
+          return "k";
+        },
+      }),
+    ],
+    ["a listener", (onEvent) => ({ onEvent })],
+  ])("begins no attempt after the deadline when %s blocks the event loop", async (_name, toOptions) => {
+    const blocked = toOptions(() => clock.block(600)); // no timer has fired yet
+    const { client, clock, requests } = scripted([], { deadlineMs: 500, ...blocked });
     expect(await catchIssuingError(client.getCard("card_1"))).toMatchObject({
       code: "deadline",
       outcome: "not-sent",
@@ -130,6 +137,16 @@ describe("the caller's abort", () => {
     expect([requests, events]).toEqual([[], []]);
   });
 
+  it("sends no retry when a listener aborts the call before it", async () => {
+    const controller = new AbortController();
+    const { client, requests } = scripted([json({}, 503), json(card)], {
+      onEvent: (event) => event.type === "attempt" && event.attempt === 2 && controller.abort(reason),
+      testing: { clock: undefined },
+    });
+    await expect(client.getCard("card_1", { signal: controller.signal })).rejects.toBe(reason);
+    expect(requests).toHaveLength(1);
+  });
+
   it("sends nothing when the signal is aborted while the key is derived", async () => {
     const controller = new AbortController();
     const { client, requests, events } = scripted([issued()]);
@@ -159,21 +176,18 @@ describe("the caller's abort", () => {
   );
 });
 
-it.each([null, 0, "", false])("rejects with the abort reason %j", async (reason) => {
-  const controller = new AbortController();
-  const { client } = scripted([() => new Promise<Response>(() => controller.abort(reason))]);
-  const thrown = await client.getCard("card_1", { signal: controller.signal }).then(
-    () => "nothing",
-    (error) => ({ error }),
-  );
-  expect(thrown).toEqual({ error: reason });
-});
-
-it("rejects with the abort reason itself when it is an error of another call", async () => {
-  const controller = new AbortController();
-  const reason = await catchIssuingError(scripted([json({}, 404)]).client.getCard("card_2"));
-  const { client } = scripted([() => new Promise<Response>(() => controller.abort(reason))]);
-  await expect(client.getCard("card_1", { signal: controller.signal })).rejects.toBe(reason);
+it("rejects with the abort reason itself, whatever it is, and emits an abort", async () => {
+  const ofAnotherCall = await catchIssuingError(scripted([json({}, 404)]).client.getCard("card_2"));
+  for (const reason of [null, 0, "", false, ofAnotherCall]) {
+    const controller = new AbortController();
+    const { client, events } = scripted([() => new Promise<Response>(() => controller.abort(reason))]);
+    const ended = client.getCard("card_1", { signal: controller.signal }).then(
+      () => "nothing",
+      (error) => ({ error }),
+    );
+    expect(await ended).toEqual({ error: reason });
+    expect(events).toMatchObject([{ type: "attempt" }, { type: "abort", attempts: 1 }]);
+  }
 });
 
 it("adds one listener to a signal that many calls share, and removes it", async () => {

@@ -1,26 +1,21 @@
 /** client.api sends only to paths below baseUrl, also with options of a call and middleware that would change that. */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createIssuingClient, type IssuingClient } from "../../src/index.ts";
 import { signUp } from "../scripted.ts";
+import { listen } from "../server.ts";
 
-async function listen() {
+async function serve() {
   const received: string[] = [];
   const server = createServer((request, response) => {
     received.push(`${request.method} ${request.url} ${request.headers.authorization}`);
     response.writeHead(200, { "content-type": "application/json" }).end('{"id":"card_1"}');
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { received, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { received, baseUrl: `http://127.0.0.1:${await listen(server)}` };
 }
 
 async function open(over: "node:http" | "fetch", path: string) {
-  const [service, evil] = await Promise.all([listen(), listen()]);
+  const [service, evil] = await Promise.all([serve(), serve()]);
   let keyReads = 0;
   const client = createIssuingClient({
     baseUrl: service.baseUrl + path,

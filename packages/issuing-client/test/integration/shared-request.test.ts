@@ -1,8 +1,7 @@
 /** Callers that share a request, over real sockets and with a test clock: each has its own deadline, card and error. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   type CallOptions,
   type Card,
@@ -13,6 +12,7 @@ import {
   type ResponseMeta,
 } from "../../src/index.ts";
 import { signUp, template } from "../scripted.ts";
+import { listen } from "../server.ts";
 import { createTestClock } from "../test-clock.ts";
 
 interface Received {
@@ -39,14 +39,9 @@ describe.each(["node:http", "fetch"] as const)("over %s", (over) => {
       });
       request.resume().on("end", () => received.push(entry));
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => {
-      server.close();
-      server.closeAllConnections();
-    });
     const clock = createTestClock();
     const client = createIssuingClient({
-      baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      baseUrl: `http://127.0.0.1:${await listen(server)}`,
       apiKey: "k",
       testing: { clock, random: () => 0 },
       ...(over === "fetch" && { fetch }),

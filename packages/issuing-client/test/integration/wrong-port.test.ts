@@ -1,27 +1,12 @@
 /** A baseUrl whose scheme is not the one of the port: what each transport reports, on real sockets. */
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { createServer as createTcpServer, type Server } from "node:net";
+import { describe, expect, it } from "vitest";
 import { createIssuingClient, type IssuingError } from "../../src/index.ts";
 import { signUp } from "../scripted.ts";
-
-async function listen(server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket) => {
-    socket.on("error", () => {});
-    sockets.add(socket);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return (server.address() as AddressInfo).port;
-}
+import { listen } from "../server.ts";
 
 const readCertificate = (name: string) => readFileSync(new URL(`../certificates/${name}`, import.meta.url));
 const tls = { key: readCertificate("localhost-key.pem"), cert: readCertificate("localhost.pem") };
