@@ -89,15 +89,6 @@ describe("doctor", () => {
     });
   });
 
-  it.each([
-    ["http://cards.example.com", /https/],
-    ["cards.example.com", /no scheme/],
-  ])("rejects the address %s without sending anything", async (address, detail) => {
-    const { byName } = await runDoctor({ env: { LOYALTY_URL: address, LOYALTY_API_KEY: "lk_1" } });
-    expect(byName["address"]?.detail + (byName["address"]?.fix ?? "")).toMatch(detail);
-    expect(byName["service"]?.status).toBe("skipped");
-  });
-
   it("names the error of a service that is away", async () => {
     const { env, close } = await openMock();
     await close();

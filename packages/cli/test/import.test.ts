@@ -97,12 +97,6 @@ describe("import", () => {
     const { code } = await run(["import", "members.csv", "--privacy", "1", "--yes"]);
     expect([code, await countCards()]).toEqual([0, 1]);
   });
-
-  it("imports only the first rows with --limit", async () => {
-    const { run, countCards } = await openShop({ "members.csv": toCsv(toRows(20)) });
-    const { code } = await run(["import", "members.csv", ...args, "--limit", "12"]);
-    expect([code, await countCards()]).toEqual([0, 12]);
-  });
 });
 
 describe("the question after ten rows", () => {

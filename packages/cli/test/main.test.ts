@@ -113,7 +113,9 @@ describe("the configuration", () => {
     ] as const) {
       const { code, stderr } = await run(["card", "x", ...args], { env: variables });
       expect([code, stderr.split("\n")[0]]).toEqual([2, `loyalty-cards: ${expected}`]);
-      expect((await run(["doctor", ...args], { env: variables })).stdout).toContain(expected);
+      const doctor = await run(["doctor", ...args], { env: variables });
+      expect(doctor.stdout).toContain(expected);
+      expect(doctor.stdout).toMatch(/\n– service +there is no valid address\n/);
     }
   });
 });

@@ -33,12 +33,6 @@ describe("colors", () => {
     print.data(undefined, () => style("green", "ok"));
     expect(output.stdout).toBe(`${hasColor ? green : "ok"}\n`);
   });
-
-  it("a dumb terminal gets no status, which could not be replaced", () => {
-    const { print, output } = openPrinter({}, { TERM: "dumb" });
-    print.status("working");
-    expect([print.isLive, output.stderr]).toEqual([false, ""]);
-  });
 });
 
 describe("data and messages", () => {
@@ -99,27 +93,21 @@ describe("the status", () => {
     expect(output.stderr).toBe("one\ntwenty characters …\n\r\u001b[1A\u001b[2K\u001b[1A\u001b[2Kdone\n");
   });
 
-  it("is not printed into a file", () => {
-    const { print, output } = openPrinter({}, {}, false);
-    print.status("one");
-    expect([output.stderr, print.columns]).toEqual(["", 80]);
+  it("is not printed into a file, and not on a dumb terminal, where it could not be replaced", () => {
+    for (const { print, output } of [openPrinter({}, {}, false), openPrinter({}, { TERM: "dumb" })]) {
+      print.status("one");
+      expect([print.isLive, output.stderr]).toEqual([false, ""]);
+    }
+    expect(openPrinter({}, {}, false).print.columns).toBe(80);
   });
 });
 
 describe("a table", () => {
-  it("aligns numbers to the right, and ignores styles in the width", () => {
-    expect(
-      formatTable(
-        [
-          [style("green", "a"), 5, "x"],
-          ["bcd", 120, ""],
-        ],
-        ["Name", "Count", "Id"],
-      ).toString(),
-    ).toBe("Name  Count  Id\n\u001b[32ma\u001b[39m         5  x\nbcd     120");
-  });
-
-  it("is empty without rows", () => {
+  it("aligns numbers to the right, ignores styles in the width, and is empty without rows", () => {
+    const rows = [[style("green", "a"), 5, "x"] as const, ["bcd", 120, ""] as const];
+    expect(formatTable(rows, ["Name", "Count", "Id"]).toString()).toBe(
+      "Name  Count  Id\n\u001b[32ma\u001b[39m         5  x\nbcd     120",
+    );
     expect(formatTable([]).toString()).toBe("");
   });
 });
