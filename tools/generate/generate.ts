@@ -1,4 +1,4 @@
-/** Generates types, JSON, validators, examples and the contract package from openapi.yaml, and typesVersions from exports. With `--from` it first updates openapi.yaml from a service. */
+/** Generates types, JSON, validators, examples of events and the contract package from openapi.yaml, and typesVersions from exports. With `--from` it first updates openapi.yaml from a service. */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { toTypesVersions } from "../release/build.ts";
 import { adoptService } from "./adopt-service.ts";
 import { contractFiles } from "./contract.ts";
-import { getMember, type Json, recordIn } from "./document.ts";
+import type { Json } from "./document.ts";
 import { fetchDocument } from "./service-document.ts";
 import { createVectors } from "./vectors.ts";
 import { changesBetween, formatChange, patchYaml } from "./yaml-patch.ts";
@@ -87,8 +87,6 @@ async function generateFiles(
     ? `${JSON.stringify(createVectors(document), null, 1)}\n`
     : await readFile(join(folder, "vectors/signatures.json"), "utf8");
   const json: Record<string, unknown> = { "generated/openapi.json": document };
-  for (const [name, example] of Object.entries(recordIn(recordIn(document, "components"), "examples")))
-    json[`generated/examples/${toKebabCase(name)}.json`] = getMember(example, "value");
   for (const [name, value] of Object.entries(contractFiles(document, JSON.parse(vectors))))
     json[`../packages/contract/${name}`] = value;
   // The package.json of each package with entry points: `typesVersions` follows from `exports`.
@@ -114,8 +112,6 @@ async function generateFiles(
     ),
   };
 }
-
-const toKebabCase = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase();
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const folder = fileURLToPath(new URL("../../openapi/", import.meta.url));
