@@ -1,7 +1,8 @@
-/** Stacks: the stack of an error contains the function that called the method. */
+/** Stacks: the stack of an error contains the function that called the method, and a call has few frames of the package between the method and the transport. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { IssuingClient, IssuingErrorCode } from "../src/index.ts";
+import { createIssuingClient, type IssuingClient, type IssuingErrorCode } from "../src/index.ts";
 import {
+  apiKey,
   card,
   json,
   networkError,
@@ -145,4 +146,46 @@ describe("the stack of a call that shares a request", () => {
     expect(error.stack).toContain("joinHandler");
     await first;
   });
+});
+
+describe("the path of a call", () => {
+  beforeEach(() => {
+    Error.stackTraceLimit = Number.POSITIVE_INFINITY;
+  });
+
+  /** The functions of the package in the stack of each request, the transport's caller first. */
+  async function recordFrames(
+    call: (client: IssuingClient) => Promise<unknown>,
+    statuses: readonly number[],
+  ) {
+    const stacks: string[][] = [];
+    const responses = statuses.map((status) => json(card, status));
+    const fetch = async () => {
+      const frames = new Error().stack?.split("\n") ?? [];
+      stacks.push(frames.filter((frame) => /\/issuing-client\/src\/(?!transport\.ts)/.test(frame)));
+      return responses[stacks.length - 1] ?? json(card);
+    };
+    await call(
+      createIssuingClient({ baseUrl: "https://cards.test", apiKey, fetch, testing: { random: () => 0 } }),
+    );
+    return stacks;
+  }
+
+  it.each([
+    ["issueCard for a user", (client: IssuingClient) => client.issueCard(template.id, signUp, { userId: 1 })],
+    [
+      "issueCard with a key",
+      (client: IssuingClient) => client.issueCard(template.id, signUp, { idempotencyKey: "order-1" }),
+    ],
+    ["getCard", (client: IssuingClient) => client.getCard("card_1")],
+    ["setConsent", (client: IssuingClient) => client.setConsent("card_1", { marketing: true })],
+  ])(
+    "has at most six frames of the package between %s and the transport, also in a retry",
+    async (_name, call) => {
+      const [first = [], retry = []] = await recordFrames(call, [503, 200]);
+      expect(first.length).toBeGreaterThanOrEqual(4);
+      expect(first.length, first.join("\n")).toBeLessThanOrEqual(6);
+      expect(retry.length, retry.join("\n")).toBeLessThanOrEqual(6);
+    },
+  );
 });

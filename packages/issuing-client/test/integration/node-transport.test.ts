@@ -177,16 +177,14 @@ describe("connections", () => {
 });
 
 describe("TLS", () => {
-  const read = (name: string) => readFileSync(new URL(`../certificates/${name}`, import.meta.url));
+  /** A certificate and its key. */
+  const pem = readFileSync(new URL("../localhost.pem", import.meta.url));
   const serveTls = () =>
-    createTlsServer(
-      { key: read("localhost-key.pem"), cert: read("localhost.pem") },
-      (_request, response) => void response.end(card),
-    );
+    createTlsServer({ key: pem, cert: pem }, (_request, response) => void response.end(card));
 
   /** As `NODE_EXTRA_CA_CERTS` does for a whole process. */
   const trustCertificate = () => {
-    tlsAgent.options.ca = read("localhost.pem");
+    tlsAgent.options.ca = pem;
     onTestFinished(() => {
       delete tlsAgent.options.ca;
     });

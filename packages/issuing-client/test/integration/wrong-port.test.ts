@@ -8,8 +8,9 @@ import { createIssuingClient, type IssuingError } from "../../src/index.ts";
 import { signUp } from "../scripted.ts";
 import { listen } from "../server.ts";
 
-const readCertificate = (name: string) => readFileSync(new URL(`../certificates/${name}`, import.meta.url));
-const tls = { key: readCertificate("localhost-key.pem"), cert: readCertificate("localhost.pem") };
+/** A certificate and its key. */
+const pem = readFileSync(new URL("../localhost.pem", import.meta.url));
+const tls = { key: pem, cert: pem };
 const talksFirst = () => createTcpServer((socket) => void socket.write("SSH-2.0-OpenSSH_9.6\r\n"));
 const talksSecond = () =>
   createTcpServer((socket) => void socket.once("data", () => socket.write("-ERR unknown command\r\n")));
