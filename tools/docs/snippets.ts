@@ -35,7 +35,7 @@ export function splitAtRegion(program: string, file: string, region: string) {
   const end = lines.findIndex((line, index) => index > start && marks("#endregion").includes(line.trim()));
   if (start < 0 || end < 0) throw new Error(`${file} has no region ${region}.`);
   const join = (from: number, to?: number) => lines.slice(from, to).join("\n");
-  return { before: join(0, start), inside: join(start + 1, end), after: join(end + 1) };
+  return { before: join(0, start), inside: join(start + 1, end).trimEnd(), after: join(end + 1) };
 }
 
 /** Code blocks in these languages must be quoted from a file that runs. */

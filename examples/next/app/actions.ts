@@ -1,12 +1,24 @@
-/** The server actions of a member's page. */
+/** The server actions: the sign-up form, and the member's page. */
 "use server";
 import { isIssuingError } from "@loyalty-cards/issuing-client";
 import { revalidatePath } from "next/cache";
 import { redirect } from "next/navigation";
-import { inTransaction } from "../../shop/database";
-import { consentVersions, loyalty } from "../../shop/loyalty";
-import { getCard } from "../../shop/members";
-import { currentMember, endSession } from "../../shop/session";
+import { inTransaction } from "../shop/database";
+import { join } from "../shop/join";
+import { consentVersions, loyalty } from "../shop/loyalty";
+import { getCard } from "../shop/members";
+import { beginSession, currentMember, endSession } from "../shop/session";
+import type { FormState } from "../shop/sign-up-form";
+
+export async function signUp(
+  _before: FormState,
+  form: FormData,
+): Promise<FormState> {
+  const joined = await join(form);
+  if ("state" in joined) return joined.state;
+  await beginSession(joined.member.id);
+  redirect("/member");
+}
 
 /** @returns the message to show when it failed. */
 export async function changeNews(_before: string, form: FormData): Promise<string> {

@@ -2,7 +2,7 @@
 "use client";
 import { type ReactNode, useActionState, useEffect, useRef } from "react";
 import type { FormState } from "../shop/sign-up-form";
-import { signUp } from "./sign-up";
+import { signUp } from "./actions";
 
 const untouched: FormState = { values: {}, errors: {} };
 

@@ -11,9 +11,8 @@ import {
 } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
-import { nextMoveAfter } from "./failures.ts";
+import { nextMoveAfter, toMessage } from "./failures.ts";
 import { toFieldMessages } from "./field-messages.ts";
-import { toMessage } from "./languages.ts";
 import { showCard as showLinks } from "./links.ts";
 import { joinCoffeeClub } from "./template.ts";
 

@@ -30,11 +30,10 @@ import {
 import { createApp as createBrandApp } from "./brands.ts";
 import { receiveWebhooks as throughBullmq } from "./bullmq.ts";
 import { createApp } from "./one-machine.ts";
-import { operateInbox } from "./operations.ts";
+import { createRoute, operateInbox } from "./operations.ts";
 import { receiveWebhooks as throughPgBoss } from "./pg-boss.ts";
 import { applyBalance, connect } from "./postgres-js.ts";
 import { createReceiver } from "./postgres-only.ts";
-import { createRoute } from "./scheduled.ts";
 import { scratchFile, shop } from "./shop.ts";
 import { inTransaction } from "./transaction.ts";
 

@@ -1,4 +1,4 @@
-/** Shows the state of an inbox and its dead letters to an administrator, and replays one. */
+/** Routes of an inbox: an administrator sees its state and dead letters, and replays one; a schedule processes what the receiver has stored. */
 // #region operations
 import type { InspectableInbox } from "@loyalty-cards/webhook-inbox";
 import type { Express, RequestHandler } from "express";
@@ -20,4 +20,19 @@ export function operateInbox(
     response.sendStatus(isReplayed ? 204 : 404);
   });
 }
+
+// #endregion
+
+// #region scheduled
+import type { PgBossInbox, QueueHandler } from "@loyalty-cards/webhook-inbox";
+
+export const createRoute =
+  (inbox: PgBossInbox, handler: QueueHandler) =>
+  async (request: Request): Promise<Response> => {
+    if (
+      request.headers.get("authorization") !== `Bearer ${process.env.CRON_SECRET}`
+    )
+      return new Response(null, { status: 401 });
+    return Response.json(await inbox.drain(handler, { maxMs: 50_000 }));
+  };
 // #endregion

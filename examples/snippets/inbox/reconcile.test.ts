@@ -11,9 +11,12 @@ import {
 } from "../../../packages/webhook-inbox/test/servers.ts";
 import { createApp } from "./one-machine.ts";
 import { createReceiver } from "./postgres-only.ts";
-import { reconcileBalances, type StoreBalance } from "./reconcile.ts";
+import {
+  reconcileBalances,
+  type StoreBalance,
+  storeInSqlite,
+} from "./reconcile.ts";
 import { storeInPostgres } from "./reconcile-postgres.ts";
-import { storeInSqlite } from "./reconcile-sqlite.ts";
 import { scratchFile, shop } from "./shop.ts";
 
 interface Store {

@@ -1,4 +1,4 @@
-/** After a long outage: reads the balance of each card, and corrects the stored one. */
+/** After a long outage: reads the balance of each card, and corrects the stored one, in the file of a SQLite inbox unless a newer one is stored. */
 // #region reconcile
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 
@@ -43,4 +43,25 @@ export async function reconcileBalances(
 }
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// #endregion
+
+// #region reconcile-sqlite
+import type { SqliteInbox } from "@loyalty-cards/webhook-inbox";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
+
+export const storeInSqlite =
+  (inbox: SqliteInbox): StoreBalance =>
+  (card, balance, read) =>
+    inbox.write((database) => {
+      if (!isNewest(database, `balance of ${card}`, read)) return false;
+      const { changes } = database
+        .prepare(
+          `INSERT INTO balances VALUES (?, ?)
+            ON CONFLICT (card) DO UPDATE SET balance = excluded.balance
+            WHERE balance <> excluded.balance`,
+        )
+        .run(card, balance);
+      return Number(changes) === 1;
+    });
 // #endregion

@@ -1,4 +1,4 @@
-/** Finds what a person should know about an outbox. */
+/** Operates an outbox: alarms, serverless functions, and the users of a shop that issued cards without an outbox. */
 // #region operations
 import type { OutboxCounts } from "@loyalty-cards/issuing-outbox";
 
@@ -22,4 +22,81 @@ export function findAlarms(counts: OutboxCounts, nowMs = Date.now()): string[] {
     alarms.push("Whether a card exists is unknown: look for it, and call resolve.");
   return alarms;
 }
+
+// #endregion
+
+// #region serverless
+import type { Outbox } from "@loyalty-cards/issuing-outbox"; // a postgresOutbox
+
+// import { after } from "next/server"
+type After = (work: () => Promise<unknown>) => void;
+
+/**
+ * After the transaction that saves the user. The page shows the card when
+ * users.card is set.
+ */
+export function issueAfterResponse(
+  outbox: Outbox,
+  userId: string,
+  after: After,
+): void {
+  after(() => outbox.issue(userId, { deadlineMs: 20_000 }));
+}
+
+/**
+ * The route that a schedule calls at least once an hour, with a secret that only
+ * the schedule knows.
+ */
+export async function drain(outbox: Outbox, request: Request): Promise<Response> {
+  if (request.headers.get("authorization") !== `Bearer ${process.env.CRON_SECRET}`)
+    return new Response(null, { status: 401 });
+  return Response.json(await outbox.drain({ maxMs: 50_000 }));
+}
+
+// #endregion
+
+// #region existing-users
+import type {
+  KnownCard,
+  OwedCard,
+  SqliteOutbox,
+} from "@loyalty-cards/issuing-outbox";
+
+interface ExistingUser {
+  id: string;
+  name: string;
+  phone: string;
+  /** Users with a card. */
+  cardId?: string;
+  /**
+   * Users whose card was requested before: the last keySuffix, and the time of the
+   * first request with it.
+   */
+  keySuffix?: string;
+  firstAttemptAt?: Date;
+}
+
+function* toEntries(
+  users: Iterable<ExistingUser>,
+  template: string,
+): Generator<OwedCard | KnownCard> {
+  for (const { id: userId, name, phone, cardId, ...tried } of users) {
+    const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
+    if (cardId !== undefined) yield { userId, template, cardId };
+    else
+      yield {
+        userId,
+        template,
+        request: { fieldValues: { name }, customer },
+        ...tried,
+      };
+  }
+}
+
+/** Can be repeated: a user who has an entry keeps it. */
+export const addExistingUsers = (
+  outbox: SqliteOutbox,
+  users: Iterable<ExistingUser>,
+  template: string,
+) => outbox.addAll(toEntries(users, template));
 // #endregion

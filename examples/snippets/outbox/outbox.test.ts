@@ -7,9 +7,12 @@ import { type OutboxCounts, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { signUp as signUpBeside, sweep, type User, type Users } from "./beside.ts";
-import { addExistingUsers } from "./existing-users.ts";
-import { findAlarms } from "./operations.ts";
-import { drain, issueAfterResponse } from "./serverless.ts";
+import {
+  addExistingUsers,
+  drain,
+  findAlarms,
+  issueAfterResponse,
+} from "./operations.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
 const ben = { id: "user-ben", name: "Ben", phone: "600100201" };

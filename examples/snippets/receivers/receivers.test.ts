@@ -8,7 +8,6 @@ import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import { expect, it, onTestFinished } from "vitest";
 import { saved } from "./balances.ts";
-import { findProblems } from "./doctor.ts";
 import { createApp as expressApp } from "./express.ts";
 import { createApp as fastifyApp } from "./fastify.ts";
 import { createApp as honoApp } from "./hono.ts";
@@ -18,6 +17,19 @@ import { createRoute } from "./unexpected-data.ts";
 import { handle } from "./verify.ts";
 
 type OnBalance = (cardId: string, balance: number) => Promise<void>;
+
+// #region doctor
+import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
+
+export async function findProblems(url: string, secret: string): Promise<string[]> {
+  const { findings } = await checkReceiver({ url, secret });
+  return findings
+    .filter(({ verdict }) => verdict !== "pass")
+    .map(({ check, clause, sent, observed, advice }) => {
+      return `${check} (spec ${clause}): sent ${sent}, it ${observed}. ${advice}`;
+    });
+}
+// #endregion
 
 /** A server whose app is created when its signing secret is known. */
 async function serving(

@@ -1,7 +1,7 @@
 /** The switch for news and offers: a form with one button, so that it also works without scripts. */
 "use client";
 import { useActionState } from "react";
-import { changeNews } from "./actions";
+import { changeNews } from "../actions";
 
 export function NewsConsent({ wantsNews }: { wantsNews: boolean }) {
   const [error, action, isPending] = useActionState(changeNews, "");

@@ -8,8 +8,8 @@ import { Suspense } from "react";
 import { loyalty } from "../../shop/loyalty";
 import { createStamp, getCard, isStuck, type MemberCard } from "../../shop/members";
 import { currentMember } from "../../shop/session";
+import { signOut } from "../actions";
 import { Mark } from "../mark";
-import { signOut } from "./actions";
 import { Live } from "./live";
 import { NewsConsent } from "./news-consent";
 
