@@ -2,8 +2,7 @@
 import { describeSystemError, exitCodes } from "./command-error.ts";
 import { main } from "./main.ts";
 import { text } from "./printable.ts";
-import { Printer } from "./printer.ts";
-import { processTerminal } from "./terminal.ts";
+import { Printer, processTerminal } from "./printer.ts";
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(); // the reader has ended, as with `| head`

@@ -3,8 +3,7 @@ import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing
 import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import { createClient, type Environment, mergeSources, readSources, type Sources } from "./configuration.ts";
 import { text } from "./printable.ts";
-import { Printer } from "./printer.ts";
-import type { Terminal } from "./terminal.ts";
+import { Printer, type Terminal } from "./printer.ts";
 
 /** Options that every command takes. */
 export interface GlobalOptions {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
 import { CommandError } from "./command-error.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./printer.ts";
 
 /** The variables that commands read, from the environment or `.env`. */
 export const variables = {

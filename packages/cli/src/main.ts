@@ -1,20 +1,19 @@
 /** Runs one command line: parses the arguments, runs the command, and turns errors into messages and exit codes. */
+
 import { Command, CommanderError, Help } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addExamples, type Cli, type GlobalOptions, parseWhole } from "./command.ts";
 import { CommandError, describeSystemError, exitCodeDescriptions, exitCodes } from "./command-error.ts";
 import { addCardCommands } from "./commands/cards.ts";
-import { addDevCommand } from "./commands/dev.ts";
+import { addDevCommand, addPurchaseCommand } from "./commands/dev.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addExecCommand } from "./commands/exec.ts";
 import { addImportCommands } from "./commands/import.ts";
-import { addPurchaseCommand } from "./commands/purchase.ts";
 import { addTriggerCommand } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhook.ts";
 import { variables } from "./configuration.ts";
 import { formatJson, type Part, Text, text } from "./printable.ts";
-import { Printer } from "./printer.ts";
-import type { Terminal } from "./terminal.ts";
+import { Printer, type Terminal } from "./printer.ts";
 
 /** Adds commands to the tree. Libraries that a command needs are loaded when it runs. */
 type AddCommands = (program: Command, cli: Cli) => void;

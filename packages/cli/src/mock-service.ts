@@ -7,8 +7,7 @@ import { type Context, parseWhole } from "./command.ts";
 import { CommandError } from "./command-error.ts";
 import { nameVariables } from "./error-message.ts";
 import { style, Text } from "./printable.ts";
-import { knownTypes } from "./webhook/events.ts";
-import { defaultSecretVariable } from "./webhook/receiver.ts";
+import { defaultSecretVariable, knownTypes } from "./webhook/delivery.ts";
 
 /** The service validates the names. */
 type EventTypes = EndpointInput["events"];

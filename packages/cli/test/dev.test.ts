@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { parseEnv, promisify, stripVTControlCharacters } from "node:util";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { describe, expect, it } from "vitest";
-import { knownTypes } from "../src/webhook/events.ts";
+import { knownTypes } from "../src/webhook/delivery.ts";
 import {
   createFolder,
   findEndpoints,

@@ -1,4 +1,5 @@
 /** Control characters of a customer, a service, a file or a command line reach no terminal: each command, and each field that it reads. */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +8,7 @@ import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../src/main.ts";
-import type { Terminal } from "../src/terminal.ts";
+import type { Terminal } from "../src/printer.ts";
 import { createFolder, listen, parseLines, run, secret, start } from "./terminal.ts";
 
 /** Writes the clipboard, hides text, moves the cursor, begins a line of its own, and reverses text. */

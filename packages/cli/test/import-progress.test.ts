@@ -1,8 +1,7 @@
 /** The progress of an import on a terminal and in a log. */
 import { expect, it } from "vitest";
 import { type Progress, ProgressDisplay } from "../src/import/progress.ts";
-import { Printer } from "../src/printer.ts";
-import type { Terminal } from "../src/terminal.ts";
+import { Printer, type Terminal } from "../src/printer.ts";
 
 const progress = (more: Partial<Progress>): Progress => ({
   issued: 0,

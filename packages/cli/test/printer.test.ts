@@ -1,8 +1,7 @@
 /** What commands print on terminals and into files: colors, status lines, tables. */
 import { describe, expect, it } from "vitest";
 import { formatTable, style, Text, text } from "../src/printable.ts";
-import { Printer, type PrintOptions } from "../src/printer.ts";
-import type { Terminal } from "../src/terminal.ts";
+import { Printer, type PrintOptions, type Terminal } from "../src/printer.ts";
 
 function openPrinter(options: PrintOptions = {}, env: Terminal["env"] = {}, isTTY = true, columns = 20) {
   const output = { stdout: "", stderr: "" };

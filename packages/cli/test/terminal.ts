@@ -10,7 +10,7 @@ import type { ReceiverOptions, WebhookEvent } from "@loyalty-cards/webhook-verif
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { expect, onTestFinished } from "vitest";
 import { main } from "../src/main.ts";
-import type { Terminal } from "../src/terminal.ts";
+import type { Terminal } from "../src/printer.ts";
 
 export interface RunOptions {
   /** Without the environment of this process, so that no test depends on it. */

@@ -8,7 +8,7 @@ import ts from "typescript";
 import { expect, it } from "vitest";
 import { variables } from "../src/configuration.ts";
 import { createProgram } from "../src/main.ts";
-import type { Terminal } from "../src/terminal.ts";
+import type { Terminal } from "../src/printer.ts";
 import { createFolder, expectNamesOfVariables, openMock, type Ran, run } from "./terminal.ts";
 
 const stream = { write: () => undefined };

@@ -1,7 +1,7 @@
 /** `trigger`: each event and each trouble, against a receiver as users mount it and against wrong ones. */
 import { isKnownEvent } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
-import { knownTypes } from "../src/webhook/events.ts";
+import { knownTypes } from "../src/webhook/delivery.ts";
 import { createFolder, listen, parseLines, run, secret, startReceiver, startResponding } from "./terminal.ts";
 
 describe("trigger", () => {

@@ -4,8 +4,15 @@ import type { Command } from "commander";
 import { addExamples, type Cli, type Context, collect, parseWhole, setAction } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
 import { style, text } from "../printable.ts";
-import { createExample, type ExampleEvent, knownTypes, setMember } from "../webhook/events.ts";
-import { createHeaders, readReceiverUrl, readSecret } from "../webhook/receiver.ts";
+import {
+  createExample,
+  createHeaders,
+  type ExampleEvent,
+  knownTypes,
+  readReceiverUrl,
+  readSecret,
+  setMember,
+} from "../webhook/delivery.ts";
 import type { Rejection } from "../webhook/send-delivery.ts";
 
 interface TriggerOptions {

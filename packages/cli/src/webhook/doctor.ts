@@ -3,7 +3,7 @@ import { checkReceiver, type Finding } from "@loyalty-cards/mock-server/doctor";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { formatCount, style, Text, text } from "../printable.ts";
-import { readReceiverUrl, readSecret } from "./receiver.ts";
+import { readReceiverUrl, readSecret } from "./delivery.ts";
 
 export interface DoctorOptions {
   card?: string;

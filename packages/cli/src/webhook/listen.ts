@@ -2,9 +2,9 @@
 import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { formatTable, formatTime, style, Text, text } from "../printable.ts";
-import { waitForStop } from "../terminal.ts";
+import { waitForStop } from "../printer.ts";
+import { readReceiverUrl, readSecret } from "./delivery.ts";
 import { type ProxiedDelivery, startProxy } from "./proxy.ts";
-import { readReceiverUrl, readSecret } from "./receiver.ts";
 import { describeNoResponse } from "./send-delivery.ts";
 
 export interface ListenOptions {

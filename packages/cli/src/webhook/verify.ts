@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { explainMismatch } from "@loyalty-cards/internal/body-changes";
-import { formatErrorLink } from "@loyalty-cards/internal/error-link";
-import { formatDuration } from "@loyalty-cards/internal/format";
+import { formatDuration, formatErrorLink } from "@loyalty-cards/internal/format";
 import {
   isKnownEvent,
   isWebhookVerificationError,
@@ -15,7 +14,7 @@ import {
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
-import { readSecret } from "./receiver.ts";
+import { readSecret } from "./delivery.ts";
 
 export interface VerifyOptions {
   body: string;
