@@ -1,4 +1,4 @@
-/** Formats text and bytes for HTML, logs and headers. */
+/** Formats text, bytes, durations and links for HTML, logs, headers and messages. */
 
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -37,3 +37,10 @@ export function formatDuration(ms: number): string {
 
 const joinUnits = (first: string, count: number, unit: string) =>
   count === 0 ? first : `${first} ${count} ${unit}`;
+
+/**
+ * Formats the link to the page of an error. Each message with a code or a reason ends with it.
+ * @param page the name of a page in `docs/errors`, such as `rate-limited`.
+ */
+export const formatErrorLink = (page: string): string =>
+  ` See https://loyalty-cards.github.io/loyalty-cards/errors/${page}`;

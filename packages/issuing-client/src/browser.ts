@@ -1,5 +1,5 @@
 /** Entry point for browser bundles: throws an error, because the API key must stay on the server. */
-import { formatErrorLink } from "@loyalty-cards/internal/error-link";
+import { formatErrorLink } from "@loyalty-cards/internal/format";
 import { browserMessage } from "./options.ts";
 
 // The same names as in index.ts, so that the bundler succeeds and the error appears in the browser.

@@ -1,5 +1,5 @@
 /** Errors: what happened, whether a card may exist, and what to do next. */
-import { formatErrorLink } from "@loyalty-cards/internal/error-link";
+import { formatErrorLink } from "@loyalty-cards/internal/format";
 import { issuingErrorBrand as brand, generalUserMessage } from "@loyalty-cards/internal/issuing-steps";
 
 /** Problem details (RFC 9457). Members that this version does not know are kept. */

@@ -1,5 +1,5 @@
 /** Rows of the tables as values, and as the entries that users see. */
-import { formatErrorLink } from "@loyalty-cards/internal/error-link";
+import { formatErrorLink } from "@loyalty-cards/internal/format";
 import { generalUserMessage } from "@loyalty-cards/internal/issuing-steps";
 import type { OutboxEntry, OutboxEntryError, OutboxState } from "./entry.ts";
 import { type Row, toNumber, toOptionalNumber, toOptionalText } from "./statement.ts";

@@ -1,6 +1,5 @@
 /** Reports what happened to each delivery: outcomes for metrics, and log lines for what the operator has to fix. */
-import { formatErrorLink } from "@loyalty-cards/internal/error-link";
-import { toPrintable } from "@loyalty-cards/internal/format";
+import { formatErrorLink, toPrintable } from "@loyalty-cards/internal/format";
 import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
 import type { RawBodyError } from "./body.ts";
 import { describeFailure, type VerificationErrorReason, type VerificationFailure } from "./signature.ts";

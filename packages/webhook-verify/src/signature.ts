@@ -1,5 +1,5 @@
 /** The `Service-Signature` header, `t=<unix seconds>,v1=<hex>` (spec 5.5), and the error for a delivery that does not verify. */
-import { formatErrorLink } from "@loyalty-cards/internal/error-link";
+import { formatErrorLink } from "@loyalty-cards/internal/format";
 
 export interface SignatureHeader {
   /** `t` exactly as received: it is part of the signed text. */
