@@ -1,4 +1,5 @@
 /** The engines under test, each with its own tables and functions that read the effects at the end. */
+
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,7 +14,7 @@ import { sqliteInbox } from "../src/index.ts";
 import { ensureTables as ensureInPostgres } from "../src/postgres.ts";
 import { ensureTables as ensureInSqlite } from "../src/sqlite/processed.ts";
 import { freePort, startRedis } from "./own-redis.ts";
-import { pgBossNode } from "./pg-boss-node.ts";
+import { pgBossNode } from "./servers.ts";
 
 /** Bundles the program of the receiver, once per process. @returns its path. @param from where it takes the packages from. */
 export function bundleReceiver(from: "sources" | "build"): Promise<string> {

@@ -1,5 +1,7 @@
-/** Creates events in the format of the service, and stores them as a receiver does. */
+/** Creates events in the format of the service, stores them as a receiver does, and records the outcomes of an inbox. */
+
 import type { BalanceChanged, Inbox, WebhookEvent } from "@loyalty-cards/webhook-verify";
+import type { InboxOutcome } from "../src/index.ts";
 
 export const balanceChanged = (
   id: string,
@@ -24,4 +26,32 @@ export const toBody = (event: WebhookEvent): Uint8Array => new TextEncoder().enc
 
 export function put(inbox: Inbox, event: WebhookEvent, signal = new AbortController().signal) {
   return inbox.put(event, { body: toBody(event), receivedAt: new Date() }, { signal });
+}
+
+export function recordOutcomes() {
+  const recorded: InboxOutcome[] = [];
+  const waiting = new Set<() => void>();
+  return {
+    recorded,
+    onOutcome(outcome: InboxOutcome): void {
+      recorded.push(outcome);
+      for (const look of [...waiting]) look();
+    },
+    of: <Name extends InboxOutcome["outcome"]>(name: Name) =>
+      recorded.filter(
+        (outcome): outcome is Extract<InboxOutcome, { outcome: Name }> => outcome.outcome === name,
+      ),
+    /** Resolves when this number of outcomes with this name has been recorded. */
+    until(name: InboxOutcome["outcome"], count = 1): Promise<void> {
+      return new Promise((resolve) => {
+        const look = () => {
+          if (recorded.filter(({ outcome }) => outcome === name).length < count) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      });
+    },
+  };
 }

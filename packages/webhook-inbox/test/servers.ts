@@ -1,9 +1,20 @@
-/** The real PostgreSQL and Redis of the tests: configured by the environment, by default on the standard local ports. */
+/** The real PostgreSQL and Redis of the tests: configured by the environment, by default on the standard local ports. And the Node.js that runs pg-boss 12: 22.12 or later. */
+
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll } from "vitest";
-import { runsPgBoss } from "./pg-boss-node.ts";
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+/** Whether this process can use pg-boss. */
+export const runsPgBoss = major > 22 || (major === 22 && minor >= 12);
+
+/** The Node.js 24 that `npm run compat` installs. */
+const node24 = fileURLToPath(new URL("../../../compat/node_modules/node-24/bin/node", import.meta.url));
+/** The program for receivers with pg-boss; undefined when there is none. */
+export const pgBossNode = runsPgBoss ? process.execPath : existsSync(node24) ? node24 : undefined;
 
 const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
 const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";

@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createReceiver, signWebhookSync, type WebhookEvent } from "../../../webhook-verify/src/index.ts";
 import { inboxHandler, openLibsql } from "../../src/index.ts";
 import { markProcessed } from "../../src/postgres.ts";
-import { balanceChanged, put } from "../events.ts";
-import { recordOutcomes } from "../outcomes.ts";
+import { balanceChanged, put, recordOutcomes } from "../events.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 import { openInbox, scratchFile } from "../sqlite-files.ts";
 

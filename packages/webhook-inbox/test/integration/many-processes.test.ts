@@ -2,9 +2,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmq, type Engine, pgBoss, sqlite } from "../engines.ts";
 import { balanceChanged } from "../events.ts";
-import { pgBossNode } from "../pg-boss-node.ts";
 import { deliver, startReceiver } from "../receivers.ts";
-import { hasPostgres, hasRedis } from "../servers.ts";
+import { hasPostgres, hasRedis, pgBossNode } from "../servers.ts";
 
 const isAvailable = { postgres: await hasPostgres(), redis: await hasRedis() };
 

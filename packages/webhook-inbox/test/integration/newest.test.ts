@@ -1,15 +1,20 @@
-/** Two purchases within one millisecond of the mock service's clock: the newer balance is kept in either order of arrival. */
+/** Exactly-once, in-order effects: the marks in a SQLite database of the application, and two purchases within one millisecond of the mock service's clock, of which the newer balance is kept in either order of arrival. */
+
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { createMockService, manualClock } from "@loyalty-cards/mock-server";
 import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import fc from "fast-check";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { inTransaction } from "../../../../examples/fastify/transaction.ts";
 import * as inPostgres from "../../src/postgres.ts";
 import * as inSqlite from "../../src/sqlite/processed.ts";
+import { balanceChanged } from "../events.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
-import { engines, openInbox } from "../sqlite-files.ts";
+import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
 const runs = 40;
 
@@ -118,3 +123,71 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
 const toMap = (rows: unknown[]) =>
   new Map((rows as { card: string; balance: number }[]).map(({ card, balance }) => [card, balance]));
+
+// G3
+it.each(engines)("marks an event once, and not when the transaction fails, with %s", (_name, open) => {
+  const database = open(scratchFile());
+  onTestFinished(() => void database.close());
+  inSqlite.ensureTables(database);
+  inSqlite.ensureTables(database);
+  const event = balanceChanged("evt '1'");
+  database.exec("BEGIN");
+  expect(inSqlite.markProcessed(database, event)).toBe(true);
+  database.exec("ROLLBACK");
+  expect([inSqlite.markProcessed(database, event), inSqlite.markProcessed(database, event)]).toEqual([
+    true,
+    false,
+  ]);
+});
+
+it.each(engines)(
+  "ends with the newest event after any permutation, with duplicates, with %s",
+  (_name, open) => {
+    const database = open(scratchFile());
+    onTestFinished(() => void database.close());
+    inSqlite.ensureTables(database);
+    database.exec("BEGIN"); // one fsync for all of them
+    let key = 0;
+    fc.assert(
+      fc.property(
+        fc
+          .array(fc.record({ ms: fc.nat(4), id: fc.nat(4) }), { minLength: 1, maxLength: 12 })
+          .map((moments) =>
+            moments.map(({ ms, id }) => ({ id: `evt_${id}`, createdAt: new Date(ms).toISOString() })),
+          ),
+        (events) => {
+          key += 1;
+          const kept = events.filter((event) => inSqlite.isNewest(database, `card_${key}`, event)).at(-1);
+          const [newest] = [...events].sort((one, other) =>
+            one.createdAt === other.createdAt
+              ? one.id < other.id
+                ? 1
+                : -1
+              : one.createdAt < other.createdAt
+                ? 1
+                : -1,
+          );
+          expect(kept).toEqual(newest);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  },
+);
+
+it("publishes the same tables as a file for migration tools", () => {
+  const [[, open] = []] = engines;
+  const tablesAfter = (create: (database: SqliteDatabase) => void) => {
+    const database = open?.(scratchFile());
+    if (database === undefined) throw new Error("No SQLite engine is available.");
+    onTestFinished(() => void database.close());
+    create(database);
+    return database.prepare("SELECT type, name, sql FROM sqlite_master ORDER BY name").all();
+  };
+  const file = readFileSync(
+    new URL("../../migrations/sqlite/0001-webhook-inbox.sql", import.meta.url),
+    "utf8",
+  );
+  expect(tablesAfter((database) => database.exec(file))).toEqual(tablesAfter(inSqlite.ensureTables));
+  expect(tablesAfter(inSqlite.ensureTables)).toHaveLength(4); // two tables and the indexes of their keys
+});

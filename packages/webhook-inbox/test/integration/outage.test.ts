@@ -1,4 +1,5 @@
 /** An inbox whose disk or database fails under load: it responds 503 meanwhile, loses nothing, and recovers without a restart. */
+
 // G12
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,12 +12,11 @@ import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { PgBoss } from "pg-boss";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import { pgBossInbox } from "../../src/index.ts";
-import { balanceChanged, put } from "../events.ts";
-import { recordOutcomes } from "../outcomes.ts";
+import { balanceChanged, put, recordOutcomes } from "../events.ts";
 import { createCluster, hasPostgresPrograms } from "../own-postgres.ts";
 import { freePort } from "../own-redis.ts";
-import { runsPgBoss } from "../pg-boss-node.ts";
 import { deliver, secret } from "../receivers.ts";
+import { runsPgBoss } from "../servers.ts";
 import { engines, openInbox } from "../sqlite-files.ts";
 
 /** Duration of the database outage; OUTAGE_SECONDS makes it longer. */

@@ -4,9 +4,8 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { PgBoss } from "pg-boss";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { inboxHandler, pgBossInbox } from "../../src/index.ts";
-import { balanceChanged, put } from "../events.ts";
+import { balanceChanged, put, recordOutcomes } from "../events.ts";
 import { describeInbox } from "../inbox-contract.ts";
-import { recordOutcomes } from "../outcomes.ts";
 import { hasPgBoss, ownSchema } from "../servers.ts";
 
 const isAvailable = await hasPgBoss();

@@ -1,4 +1,5 @@
 /** PostgreSQL is killed and restarted while receivers store and process events: no process ends, and each effect happens once. */
+
 // G3
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -6,9 +7,8 @@ import { bullmq, type Engine, pgBoss } from "../engines.ts";
 import { balanceChanged } from "../events.ts";
 import { createCluster, hasPostgresPrograms } from "../own-postgres.ts";
 import { freePort } from "../own-redis.ts";
-import { pgBossNode } from "../pg-boss-node.ts";
 import { deliver, startReceiver } from "../receivers.ts";
-import { hasRedis } from "../servers.ts";
+import { hasRedis, pgBossNode } from "../servers.ts";
 
 /** `npm run compat -- crash-postgres` sets 25. */
 const crashes = Number(process.env["POSTGRES_CRASHES"] ?? 3);

@@ -1,9 +1,7 @@
 /** A SQLite file with many events: no statement reads or sorts all of them, and the stored counts are correct. */
-
 import type { OpenSqlite, SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { describe, expect, it } from "vitest";
-import { balanceChanged, put } from "../events.ts";
-import { recordOutcomes } from "../outcomes.ts";
+import { balanceChanged, put, recordOutcomes } from "../events.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
 /** Opens a database with `open`, and records it and the SQL of every prepared statement. */

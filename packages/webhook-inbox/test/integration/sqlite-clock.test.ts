@@ -1,8 +1,7 @@
 /** A clock that is set back by two hours: a SQLite inbox waits at most as long as a retry delay or a lease. */
 import { describe, expect, it } from "vitest";
 import type { SqliteHandler, SqliteInbox } from "../../src/index.ts";
-import { balanceChanged, toBody } from "../events.ts";
-import { recordOutcomes } from "../outcomes.ts";
+import { balanceChanged, recordOutcomes, toBody } from "../events.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
 const twelve = Date.parse("2026-01-01T12:00:00.000Z");

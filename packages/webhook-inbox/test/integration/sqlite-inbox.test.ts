@@ -3,11 +3,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { openLibsql, type SqliteHandler, type SqliteInbox, sqliteInbox } from "../../src/index.ts";
-import type { SqliteDatabase } from "../../src/sqlite/processed.ts";
-import { isNewest, markProcessed } from "../../src/sqlite/processed.ts";
-import { balanceChanged, put, toBody } from "../events.ts";
+import { isNewest, markProcessed, type SqliteDatabase } from "../../src/sqlite/processed.ts";
+import { balanceChanged, put, recordOutcomes, toBody } from "../events.ts";
 import { describeInbox } from "../inbox-contract.ts";
-import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile, watched } from "../sqlite-files.ts";
 
 describe.each(engines)("with %s", (name, open) => {

@@ -1,7 +1,6 @@
 /** Leases on a SQLite file that another process keeps locked: an event whose result could not be stored is retried. */
 import { describe, expect, it, onTestFinished } from "vitest";
-import { balanceChanged, put } from "../events.ts";
-import { recordOutcomes } from "../outcomes.ts";
+import { balanceChanged, put, recordOutcomes } from "../events.ts";
 import { engines, latch, openInbox, scratchFile } from "../sqlite-files.ts";
 
 describe.each(engines)("with %s", (_name, open) => {

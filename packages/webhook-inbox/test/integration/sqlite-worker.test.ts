@@ -3,8 +3,7 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SqliteInbox } from "../../src/index.ts";
 import type { SqliteWorkerOptions } from "../../src/sqlite/worker-options.ts";
-import { balanceChanged, put } from "../events.ts";
-import { recordOutcomes } from "../outcomes.ts";
+import { balanceChanged, put, recordOutcomes } from "../events.ts";
 import { engines, latch, openInbox, scratchFile, watched } from "../sqlite-files.ts";
 
 const atOnce: SqliteWorkerOptions = { backoff: { initialDelayMs: 0, maxDelayMs: 0 }, pollMs: 5 };

@@ -1,5 +1,4 @@
 /** From a receiver through every engine to a handler: events with unexpected data are processed, and other bodies are rejected. */
-
 import { requiredData } from "@loyalty-cards/openapi/events";
 import {
   createReceiver,
@@ -21,8 +20,7 @@ import {
   type QueueHandler,
   type SqliteInbox,
 } from "../../src/index.ts";
-import { balanceChanged } from "../events.ts";
-import { recordOutcomes } from "../outcomes.ts";
+import { balanceChanged, recordOutcomes } from "../events.ts";
 import { hasPgBoss, hasRedis, ownPrefix, ownSchema } from "../servers.ts";
 import { engines, openInbox } from "../sqlite-files.ts";
 
