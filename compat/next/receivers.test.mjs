@@ -10,8 +10,7 @@ import { afterAll, beforeAll, describe, it } from "vitest";
 import { startMockServer } from "../../packages/mock-server/dist/node.js";
 import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { openBrowser, openPage } from "../browser.mjs";
-import { openBackOffice } from "./back-office.mjs";
-import { balanceChanged, deliver, post } from "./deliveries.mjs";
+import { balanceChanged, deliver, openBackOffice, post } from "./deliveries.mjs";
 import { installProject } from "./project.mjs";
 
 /** The routes that receive deliveries, and how they differ. */

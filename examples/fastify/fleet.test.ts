@@ -11,8 +11,13 @@ import { signWebhook } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { saveSecret } from "./secrets.ts";
 import { prepare } from "./tables.ts";
-import { createSchema, hasPostgres } from "./test/database.ts";
-import { nodeFlags, startBalancer, startProcess } from "./test/processes.ts";
+import {
+  createSchema,
+  hasPostgres,
+  nodeFlags,
+  startBalancer,
+  startProcess,
+} from "./test/servers.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 

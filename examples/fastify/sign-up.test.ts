@@ -5,7 +5,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addSignUp } from "./sign-up.ts";
 import { prepare } from "./tables.ts";
-import { createSchema, hasPostgres } from "./test/database.ts";
+import { createSchema, hasPostgres } from "./test/servers.ts";
 
 describe.skipIf(!(await hasPostgres()))("the sign-up", () => {
   const schema = createSchema();

@@ -1,11 +1,61 @@
-/** Starts processes of the fleet, and a load balancer that sends them deliveries in turn. */
+/** PostgreSQL for the tests (`DATABASE_URL`, else the standard port of this machine), processes of the fleet, and a load balancer that sends them deliveries in turn. */
+
 import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer, request as send } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
+
+const url =
+  process.env["DATABASE_URL"] ??
+  "postgres://postgres:postgres@127.0.0.1:5432/postgres";
+
+/** @throws when `LOYALTY_CARDS_SERVERS` says that it is required. */
+export async function hasPostgres(): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 3_000,
+  });
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch (error) {
+    if (process.env["LOYALTY_CARDS_SERVERS"] === "required") throw error;
+    console.error(`SKIPPED: no PostgreSQL at ${url}.`);
+    return false;
+  }
+}
+
+/** Creates a schema for one test, and removes it afterwards. */
+export function createSchema() {
+  const schema = `example_${randomUUID().replaceAll("-", "")}`;
+  const admin = new pg.Pool({ connectionString: url, max: 1 });
+  const pools: pg.Pool[] = [];
+  beforeAll(() => admin.query(`CREATE SCHEMA ${schema}`));
+  afterAll(async () => {
+    await Promise.all(pools.map((pool) => pool.end()));
+    await admin.query(`DROP SCHEMA ${schema} CASCADE`);
+    await admin.end();
+  });
+  return {
+    schema,
+    url,
+    pool(max: number): pg.Pool {
+      const pool = new pg.Pool({
+        connectionString: url,
+        options: `-c search_path=${schema}`,
+        max,
+      });
+      pools.push(pool);
+      return pool;
+    },
+  };
+}
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const program = here("receiver-process.ts");

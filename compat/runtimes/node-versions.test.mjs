@@ -1,0 +1,106 @@
+/** Other versions of Node.js. Every entry point of the built packages, and the command, on one that is too old: an error with both versions. The built inbox: SQLite with the driver of each runtime, and pg-boss 11 and 12 where they run. Rejected uploads over HTTP/2, with the tests of the receiver: each major version closes streams in its own way. */
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { hasEntryPoints, published } from "../../tools/published.ts";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const binaries = { "18.20.8": "node-18", "20.10.0": "node-20-10" };
+/** They run in browsers too, and need nothing that an older Node.js lacks. */
+const notGuarded = ["./package.json", "./links"];
+
+const entries = published.filter(hasEntryPoints).flatMap(({ manifest: { name, exports } }) =>
+  Object.entries(exports)
+    .filter(([path, target]) => typeof target === "object" && !notGuarded.includes(path))
+    .map(([path]) => ({ name, entry: name + path.slice(1) })),
+);
+
+describe.each(Object.entries(binaries))("Node %s", (version, folder) => {
+  async function run(...args) {
+    const node = here(`../node_modules/${folder}/bin/node`);
+    const ended = promisify(execFile)(node, args, { cwd: here("../..") });
+    return ended.then(
+      () => ({ code: 0 }),
+      ({ code, stderr }) => ({ code, stderr }),
+    );
+  }
+
+  it.each(entries)("is refused by $entry, as ESM and as CommonJS", async ({ name, entry }) => {
+    const message = `Error: ${name} needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.`;
+    for (const type of ["module", "commonjs"]) {
+      const load = type === "module" ? "import" : "require";
+      const { code, stderr } = await run(
+        `--input-type=${type}`,
+        "--eval",
+        `${load}(${JSON.stringify(entry)})`,
+      );
+      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    }
+  });
+
+  it("is refused by the command loyalty-cards", async () => {
+    expect(await run("packages/cli/bin.js", "--version")).toEqual({
+      code: 2,
+      stderr: `loyalty-cards needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.\n`,
+    });
+  });
+
+  it("is refused by the command loyalty-cards-mock", async () => {
+    const { code, stderr } = await run("packages/mock-server/bin.js", "--version");
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        `needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.`,
+      ),
+    ]);
+  });
+});
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const file = "packages/webhook-verify/test/integration/robustness.test.ts";
+
+it.each([22, 24, 26])("gets its response, and its stream is closed: Node %i", async (version) => {
+  const node = join(root, `compat/node_modules/node-${version}/bin/node`);
+  const { stdout } = await promisify(execFile)(
+    node,
+    ["node_modules/vitest/vitest.mjs", "run", "--project", "integration", file, "-t", "closes the stream"],
+    { cwd: root, env: { PATH: `${dirname(node)}:${process.env.PATH}`, NO_COLOR: "1" }, timeout: 100_000 },
+  );
+  expect(stdout).toMatch(/Tests +40 passed/);
+});
+
+it.each([
+  ["20", "libsql"],
+  ["22", "node:sqlite, pg-boss 11, pg-boss 12"],
+  ["24", "node:sqlite, pg-boss 11, pg-boss 12"],
+])("stores, processes and deduplicates events on Node %s with %s", (version, expected) => {
+  const node = here(`../node_modules/node-${version}/bin/node`);
+  const output = execFileSync(node, [here("inbox-program.mjs")], { encoding: "utf8", timeout: 80_000 });
+  expect(output.trim()).toBe(expected);
+});
+
+it("compiles the README's program with pg-boss 11", () => {
+  const snippet = readFileSync(here("../../examples/snippets/inbox/pg-boss.ts"), "utf8");
+  const importLines = /^\/\/ pg-boss 11: (.+)\nimport type \{ PgBoss \} from "pg-boss";$/m;
+  expect(snippet).toMatch(importLines);
+  const text = snippet
+    .replace(importLines, "$1")
+    .replace('"pg-boss"', '"pg-boss-11"')
+    .replace("./transaction.ts", "../examples/snippets/inbox/transaction.ts");
+  expect(text).toContain('"pg-boss-11"');
+  // Beside the folder that has this version.
+  const [program, config] = [here("../pg-boss-11.ts"), here("../pg-boss-11.json")];
+  onTestFinished(() => {
+    for (const file of [program, config]) rmSync(file, { force: true });
+  });
+  writeFileSync(program, text);
+  writeFileSync(
+    config,
+    JSON.stringify({ extends: "../tsconfig.json", files: ["pg-boss-11.ts"], include: [] }),
+  );
+  const compiler = here("../../node_modules/typescript/bin/tsc");
+  expect(spawnSync(process.execPath, [compiler, "--project", config], { encoding: "utf8" }).stdout).toBe("");
+});
