@@ -1,5 +1,5 @@
 /** Notifies the open pages of a member of a change. Only pages of this process are notified. */
-import { oncePerProcess } from "./once-per-process";
+import { oncePerProcess } from "./loyalty";
 
 interface Listener {
   changed(): void;

@@ -3,8 +3,7 @@ import { type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { type SqliteInbox, sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import type { SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
 import { changed } from "./changes";
-import { loyalty } from "./loyalty";
-import { oncePerProcess } from "./once-per-process";
+import { loyalty, oncePerProcess } from "./loyalty";
 
 const tables = `
   CREATE TABLE IF NOT EXISTS members (

@@ -3,7 +3,7 @@ import { isNewest, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqli
 import { onEvents, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { changed } from "./changes";
 import { inbox } from "./database";
-import { oncePerProcess } from "./once-per-process";
+import { oncePerProcess } from "./loyalty";
 
 export function workOnEvents(): void {
   oncePerProcess("events", () =>

@@ -12,8 +12,7 @@ import {
 import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter, toMessage } from "./failures.ts";
-import { toFieldMessages } from "./field-messages.ts";
-import { showCard as showLinks } from "./links.ts";
+import { showCard as showLinks, toFieldMessages } from "./page.ts";
 import { joinCoffeeClub } from "./template.ts";
 
 const template = {

@@ -13,8 +13,7 @@ import { createApp as fastifyApp } from "./fastify.ts";
 import { createApp as honoApp } from "./hono.ts";
 import { handler } from "./lambda.ts";
 import { POST } from "./next-route.ts";
-import { createRoute } from "./unexpected-data.ts";
-import { handle } from "./verify.ts";
+import { createRoute, handle } from "./verify.ts";
 
 type OnBalance = (cardId: string, balance: number) => Promise<void>;
 

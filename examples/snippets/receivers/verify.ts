@@ -1,4 +1,4 @@
-/** Verifies a delivery without a receiver: from the bytes and the header to the event. */
+/** Verifies a delivery without a receiver, from the bytes and the header to the event; and sets events with unexpected data aside, instead of letting the service repeat them. */
 // #region verify
 import {
   isWebhookVerificationError,
@@ -18,5 +18,28 @@ export async function handle(
     // the reason is for your log only
     return { status: error.reason === "invalid-payload" ? 400 : 401 };
   }
+}
+
+// #endregion
+
+// #region unexpected-data
+import { onEvents, type UnknownEvent } from "@loyalty-cards/webhook-verify";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+
+interface Shop {
+  storeBalance(cardId: string, balance: number): Promise<void>;
+  /** Stores the event for a person to look at. */
+  setAside(event: UnknownEvent): Promise<void>;
+}
+
+export function createRoute(secret: string, shop: Shop) {
+  return fetchReceiver({
+    secret,
+    handler: onEvents({
+      "balance.changed": ({ data }) => shop.storeBalance(data.passId, data.balance),
+      unexpectedData: (event) => shop.setAside(event),
+      otherTypes: () => {},
+    }),
+  });
 }
 // #endregion

@@ -1,6 +1,8 @@
-/** The code in a page is quoted from files that run in the tests, and its generated tables are fresh. */
+/** The code in a page is quoted from files that run in the tests, its generated tables are fresh, and the page of the benchmarks is that of the committed results. */
+
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
+import { renderPage } from "../benchmarks.ts";
 import { findUnquoted, listPages, readFromRoot, updateSnippets } from "../snippets.ts";
 import { updateTables } from "../tables.ts";
 
@@ -38,4 +40,8 @@ it.each([
   "```sh\nnpm install express && curl x\n```",
 ])("reports a code block without a source: %j", (fence) => {
   expect(findUnquoted(`before\n${fence}\nafter`)).toEqual([fence]);
+});
+
+it("has the committed results on its page (npm run bench -- --page)", async () => {
+  expect(readFromRoot("docs/benchmarks.md")).toBe(await renderPage());
 });

@@ -10,8 +10,7 @@ import { createStamp, getCard, isStuck, type MemberCard } from "../../shop/membe
 import { currentMember } from "../../shop/session";
 import { signOut } from "../actions";
 import { Mark } from "../mark";
-import { Live } from "./live";
-import { NewsConsent } from "./news-consent";
+import { Live, NewsConsent } from "./client";
 
 export const metadata: Metadata = { title: "My card" };
 

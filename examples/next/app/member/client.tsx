@@ -1,8 +1,24 @@
-/** The switch for news and offers: a form with one button, so that it also works without scripts. */
+/** What runs in the browser on the member's page: the update after a change, and the switch for news and offers. */
 "use client";
-import { useActionState } from "react";
+import { useRouter } from "next/navigation";
+import { useActionState, useEffect } from "react";
 import { changeNews } from "../actions";
 
+/**
+ * Renders the page again on every notification of the event stream.
+ * @param stamp identifies what the page shows, so that no change between its rendering and the stream is missed.
+ */
+export function Live({ stamp }: { stamp: string }) {
+  const router = useRouter();
+  useEffect(() => {
+    const changes = new EventSource(`/member/changes?shown=${stamp}`);
+    changes.onmessage = () => router.refresh();
+    return () => changes.close();
+  }, [router, stamp]);
+  return null;
+}
+
+/** A form with one button, so that it also works without scripts. */
 export function NewsConsent({ wantsNews }: { wantsNews: boolean }) {
   const [error, action, isPending] = useActionState(changeNews, "");
   return (
