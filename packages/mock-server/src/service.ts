@@ -1,8 +1,7 @@
 /** The mock service as an object: its HTTP surface, and what the shop's staff can do. */
-import { type Backend, createBackend } from "./backend/backend.ts";
+import { type Backend, createBackend, isState } from "./backend/backend.ts";
 import { type MockServiceOptions, parseOptions } from "./backend/options.ts";
 import type { ServiceClock } from "./backend/service-clock.ts";
-import { isState } from "./backend/state.ts";
 import { controlRoutes } from "./control/routes.ts";
 import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./control/wait-for.ts";
 import { type Delivery, type DeliveryFilter, findDeliveries } from "./delivery/deliveries.ts";
@@ -28,11 +27,8 @@ import {
 import { archiveTemplate, createTemplate, type Template, type TemplateInput } from "./domain/templates.ts";
 import type { Warning } from "./domain/warnings.ts";
 import { addFault, clearFaults, type Fault, type FaultInput, removeFault } from "./faults/rules.ts";
-import { hasNoResponse, rejectLikeFetch } from "./http/injected-fault.ts";
-import { apiRoutes } from "./http/operations.ts";
-import { fromFetch } from "./http/request.ts";
-import { withRequestLog } from "./http/request-log.ts";
-import { toFetchResponse } from "./http/response.ts";
+import { fromFetch, hasNoResponse, rejectLikeFetch, toFetchResponse } from "./http/messages.ts";
+import { apiRoutes, withRequestLog } from "./http/operations.ts";
 import { createRouter, type RequestHandler } from "./http/router.ts";
 import { pageRoutes } from "./pages/routes.ts";
 

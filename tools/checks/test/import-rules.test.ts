@@ -62,10 +62,10 @@ const programs: readonly [file: string, program: string, violated?: string][] = 
   // folders of the mock server
   [
     `${mock}/domain/cards.ts`,
-    'import type { State } from "../backend/state.ts";',
+    'import type { State } from "../backend/backend.ts";',
     `${mock}/domain imports from lower layers only`,
   ],
-  [`${mock}/backend/state.ts`, "export interface State {}"],
+  [`${mock}/backend/backend.ts`, "export interface State {}"],
   [
     `${mock}/pages/routes.ts`,
     'import "../control/route.ts";',

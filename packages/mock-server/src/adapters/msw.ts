@@ -1,8 +1,6 @@
 /** MSW adapter: request handlers that respond as the service does. */
 import * as msw from "msw"; // as a whole, because MSW 1 has other exports
-import { hasNoResponse, rejectLikeFetch } from "../http/injected-fault.ts";
-import { fromFetch } from "../http/request.ts";
-import { toFetchResponse } from "../http/response.ts";
+import { fromFetch, hasNoResponse, rejectLikeFetch, toFetchResponse } from "../http/messages.ts";
 import { getCore, type MockService } from "../service.ts";
 
 /**

@@ -1,10 +1,9 @@
 /** Data file: one JSON snapshot of the service, written soon after a change and when the server closes. */
 import { readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Backend } from "../backend/backend.ts";
+import { type Backend, fromLists, type State, type StateLists, toLists } from "../backend/backend.ts";
 import type { MockServiceOptions, Settings } from "../backend/options.ts";
 import { type ClockSetting, createClock } from "../backend/service-clock.ts";
-import { fromLists, type State, type StateLists, toLists } from "../backend/state.ts";
 import { type Clock, latestMs, systemClock } from "../domain/clock.ts";
 
 const format = "loyalty-cards mock-server";

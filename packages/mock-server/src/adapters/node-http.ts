@@ -4,8 +4,7 @@ import type { Socket } from "node:net";
 import { type Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Problem } from "../domain/problem.ts";
-import type { ServiceRequest } from "../http/request.ts";
-import { problemResponse, type ServiceResponse } from "../http/response.ts";
+import { problemResponse, type ServiceRequest, type ServiceResponse } from "../http/messages.ts";
 
 const maxLingerMs = 1_000;
 const unreadable = new Problem(400, "The method or the address cannot be read.");

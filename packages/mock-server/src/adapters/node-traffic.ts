@@ -2,7 +2,7 @@
 import { formatDuration } from "@loyalty-cards/internal/format";
 import type { Backend } from "../backend/backend.ts";
 import type { Attempt, Delivery } from "../delivery/deliveries.ts";
-import type { ServiceResponse } from "../http/response.ts";
+import type { ServiceResponse } from "../http/messages.ts";
 
 const maxPathLength = 200;
 

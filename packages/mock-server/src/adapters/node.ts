@@ -1,21 +1,29 @@
-/** Node adapter: the service on a port of this machine. */
-
+/** Node adapter: the service on a port of this machine, with the interactive API reference. */
 import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { EndpointInput, TemplateInput } from "@loyalty-cards/openapi/control-validators";
 import type { MockServiceOptions } from "../backend/options.ts";
 import { scaledClock } from "../domain/clock.ts";
-import { isObject, validateInput } from "../domain/input.ts";
-import { Problem } from "../domain/problem.ts";
-import { hasNoResponse } from "../http/injected-fault.ts";
-import { cancelBody, problemResponse } from "../http/response.ts";
+import { isObject, Problem, validateInput } from "../domain/problem.ts";
+import {
+  cancelBody,
+  hasNoResponse,
+  problemResponse,
+  type ServiceRequest,
+  type ServiceResponse,
+} from "../http/messages.ts";
+import { fileResponse, pageResponse, referencePage } from "../pages/html.ts";
 import { createMockService, getCore, type MockService } from "../service.ts";
 import { findDataFile, startSaving } from "./node-data-file.ts";
 import { discardBody, fromNode, rejectUnparsed, writeResponse } from "./node-http.ts";
 import { formatTraffic, listenToDeliveries, type TrafficEvent, toRequestTraffic } from "./node-traffic.ts";
-import { findReferenceResponse } from "./reference-node.ts";
 
 export type { TrafficEvent } from "./node-traffic.ts";
 
@@ -237,4 +245,44 @@ function validateEntries(
       throw new TypeError(`${name}[${index}]: ${(error as Error).message}`);
     }
   }
+}
+
+/** The names that can be requested. Requests never name a path on the disk. */
+const vendored = ["swagger-ui-bundle.js", "swagger-ui.css"];
+const own = ["start.js", "reference.css"];
+
+/** Undefined for every other path. */
+function findReferenceResponse(
+  request: ServiceRequest,
+  service: MockService,
+): ServiceResponse | Promise<ServiceResponse> | undefined {
+  const { pathname } = request.url;
+  if (request.method !== "GET" || !pathname.startsWith("/api/docs")) return undefined;
+  if (pathname === "/api/docs") {
+    const { apiKeys, templateId } = service;
+    return pageResponse(referencePage({ apiKey: apiKeys.website, templateId }));
+  }
+  const name = pathname.slice("/api/docs/".length);
+  if (own.includes(name)) return ownResponse(name);
+  if (vendored.includes(name)) return vendoredResponse(name, request);
+  return undefined;
+}
+
+async function ownResponse(name: string): Promise<ServiceResponse> {
+  const { staticFiles } = await import("../pages/node-static-files.ts"); // on the first request
+  return fileResponse(name, staticFiles.get(`reference/${name}`) ?? "");
+}
+
+/** Compressed in the build; in the sources, from the npm package of Swagger UI. */
+async function vendoredResponse(name: string, { headers }: ServiceRequest): Promise<ServiceResponse> {
+  const here = dirname(fileURLToPath(import.meta.url));
+  if (here.endsWith(join("src", "adapters"))) {
+    const origin = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+    return fileResponse(name, await readFile(join(origin, name)));
+  }
+  const compressed = await readFile(join(here, "reference", `${name}.gz`));
+  if (!/\bgzip\b/.test(headers.get("accept-encoding") ?? ""))
+    return fileResponse(name, gunzipSync(compressed));
+  const response = fileResponse(name, compressed);
+  return { ...response, headers: { ...response.headers, "content-encoding": "gzip" } };
 }

@@ -3,9 +3,8 @@
 import type { Deliver } from "../delivery/attempt.ts";
 import type { EndpointInput } from "../delivery/endpoints.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
-import type { Country, Wallets } from "../domain/context.ts";
+import { type Country, type GenerateId, generateRandomId, type Wallets } from "../domain/context.ts";
 import { isKnownCountry } from "../domain/customers.ts";
-import { type GenerateId, generateRandomId } from "../domain/identifiers.ts";
 import type { TemplateInput } from "../domain/templates.ts";
 
 /** The `Host` headers that the control API and the console accept: host names of this machine, or any. */

@@ -1,6 +1,6 @@
 /** Control routes for cards and customers: search, detail, history, points, wallets. */
 import { CorrectionInput, Expiry, PointsInput, StatusInput } from "@loyalty-cards/openapi/control-validators";
-import type { State } from "../backend/state.ts";
+import type { State } from "../backend/backend.ts";
 import {
   addToWallet,
   getCard,

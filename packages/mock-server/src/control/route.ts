@@ -2,10 +2,14 @@
 import type { ControlValidator } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
 import { NotFoundError } from "../domain/context.ts";
-import { InputError, validateInput } from "../domain/input.ts";
-import { Problem } from "../domain/problem.ts";
-import { readJson, type ServiceRequest } from "../http/request.ts";
-import { emptyResponse, jsonResponse, type ServiceResponse } from "../http/response.ts";
+import { InputError, Problem, validateInput } from "../domain/problem.ts";
+import {
+  emptyResponse,
+  jsonResponse,
+  readJson,
+  type ServiceRequest,
+  type ServiceResponse,
+} from "../http/messages.ts";
 import type { Route, RouteCall } from "../http/router.ts";
 
 interface ControlCall<Body> {

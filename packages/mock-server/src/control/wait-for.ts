@@ -5,7 +5,7 @@ import type { Backend } from "../backend/backend.ts";
 import { type Delivery, findDeliveries, type ServiceEvent } from "../delivery/deliveries.ts";
 import { type Card, toCard } from "../domain/cards.ts";
 import type { EventType } from "../domain/context.ts";
-import { InputError, isDeeperThan, isObject, validateInput } from "../domain/input.ts";
+import { InputError, isDeeperThan, isObject, validateInput } from "../domain/problem.ts";
 
 /** All members that are present must be equal, inside `data` too. Also matches what happened before the call. */
 export type WaitCondition =

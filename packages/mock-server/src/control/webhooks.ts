@@ -12,7 +12,7 @@ import {
 } from "../delivery/endpoints.ts";
 import { NotFoundError } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
-import { jsonResponse } from "../http/response.ts";
+import { jsonResponse } from "../http/messages.ts";
 import { created, ok, paginate, route } from "./route.ts";
 
 const filters: Readonly<Record<keyof DeliveryFilter, readonly string[] | undefined>> = {

@@ -1,6 +1,5 @@
-/** The context of the domain's functions: state, clock, ids, settings, events and change notifications. */
+/** The context of the domain's functions: state, clock, settings, events, change notifications, and ids (event ids sort in the order of their creation). */
 import type { webhooks } from "@loyalty-cards/openapi";
-import type { GenerateId } from "./identifiers.ts";
 
 export type EventType = keyof webhooks;
 
@@ -80,3 +79,75 @@ export function createChangeNotifier(): ChangeNotifier {
 export class NotFoundError extends RangeError {
   override name = "NotFoundError" as const;
 }
+
+export type GenerateId = (prefix: string) => string;
+
+const alphabet = toCharCodes("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+const length = 16;
+/** The largest multiple of the alphabet length up to 256. Larger bytes would make the first letters more frequent. */
+const maxUsableByte = 256 - (256 % alphabet.length);
+
+/** Random bytes are fetched in blocks: one call per id would cost more than creating the card. */
+const pool = new Uint8Array(4_096);
+let used = pool.length;
+
+export const generateRandomId: GenerateId = (prefix) => {
+  // Not with +=, for which V8 would keep a tree of parts for each of millions of ids.
+  const codes = toCharCodes(`${prefix}_`);
+  const end = codes.length + length;
+  while (codes.length < end) {
+    if (used === pool.length) {
+      crypto.getRandomValues(pool);
+      used = 0;
+    }
+    const byte = pool[used++] as number;
+    if (byte < maxUsableByte) codes.push(alphabet[byte % alphabet.length] as number);
+  }
+  return String.fromCharCode(...codes);
+};
+
+function toCharCodes(text: string): number[] {
+  const codes: number[] = [];
+  for (let index = 0; index < text.length; index++) codes.push(text.charCodeAt(index));
+  return codes;
+}
+
+/** Event ids. Compared as strings, they sort in the order of their creation. */
+export interface EventIds {
+  next(): string;
+  /** Makes the next ids sort after this one. Ignores an id of another form. */
+  continueAfter(id: string | undefined): void;
+  /** The newest id. */
+  newest(): string | undefined;
+}
+
+/** Milliseconds since 1970 in base 36 (until the year 5188), then a counter. Digits and lower-case letters sort the same everywhere. */
+const [timeLength, countLength] = [9, 6];
+const maxTimeMs = 36 ** timeLength - 1;
+const sortableId = new RegExp(`^evt_([0-9a-z]{${timeLength}})([0-9a-z]{${countLength}})_`);
+
+/**
+ * An id is `evt_`, the time, a counter of the events of that millisecond, and the unique part of `generateId`.
+ * While the clock stands still or is behind the newest id, the time stays the same and the counter increases.
+ */
+export function createEventIds(nowMs: () => number, generateId: GenerateId): EventIds {
+  let [timeMs, count] = [-1, 0];
+  let newest: string | undefined;
+  return {
+    next() {
+      const atMs = Math.min(Math.max(0, Math.floor(nowMs())), maxTimeMs);
+      if (atMs > timeMs) [timeMs, count] = [atMs, 0];
+      else count += 1;
+      newest = generateId(`evt_${toDigits(timeMs, timeLength)}${toDigits(count, countLength)}`);
+      return newest;
+    },
+    continueAfter(id) {
+      const [, time = "", counted = ""] = sortableId.exec(id ?? "") ?? [];
+      if (time === "" || (newest !== undefined && id !== undefined && id < newest)) return;
+      [timeMs, count, newest] = [Number.parseInt(time, 36), Number.parseInt(counted, 36), id];
+    },
+    newest: () => newest,
+  };
+}
+
+const toDigits = (value: number, length: number) => value.toString(36).padStart(length, "0");

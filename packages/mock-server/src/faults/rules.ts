@@ -2,7 +2,7 @@
 import type { components } from "@loyalty-cards/openapi/control";
 import { FaultInput as FaultInputSchema } from "@loyalty-cards/openapi/control-validators";
 import { type Domain, type EventType, NotFoundError } from "../domain/context.ts";
-import { validateInput } from "../domain/input.ts";
+import { validateInput } from "../domain/problem.ts";
 
 /**
  * A rule that injects a failure into webhook deliveries. With `phase` it injects one into requests to the API, before the operation

@@ -1,8 +1,8 @@
-/** The operations of the API (spec 4): authentication, injected faults, then the operation itself. */
+/** The operations of the API (spec 4): authentication, injected faults, then the operation itself; and the request log. */
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { ConsentChange } from "@loyalty-cards/openapi/validators";
-import type { State } from "../backend/state.ts";
+import type { Backend, LoggedRequest, State } from "../backend/backend.ts";
 import { type ApiKeyKind, issuedVia, parseBearer } from "../domain/api-keys.ts";
 import { type CardStore, type StoredCard, toCard } from "../domain/cards.ts";
 import type { Domain } from "../domain/context.ts";
@@ -17,10 +17,16 @@ import { issueCard } from "../domain/issue-card.ts";
 import { listNewestOperations } from "../domain/ledger.ts";
 import { Problem, toFieldErrors } from "../domain/problem.ts";
 import { type FaultTarget, takeRequestFault } from "../faults/rules.ts";
-import { applyFault, delayRequest, injectedFault } from "./injected-fault.ts";
-import { readJson } from "./request.ts";
-import { jsonResponse, problemResponse, type ServiceResponse } from "./response.ts";
-import type { Route } from "./router.ts";
+import {
+  applyFault,
+  delayRequest,
+  injectedFault,
+  jsonResponse,
+  problemResponse,
+  readJson,
+  type ServiceResponse,
+} from "./messages.ts";
+import type { RequestHandler, Route } from "./router.ts";
 
 export interface Call {
   /** The variable segment of the path. */
@@ -157,3 +163,55 @@ function apiRoute(domain: Domain<State>, operationId: OperationId, inFlight: Set
 export function createDocument(baseUrl: string): unknown {
   return { ...openapi, servers: [{ url: `${baseUrl}/api/v1`, description: "This mock server." }] };
 }
+
+const maxRequests = 2_000;
+const maxPathLength = 200;
+
+/** Adds each request to the log. */
+export function withRequestLog(
+  { domain, requests, changes }: Backend,
+  handle: RequestHandler,
+): RequestHandler {
+  const prefix = `${new URL(domain.baseUrl).pathname.replace(/\/$/, "")}/api/v1/`;
+  let count = 0;
+  return async (request) => {
+    const { method, url } = request;
+    const path = url.pathname;
+    if (!path.startsWith(prefix)) return handle(request);
+    const startedMs = performance.now();
+    const response = await handle(request);
+    const { status, connectionFault, reason } = response;
+    const cardId = response.cardId ?? findNamedCard(domain, path.slice(prefix.length));
+    const entry: { -readonly [Name in keyof LoggedRequest]: LoggedRequest[Name] } = {
+      id: `req_${++count}`,
+      at: new Date(domain.nowMs()).toISOString(),
+      method,
+      path: path.slice(0, maxPathLength),
+      durationMs: Math.round(performance.now() - startedMs),
+    };
+    if (connectionFault === undefined) entry.status = status;
+    if (reason !== undefined) entry.reason = reason;
+    if (cardId !== undefined) entry.cardId = cardId;
+    requests.push(entry);
+    if (requests.length > maxRequests) requests.shift();
+    changes.notify({ type: "request", id: entry.id, action: "created" });
+    return response;
+  };
+}
+
+function findNamedCard({ state }: Domain<CardStore>, path: string): string | undefined {
+  const [collection, id = ""] = path.split("/");
+  return collection === "passes" && state.cards.has(id) ? id : undefined;
+}
+
+/** Whether the method, path, status, reason or card of a request contains the search text. */
+export function matchesRequest(
+  { method, path, status, reason, cardId }: LoggedRequest,
+  searchText: string,
+): boolean {
+  const line = [method, path, status, reason, cardId].join(" ");
+  return line.toLowerCase().includes(searchText.trim().toLowerCase());
+}
+
+/** A request failed when its status is an error, or when an injected fault broke the connection. */
+export const hasFailed = ({ status }: LoggedRequest): boolean => status === undefined || status >= 400;

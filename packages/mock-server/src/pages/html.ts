@@ -1,6 +1,6 @@
-/** HTML: template literals that escape each value, and responses with pages and their files. */
+/** HTML: template literals that escape each value, responses with pages and their files, and the page of the API reference (spec 4.6). */
 import { escapeHtml } from "@loyalty-cards/internal/format";
-import type { ServiceResponse } from "../http/response.ts";
+import type { ServiceResponse } from "../http/messages.ts";
 
 /** Markup of our own, which needs no escaping. */
 export class Markup {
@@ -96,3 +96,34 @@ export function fileResponse(name: string, content: string | Uint8Array): Servic
     headers: { ...securityHeaders, "content-type": mediaType, "cache-control": "no-cache" },
   };
 }
+
+/** Loads the files of Swagger UI, and fills in the API key and the template of the first request. */
+export const referencePage = ({ apiKey, templateId }: { apiKey: string; templateId: string }): Markup =>
+  document(
+    html`<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/reference.css">
+<script src="docs/swagger-ui-bundle.js" defer></script>
+<script src="docs/start.js" type="module"></script>`,
+    html`<div id="reference" data-api-key="${apiKey}" data-template-id="${templateId}"></div>`,
+  );
+
+/** For services inside other programs, which do not serve the files of Swagger UI. */
+export const referenceNoticePage = (): Markup =>
+  document(
+    html`<link rel="stylesheet" href="../assets/page.css">`,
+    html`<main class="lost">
+<h1>API reference</h1>
+<p>The OpenAPI document is at <a href="docs/json"><code>/api/docs/json</code></a>.</p>
+<p>This service runs inside another program and does not serve the interactive reference. Start the service on a port to try the API in a browser:</p>
+<pre><code>npx @loyalty-cards/mock-server</code></pre>
+</main>`,
+  );
+
+const document = (head: Markup, content: Markup): Markup =>
+  page(
+    "API reference",
+    "../",
+    head,
+    html`<nav class="to-console" aria-label="Console"><a href="../console">← Back to the console</a></nav>
+${content}`,
+  );

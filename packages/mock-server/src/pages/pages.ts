@@ -1,15 +1,20 @@
-/** Handlers of the pages: the list of links, cards, wallets, files of the console, the notice of the API reference. */
-import type { State } from "../backend/state.ts";
+/** Handlers of the pages: the list of links, cards, wallets, files of the console, the notice of the API reference; and the start page. */
+import type { State } from "../backend/backend.ts";
 import { addToWallet, type StoredCard } from "../domain/cards.ts";
 import type { Domain, Wallets } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
-import { emptyResponse, type ServiceResponse } from "../http/response.ts";
-import { cardPage, coloursStyle, notFoundPage, walletButton, walletPage } from "./card-page.ts";
-import { cardView } from "./card-view.ts";
-import { fileResponse, pageResponse } from "./html.ts";
+import { emptyResponse, type ServiceResponse } from "../http/messages.ts";
+import {
+  type CardView,
+  cardPage,
+  cardView,
+  coloursStyle,
+  notFoundPage,
+  walletButton,
+  walletPage,
+} from "./card-page.ts";
+import { fileResponse, html, type Markup, page, pageResponse, referenceNoticePage } from "./html.ts";
 import { staticFiles } from "./node-static-files.ts";
-import { referenceNoticePage } from "./reference-page.ts";
-import { startPage } from "./start-page.ts";
 
 export function startResponse(domain: Domain<State>): ServiceResponse {
   const newest = [...domain.state.cards.values()].at(-1);
@@ -61,3 +66,35 @@ export function findFile(path: string): ServiceResponse | Problem {
 
 const findCard = ({ state }: Domain<State>, slug: string): StoredCard | undefined =>
   state.cards.get(state.cardIdBySlug.get(slug) ?? "");
+
+const repository = "https://github.com/loyalty-cards/loyalty-cards/blob/main/packages/mock-server";
+
+/** @param newest the card that was issued last. */
+export const startPage = (newest: CardView | undefined): Markup =>
+  page(
+    "Mock service",
+    "",
+    html`<link rel="stylesheet" href="assets/page.css">`,
+    html`<main class="start">
+<h1>Mock service</h1>
+<p>A mock of the Loyalty Card Issuing Service, for development and tests. Its API is at <code>/api/v1</code>.</p>
+<nav aria-label="Pages of this service">
+${link("console", "Console", "Issue cards, record purchases, watch webhooks, and copy the API keys.")}
+${link("api/docs", "API reference", "Read about each operation and try it.")}
+${
+  newest === undefined
+    ? html``
+    : link(
+        `cards/${newest.slug}`,
+        `Newest card: ${newest.shopName}`,
+        "What the customer sees, with its QR code.",
+      )
+}
+${link(`${repository}/CONTROL.md`, "Control API", "Do from a program what the console does.")}
+${link(`${repository}/README.md`, "README", "Use the service in tests, with seeds and faults.")}
+</nav>
+</main>`,
+  );
+
+const link = (address: string, title: string, text: string): Markup =>
+  html`<a href="${address}"><strong>${title}</strong> ${text}</a>`;

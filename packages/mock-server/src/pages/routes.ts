@@ -1,8 +1,7 @@
 /** Routes of the pages. The pages are loaded on their first request, because most services are only called by programs. */
 import type { Backend } from "../backend/backend.ts";
-import { withGuard } from "../http/guard.ts";
-import { emptyResponse, jsonResponse } from "../http/response.ts";
-import type { Route } from "../http/router.ts";
+import { emptyResponse, jsonResponse } from "../http/messages.ts";
+import { type Route, withGuard } from "../http/router.ts";
 
 export function pageRoutes({ domain, settings }: Backend): Route[] {
   const { baseUrl, allowedHosts, wallets } = settings;
