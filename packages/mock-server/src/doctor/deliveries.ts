@@ -22,6 +22,12 @@ export type CreateHeader = (t: number, v1: string) => string;
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
+/** Its types are written out: inferred ones have type parameters that TypeScript 5.4 does not know. */
+interface SignedDelivery {
+  headers: Record<string, string>;
+  body: string | Uint8Array;
+}
+
 /** Functions that create events, signatures and deliveries. */
 export function createDeliveries(
   secret: Secret,
@@ -44,7 +50,7 @@ export function createDeliveries(
   function withHeader(
     signature: string | undefined,
     body: string | Uint8Array = JSON.stringify(createEvent()),
-  ) {
+  ): SignedDelivery {
     const type = typeof body === "string" ? /"type":\s*"([\w.]+)"/.exec(body)?.[1] : undefined;
     const headers: Record<string, string> = {
       "content-type": "application/json",
@@ -63,7 +69,7 @@ export function createDeliveries(
     content: string | Uint8Array | Record<string, unknown> = createEvent(),
     seconds = 0,
     key = secret,
-  ) {
+  ): SignedDelivery {
     const body =
       typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content);
     const timestamp = nowSeconds() + seconds;
