@@ -51,9 +51,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a 409 is final while an earlier request is running",
     guarantees: ["G2", "G1"],
-    file: `${client}/retry.ts`,
-    find: 'return isConflict && (call.hasEarlierAttempt || call.outcome === "unknown");',
-    replace: "return isConflict && false;",
+    file: `${client}/rejection.ts`,
+    find: "const mayStillRun = isConflict(response)",
+    replace: "const mayStillRun = false && isConflict(response)",
   },
   {
     name: "balances are compared by whole seconds",
@@ -72,9 +72,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a retry has another key",
     guarantees: ["G1"],
-    file: `${client}/retry.ts`,
-    find: "await sleep(clock, delayMs, signal);",
-    replace: "await sleep(clock, delayMs, signal); request.headers['idempotency-key'] += 'r';",
+    file: `${client}/send.ts`,
+    find: "await sleep(delayMs, { clock, signal });",
+    replace: "await sleep(delayMs, { clock, signal }); request.headers['idempotency-key'] += 'r';",
   },
   {
     name: "each try of the outbox has a new key",
@@ -114,9 +114,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "redirects are followed",
     guarantees: ["G7"],
-    file: `${client}/transport.ts`,
-    find: 'await fetch(url, { method, headers, body, redirect: "manual", signal })',
-    replace: 'await fetch(url, { method, headers, body, redirect: "follow" as never, signal })',
+    file: `${client}/transport-fetch.ts`,
+    find: 'redirect: "manual", signal: controller.signal',
+    replace: 'redirect: "follow" as never, signal: controller.signal',
   },
   {
     name: "messages of handlers are logged",

@@ -1,5 +1,5 @@
 /** What a command prints about an error of the client: what is wrong, what to do, and the exit code. */
-import type { IssuingError, ProblemError } from "@loyalty-cards/issuing-client";
+import type { IssuingError } from "@loyalty-cards/issuing-client";
 import type { GlobalOptions } from "./command.ts";
 import { exitCodes } from "./command-error.ts";
 import { Text } from "./printable.ts";
@@ -46,7 +46,7 @@ function listReasons(error: IssuingError): string[] {
 
 /** The `detail` of a 422, when it can be shown. */
 function getDetail(error: IssuingError): string | undefined {
-  const { problem } = error as Partial<ProblemError>;
+  const { problem } = error;
   return error.code === "validation" && problem?.detail === error.userMessage ? problem.detail : undefined;
 }
 

@@ -2,27 +2,20 @@
 import type { paths } from "@loyalty-cards/openapi";
 import createClient, { defaultPathSerializer } from "openapi-fetch";
 import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, which the build can inline into our declarations
-import type { HttpResponse } from "./attempt.ts";
-import type { ExpectedBody } from "./call.ts";
-import { parseHeaders } from "./call-options.ts";
+import { parseId } from "./call.ts";
 import { configurationError } from "./errors.ts";
-import { parseId } from "./request.ts";
-import type { TransportRequest } from "./transport.ts";
+import { parseIdempotencyKey } from "./idempotency.ts";
+import { parseCallOptions, parseHeaders, type Settings } from "./options.ts";
+import type { ExpectedBody, ReceivedResponse } from "./response.ts";
+import { send } from "./send.ts";
 
 /** The typed openapi-fetch client, with every path and method of the service: `api.GET("/passes/{id}", { params })`. */
 export type Api = Client<paths>;
 
-/** Sends a request with API key, retries and deadline. */
-export type SendForApi = (
-  url: string,
-  request: TransportRequest,
-  options: { signal: AbortSignal; expectedBody: ExpectedBody },
-) => Promise<HttpResponse>;
-
 /** Every request is sent by `send`, to an address below `baseUrl`. Options of a call and middleware cannot change that. */
-export function createApi(baseUrl: string, send: SendForApi): Api {
+export function createApi(settings: Settings): Api {
+  const baseUrl = settings.getBaseUrl();
   const root = `${baseUrl}/api/v1`; // spec 9
-
   const client = createClient<paths>({ baseUrl: root });
 
   async function fetch(request: Request, expectedBody: ExpectedBody): Promise<Response> {
@@ -31,8 +24,26 @@ export function createApi(baseUrl: string, send: SendForApi): Api {
     const headers = parseHeaders(others);
     if (contentType !== undefined) headers["content-type"] = contentType;
     checkAddress(root, url); // again, because a middleware can replace the request
-    const body = request.body === null ? {} : { body: await request.text() };
-    return toResponse(await send(url, { method, headers, ...body }, { signal, expectedBody }));
+    // Every POST has an idempotency key, because it could not be retried without one.
+    const given = headers["idempotency-key"];
+    const ownKey = given === undefined ? crypto.randomUUID() : parseIdempotencyKey(given);
+    const idempotencyKey = method === "POST" ? ownKey : undefined;
+    if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
+    const body = request.body === null ? undefined : await request.text();
+    const path = url.slice(baseUrl.length);
+    const call = {
+      operation: "api",
+      method,
+      baseUrl,
+      path,
+      headers,
+      body,
+      expectedBody,
+      idempotencyKey,
+    } as const;
+    return send(settings, call, parseCallOptions({ signal }, settings), (response) => ({
+      value: toResponse(response),
+    }));
   }
 
   const call = client.request as (method: string, path: string, init: CallInit) => Promise<unknown>;
@@ -104,8 +115,8 @@ function isSegment(segment: string): boolean {
 /** `Response` does not accept a body with these statuses ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7): a 204 has none). */
 const bodilessStatuses: ReadonlySet<number> = new Set([204, 205]);
 
-function toResponse({ status, head, text }: HttpResponse): Response {
-  const complete = new Headers(head.headers());
+function toResponse({ status, head, text }: ReceivedResponse): Response {
+  const complete = head.headers();
   complete.delete("content-length"); // it is the length of the encoded body
   const hasBody = text !== "" && !bodilessStatuses.has(status);
   return new Response(hasBody ? text : null, { status, headers: complete });

@@ -1,8 +1,8 @@
 /** Templates, cards, their operations and consents: the types, and validation of what is sent and received. */
 import type * as wire from "@loyalty-cards/openapi/types";
-import type { Call } from "./call.ts";
+import { parseId } from "./call.ts";
 import { configurationError } from "./errors.ts";
-import { parseId } from "./request.ts";
+import type { Reading, ReceivedResponse } from "./response.ts";
 
 /** Field values of a template without types, by field key ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
 export type FieldValues = wire.FieldValues;
@@ -87,27 +87,24 @@ const memberTypes = Object.entries({
   fieldValues: (value) => isAbsent(value) || isObject(value),
 } satisfies Record<keyof Card, (value: unknown) => boolean>);
 
-/**
- * Validates a card. An object that has an id and no `publicUrl` is not one: it can be a wrapper, or a job that issues the card later.
- * @throws {IssuingError} `invalid-response`, which says what differs. It has the `cardId` when other members show that the id is a card's.
- */
-export function readCard<Fields>(call: Call, body: unknown, status: number): Card<Fields> {
+/** Reads a card. An object that has an id and no `publicUrl` is not one: it can be a wrapper, or a job that issues the card later. */
+export function readCard<Fields>({ body, status }: ReceivedResponse): Reading<Card<Fields>> {
   const members = isObject(body) ? body : {};
   const invalid = memberTypes.filter(([name, isValid]) => !isValid(members[name])).map(([name]) => name);
-  if (invalid.length === 0) return members as typeof members & Card<Fields>;
+  if (invalid.length === 0) return { value: members as typeof members & Card<Fields> };
 
   const { id, publicUrl, public_url, loyaltyBalance } = members;
   const hasPage = isHttpUrl(publicUrl) || isHttpUrl(public_url);
   if (status === 202 && !hasPage) {
-    throw call.error(
-      "The service accepted the request (202) and has not issued the card yet: repeat the call later with the same key.",
-      { code: "invalid-response", outcome: "unknown", retryable: true },
-    );
+    return {
+      accepted:
+        "The service accepted the request (202) and has not issued the card yet: repeat the call later with the same key.",
+    };
   }
   const isCard = hasPage || Number.isFinite(loyaltyBalance);
   const cardId = isString(id) || Number.isSafeInteger(id) ? String(id) : "";
-  const difference = describeDifference(members, invalid);
-  throw call.invalidResponse(`a card: ${difference}`, isCard && cardId !== "" ? cardId : undefined);
+  const expected = `a card: ${describeDifference(members, invalid)}`;
+  return { expected, cardId: isCard && cardId !== "" ? cardId : undefined };
 }
 
 function describeDifference(members: Record<string, unknown>, invalid: readonly string[]): string {
@@ -163,16 +160,16 @@ const listNames = ["items", "operations", "data", "results"];
 /** Members that the specification does not name, with their types. A value of another type is removed. */
 const optionalMembers = { change: Number.isFinite, balance: Number.isFinite, createdAt: isString };
 
-/** @throws {IssuingError} `invalid-response` when the response has no list of operations. */
-export function readOperations(call: Call, body: unknown): wire.Operation[] {
+/** Reads the history of a card. */
+export function readOperations({ body }: ReceivedResponse): Reading<wire.Operation[]> {
   const lists = isObject(body) ? listNames.map((name) => body[name]) : [body];
   const list = lists.find(Array.isArray);
-  if (!list?.every(isOperation)) throw call.invalidResponse("a list of operations");
+  if (!list?.every(isOperation)) return { expected: "a list of operations" };
   for (const entry of list as Record<string, unknown>[]) {
     for (const [name, isValid] of Object.entries(optionalMembers))
       if (!isValid(entry[name])) delete entry[name];
   }
-  return list as wire.Operation[];
+  return { value: list as wire.Operation[] };
 }
 
 function isOperation(entry: unknown): boolean {
@@ -184,20 +181,19 @@ export function parseLimit(limit: unknown): number {
   throw configurationError(`limit must be a whole number, 1 or more, not ${String(limit)}.`);
 }
 
-/** @throws {IssuingError} `invalid-response` when `marketingConsent` is not a boolean: the text "false" would count as consent in an `if`. */
-export function readConsent(call: Call, body: unknown): wire.ConsentState {
-  const state = findConsent(body);
-  if (state !== undefined) return state;
-  throw call.invalidResponse("a consent: marketingConsent is not true or false");
+/** Reads a consent. The text "false" for `marketingConsent` would count as consent in an `if`. */
+export function readConsent(response: ReceivedResponse): Reading<wire.ConsentState> {
+  const { value } = findConsent(response);
+  return value === undefined ? { expected: "a consent: marketingConsent is not true or false" } : { value };
 }
 
 /**
- * @returns the consent; undefined when the body does not have it. The response to a PUT is not specified
+ * Reads the consent, which is undefined when the body does not have it: the response to a PUT is not specified
  * ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)).
  */
-export function findConsent(body: unknown): wire.ConsentState | undefined {
+export function findConsent({ body }: ReceivedResponse): { value: wire.ConsentState | undefined } {
   const { marketingConsent } = (body ?? {}) as { marketingConsent?: unknown };
-  return typeof marketingConsent === "boolean" ? (body as wire.ConsentState) : undefined;
+  return { value: typeof marketingConsent === "boolean" ? (body as wire.ConsentState) : undefined };
 }
 
 export function parseConsentChange(change: wire.ConsentChange): wire.ConsentChange {

@@ -2,7 +2,7 @@
 import { issuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { type Api, createApi } from "./api.ts";
-import { type CallOptions, parseCallOptions, parseObject } from "./call-options.ts";
+import { createCall, parseId } from "./call.ts";
 import { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
 import {
   type Card,
@@ -19,10 +19,17 @@ import {
   readOperations,
   type Template,
 } from "./cards.ts";
-import { createIssueCard, type IssueCardOptions } from "./issue-card.ts";
-import { type IssuingClientOptions, parseOptions, requireServer } from "./options.ts";
-import { createPipeline } from "./pipeline.ts";
-import { parseId } from "./request.ts";
+import { createIssuingSteps, type IssueCardOptions, issueCard } from "./issue-card.ts";
+import {
+  type CallOptions,
+  type IssuingClientOptions,
+  parseCallOptions,
+  parseObject,
+  parseOptions,
+} from "./options.ts";
+import type { Reading, ReceivedResponse } from "./response.ts";
+import { requireServer } from "./runtime.ts";
+import { send } from "./send.ts";
 
 /**
  * The operations of the service. Every method throws an {@link IssuingError}, or the caller's `signal.reason`. Options of a method
@@ -31,16 +38,13 @@ import { parseId } from "./request.ts";
 export interface IssuingClient {
   /**
    * Issues a card, finding or creating the customer ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). Within 24 hours the
-   * same `userId` and template return the same card. Concurrent calls with the same key, template and body share one request. Each keeps its own `deadlineMs`
-   * and `signal`, and gets its own card or error. The request has the `headers` of the first caller, and the longest `timeoutMs` and greatest
-   * `maxRetries` of all callers. It is aborted when the last caller stops waiting.
+   * same `userId` and template return the same card, also when two calls run at the same time.
    * @param template the id of a template, with any fields, or a template of `defineTemplate`, with typed fields.
    * @param request the customer with the consents, and the values of the template's fields.
    * @param options `userId`, from which the Idempotency-Key is derived, or your own `idempotencyKey`. One of the two is required.
    * @returns the card, with the fields of the template in `fieldValues`.
    * @throws {IssuingError} `validation` when the service rejects values; `not-found` for an unknown template;
-   * `idempotency-mismatch` when a call with the same key and other content is running; `idempotency-expired` when `firstAttemptAt` is
-   * 24 hours ago; and the codes of every call, such as `server`, `network` and `deadline`.
+   * `idempotency-expired` when `firstAttemptAt` is 24 hours ago; and the codes of every call, such as `server`, `network` and `deadline`.
    * @example
    * ```ts
    * import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -169,50 +173,40 @@ export interface IssuingClient {
 export function createIssuingClient(options: IssuingClientOptions = {}): IssuingClient {
   requireServer();
   const settings = parseOptions(options);
-  const pipeline = createPipeline(settings);
-  const { run } = pipeline;
   let api: Api | undefined;
 
-  const toCaller = (callOptions: CallOptions | null | undefined) =>
-    parseCallOptions(parseObject("options", callOptions), settings.limits, settings.clock);
+  async function run<Value>(
+    operation: OperationId,
+    cardId: string,
+    callOptions: CallOptions | null | undefined,
+    read: (response: ReceivedResponse) => Reading<Value>,
+    given?: { query?: string; body?: string },
+  ): Promise<Value> {
+    const id = parseId("card id", cardId);
+    const callSettings = parseCallOptions(callOptions, settings);
+    return send(settings, createCall(settings.getBaseUrl(), operation, id, given), callSettings, read);
+  }
 
-  const { issueCard, steps } = createIssueCard(pipeline, settings);
   const client: IssuingClient & Record<OperationId, unknown> = {
-    issueCard,
-
-    async getCard(cardId, callOptions) {
-      const id = parseId("card id", cardId);
-      return run({ operation: "getCard", id }, toCaller(callOptions), readCard<FieldValues>);
-    },
-
+    issueCard: (template, request, callOptions) => issueCard(settings, template, request, callOptions),
+    getCard: (cardId, callOptions) => run("getCard", cardId, callOptions, readCard<FieldValues>),
     async listOperations(cardId, query, callOptions) {
-      const id = parseId("card id", cardId);
       const { limit } = parseObject("query", query);
-      const search = limit === undefined ? "" : `?limit=${parseLimit(limit)}`;
-      return run({ operation: "listOperations", id, query: search }, toCaller(callOptions), readOperations);
+      const given = limit === undefined ? {} : { query: `?limit=${parseLimit(limit)}` };
+      return run("listOperations", cardId, callOptions, readOperations, given);
     },
-
-    async getConsent(cardId, callOptions) {
-      const id = parseId("card id", cardId);
-      return run({ operation: "getConsent", id }, toCaller(callOptions), readConsent);
-    },
-
+    getConsent: (cardId, callOptions) => run("getConsent", cardId, callOptions, readConsent),
     async setConsent(cardId, change, callOptions) {
-      const id = parseId("card id", cardId);
       const body = JSON.stringify(parseConsentChange(change));
-      return run({ operation: "setConsent", id, body }, toCaller(callOptions), (_call, state) =>
-        findConsent(state),
-      );
+      return run("setConsent", cardId, callOptions, findConsent, { body });
     },
-
-    cardLinks: (card, options) =>
-      cardLinks(card, { ...options, baseUrl: options?.baseUrl ?? settings.baseUrl }),
-
+    cardLinks: (card, linkOptions) =>
+      cardLinks(card, { ...linkOptions, baseUrl: linkOptions?.baseUrl ?? settings.getBaseUrl() }),
     get api() {
-      api ??= createApi(settings.baseUrl, pipeline.sendForApi);
+      api ??= createApi(settings);
       return api;
     },
   };
-  Object.defineProperty(client, issuingSteps, { value: steps });
+  Object.defineProperty(client, issuingSteps, { value: createIssuingSteps(settings) });
   return client;
 }

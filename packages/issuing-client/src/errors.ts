@@ -33,108 +33,83 @@ export type IssuingErrorCode =
   | "timeout"
   | "deadline"
   | "invalid-response"
-  | "idempotency-mismatch"
   | "idempotency-expired"
   | "configuration";
 
 /** The effect of the whole call at the service. */
-export type Outcome = (typeof outcomes)[number];
-
-/** In order of increasing uncertainty. */
-export const outcomes = ["not-sent", "rejected", "unknown"] as const;
+export type Outcome = "not-sent" | "rejected" | "unknown";
 
 export interface IssuingErrorFacts {
   code: IssuingErrorCode;
   outcome: Outcome;
-  /** Whether the same call, with the same idempotency key, may succeed later. */
   retryable?: boolean;
-  /** How many requests were sent. */
-  attempts?: number;
+  attempts?: number | undefined;
   idempotencyKey?: string | undefined;
   /** Default: a general sentence. */
   userMessage?: string | undefined;
-  cardId?: string | undefined;
   fields?: readonly RejectedField[] | undefined;
-  /** How long the service asked to wait, in milliseconds; at most 24 hours. */
+  status?: number | undefined;
+  problem?: ProblemDetails | undefined;
+  requestId?: string | undefined;
   retryAfterMs?: number | undefined;
+  cardId?: string | undefined;
   cause?: unknown;
 }
 
 /** Every error of the client, except the caller's own abort. The message ends with the address of the page that describes its `code`. */
 export class IssuingError extends Error {
-  override readonly name: string = "IssuingError";
+  override readonly name = "IssuingError";
   readonly code: IssuingErrorCode;
+  /** Whether the same call, with the same idempotency key, may succeed later. */
   readonly retryable: boolean;
   /** Whether a card may exist: after `unknown`, repeat the call with the same key. */
   readonly outcome: Outcome;
+  /** How many requests were sent. */
   readonly attempts: number;
   /**
    * Safe to show to the user: the `detail` of a 422
    * ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)), else a general sentence.
    */
   declare readonly userMessage: string;
-  /**
-   * The rejected members of the request, from a 422. At most 50; empty when none are known. Show each `detail` beside its input.
-   */
+  /** The rejected members of the request, from a 422. At most 50; empty when none are known. Show each `detail` beside its input. */
   declare readonly fields: readonly RejectedField[];
+  /** The status of the response, when the call ended with one. */
+  declare readonly status?: number;
+  /** The problem details of a 4xx or 5xx, with all members that the service sent. */
+  declare readonly problem?: ProblemDetails;
+  /** The service's identifier of the request, when the response has one. */
+  declare readonly requestId?: string;
   declare readonly idempotencyKey?: string;
+  /** How long the service asked to wait, in milliseconds; at most 24 hours. */
   declare readonly retryAfterMs?: number;
   /** The id of a card that exists although the response is invalid (`invalid-response`). Store it. */
   declare readonly cardId?: string;
 
   constructor(message: string, facts: IssuingErrorFacts) {
-    const link = formatErrorLink(facts.code);
-    // The message of a copied error has the link already.
-    const text = message.endsWith(link) ? message : message + link;
-    super(text, facts.cause === undefined ? {} : { cause: facts.cause });
+    super(message + formatErrorLink(facts.code), facts.cause === undefined ? {} : { cause: facts.cause });
+    const { status, requestId, idempotencyKey, retryAfterMs, cardId } = facts;
     this.code = facts.code;
     this.outcome = facts.outcome;
     this.retryable = facts.retryable ?? false;
     this.attempts = facts.attempts ?? 0;
-    // These two are not enumerable, so they are not printed: text of the service can quote the user.
-    Object.defineProperty(this, "userMessage", { value: facts.userMessage ?? generalUserMessage });
-    Object.defineProperty(this, "fields", { value: facts.fields ?? [] });
-    if (facts.idempotencyKey !== undefined) this.idempotencyKey = facts.idempotencyKey;
-    if (facts.retryAfterMs !== undefined) this.retryAfterMs = facts.retryAfterMs;
-    if (facts.cardId !== undefined) this.cardId = facts.cardId;
-    Object.defineProperty(this, brand, { value: true });
-  }
-}
-
-/** The service responded with 4xx or 5xx. */
-export class ProblemError extends IssuingError {
-  override readonly name = "ProblemError";
-  readonly status: number;
-  /** Problem details (RFC 9457) with all members that the service sent. */
-  declare readonly problem: ProblemDetails;
-  declare readonly requestId?: string;
-
-  constructor(
-    message: string,
-    facts: IssuingErrorFacts & { status: number; problem: ProblemDetails; requestId?: string | undefined },
-  ) {
-    super(message, facts);
-    this.status = facts.status;
-    Object.defineProperty(this, "problem", { value: facts.problem }); // not printed
-    if (facts.requestId !== undefined) this.requestId = facts.requestId;
+    if (status !== undefined) this.status = status;
+    if (requestId !== undefined) this.requestId = requestId;
+    if (idempotencyKey !== undefined) this.idempotencyKey = idempotencyKey;
+    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+    if (cardId !== undefined) this.cardId = cardId;
+    // These are not enumerable, so that they are not printed: text of the service can quote the user.
+    Object.defineProperties(this, {
+      userMessage: { value: facts.userMessage ?? generalUserMessage },
+      fields: { value: facts.fields ?? [] },
+      ...(facts.problem !== undefined && { problem: { value: facts.problem } }),
+      [brand]: { value: true },
+    });
   }
 }
 
 /** Whether a value is an error of the client, also of another installed copy of this package. */
 export function isIssuingError(value: unknown): value is IssuingError {
   return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
-}
-
-/** A copy for another caller. */
-export const copyError = (error: IssuingError) => new IssuingError(error.message, error);
-
-export function deadlineError({
-  outcome,
-  attempts = 0,
-  idempotencyKey,
-}: Pick<IssuingErrorFacts, "outcome" | "attempts" | "idempotencyKey">): IssuingError {
-  const facts = { code: "deadline", retryable: true, outcome, attempts, idempotencyKey } as const;
-  return new IssuingError("The call did not succeed before its deadline.", facts);
 }
 
 /** Creates the error for an invalid option or argument: nothing was sent, and a retry does not help. */

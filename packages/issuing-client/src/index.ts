@@ -2,11 +2,10 @@
 
 // The client
 
-export type { ClientEvent } from "./call.ts";
-export type { CallOptions, ResponseMeta } from "./call-options.ts";
+export type { ClientEvent, ResponseMeta } from "./call.ts";
 export { createIssuingClient, type IssuingClient } from "./client.ts";
 export type { IssueCardOptions } from "./issue-card.ts";
-export type { IssuingClientOptions } from "./options.ts";
+export type { CallOptions, IssuingClientOptions } from "./options.ts";
 
 // Cards
 
@@ -29,7 +28,6 @@ export {
   type IssuingErrorCode,
   isIssuingError,
   type ProblemDetails,
-  ProblemError,
   type RejectedField,
 } from "./errors.ts";
 

@@ -1,12 +1,6 @@
-/** Issuing a card: the idempotency key, the body, and one shared request for concurrent calls with one key. */
+/** Issuing a card: the checks of its request, the idempotency key, and the call. */
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
-import {
-  type CallerOptions,
-  type CallLimits,
-  type CallOptions,
-  parseCallOptions,
-  parseObject,
-} from "./call-options.ts";
+import { createCall, parseId, toJson } from "./call.ts";
 import {
   type Card,
   type Customer,
@@ -16,7 +10,7 @@ import {
   readCard,
   type Template,
 } from "./cards.ts";
-import { configurationError, deadlineError, IssuingError } from "./errors.ts";
+import { configurationError } from "./errors.ts";
 import {
   deriveIdempotencyKeySync,
   formatUserId,
@@ -24,9 +18,14 @@ import {
   resolveIdempotencyKey,
   type UserId,
 } from "./idempotency.ts";
-import type { Settings } from "./options.ts";
-import type { Pipeline, RunningCall } from "./pipeline.ts";
-import { type OperationRequest, parseId, toJson } from "./request.ts";
+import {
+  type CallOptions,
+  type CallSettings,
+  parseCallOptions,
+  parseObject,
+  type Settings,
+} from "./options.ts";
+import { send, toDeadlineError } from "./send.ts";
 
 /** Options of every call of `issueCard`. */
 interface IssueCardCallOptions extends CallOptions {
@@ -59,120 +58,49 @@ interface OptionsWithIdempotencyKey extends IssueCardCallOptions {
  */
 export type IssueCardOptions = OptionsWithUserId | OptionsWithIdempotencyKey;
 
-/** Creates the method `issueCard` of a client, and its steps for the outbox. */
-export function createIssueCard(pipeline: Pipeline, settings: Settings) {
-  const { clock, limits, baseUrl, idempotencyNamespace } = settings;
-  const { deadlineMs } = limits;
-  const runningCalls: RunningCalls = Object.create(null);
-
-  async function issueCard<Fields = FieldValues>(
-    template: string | Template<Fields>,
-    request: IssueCardRequest<NoInfer<Fields>>,
-    callOptions: IssueCardOptions,
-  ): Promise<Card<Fields>> {
-    // Everything is read before the first await, so later changes by the caller have no effect.
-    const options = parseObject("options", callOptions);
-    const { firstAttemptAt } = options;
-    const caller = parseCaller(options, limits, firstAttemptAt);
-    const prepared = prepareRequest(template, request);
-    const idempotencyKey = await resolveIdempotencyKey(prepared.templateId, options, idempotencyNamespace);
-    return send<Fields>(toOperation(prepared, idempotencyKey), firstAttemptAt, caller);
-  }
-
-  function parseCaller(
-    options: CallOptions,
-    defaults: CallLimits,
-    firstAttemptAt: Date | number | undefined,
-  ) {
-    const caller = parseCallOptions(options, defaults, clock);
-    caller.hasEarlierAttempt = firstAttemptAt !== undefined && Number(firstAttemptAt) < clock.now();
-    return caller;
-  }
-
-  /** Sends the request, or waits for the call that sends it already. */
-  function send<Fields>(
-    operation: IssueCardOperation,
-    firstAttemptAt: Date | number | undefined,
-    caller: CallerOptions,
-  ): Promise<Card<Fields>> {
-    const { idempotencyKey } = operation;
-    caller.signal?.throwIfAborted();
-    const nowMs = clock.monotonicMs();
-    if (caller.endsAtMs - nowMs < 1) throw deadlineError({ outcome: "not-sent", idempotencyKey });
-    const retentionMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
-    caller.endsAtMs = Math.min(caller.endsAtMs, nowMs + retentionMs);
-
-    let running = runningCalls[idempotencyKey];
-    if (running === undefined || running.call.signal.aborted) {
-      running = pipeline.start(operation, caller);
-      trackUntilEnd(runningCalls, idempotencyKey, running);
-    } else if (!isSameRequest(running.request, operation)) {
-      throw mismatchError(idempotencyKey);
-    }
-    return pipeline.waitFor(running, caller, (call, response, status) => {
-      const card = readCard<Fields>(call, response, status);
-      call.notifyDifferentFields(() => getDifferentFields(JSON.parse(operation.body).fieldValues, card));
-      return card;
-    });
-  }
-
-  const steps: IssuingSteps<Card> = {
-    baseUrl,
-    idempotencyNamespace,
-    clock,
-    deadlineMs,
-    prepare: (template, request) => prepareRequest(template, request as IssueCardRequest<unknown>),
-    deriveKey: (input) => ({
-      userId: formatUserId(input.userId),
-      idempotencyKey: deriveIdempotencyKeySync({ ...input, namespace: idempotencyNamespace }),
-    }),
-    async send({ idempotencyKey, firstAttemptAt, ...prepared }, options = {}) {
-      const caller = parseCaller(options, { ...limits, maxRetries: 0 }, firstAttemptAt);
-      return send<FieldValues>(toOperation(prepared, idempotencyKey), firstAttemptAt, caller);
-    },
-  };
-  return { issueCard, steps };
+/** The method `issueCard` of a client. */
+export async function issueCard<Fields>(
+  settings: Settings,
+  template: string | Template<Fields>,
+  request: IssueCardRequest<NoInfer<Fields>>,
+  callOptions: IssueCardOptions,
+): Promise<Card<Fields>> {
+  // Everything is read before the first await, so later changes by the caller have no effect.
+  const options = parseObject("options", callOptions);
+  const { firstAttemptAt } = options;
+  const callSettings = parseCallOptions(options, settings);
+  const prepared = prepareRequest(template, request);
+  const { idempotencyNamespace } = settings;
+  const idempotencyKey = await resolveIdempotencyKey(prepared.templateId, options, idempotencyNamespace);
+  return sendCard(settings, { ...prepared, idempotencyKey, firstAttemptAt }, callSettings);
 }
 
-type IssueCardOperation = OperationRequest & { body: string; idempotencyKey: string };
-
-function toOperation({ templateId, body }: PreparedRequest, idempotencyKey: string): IssueCardOperation {
-  return { operation: "issueCard", id: templateId, body, idempotencyKey };
-}
-
-/**
- * Running calls by idempotency key. This is not a Map, because V8 keeps entries that were deleted from a busy Map until a full garbage
- * collection, which adds a tenth to the processor time of a call.
- */
-type RunningCalls = Record<string, RunningCall | undefined>;
-
-function trackUntilEnd(calls: RunningCalls, key: string, running: RunningCall): void {
-  calls[key] = running;
-  running.result.then(() => {
-    if (calls[key] === running) delete calls[key];
+/** Sends a prepared request under its key, while the service still stores the key. */
+export async function sendCard<Fields = FieldValues>(
+  settings: Settings,
+  {
+    templateId,
+    body,
+    idempotencyKey,
+    firstAttemptAt,
+  }: PreparedRequest & { idempotencyKey: string; firstAttemptAt: Date | number | undefined },
+  options: CallSettings,
+): Promise<Card<Fields>> {
+  const { clock } = settings;
+  options.signal?.throwIfAborted();
+  const nowMs = clock.monotonicMs();
+  if (options.endsAtMs - nowMs < 1) throw toDeadlineError({ outcome: "not-sent", idempotencyKey });
+  const retentionMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
+  const endsAtMs = Math.min(options.endsAtMs, nowMs + retentionMs);
+  const hasEarlierAttempt = firstAttemptAt !== undefined && Number(firstAttemptAt) < clock.now();
+  const given = { body, idempotencyKey, hasEarlierAttempt };
+  const call = createCall(settings.getBaseUrl(), "issueCard", templateId, given);
+  return send<Card<Fields>>(settings, call, { ...options, endsAtMs }, (response) => {
+    const reading = readCard<Fields>(response);
+    if (!("value" in reading) || settings.onEvent === undefined) return reading;
+    const differentFields = getDifferentFields(JSON.parse(body).fieldValues, reading.value);
+    return { ...reading, differentFields };
   });
-}
-
-/** Whether template and body are equal. The order of the members of the JSON does not matter. */
-function isSameRequest(one: OperationRequest, other: OperationRequest): boolean {
-  return (
-    one.id === other.id && (one.body === other.body || sortMembers(one.body) === sortMembers(other.body))
-  );
-}
-
-function sortMembers(json = "null"): string {
-  return JSON.stringify(JSON.parse(json), (_key, member: unknown) =>
-    typeof member === "object" && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  );
-}
-
-function mismatchError(idempotencyKey: string): IssuingError {
-  return new IssuingError(
-    "Another call with the same idempotency key and a different request is running: use one key for one request.",
-    { code: "idempotency-mismatch", outcome: "not-sent", idempotencyKey },
-  );
 }
 
 /** Validates template and request, and returns what is sent. @throws {IssuingError} `configuration`. */
@@ -253,4 +181,26 @@ function checkFieldValues(values: unknown): void {
     const isSendable = typeof value === "string" || Number.isFinite(value) || value === undefined;
     if (!isSendable) throw configurationError(`fieldValues.${key} must be a string or a finite number.`);
   }
+}
+
+/** The steps of `issueCard` as separate functions, for the outbox. */
+export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
+  const { clock, limits, idempotencyNamespace } = settings;
+  return {
+    get baseUrl() {
+      return settings.getBaseUrl();
+    },
+    idempotencyNamespace,
+    clock,
+    deadlineMs: limits.deadlineMs,
+    prepare: (template, request) => prepareRequest(template, request as IssueCardRequest<unknown>),
+    deriveKey: (input) => ({
+      userId: formatUserId(input.userId),
+      idempotencyKey: deriveIdempotencyKeySync({ ...input, namespace: idempotencyNamespace }),
+    }),
+    async send({ firstAttemptAt, ...prepared }, options = {}) {
+      const withoutRetries = { limits: { ...limits, maxRetries: 0 }, clock };
+      return sendCard(settings, { ...prepared, firstAttemptAt }, parseCallOptions(options, withoutRetries));
+    },
+  };
 }

@@ -1,13 +1,37 @@
-/** Options of the client: defaults, environment variables, validation, and the check that it does not run in a browser. */
+/** Options of the client: defaults, environment variables, validation. */
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { version } from "../package.json";
-import type { ClientEvent } from "./call.ts";
-import { type CallLimits, type LimitOptions, parseHeaders, parseLimits } from "./call-options.ts";
+import type { ClientEvent, ResponseMeta } from "./call.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
 import { parseKeyPart } from "./idempotency.ts";
-import { nodeTransport } from "./node-transport.ts";
-import { type Fetch, fetchTransport, type Transport } from "./transport.ts";
+import { getRuntime, readEnvironment } from "./runtime.ts";
+import type { Transport } from "./transport.ts";
+import { createFetchTransport, type Fetch } from "./transport-fetch.ts";
+import { createNodeTransport } from "./transport-node.ts";
+
+/** Time limits and retries, of all calls of a client or of one call. */
+interface LimitOptions {
+  /** Time limit of one attempt, including the body of the response, in milliseconds. Default 10 000; of a call, the value of its client. */
+  timeoutMs?: number | undefined;
+  /** Time limit of a whole call with its attempts, delays and bodies, in milliseconds. Default 30 000; of a call, the value of its client. */
+  deadlineMs?: number | undefined;
+  /** Maximum number of retries of a call; 0 disables retries. Default 2; of a call, the value of its client. */
+  maxRetries?: number | undefined;
+}
+
+/** Options of every method. */
+export interface CallOptions extends LimitOptions {
+  /** Aborts the call, which then rejects with `signal.reason`. */
+  signal?: AbortSignal | undefined;
+  /**
+   * Extra headers. A `user-agent` is appended to the client's. `authorization`, `accept` and, in `issueCard`, `idempotency-key` are
+   * replaced by the client's. `content-*`, `expect`, `host`, `proxy-*` and headers of the connection, such as `te`, throw.
+   */
+  headers?: Record<string, string> | undefined;
+  /** Called with every response, including errors. */
+  onResponse?: ((meta: ResponseMeta) => void) | undefined;
+}
 
 /** Options of `createIssuingClient`. */
 export interface IssuingClientOptions extends LimitOptions {
@@ -25,8 +49,8 @@ export interface IssuingClientOptions extends LimitOptions {
    */
   idempotencyNamespace?: string;
   /**
-   * Sends the requests, for a proxy, certificates of your own, or tests: the global `fetch`, that of undici, or another function like
-   * them. Default: node:http and node:https with connections that are kept alive on Node.js; in other runtimes the global `fetch`.
+   * Sends the requests, for example through a proxy. Default: node:http and node:https on Node.js, with connections that stay open; in
+   * other runtimes the global `fetch`, as it is at the time of each call.
    */
   fetch?: Fetch | undefined;
   /** Allows `http://` for hosts other than this machine. Default false. */
@@ -41,15 +65,17 @@ export interface IssuingClientOptions extends LimitOptions {
   testing?: { clock?: Clock | undefined; random?: (() => number) | undefined } | undefined;
 }
 
-/** Validated options. */
+/** Validated options of a client. */
 export interface Settings {
-  baseUrl: string;
-  apiKey: string | (() => Promise<string>);
+  /** @throws {IssuingError} `configuration` when the address is missing. */
+  getBaseUrl: () => string;
+  /** A valid key, or the function that returns one; undefined when it is missing. */
+  apiKey: string | (() => unknown) | undefined;
   idempotencyNamespace: string;
   transport: Transport;
   /** The value of the `user-agent` header. */
   userAgent: string;
-  limits: CallLimits;
+  limits: Limits;
   /** Names in lower case. */
   headers: Record<string, string>;
   clock: Clock;
@@ -57,26 +83,46 @@ export interface Settings {
   onEvent: ((event: ClientEvent) => void) | undefined;
 }
 
-const defaultLimits: CallLimits = { timeoutMs: 10_000, deadlineMs: 30_000, maxRetries: 2 };
+/** Validated options of a call. */
+export interface CallSettings {
+  signal: AbortSignal | undefined;
+  /** The deadline, on the monotonic clock. */
+  endsAtMs: number;
+  timeoutMs: number;
+  maxRetries: number;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  onResponse: ((meta: ResponseMeta) => void) | undefined;
+}
 
-/** @throws {IssuingError} `configuration`, naming the option and the fix. */
-export function parseOptions(options: IssuingClientOptions): Settings {
+type Limits = Record<keyof LimitOptions, number>;
+
+const defaultLimits: Limits = { timeoutMs: 10_000, deadlineMs: 30_000, maxRetries: 2 };
+
+/**
+ * Validates the options of a client. A missing address or key is an error of the first call, so that a module which creates a client
+ * can be built without them.
+ * @throws {IssuingError} `configuration`, naming the option and the fix.
+ */
+export function parseOptions(options: IssuingClientOptions): Readonly<Settings> {
   if (typeof options !== "object" || options === null) {
     throw configurationError("createIssuingClient needs options: { baseUrl, apiKey }.");
   }
-  const { baseUrl = readEnvironment("LOYALTY_URL"), apiKey = readEnvironment("LOYALTY_API_KEY") } = options;
   const { fetch, onEvent, testing } = options;
   const { clock = systemClock, random = Math.random } = testing ?? {};
   for (const [name, value] of Object.entries({ fetch, onEvent })) {
     if (value !== undefined && typeof value !== "function")
       throw configurationError(`${name} must be a function.`);
   }
-  return {
-    baseUrl: parseBaseUrl(String(baseUrl ?? ""), options.allowInsecureHttp ?? false),
-    apiKey:
-      typeof apiKey === "function"
-        ? async () => parseApiKey(await callApiKeyFunction(apiKey))
-        : parseApiKey(apiKey),
+  const baseUrl = parseBaseUrl(options);
+  return Object.freeze({
+    getBaseUrl() {
+      if (baseUrl !== undefined) return baseUrl;
+      throw configurationError(
+        "baseUrl is missing or empty. Set the environment variable LOYALTY_URL, or the option.",
+      );
+    },
+    apiKey: getApiKey(options),
     idempotencyNamespace: getNamespace(options),
     transport: selectTransport(fetch),
     userAgent: formatUserAgent(options.userAgent),
@@ -85,13 +131,83 @@ export function parseOptions(options: IssuingClientOptions): Settings {
     clock,
     random,
     onEvent,
+  });
+}
+
+/** @throws {IssuingError} `configuration` for an invalid option; the `reason` of a signal that is aborted already. */
+export function parseCallOptions(
+  options: CallOptions | null | undefined,
+  { limits, clock }: Pick<Settings, "limits" | "clock">,
+): CallSettings {
+  const { signal, headers, onResponse, ...given } = parseObject("options", options);
+  if (signal && typeof signal.throwIfAborted !== "function")
+    throw configurationError("signal must be an AbortSignal.");
+  const { timeoutMs, deadlineMs, maxRetries } = parseLimits(given, limits);
+  signal?.throwIfAborted();
+  return {
+    signal: signal ?? undefined,
+    endsAtMs: clock.monotonicMs() + deadlineMs,
+    timeoutMs,
+    maxRetries,
+    headers: parseHeaders(headers),
+    onResponse: onResponse ?? undefined,
   };
 }
 
-/** Returns the transport over `fetch`; without it over node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
+/** @returns the object, or an empty one for null and undefined. @throws {IssuingError} `configuration` for any other value. */
+export function parseObject<Value extends object>(name: string, value: Value | null | undefined): Value {
+  if (value === undefined || value === null) return {} as Value; // every member is optional
+  if (typeof value === "object") return value;
+  throw configurationError(`${name} must be an object, not ${typeof value}.`);
+}
+
+function parseLimits(options: LimitOptions, defaults: Limits): Limits {
+  const maxRetries = options.maxRetries ?? defaults.maxRetries;
+  if (typeof maxRetries !== "number" || !Number.isInteger(maxRetries) || maxRetries < 0) {
+    throw configurationError(`maxRetries must be a whole number, 0 or more, not ${String(maxRetries)}.`);
+  }
+  return {
+    timeoutMs: parseMs("timeoutMs", options.timeoutMs ?? defaults.timeoutMs),
+    deadlineMs: parseMs("deadlineMs", options.deadlineMs ?? defaults.deadlineMs),
+    maxRetries,
+  };
+}
+
+function parseMs(name: string, value: unknown): number {
+  if (typeof value === "number" && value > 0) return value;
+  throw configurationError(`${name} must be a number of milliseconds above 0, not ${String(value)}.`);
+}
+
+/** Headers of the connection and of the body, which the client or the transport sets. */
+const reservedHeaders =
+  /^(connection|content-.*|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
+
+/** @returns a new object with names in lower case. @throws {IssuingError} `configuration`, without the value of a header. */
+export function parseHeaders(headers: Record<string, string> | undefined): Record<string, string> {
+  const parsed: Record<string, string> = {};
+  for (const [key, value] of Object.entries(headers ?? {})) {
+    const name = key.toLowerCase();
+    if (reservedHeaders.test(name))
+      throw configurationError(
+        `headers must not have ${JSON.stringify(key)}: the client or the connection sets it.`,
+      );
+    try {
+      new Headers([[name, value]]);
+    } catch {
+      // The runtime's error would quote the value.
+      throw configurationError(
+        `headers has an invalid entry, ${JSON.stringify(key)}: a name or value contains characters that are not allowed.`,
+      );
+    }
+    parsed[name] = value;
+  }
+  return parsed;
+}
+
+/** node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
 function selectTransport(fetch: Fetch | undefined): Transport {
-  const isNode = getRuntime(globalThis as Globals) === "node";
-  return (fetch === undefined && isNode ? nodeTransport() : undefined) ?? fetchTransport(fetch);
+  const isNode = fetch === undefined && getRuntime() === "node";
+  return (isNode ? createNodeTransport() : undefined) ?? createFetchTransport(fetch);
 }
 
 /** @throws {IssuingError} `configuration` for a blank namespace, and for an option that is present but undefined. */
@@ -101,12 +217,10 @@ function getNamespace(options: IssuingClientOptions): string {
   return parseKeyPart(name, { [name]: readEnvironment(name) ?? "" });
 }
 
-function parseBaseUrl(text: string, allowInsecureHttp: boolean): string {
-  if (text.trim() === "") {
-    throw configurationError(
-      "baseUrl is missing or empty. Set the environment variable LOYALTY_URL, or the option.",
-    );
-  }
+/** @returns undefined when the address is missing. */
+function parseBaseUrl(options: IssuingClientOptions): string | undefined {
+  const text = String(options.baseUrl ?? readEnvironment("LOYALTY_URL") ?? "");
+  if (text.trim() === "") return undefined;
   // "localhost:4010" is a URL too, with the scheme "localhost:".
   if (!/^https?:/i.test(text) && !text.includes("://")) throw configurationError(formatMissingScheme(text));
   if (!URL.canParse(text)) {
@@ -118,7 +232,7 @@ function parseBaseUrl(text: string, allowInsecureHttp: boolean): string {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw configurationError(`baseUrl must begin with https://, not ${url.protocol}`);
   }
-  if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp) {
+  if (url.protocol === "http:" && !isLoopback(url.hostname) && !options.allowInsecureHttp) {
     throw configurationError(
       `baseUrl is ${url.origin}, which would send the API key unencrypted: use https://. For a service on a private network, set allowInsecureHttp: true.`,
     );
@@ -148,17 +262,15 @@ function formatUserAgent(program: unknown): string {
   throw configurationError('userAgent must be visible ASCII, such as "my-shop/1.2", or be left out.');
 }
 
-async function callApiKeyFunction(apiKey: () => string | Promise<string>): Promise<string> {
-  try {
-    return await apiKey();
-  } catch {
-    // The function's error is dropped: it can quote the key.
-    throw configurationError("The apiKey function failed; nothing was sent.");
-  }
+function getApiKey(options: IssuingClientOptions): Settings["apiKey"] {
+  const apiKey = options.apiKey ?? readEnvironment("LOYALTY_API_KEY");
+  const isMissing = apiKey === undefined || (typeof apiKey === "string" && apiKey.trim() === "");
+  if (isMissing) return undefined;
+  return typeof apiKey === "function" ? apiKey : parseApiKey(apiKey);
 }
 
 /** The message never contains the key. */
-function parseApiKey(apiKey: unknown): string {
+export function parseApiKey(apiKey: unknown): string {
   if (typeof apiKey !== "string" || apiKey.trim() === "") {
     throw configurationError(
       "apiKey is missing or empty. Set the environment variable LOYALTY_API_KEY, or the option.",
@@ -170,46 +282,4 @@ function parseApiKey(apiKey: unknown): string {
     );
   }
   return apiKey;
-}
-
-/** @returns undefined where no environment exists (Workers) or reading it is not allowed (Deno). */
-export function readEnvironment(
-  name: string,
-  { process }: { process?: { env?: Record<string, string | undefined> } } = globalThis,
-): string | undefined {
-  try {
-    return process?.env?.[name];
-  } catch {
-    return undefined;
-  }
-}
-
-/** The error in a browser ([spec 5.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-3)). */
-export const browserMessage =
-  "@loyalty-cards/issuing-client holds an API key and must not run in a browser. Call it on your server (a route handler, a server action, an API route), and let the page call that.";
-
-/** What distinguishes the runtimes. */
-interface Globals {
-  process?: { versions?: { node?: unknown; bun?: unknown } };
-  navigator?: { userAgent?: unknown };
-  Deno?: unknown;
-  EdgeRuntime?: unknown;
-  document?: unknown;
-  /** Present in web workers, and in some server runtimes. */
-  WorkerNavigator?: unknown;
-}
-
-/** Returns "node" for Node.js only, although others have `process` too. jsdom has a document, but runs on Node.js. */
-function getRuntime(globals: Globals): "node" | "other-server" | "browser" {
-  const { process, navigator, Deno, EdgeRuntime, document, WorkerNavigator } = globals;
-  const { node, bun } = process?.versions ?? {};
-  const isOther = [bun, Deno, EdgeRuntime].some((mark) => mark !== undefined);
-  if (isOther || navigator?.userAgent === "Cloudflare-Workers") return "other-server";
-  if (node !== undefined) return "node";
-  return document === undefined && WorkerNavigator === undefined ? "other-server" : "browser";
-}
-
-/** @throws {IssuingError} `configuration` in a page or a web worker. */
-export function requireServer(globals: Globals = globalThis as Globals): void {
-  if (getRuntime(globals) === "browser") throw configurationError(browserMessage);
 }

@@ -102,12 +102,12 @@ describe("fields-differ", () => {
     expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
   });
 
-  it("is emitted once for callers that share a request, for the values at the time of the call", async () => {
+  it("compares with the values at the time of the call", async () => {
     const { client, events } = scripted([stored({ name: "Eve" })]);
     const fieldValues = { name: "Anna" };
-    const calls = [1, 2].map(() => client.issueCard("tpl_club", { customer, fieldValues }, { userId: 1 }));
+    const call = client.issueCard("tpl_club", { customer, fieldValues }, { userId: 1 });
     fieldValues.name = "Eve";
-    await Promise.all(calls);
+    await call;
     expect(events.filter(({ type }) => type === "fields-differ")).toMatchObject([{ fieldKeys: ["name"] }]);
   });
 });

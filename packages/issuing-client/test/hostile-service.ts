@@ -7,7 +7,7 @@ import { createServer, type Socket } from "node:net";
 import { inspect } from "node:util";
 import { deflateSync, gzipSync } from "node:zlib";
 import { createDraw } from "@loyalty-cards/internal/test/draw";
-import type { Fetch } from "../src/transport.ts";
+import type { Fetch } from "../src/transport-fetch.ts";
 import { signUp } from "./scripted.ts";
 
 // The responses: any status, broken headers, lies about the body, cuts, extra bytes.

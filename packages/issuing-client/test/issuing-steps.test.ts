@@ -142,17 +142,6 @@ describe("send", () => {
     expect(requests).toHaveLength(0);
   });
 
-  it("shares the request of a running issueCard with the same key", async () => {
-    const { client, steps, requests } = openSteps([json(card, 201)]);
-    const { body } = steps.prepare(template.id, signUp);
-    const [sent, issued] = await Promise.all([
-      steps.send(prepared(body)),
-      client.issueCard(template.id, signUp, { idempotencyKey: "order-1" }),
-    ]);
-    expect(requests).toHaveLength(1);
-    expect(sent).toEqual(issued);
-  });
-
   it("emits fields-differ for a card with other values than those of the body", async () => {
     const { steps, events } = openSteps([json({ ...card, fieldValues: { name: "Eve" } }, 201)]);
     await steps.send({ ...steps.prepare(template.id, signUp), idempotencyKey: "order-1" });

@@ -240,22 +240,6 @@ const failingCalls: Record<string, FailingCall> = {
       return client.issueCard("tpl_club", { customer } as never, { ...options, userId: secrets.userId });
     },
   },
-  "another body with the key of a running call": {
-    code: "idempotency-mismatch",
-    script: () => [() => new Promise<Response>(() => {})],
-    async call(client, secrets, options) {
-      const first = new AbortController();
-      const key = { idempotencyKey: "order-1" };
-      const one = client.issueCard("tpl_club", toRequest(secrets), { ...key, signal: first.signal });
-      const other = client.issueCard("tpl_other", toRequest(secrets), { ...options, ...key });
-      try {
-        return await other;
-      } finally {
-        first.abort();
-        await one.catch(() => {});
-      }
-    },
-  },
 };
 
 /** Every way to print a value, and for an error its stack and cause. */

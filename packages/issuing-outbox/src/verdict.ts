@@ -55,8 +55,6 @@ export function judge(end: AttemptEnd, entry: LeasedEntry, nowMs: number): Verdi
       return wait(error, { code, isReceived: false, pause: "unauthorized" });
     case "idempotency-expired":
       return { type: "unknown", code, error };
-    case "idempotency-mismatch":
-      return wait(error, { code, isReceived: false }); // a call of the program itself is running with this key
     case "conflict":
       if (!error.retryable) return { type: "rejected", code, error };
       return isStillRunning(entry, nowMs)

@@ -43,7 +43,7 @@ it("exports these names", () => {
   }
   expect(names).toMatchInlineSnapshot(`
     {
-      "issuing-client": "CallOptions Card CardLinks ClientEvent ConsentState Customer FieldValues IssueCardOptions IssueCardRequest IssuingClient IssuingClientOptions IssuingError IssuingErrorCode Operation ProblemDetails ProblemError RejectedField ResponseMeta Template UserId cardLinks createIssuingClient defineTemplate deriveIdempotencyKey isIssuingError",
+      "issuing-client": "CallOptions Card CardLinks ClientEvent ConsentState Customer FieldValues IssueCardOptions IssueCardRequest IssuingClient IssuingClientOptions IssuingError IssuingErrorCode Operation ProblemDetails RejectedField ResponseMeta Template UserId cardLinks createIssuingClient defineTemplate deriveIdempotencyKey isIssuingError",
       "issuing-client/links": "CardLinks cardLinks qrCodeSvg",
       "issuing-outbox": "CorrectionResult KnownCard Outbox OutboxCounts OutboxEntry OutboxOptions OutboxOutcome OutboxState OutboxWorker OwedCard SqliteDatabase SqliteOutbox SqliteOutboxOptions openLibsql sqliteOutbox",
       "issuing-outbox/postgres": "PostgresOutbox PostgresOutboxOptions ensureTables postgresOutbox",

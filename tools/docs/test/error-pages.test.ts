@@ -20,7 +20,6 @@ const codes = {
   timeout: true,
   deadline: true,
   "invalid-response": true,
-  "idempotency-mismatch": true,
   "idempotency-expired": true,
 } satisfies Record<IssuingErrorCode, true>;
 

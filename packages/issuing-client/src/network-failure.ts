@@ -1,0 +1,89 @@
+/** What the error of a connection means: whether the request may have reached the service, and what to correct. */
+
+/** An attempt without a usable response. */
+export interface AttemptFailure {
+  code: "network" | "timeout" | "deadline" | "invalid-response" | "configuration";
+  message: string;
+  /** Whether the service may have received the request. */
+  wasSent: boolean;
+  retryable: boolean;
+  status?: number;
+  /** The code of the runtime's error. */
+  networkCode?: string;
+}
+
+/** Error codes of undici, Node.js, Bun and TLS libraries. */
+const knownCode =
+  /^(E[A-Z]{3,20}|EAI_[A-Z]+|UND_ERR_[A-Z_]+|ERR_[A-Z\d_]+|HPE_[A-Z_]+|CERT_[A-Z_]+|(DEPTH|SELF|UNABLE)_[A-Z_]+|Connection[A-Za-z]+|FailedToOpenSocket|Malformed_HTTP_Response)$/;
+
+/** The connection was not established (name not found, refused, untrusted certificate), so nothing was sent. */
+const notConnected =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_[A-Z_]+|ERR_TLS_CERT_ALTNAME_INVALID|ERR_INVALID_PROTOCOL|(DEPTH|SELF|UNABLE)_[A-Z_]+|ConnectionRefused|FailedToOpenSocket)$/;
+
+/** Deno has no codes, and Node.js none for a connection that ends during the TLS handshake; their messages name the phase. */
+const notConnectedByMessage =
+  /client error \(Connect\)|dns error|before secure TLS connection was established/;
+
+/** Codes of a failed TLS handshake, without the alerts that can also end an established connection, such as an internal error. */
+const handshakeFailed =
+  /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|UNSUPPORTED_PROTOCOL|(TLSV1|TLSV13|SSLV3)_ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|CERTIFICATE_REQUIRED|UNKNOWN_CA)|TLSV1_UNRECOGNIZED_NAME))$/;
+
+/** A TLS alert shows that the port speaks https. Deno has a message of its own for a port that does not. */
+const tlsAlert = /alert/i;
+const notTlsInDeno = /corrupt message of type InvalidContentType/;
+
+/** undici 7 and Deno have no code. */
+const notHttp =
+  /HPE_INVALID_CONSTANT|Malformed_HTTP_Response|match the HTTP\/1\.1 protocol|invalid HTTP version/;
+
+/**
+ * Describes a connection that failed.
+ * @param error what the runtime reported. Its message can quote the request or the response, and is dropped.
+ * @param hasHead whether the head of a response has arrived.
+ */
+export function describeNetworkFailure(error: unknown, hasHead: boolean, url: string): AttemptFailure {
+  const { code, syscall, message } = readNetworkError(error);
+  const networkCode = code ?? "no code";
+  const { protocol, origin } = new URL(url);
+  const isHandshake = protocol === "https:" && !hasHead && handshakeFailed.test(code ?? "");
+  if ((isHandshake && !tlsAlert.test(`${code} ${message}`)) || notTlsInDeno.test(message)) {
+    // Nothing of the request was sent, and another attempt would fail in the same way.
+    return {
+      code: "configuration",
+      message: `The TLS handshake failed (${networkCode}): baseUrl is ${origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`,
+      wasSent: false,
+      retryable: false,
+      networkCode,
+    };
+  }
+  const isConnecting = syscall === undefined || syscall === "connect" || syscall === "getaddrinfo";
+  const isNotConnected =
+    isHandshake ||
+    (code !== undefined && notConnected.test(code) && isConnecting) ||
+    notConnectedByMessage.test(message);
+  // Bytes of an earlier response on a kept connection cause the same code, so the service may have received the request.
+  const hint = notHttp.test(`${code} ${message}`)
+    ? ": the response is not HTTP. Does this port speak http?"
+    : ".";
+  return {
+    code: "network",
+    message: `The connection to ${origin} failed (${networkCode})${hint}`,
+    wasSent: hasHead || !isNotConnected,
+    retryable: true,
+    networkCode,
+  };
+}
+
+/** Reads any thrown value, even one with getters that throw. Only known codes are returned: other text may quote the request. */
+function readNetworkError(error: unknown): { code?: string; syscall?: unknown; message: string } {
+  try {
+    const outer = (error ?? {}) as { code?: unknown; cause?: unknown; message?: unknown; syscall?: unknown };
+    const inner = (outer.cause ?? {}) as { code?: unknown; syscall?: unknown; message?: unknown };
+    const { code, syscall } = isKnownCode(outer.code) ? outer : inner;
+    return { ...(isKnownCode(code) && { code }), syscall, message: `${outer.message} ${inner.message}` };
+  } catch {
+    return { message: "" };
+  }
+}
+
+const isKnownCode = (code: unknown): code is string => typeof code === "string" && knownCode.test(code);

@@ -1,0 +1,143 @@
+/** Reads a response: a body that a method can use, the body of an error, or why the attempt has no usable response. */
+import { IssuingError, type IssuingErrorFacts } from "./errors.ts";
+import { type AttemptFailure, describeNetworkFailure } from "./network-failure.ts";
+import { ConnectionError, type HttpResponse, UnreadableBodyError } from "./transport.ts";
+
+/** Which bodies of a success are usable. A success with any other body is a failure, which is retried. */
+export type ExpectedBody = "json" | "json-or-empty" | "any";
+
+/** A response whose body was read. */
+export interface ReceivedResponse {
+  status: number;
+  head: Pick<HttpResponse, "header" | "headers">;
+  text: string;
+  /** The JSON of a success; undefined when the body is not JSON. */
+  body: unknown;
+  /** The service's identifier of the request. */
+  requestId: string | undefined;
+}
+
+/** How an attempt ended: with a response, which has a `head`, or without a usable one. */
+export type AttemptResult = ReceivedResponse | AttemptFailure;
+
+/** What a method makes of the body of a success: its value, or why the body is not one. */
+export type Reading<Value> =
+  | { value: Value; differentFields?: string[] }
+  | {
+      /** Completes the sentence "The service responded with something that is not …". */
+      expected: string;
+      cardId?: string | undefined;
+    }
+  | {
+      /** The service accepted the request, and does the work later: the message of the error. */
+      accepted: string;
+    };
+
+/** Reads a response, and decides whether its body is usable. Rejects for a mistake in the program only. */
+export async function readResponse(
+  response: Promise<HttpResponse>,
+  url: string,
+  expectedBody: ExpectedBody,
+): Promise<AttemptResult> {
+  let head: HttpResponse | undefined;
+  try {
+    head = await response;
+    const { status } = head;
+    if (status >= 300 && status < 400) {
+      head.discard();
+      return unusable(
+        status,
+        "a redirect, which is not followed. Is baseUrl the address of the service?",
+        false,
+      );
+    }
+    if (!(status >= 200 && status <= 599)) {
+      head.discard();
+      return unusable(status, `the invalid status ${status}.`, true);
+    }
+    const text = await head.text();
+    if (status < 400) return readSuccess(head, text, expectedBody);
+    return receive(head, isUtf8(head, text) ? text : "");
+  } catch (error) {
+    const isUnreadable = error instanceof UnreadableBodyError;
+    if (!isUnreadable && !(error instanceof ConnectionError)) throw error;
+    // The status of an error is enough when its body cannot be read.
+    if (head !== undefined && head.status >= 400) return receive(head, "");
+    if (isUnreadable) return unusable(head?.status ?? 0, `${error.message}.`, error.retryable);
+    return describeNetworkFailure(error.cause, head !== undefined, url);
+  }
+}
+
+function readSuccess(head: HttpResponse, text: string, expectedBody: ExpectedBody): AttemptResult {
+  const { status } = head;
+  const body = parseJson(text);
+  if (body === undefined) {
+    if (isHtml(head, text))
+      return unusable(status, "an HTML page. Is baseUrl the address of the service?", true);
+    const isUsable =
+      expectedBody === "any" ||
+      (expectedBody === "json-or-empty" && text === "") ||
+      // The 202 of a method can have any body: its reader reports that the work is not done yet. openapi-fetch parses that of `client.api`.
+      (expectedBody === "json" && status === 202);
+    if (!isUsable) return unusable(status, "a body that is not JSON.", true);
+  }
+  if (!isUtf8(head, text)) return unusable(status, "a body whose charset is not UTF-8.", false);
+  return receive(head, text, body);
+}
+
+function receive(head: HttpResponse, text: string, body?: unknown): ReceivedResponse {
+  return { status: head.status, head, text, body, requestId: getRequestId(head) };
+}
+
+/** The specification does not name the header of the request's identifier; these two are common. Text that does not look like an identifier is dropped. */
+function getRequestId(head: HttpResponse): string | undefined {
+  const id = head.header("x-request-id") ?? head.header("request-id");
+  return id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined;
+}
+
+/** @param what completes the sentence "The service responded with …". */
+function unusable(status: number, what: string, retryable: boolean): AttemptFailure {
+  const message = `The service responded with ${what}`;
+  return { code: "invalid-response", message, wasSent: true, retryable, status };
+}
+
+/** Whether the body is an HTML page, such as that of a login or a proxy. `OK` as text/plain is not. */
+function isHtml(head: HttpResponse, text: string): boolean {
+  const start = text.slice(0, 2_000).trimStart();
+  if (start.startsWith("<") && /<(!doctype\s+html|html|head|body)\b/i.test(start)) return true;
+  return text !== "" && /^\s*text\/html\b/i.test(head.header("content-type") ?? "");
+}
+
+/** Whether the text is decoded correctly. Transports decode UTF-8, as JSON must be (RFC 8259, 8.1); ASCII is the same in other charsets. */
+function isUtf8(head: HttpResponse, text: string): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(head.header("content-type") ?? "")?.[1] ?? "utf-8";
+  return /^(utf-?8|us-ascii)$/i.test(charset) || /^[\t\n\r\x20-\x7e]*$/.test(text);
+}
+
+/** Returns undefined for a text that is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Creates the error of a call that ends without a usable response. */
+export function toFailure(failure: AttemptFailure, facts: Omit<IssuingErrorFacts, "code">): IssuingError {
+  const { code, message, retryable, status, networkCode } = failure;
+  const cause = networkCode && Object.assign(new Error(networkCode), { code: networkCode });
+  return new IssuingError(message, { ...facts, code, retryable, status, cause });
+}
+
+/** Creates the error of a success whose body is not what the method returns. */
+export function toInvalidResponse(
+  { status, requestId }: ReceivedResponse,
+  reading: Exclude<Reading<unknown>, { value: unknown }>,
+  facts: Omit<IssuingErrorFacts, "code">,
+): IssuingError {
+  const given = { ...facts, code: "invalid-response", outcome: "unknown", status, requestId } as const;
+  if ("accepted" in reading) return new IssuingError(reading.accepted, { ...given, retryable: true });
+  const message = `The service responded with something that is not ${reading.expected}.`;
+  return new IssuingError(message, { ...given, cardId: reading.cardId });
+}

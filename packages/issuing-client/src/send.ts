@@ -1,0 +1,194 @@
+/** Sends one operation: its attempts, their time limits, the pauses between them, its events, and what its end means for the card. */
+import { notify } from "@loyalty-cards/internal/reporting";
+import type { Call, CallEnd, CallEvent, ResponseMeta } from "./call.ts";
+import { sleep, timeLimit, waitWithin } from "./clock.ts";
+import { configurationError, IssuingError, type IssuingErrorFacts, type Outcome } from "./errors.ts";
+import { type CallSettings, parseApiKey, type Settings } from "./options.ts";
+import { toRejection } from "./rejection.ts";
+import {
+  type AttemptResult,
+  type ExpectedBody,
+  type Reading,
+  type ReceivedResponse,
+  readResponse,
+  toFailure,
+  toInvalidResponse,
+} from "./response.ts";
+import {
+  addOutcome,
+  getBackoffMs,
+  getRetryAfterMs,
+  isConflict,
+  isIdempotent,
+  isRetryable,
+  retryPolicy,
+} from "./retry.ts";
+import type { HttpRequest } from "./transport.ts";
+
+/** Shared by all clients, so that a listener of several clients can distinguish their calls. */
+let lastCallId = 0;
+
+/**
+ * Sends a request until it succeeds, cannot be retried, or no retry or time is left.
+ * @param read converts the body of a success.
+ * @throws {IssuingError}; the `reason` of the caller's signal.
+ */
+export async function send<Value>(
+  settings: Settings,
+  call: Call,
+  options: CallSettings,
+  read: (response: ReceivedResponse) => Reading<Value>,
+): Promise<Value> {
+  const { clock, random, onEvent } = settings;
+  const { operation, method, idempotencyKey, hasEarlierAttempt = false } = call;
+  const { signal, endsAtMs, maxRetries, onResponse } = options;
+  const callId = ++lastCallId;
+  const startedAtMs = clock.monotonicMs();
+  const getRemainingMs = () => endsAtMs - clock.monotonicMs();
+  const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
+  const emit = (event: CallEvent) => notify(onEvent, { callId, operation, ...event });
+
+  let attempts = 0;
+  let outcome: Outcome = "not-sent";
+  let failures = 0;
+  let firstConflictAtMs: number | undefined;
+  let result: AttemptResult;
+  try {
+    const request = await createRequest(settings, call, options);
+    for (;;) {
+      signal?.throwIfAborted();
+      emit({ type: "attempt", attempt: attempts + 1, method });
+      signal?.throwIfAborted(); // the listener may have aborted the call, or used up its time
+      if (getRemainingMs() < 1) throw timeLimit;
+      attempts += 1;
+      result = await attempt(settings, request, options, call.expectedBody);
+      outcome = addOutcome(outcome, result);
+
+      const requestedMs = getRetryAfterMs(result, clock.now());
+      let delayMs = requestedMs ?? getBackoffMs(attempts, random);
+      if (isConflict(result) && idempotencyKey !== undefined) {
+        // An attempt with this key may still run. Where none is known, a conflict that lasts is one of the business.
+        const { minDelayMs, maxDelayMs, maxMs } = retryPolicy.conflict;
+        delayMs = Math.max(minDelayMs, requestedMs ?? Math.min(maxDelayMs, delayMs));
+        firstConflictAtMs ??= clock.monotonicMs();
+        const passedMs = clock.monotonicMs() + delayMs - firstConflictAtMs;
+        if (passedMs > maxMs && !hasEarlierAttempt && outcome !== "unknown") break;
+      } else {
+        failures += 1;
+        if (!isRetryable(result) || failures > maxRetries) break;
+      }
+      if (maxRetries === 0 || !isIdempotent(method, idempotencyKey) || delayMs >= getRemainingMs()) break;
+      const failure = "head" in result ? { status: result.status } : { code: result.code };
+      emit({ type: "retry", attempt: attempts, ...failure, delayMs });
+      await sleep(delayMs, { clock, signal });
+      if (getRemainingMs() < 1) break; // the timer fired late: the last result says more than a deadline
+    }
+
+    // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
+    const facts = { attempts, outcome, idempotencyKey };
+    if (!("head" in result)) throw toFailure(result, facts);
+    const { status } = result;
+    if (onResponse !== undefined)
+      notify(onResponse, toMeta(result, { attempts, idempotencyKey, durationMs: getDurationMs() }));
+    if (status >= 400 && operation !== "api") throw toRejection(result, call, facts, clock.now());
+    const reading = read(result);
+    if (!("value" in reading)) throw toInvalidResponse(result, reading, facts);
+    const { value, differentFields: fieldKeys = [] } = reading;
+    if (fieldKeys.length > 0) emit({ type: "fields-differ", fieldKeys });
+    emit({ type: "response", status, attempts, durationMs: getDurationMs() });
+    return value;
+  } catch (thrown) {
+    const error = thrown === timeLimit ? toDeadlineError({ attempts, outcome, idempotencyKey }) : thrown;
+    const end = toEnd(error, signal);
+    if (end.type !== "abort" || attempts > 0) emit({ ...end, attempts, durationMs: getDurationMs() });
+    throw error;
+  }
+}
+
+/** Adds the headers that every request has. The API key is read once for all attempts, within the deadline. */
+async function createRequest(
+  settings: Settings,
+  { method, baseUrl, path, headers: ownHeaders, body }: Call,
+  options: CallSettings,
+): Promise<HttpRequest> {
+  const { apiKey, userAgent } = settings;
+  const headers: Record<string, string> = { ...settings.headers, ...options.headers, ...ownHeaders };
+  const program = headers["user-agent"];
+  headers["user-agent"] = program === undefined ? userAgent : `${userAgent} ${program}`;
+  const key = typeof apiKey === "function" ? await callApiKeyFunction(apiKey, settings, options) : apiKey;
+  headers["authorization"] = `Bearer ${parseApiKey(key)}`; // spec 5.1
+  return { method, url: baseUrl + path, headers, body };
+}
+
+async function callApiKeyFunction(
+  apiKey: () => unknown,
+  { clock }: Settings,
+  { endsAtMs, signal }: CallSettings,
+): Promise<unknown> {
+  try {
+    return await waitWithin(endsAtMs - clock.monotonicMs(), (async () => apiKey())(), { clock, signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    // The function's own error is dropped: it can quote the key.
+    throw error === timeLimit ? error : configurationError("The apiKey function failed; nothing was sent.");
+  }
+}
+
+/** Sends the request once, and reads the whole response. @throws the `reason` of the signal. */
+async function attempt(
+  { clock, transport }: Settings,
+  request: HttpRequest,
+  { endsAtMs, timeoutMs, signal }: CallSettings,
+  expectedBody: ExpectedBody,
+): Promise<AttemptResult> {
+  const remainingMs = endsAtMs - clock.monotonicMs();
+  const { response, abort: stop } = transport(request);
+  try {
+    const received = readResponse(response, request.url, expectedBody);
+    return await waitWithin(Math.min(timeoutMs, remainingMs), received, { clock, signal, stop });
+  } catch (reason) {
+    if (reason !== timeLimit) throw reason;
+    return remainingMs <= timeoutMs
+      ? { code: "deadline", message: deadlineMessage, wasSent: true, retryable: true }
+      : { code: "timeout", message: "The service did not respond in time.", wasSent: true, retryable: true };
+  }
+}
+
+const deadlineMessage = "The call did not succeed before its deadline.";
+
+/** Creates the error of a call whose time is over before another attempt. */
+export function toDeadlineError(facts: Omit<IssuingErrorFacts, "code">): IssuingError {
+  return new IssuingError(deadlineMessage, { ...facts, code: "deadline", retryable: true });
+}
+
+/** The specification names no header for a replay; these two are common. */
+const replayHeaders = ["idempotent-replayed", "idempotency-replayed"];
+
+function toMeta(
+  { status, head, requestId }: ReceivedResponse,
+  {
+    attempts,
+    idempotencyKey,
+    durationMs,
+  }: { attempts: number; idempotencyKey: string | undefined; durationMs: number },
+): ResponseMeta {
+  const isReplayed = replayHeaders.some((name) => head.header(name)?.trim().toLowerCase() === "true");
+  return {
+    status,
+    headers: head.headers(),
+    attempts,
+    durationMs,
+    ...(requestId !== undefined && { requestId }),
+    ...(isReplayed && { replayed: true }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  };
+}
+
+function toEnd(error: unknown, signal: AbortSignal | undefined): CallEnd {
+  const isAbort = signal?.aborted === true && error === signal.reason;
+  if (isAbort || !(error instanceof IssuingError)) return { type: "abort" };
+  const { status, problem, code } = error;
+  return status === undefined || problem === undefined
+    ? { type: "failure", code }
+    : { type: "response", status };
+}

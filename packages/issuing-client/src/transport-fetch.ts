@@ -1,0 +1,78 @@
+/** Sends requests over `fetch`: the caller's own, or the global one outside of Node.js. */
+import { type ByteStream, readBounded, toChunks } from "@loyalty-cards/internal/bounded-body";
+import {
+  ConnectionError,
+  decodeUtf8,
+  type HttpResponse,
+  maxBodyBytes,
+  type Transport,
+  toHeaders,
+  tooLongError,
+} from "./transport.ts";
+
+/** The part of `fetch` that is used. The global function fits, and so do functions with other types, such as undici's. */
+export type Fetch = (
+  url: string,
+  init: {
+    method: string;
+    headers: Record<string, string>;
+    body: string | null;
+    redirect: "manual";
+    signal: AbortSignal;
+  },
+) => Promise<FetchedResponse>;
+
+/** The part of a `Response` that is used. */
+interface FetchedResponse {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: Iterable<[string, string]> & { get(name: string): string | null };
+  readonly body: ByteStream | null;
+  text(): Promise<string>;
+}
+
+/** One reason for all requests: the default, a DOMException with a stack, is slow to create. */
+const discarded = new Error("The response was read or is not needed.");
+
+const fail = (error: unknown): never => {
+  throw new ConnectionError(error);
+};
+
+/** @param fetch default: the global function at the time of each call, because interceptors such as MSW replace it later. */
+export function createFetchTransport(fetch: Fetch = (url, init) => globalThis.fetch(url, init)): Transport {
+  return ({ method, url, headers, body = null }) => {
+    const controller = new AbortController();
+    // In addition to the abort, which undici loses once the request is garbage-collected.
+    let cancelBody = () => {};
+    const abort = () => {
+      controller.abort(discarded);
+      cancelBody();
+    };
+    const send = async (): Promise<HttpResponse> => {
+      const init = { method, headers, body, redirect: "manual", signal: controller.signal } as const;
+      const response = await fetch(url, init);
+      const header = (name: string) => response.headers.get(name);
+      cancelBody = () => void response.body?.cancel?.().catch(() => {});
+      return {
+        status: response.type === "opaqueredirect" ? 300 : response.status, // some runtimes hide the status of a redirect
+        header,
+        headers: () => toHeaders(response.headers),
+        async text() {
+          if (typeof response.body?.getReader !== "function") {
+            // fetch hides the body of a 204, 205 or 304. Unread, it keeps the connection open.
+            return response.text().catch(fail).finally(abort);
+          }
+          const chunks = toChunks(response.body);
+          cancelBody = () => void chunks[Symbol.asyncIterator]().return?.();
+          const bytes = await readBounded(chunks, maxBodyBytes).catch(fail);
+          // Bytes after the end of a compressed body keep the connection open too.
+          if (bytes === undefined || header("content-encoding") !== null) abort();
+          if (bytes === undefined) throw tooLongError();
+          return decodeUtf8(bytes);
+        },
+        discard: abort,
+      };
+    };
+    return { response: send().catch(fail), abort };
+  };
+}
