@@ -67,7 +67,7 @@ export async function verifyVectors({ verifyWebhook, verifyWebhookSync, fetchRec
   const [first] = vectors;
   const hasNodeCrypto =
     (await getVerdict(verifyWebhookSync, { ...toInput(first), signature: undefined })) ===
-      "missing-signature" && (await getVerdict(verifyWebhookSync, toInput(first))) === first.verdict;
+      "missing-signature" && (await getVerdict(verifyWebhookSync, toInput(first))) === "valid";
   const verdicts = [];
   for (const vector of vectors) {
     const input = toInput(vector);
@@ -98,7 +98,7 @@ async function getReceiverVerdict(fetchReceiver, { body, header, secrets, nowSec
     },
   });
   const headers = new Headers();
-  for (const line of [header ?? []].flat()) headers.append("service-signature", line);
+  for (const line of header) headers.append("service-signature", line);
   await receive(
     new Request("https://shop.test/webhooks", { method: "POST", headers, body: decodeBase64(body) }),
   );

@@ -7,7 +7,7 @@ import { openBrowser } from "../browser.mjs";
 import { runtimes } from "./runtimes.mjs";
 
 const file = new URL("../../openapi/vectors/signatures.json", import.meta.url);
-const vectors = JSON.parse(readFileSync(file, "utf8"));
+const { vectors } = JSON.parse(readFileSync(file, "utf8"));
 const engines = { workerd: "WebCrypto", Chromium: "WebCrypto" };
 
 it.each(Object.entries({ ...runtimes, Chromium: inBrowser }))(
@@ -16,7 +16,7 @@ it.each(Object.entries({ ...runtimes, Chromium: inBrowser }))(
     const { verdicts, engine } = await run({ vectors });
     expect(engine).toBe(engines[runtime] ?? "node:crypto");
     const results = vectors.map(({ name }, index) => [name, [...new Set(verdicts[index])]]);
-    expect(results).toEqual(vectors.map(({ name, verdict }) => [name, [verdict]]));
+    expect(results).toEqual(vectors.map(({ name, reason = "valid" }) => [name, [reason]]));
   },
 );
 

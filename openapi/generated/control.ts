@@ -184,9 +184,7 @@ export interface components {
         readonly EventCondition: {
             readonly type?: components["schemas"]["EventType"];
             readonly id?: components["schemas"]["Text"];
-            readonly data?: {
-                readonly [key: string]: unknown;
-            };
+            readonly data?: Record<string, unknown>;
         };
         readonly DeliveryCondition: {
             readonly id?: components["schemas"]["Text"];

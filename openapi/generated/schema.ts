@@ -288,9 +288,7 @@ export interface components {
         /** The marketing consent of a customer. */
         ConsentState: {
             /** The customer. */
-            customer: {
-                [key: string]: unknown;
-            };
+            customer: Record<string, unknown>;
             /** Whether the customer agreed to marketing; false if withdrawn or never given. */
             marketingConsent: boolean;
         };

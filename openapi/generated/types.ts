@@ -77,9 +77,7 @@ export interface OperationList {
 /** The marketing consent of a customer ([spec 2.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-6)). */
 export interface ConsentState {
     /** The customer ([spec 2.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-6)). */
-    customer: {
-        [key: string]: unknown;
-    };
+    customer: Record<string, unknown>;
     /** Whether the customer agreed to marketing; false if withdrawn or never given ([spec 2.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-6)). */
     marketingConsent: boolean;
 }

@@ -2,8 +2,8 @@
  * Brings our document up to that of a service: parameters, bodies and statuses of success of our operations, and the bodies of our
  * events. The rest is an overlay that stays: paths, names, documentation, examples, errors, security, headers of deliveries.
  */
-import { type Json, listIn, printable, recordIn, resolved } from "./document.ts";
-import { mapMembers, SchemaMerge } from "./schema-merge.ts";
+import { type Json, listIn, mapMembers, printable, recordIn, resolved } from "./document.ts";
+import { SchemaMerge } from "./schema-merge.ts";
 import { jsonSchemaIn, matchEvents, matchOperations, type Operation } from "./service-matches.ts";
 
 /** @returns our document after the changes, and a sentence for each operation and event that could not be matched. */
@@ -37,23 +37,19 @@ export function adoptService(own: Json, served: Json): { document: Json; unmatch
       waiting.delete(key);
       if (said === undefined) return key.startsWith("path") ? [node] : [];
       const required = key.startsWith("path") || said["required"] === true;
-      return [
-        schemas.shared(node, (one) => ({
-          ...one,
-          required,
-          schema: schemas.merge(one["schema"], said["schema"]),
-        })),
-      ];
+      const change = (one: Json) => ({
+        ...one,
+        required,
+        schema: schemas.merge(one["schema"], said["schema"]),
+      });
+      return [schemas.shared(node, change)];
     });
     const added = [...waiting]
       .filter(([key]) => isAdded(key))
-      .map(([, { name, in: place, required, description, schema }]) => ({
-        name,
-        in: place,
-        required: required === true,
-        ...(description !== undefined && { description }),
-        schema: schemas.adopt(schema),
-      }));
+      .map(([, said]) => {
+        const { name, in: place, required = false } = said;
+        return { name, in: place, required, schema: schemas.adopt(said["schema"]) };
+      });
     return [...kept, ...added];
   };
 

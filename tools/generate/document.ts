@@ -21,6 +21,9 @@ export function listIn(value: unknown, name: string): readonly unknown[] {
   return Array.isArray(member) ? member : [];
 }
 
+export const mapMembers = (value: unknown, change: (name: string, member: unknown) => unknown): Json =>
+  Object.fromEntries(Object.entries(value as Json).map(([name, member]) => [name, change(name, member)]));
+
 /** The reference of a parameter, response or schema. */
 export function getReference(node: unknown): string | undefined {
   const reference = getMember(node, "$ref");
@@ -29,10 +32,10 @@ export function getReference(node: unknown): string | undefined {
 
 /** The target of a reference within the document. */
 export function resolvePointer(document: Json, reference: string): unknown {
-  const steps = reference.split("/").slice(1);
-  const target = steps
-    .map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"))
-    .reduce<unknown>((at, step) => (Array.isArray(at) ? at[Number(step)] : getMember(at, step)), document);
+  const toName = (step: string) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+  const [, ...names] = reference.split("/").map(toName);
+  let target: unknown = document;
+  for (const name of names) target = Array.isArray(target) ? target[Number(name)] : getMember(target, name);
   if (!reference.startsWith("#/") || target === undefined)
     throw new Error(`The document refers to "${printable(reference)}", which it does not have.`);
   return target;

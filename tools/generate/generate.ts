@@ -1,23 +1,20 @@
 /** Generates types, JSON, validators, examples of events and the contract package from openapi.yaml, and typesVersions from exports. With `--from` it first updates openapi.yaml from a service. */
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join, posix } from "node:path";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { toTypesVersions } from "../release/build.ts";
 import { adoptService } from "./adopt-service.ts";
-import { contractFiles } from "./contract.ts";
-import type { Json } from "./document.ts";
+import { type Json, recordIn } from "./document.ts";
+import { eventSchema } from "./event-schema.ts";
+import { schemaTypes } from "./schema-types.ts";
 import { fetchDocument } from "./service-document.ts";
-import { createVectors } from "./vectors.ts";
+import { eventExamples, eventTable, operationTable } from "./tables.ts";
+import { completeControl, controlValidators, requestValidators, withPlainUnions } from "./validators.ts";
+import { createSignatures } from "./vectors.ts";
+import { wireTypes } from "./wire-types.ts";
 import { changesBetween, formatChange, patchYaml } from "./yaml-patch.ts";
-
-export interface GenerateOptions {
-  /** The folder of openapi.yaml. The contract package is beside it, in `packages/contract`. */
-  folder: string;
-  /** Called with each line of the report. */
-  print: (line: string) => void;
-}
 
 /**
  * Runs the command. Everything is generated in memory before the first file is written.
@@ -26,10 +23,15 @@ export interface GenerateOptions {
  * `BASE_URL/api/docs/json`, and brings openapi.yaml up to that document. `--check` writes nothing. `--vectors` also creates the
  * signature vectors anew, with openssl.
  *
+ * @param folder of openapi.yaml. The contract package is beside it, in `packages/contract`. @param print is called with each line
  * @returns 0 when complete, 1 when `--check` found a difference or a stale file
  * @throws {Error} when an argument is invalid, or the service's document or the generation fails; every file is unchanged
  */
-export async function generate(args: readonly string[], { folder, print }: GenerateOptions): Promise<0 | 1> {
+export async function generate(
+  args: readonly string[],
+  folder: string,
+  print: (line: string) => void,
+): Promise<0 | 1> {
   const { values } = parseArgs({
     args: [...args],
     options: { from: { type: "string" }, check: { type: "boolean" }, vectors: { type: "boolean" } },
@@ -58,37 +60,28 @@ export async function generate(args: readonly string[], { folder, print }: Gener
     return changed.length === 0 && !isUnmatched ? 0 : 1;
   }
   for (const [name, content] of changed) {
-    const file = join(folder, name);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, content);
+    await writeFile(join(folder, name), content);
     print(`wrote ${posix.join("openapi", name)}`);
   }
   return 0;
 }
 
-/** The content of every file, by its name relative to the folder. */
-async function generateFiles(
-  folder: string,
-  yaml: string,
-  newVectors: boolean,
-): Promise<Record<string, string>> {
-  // They load TypeScript and a compiler of schemas, which a document that was refused does not need.
-  const { schemaTypes, wireTypes } = await import("./types.ts");
-  const { eventExamples, eventTable, operationTable } = await import("./tables.ts");
-  const { completeControlDocument, controlValidators, requestValidators, withPlainUnions } = await import(
-    "./validators.ts"
-  );
+/** The content of every file, by its name relative to the folder. @param isSigned whether the vectors are created anew. */
+async function generateFiles(folder: string, yaml: string, isSigned: boolean) {
   const document: Json = parse(yaml);
-  const control = completeControlDocument(
-    parse(await readFile(join(folder, "control.yaml"), "utf8")),
-    document,
-  );
-  const vectors = newVectors
-    ? `${JSON.stringify(createVectors(document), null, 1)}\n`
-    : await readFile(join(folder, "vectors/signatures.json"), "utf8");
-  const json: Record<string, unknown> = { "generated/openapi.json": document };
-  for (const [name, value] of Object.entries(contractFiles(document, JSON.parse(vectors))))
-    json[`../packages/contract/${name}`] = value;
+  const controlYaml = await readFile(join(folder, "control.yaml"), "utf8");
+  const control = completeControl(parse(controlYaml), document);
+  const signatures = isSigned
+    ? createSignatures(document)
+    : JSON.parse(await readFile(join(folder, "vectors/signatures.json"), "utf8"));
+  const json: Record<string, unknown> = {
+    "generated/openapi.json": document,
+    "vectors/signatures.json": signatures,
+    "../packages/contract/openapi.json": document,
+    "../packages/contract/signatures.json": signatures,
+  };
+  for (const type of Object.keys(recordIn(document, "webhooks")))
+    json[`../packages/contract/events/${type}.json`] = eventSchema(document, type);
   // The package.json of each package with entry points: `typesVersions` follows from `exports`.
   for (const name of await readdir(join(folder, "../packages"))) {
     const file = `../packages/${name}/package.json`;
@@ -98,14 +91,13 @@ async function generateFiles(
   }
   return {
     "openapi.yaml": yaml,
-    "vectors/signatures.json": vectors,
-    "generated/schema.ts": await schemaTypes(yaml),
-    "generated/types.ts": await wireTypes(document),
+    "generated/schema.ts": await schemaTypes(document, "openapi.yaml"),
+    "generated/types.ts": wireTypes(document),
     "generated/operations.ts": operationTable(document),
     "generated/events.ts": eventTable(document),
     "generated/event-examples.ts": eventExamples(document),
     "generated/validators.js": requestValidators(document),
-    "generated/control.ts": await schemaTypes(withPlainUnions(control) as never, "control.yaml", true),
+    "generated/control.ts": await schemaTypes(withPlainUnions(control), "control.yaml", true),
     "generated/control-validators.js": controlValidators(control),
     ...Object.fromEntries(
       Object.entries(json).map(([name, value]) => [name, `${JSON.stringify(value, null, 2)}\n`]),
@@ -116,7 +108,7 @@ async function generateFiles(
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const folder = fileURLToPath(new URL("../../openapi/", import.meta.url));
   try {
-    process.exitCode = await generate(process.argv.slice(2), { folder, print: console.log });
+    process.exitCode = await generate(process.argv.slice(2), folder, console.log);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 2;

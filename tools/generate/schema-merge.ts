@@ -6,6 +6,7 @@ import {
   isRecord,
   type Json,
   listIn,
+  mapMembers,
   recordIn,
   resolvePointer,
 } from "./document.ts";
@@ -182,9 +183,6 @@ const isSameSet = (before: unknown, after: unknown): boolean =>
       unknown,
     ]),
   );
-
-export const mapMembers = (value: unknown, change: (name: string, member: unknown) => unknown): Json =>
-  Object.fromEntries(Object.entries(value as Json).map(([name, member]) => [name, change(name, member)]));
 
 const pick = (value: Json, isPicked: (name: string) => boolean): Json =>
   Object.fromEntries(Object.entries(value).filter(([name]) => isPicked(name)));

@@ -1,30 +1,30 @@
 /** Fetches the OpenAPI document of a service. Size, depth and number of values are limited, so that no document exhausts the memory. */
 import { isRecord, type Json } from "./document.ts";
 
-/** The document of the contract has 32 KiB, 15 levels and 1,400 values. */
-export const documentLimits = {
-  /** After decompression. */
-  maxBytes: 4 * 1024 * 1024,
-  /** Objects and lists inside each other. */
-  maxDepth: 100,
-  maxValues: 200_000,
-  timeoutMs: 10_000,
-};
+/** After decompression. The document of the contract has 32 KiB, 15 levels and 1,400 values. */
+export const maxBytes = 4 * 1024 * 1024;
+/** Objects and lists inside each other. */
+const maxDepth = 100;
+const maxValues = 200_000;
+const timeoutMs = 10_000;
 
 /**
  * Fetches the document below the base URL of a service ([spec 4.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-6)).
  *
  * @param baseUrl the `baseUrl` of the client, without `/api/v1`
- * @throws {Error} when the service does not respond in time with an OpenAPI 3 document within `documentLimits`
+ * @throws {Error} when the service does not respond in time with an OpenAPI 3 document within the limits
  */
 export async function fetchDocument(baseUrl: string): Promise<Json> {
-  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
-    throw new Error("--from is not a URL such as https://cards.example.com.");
-  const { username, password } = new URL(baseUrl);
+  const { protocol, username, password } = new URL(URL.canParse(baseUrl) ? baseUrl : "not:");
+  if (!/^https?:$/.test(protocol)) throw new Error("--from is not a URL such as https://cards.example.com.");
   if (username !== "" || password !== "") throw new Error("--from contains a user name or a password.");
 
   const address = `${baseUrl.replace(/\/+$/, "")}/api/docs/json`;
-  const document = parseJson(await download(address));
+  const text = await download(address);
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {} // not JSON: undefined is no document either
   if (!isRecord(document) || !/^3\./.test(String(document["openapi"])))
     throw new Error(`${address} is not an OpenAPI 3 document.`);
   checkStructure(document, address);
@@ -32,7 +32,6 @@ export async function fetchDocument(baseUrl: string): Promise<Json> {
 }
 
 async function download(address: string): Promise<string> {
-  const { maxBytes, timeoutMs } = documentLimits;
   const chunks: Uint8Array[] = [];
   let size = 0;
   let status = 0;
@@ -46,8 +45,8 @@ async function download(address: string): Promise<string> {
       chunks.push(chunk);
     }
   } catch (error) {
-    const { message, cause } = error as Error;
-    throw new Error(`${address} does not respond: ${cause instanceof Error ? cause.message : message}.`);
+    const { message, cause = { message } } = error as { message: string; cause?: { message: string } };
+    throw new Error(`${address} does not respond: ${cause.message}.`);
   }
   if (status < 200 || status > 299)
     throw new Error(`${address} responded ${status}. Is this the address of the service, without /api/v1?`);
@@ -55,17 +54,8 @@ async function download(address: string): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Counts values and levels without recursion, so that what reads the document afterwards may recurse. */
 function checkStructure(document: Json, address: string): void {
-  const { maxDepth, maxValues } = documentLimits;
   const waiting: { value: unknown; depth: number }[] = [{ value: document, depth: 1 }];
   let values = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

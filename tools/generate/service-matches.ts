@@ -38,9 +38,10 @@ const toShape = (path: string) =>
  */
 export function matchOperations(own: Json, served: Json): Map<string, Operation> {
   const byPrefix = new Map<string, Map<string, Operation>>();
+  const ownOperations = operationsIn(own);
   for (const found of operationsIn(served)) {
     const shape = toShape(found.path);
-    for (const { method, path } of operationsIn(own)) {
+    for (const { method, path } of ownOperations) {
       if (method !== found.method || !shape.endsWith(toShape(path))) continue;
       const prefix = shape.slice(0, -toShape(path).length);
       byPrefix.set(prefix, (byPrefix.get(prefix) ?? new Map()).set(`${method} ${path}`, found));

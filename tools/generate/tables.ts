@@ -1,30 +1,21 @@
 /** Lists the operations and events of the document as tables of TypeScript. */
-import { getMember, type Json, recordIn } from "./document.ts";
-import { findSchema, type Schema, toBanner, toName } from "./types.ts";
+import { getMember, type Json, recordIn, resolved } from "./document.ts";
+import { toBanner } from "./schema-types.ts";
+import { operationsIn } from "./service-matches.ts";
+import { type Schema, toName } from "./wire-types.ts";
 
 const banner = toBanner("openapi.yaml");
 const asJson = (value: unknown) => JSON.stringify(value, null, 2);
 
-const methods = ["get", "put", "post", "delete", "patch"];
-
 /** The operations of the API, by `operationId`. */
 export function operationTable(document: Json): string {
-  const operations: Record<string, unknown> = {};
-  for (const [path, item] of Object.entries(recordIn(document, "paths"))) {
-    for (const method of methods) {
-      const operation = getMember(item, method);
-      if (operation === undefined) continue;
-      const [success = ""] = Object.keys(recordIn(operation, "responses")).filter((status) =>
-        status.startsWith("2"),
-      );
-      operations[String(getMember(operation, "operationId"))] = {
-        method: method.toUpperCase(),
-        path,
-        hasBody: getMember(operation, "requestBody") !== undefined,
-        successStatus: Number(success),
-      };
-    }
-  }
+  const entries = operationsIn(document).map(({ method, path, operation }): [string, object] => {
+    const statuses = Object.keys(recordIn(operation, "responses"));
+    const successStatus = Number(statuses.find((status) => status.startsWith("2")));
+    const hasBody = operation["requestBody"] !== undefined;
+    return [String(operation["operationId"]), { method: method.toUpperCase(), path, hasBody, successStatus }];
+  });
+  const operations = Object.fromEntries(entries);
   return `${banner}/** The operations of the API, by their ids: method, path below \`/api/v1\`, whether the request has a body, status of success. */
 export const operations = ${asJson(operations)} as const;
 
@@ -33,24 +24,14 @@ export type OperationId = keyof typeof operations;
 `;
 }
 
-interface EventSchema {
-  type: string;
-  name: string;
-  description: string;
-  data: Schema;
-}
-
-function readEvents(document: Json): EventSchema[] {
-  const schemas = recordIn(recordIn(document, "components"), "schemas") as Record<string, Schema>;
-  return Object.entries(recordIn(document, "webhooks")).map(([type, webhook]) => {
+const readEvents = (document: Json) =>
+  Object.entries(recordIn(document, "webhooks")).map(([type, webhook]) => {
     const content = recordIn(recordIn(recordIn(webhook, "post"), "requestBody"), "content");
-    const reference = String(getMember(getMember(content["application/json"], "schema"), "$ref"));
-    const { description = "", properties = {} } = findSchema(schemas, reference) as Schema;
-    const data = properties["data"] as Schema;
-    const name = toName(reference.slice(reference.lastIndexOf("/") + 1));
-    return { type, name, description, data: findSchema(schemas, data.$ref) ?? data };
+    const schema = recordIn(recordIn(content, "application/json"), "schema");
+    const { description = "", properties = {} }: Schema = resolved(document, schema);
+    const data: Schema = resolved(document, properties["data"]);
+    return { type, name: toName(String(schema["$ref"])), description, data };
   });
-}
 
 /** The event types, with what a handler needs of their data. */
 export function eventTable(document: Json): string {

@@ -50,7 +50,7 @@ function compile(file: string, document: Json, names: readonly string[], options
 }
 
 /** The document of the control API, with the enums that derive from openapi.yaml. */
-export function completeControlDocument(control: Json, document: Json): Json {
+export function completeControl(control: Json, document: Json): Json {
   const values: Record<string, unknown> = {
     webhooks: Object.keys(recordIn(document, "webhooks")),
     operations: Object.values(recordIn(document, "paths"))

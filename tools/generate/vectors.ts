@@ -2,22 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { type Json, recordIn } from "./document.ts";
 
-export interface Vector {
-  name: string;
-  /** Base64, like the secrets. */
-  body: string;
-  secrets: string[];
-  /** A list for several header lines; absent for no header. */
-  header?: string | string[];
-  nowSeconds: number;
-  toleranceSeconds?: number;
-  verdict: string;
-}
-
-/** What differs from a valid balance.changed event, signed at the current time. `header: null` means no header. */
+/** What differs from a valid balance.changed event, signed at the current time. */
 interface Delivery {
   body?: Buffer | string;
-  header?: string | string[] | null;
+  /** A list for several header lines, or none. */
+  header?: string | string[];
   secrets?: Buffer[];
   now?: number;
   tolerance?: number;
@@ -31,11 +20,8 @@ const secret = Buffer.from("whsec_mock_4fZr0nXqT1");
 
 /** The hex SHA-256 of exactly these bytes. */
 function openssl(bytes: Buffer, ...args: string[]): string {
-  const output = execFileSync("openssl", ["dgst", "-sha256", ...args, "-hex"], {
-    input: bytes,
-    encoding: "utf8",
-  });
-  return output.trim().split(/[ =]+/).at(-1) ?? "";
+  const output = execFileSync("openssl", ["dgst", "-sha256", ...args, "-hex"], { input: bytes });
+  return output.toString().trim().split(/[ =]+/).at(-1) ?? "";
 }
 
 const hmac = (text: Buffer | string, key = secret) =>
@@ -50,6 +36,7 @@ const ping = (members = "") =>
   `{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"${members}}`;
 const named = (name: string) => ping(`,"data":{"name":"${name}"}`);
 const withId = (id: string) => ping().replace("evt_1", id);
+const withoutId = (event: string) => event.replace('"id":"evt_1",', "");
 
 function tabulate(body: Buffer): Record<string, Case[]> {
   const text = body.toString();
@@ -57,7 +44,6 @@ function tabulate(body: Buffer): Record<string, Case[]> {
   const genuine = header.slice(-64);
   const zeros = "0".repeat(64);
   const v1 = (value: string) => `t=${t},v1=${value}`;
-  const over = (signedText: string) => v1(hmac(signedText));
   const indented = JSON.stringify(JSON.parse(text), null, 2);
   const flipped = Buffer.from(body);
   flipped[body.length - 1] = "}".charCodeAt(0) ^ 1;
@@ -66,10 +52,8 @@ function tabulate(body: Buffer): Record<string, Case[]> {
 
   const newer = Buffer.from("whsec_new");
   const beyondAscii = Buffer.from("klucz-ąęł-🔑");
-  const binary = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index));
   const block = Buffer.alloc(64, "k");
   const long = Buffer.alloc(200, "k"); // longer than SHA-256's block: HMAC hashes it first
-  const ten = [...Array.from({ length: 9 }, (_, index) => Buffer.from(`whsec_${index}`)), secret];
 
   /** The verdict is the reason of the rejection, or `valid`. */
   return {
@@ -78,40 +62,23 @@ function tabulate(body: Buffer): Record<string, Case[]> {
       // Bodies that differ after they were parsed and serialized again.
       ["a trailing newline", { body: `${text}\n` }],
       ["an indented body", { body: indented }],
-      ["a number written 120.0", { body: text.replace('"balance":120', '"balance":120.0') }],
-      ["an escaped letter", { body: named("\\u0141ucja") }],
-      ["a duplicate key", { body: ping(',"data":{"a":1,"a":2}') }],
       // Text that decoders, templates and loggers are known to damage.
       ["an accent and an emoji", { body: named("café ☕🎉") }],
-      ["a decomposed accent", { body: named("e\u0301") }],
       ["a byte order mark, signed", { body: `\ufeff${ping()}` }],
       ["an escaped lone surrogate", { body: named("\\ud800") }],
-      ["a __proto__ key at the top", { body: ping(',"__proto__":{"polluted":true},"data":{}') }],
       // Events of unknown types, and with other data: none of them may be lost.
       ["an unknown event type", { body: ping().replace("ping", "card.renamed") }],
-      [
-        "an event type that is a name of Object.prototype: __proto__",
-        { body: ping().replace("ping", "__proto__") },
-      ],
+      ["an event type of the prototype: __proto__", { body: ping().replace("ping", "__proto__") }],
       ["a ping without data", { body: ping() }],
-      [
-        "balance-changed: a balance of another type",
-        { body: text.replace('"balance":120', '"balance":"120"') },
-      ],
+      ["a balance of another type", { body: text.replace('"balance":120', '"balance":"120"') }],
       ["an id of one letter", { body: withId("e") }],
       ["an id of 512 letters of three bytes", { body: withId("寿".repeat(512)) }],
-      ["data of 200 levels", { body: ping(`,"data":${`${'{"a":'.repeat(200)}1${"}".repeat(200)}`}`) }],
       // Forms of the header.
       ["a space after the comma", { header: `t=${t}, v1=${genuine}` }],
-      ["a tab after the comma", { header: `t=${t},\tv1=${genuine}` }],
       ["v1 before t", { header: `v1=${genuine},t=${t}` }],
       ["upper-case hex", { header: v1(genuine.toUpperCase()) }],
-      ["an unknown pair with more equals signs", { header: `${header},x=a=b==` }],
-      ["an unknown pair beyond ASCII", { header: `t=${t},x=\u00e9,v1=${genuine}` }],
-      ["two v1, the second genuine", { header: `${v1(zeros)},v1=${genuine}` }],
       ["five v1, the last genuine", { header: `t=${t}${`,v1=${zeros}`.repeat(4)},v1=${genuine}` }],
       ["a header of exactly 1 KiB", { header: `${header},x=`.padEnd(1024, "a") }],
-      ["a t of twelve digits, signed as sent", { header: signed(body, `00${t}`) }],
       // Times and secrets.
       ["signed 299 s ago", { now: t + 299 }],
       ["signed 299 s in the future", { now: t - 299 }],
@@ -120,14 +87,12 @@ function tabulate(body: Buffer): Record<string, Case[]> {
       ["a tolerance of 0, exactly now", { tolerance: 0 }],
       ["a tolerance of half a second, exactly now", { tolerance: 0.5 }],
       ["the second of two secrets", { secrets: [newer, secret] }],
-      ["the last of ten secrets", { secrets: ten }],
       ["a secret beyond ASCII", { secrets: [beyondAscii], header: signed(body, t, beyondAscii) }],
-      ["a secret of arbitrary bytes", { secrets: [binary], header: signed(body, t, binary) }],
       ["a secret of exactly one block", { secrets: [block], header: signed(body, t, block) }],
       ["a secret longer than a block", { secrets: [long], header: signed(body, t, long) }],
     ],
     "missing-signature": [
-      ["no header", { header: null }],
+      ["no header", { header: [] }],
       ["an empty header", { header: "" }],
     ],
     "malformed-signature": [
@@ -139,16 +104,12 @@ function tabulate(body: Buffer): Record<string, Case[]> {
       ["two lines, genuine and forged", { header: [header, v1(zeros)] }],
       ["a header of more than 1 KiB", { header: `${header},x=`.padEnd(1025, "a") }],
       ["a V1 in upper case", { header: `t=${t},V1=${genuine}` }],
-      ["a genuine v1 under another label", { header: `t=${t},v2=${genuine}` }],
       ["a genuine v1 under the label v10", { header: `t=${t},v10=${genuine}` }],
       ["a part without an equals sign", { header: `${header},nonsense` }],
-      ["a part without a name", { header: `${header},=x` }],
       ["a comma at the end", { header: `${header},` }],
-      ["a space before the comma", { header: `t=${t} ,v1=${genuine}` }],
       ["a space after the equals sign", { header: v1(` ${genuine}`) }],
       ["a v1 one digit short", { header: v1(genuine.slice(1)) }],
       ["a v1 one digit long", { header: v1(`${genuine}0`) }],
-      ["an empty v1 and a genuine one", { header: `${v1("")},v1=${genuine}` }],
       ["a v1 that is not hex, and a genuine one", { header: `${header},v1=${"g".repeat(64)}` }],
       ["a v1 of 32 letters of two bytes", { header: v1("\u00e9".repeat(32)) }],
       // Signed over the sent t, so that only its form is a reason for the rejection.
@@ -161,10 +122,8 @@ function tabulate(body: Buffer): Record<string, Case[]> {
     stale: [
       ["signed 301 s ago", { now: t + 301 }],
       ["a tolerance of 0, a second ago", { tolerance: 0, now: t + 1 }],
-      ["a tolerance of half a second, a second ago", { tolerance: 0.5, now: t + 1 }],
       ["a t of 0", { header: signed(body, "0") }],
       ["stale and forged is stale", { header: v1(zeros), now: t + 301 }],
-      ["stale and not an event is stale", { body: "[]", now: t + 301 }],
     ],
     future: [
       ["signed 301 s in the future", { now: t - 301 }],
@@ -181,15 +140,10 @@ function tabulate(body: Buffer): Record<string, Case[]> {
       ["another t than the signed one", { header: `t=${t + 1},v1=${genuine}` }],
       ["a t with a leading zero, signed without it", { header: `t=0${t},v1=${genuine}` }],
       ["the last digit changed", { header: v1(genuine.slice(0, -1) + (genuine.endsWith("0") ? "1" : "0")) }],
-      ["a signature over the body alone", { header: over(text) }],
-      ["a signature without the period", { header: over(`${t}${text}`) }],
+      ["a signature over the body alone", { header: v1(hmac(text)) }],
       ["a digest without a key", { header: v1(openssl(Buffer.from(`${t}.${text}`))) }],
       ["signed with neither of two secrets", { secrets: [newer, Buffer.from("whsec_newer")] }],
-      ["signed with the secret in hex", { header: signed(body, t, Buffer.from(secret.toString("hex"))) }],
-      [
-        "a secret longer than a block, truncated to the block",
-        { secrets: [long], header: signed(body, t, block) },
-      ],
+      ["a long secret, truncated to a block", { secrets: [long], header: signed(body, t, block) }],
     ],
     "invalid-payload": [
       ["an empty body", { body: "" }],
@@ -197,17 +151,13 @@ function tabulate(body: Buffer): Record<string, Case[]> {
       ["invalid UTF-8", { body: bytesIn(0xff) }],
       ["a surrogate in UTF-8", { body: bytesIn(0xed, 0xa0, 0x80) }],
       ["a number NaN", { body: ping(',"data":{"a":NaN}') }],
-      ["two events in one body", { body: ping() + ping() }],
       ["two byte order marks", { body: `\ufeff\ufeff${ping()}` }],
       ["a list with one event", { body: `[${ping()}]` }],
       ["null", { body: "null" }],
-      ["no id", { body: ping().replace('"id":"evt_1",', "") }],
+      ["no id", { body: withoutId(ping()) }],
       ["an empty id", { body: withId("") }],
       ["an id that is a number", { body: ping().replace('"evt_1"', "7") }],
-      [
-        "an id only on the prototype",
-        { body: ping(',"__proto__":{"id":"evt_1"}').replace('"id":"evt_1",', "") },
-      ],
+      ["an id only on the prototype", { body: withoutId(ping(',"__proto__":{"id":"evt_1"}')) }],
       ["no type", { body: ping().replace('"type":"ping",', "") }],
       ["no createdAt", { body: ping().replace(/,"createdAt":"[^"]*"/, "") }],
       // Databases cannot store these unchanged, and two different ids could become equal.
@@ -218,23 +168,23 @@ function tabulate(body: Buffer): Record<string, Case[]> {
   };
 }
 
-/** @returns the content of signatures.json. Needs openssl. */
-export function createVectors(document: Json): Vector[] {
+/** The content of signatures.json, whose format is described in the README of the contract package. Needs openssl. */
+export function createSignatures(document: Json): Json {
   const { value } = recordIn(recordIn(document, "components"), "examples")["BalanceChangedEvent"] as Json;
   const event = Buffer.from(JSON.stringify(value));
-  return Object.entries(tabulate(event)).flatMap(([verdict, cases]) =>
-    cases.map(([name, { body, header, secrets = [secret], now = t, tolerance } = {}]): Vector => {
+  const vectors = Object.entries(tabulate(event)).flatMap(([verdict, cases]) =>
+    cases.map(([name, { body, header, secrets = [secret], now = t, tolerance = 300 } = {}]) => {
       const bytes = Buffer.from(body ?? event);
-      const sent = header === undefined ? signed(bytes) : header;
       return {
         name: verdict === "invalid-payload" ? `${name}, signed` : name,
         body: bytes.toString("base64"),
         secrets: secrets.map((key) => key.toString("base64")),
-        ...(sent !== null && { header: sent }),
+        header: [header ?? signed(bytes)].flat(),
         nowSeconds: now,
-        ...(tolerance !== undefined && { toleranceSeconds: tolerance }),
-        verdict,
+        toleranceSeconds: tolerance,
+        ...(verdict === "valid" ? { verdict } : { verdict: "invalid", reason: verdict }),
       };
     }),
   );
+  return { version: 1, vectors };
 }

@@ -11,11 +11,7 @@ interface Change {
 }
 
 /** The members in which two documents differ. */
-export function* changesBetween(
-  before: unknown,
-  after: unknown,
-  path: readonly string[] = [],
-): Generator<Change> {
+export function* changesBetween(before: unknown, after: unknown, path: string[] = []): Generator<Change> {
   if (isDeepStrictEqual(before, after)) return;
   if (!isRecord(before) || !isRecord(after) || getReference(before) !== getReference(after)) {
     yield { path, before, after };
@@ -41,7 +37,7 @@ export function patchYaml(yaml: string, after: unknown): string {
   const patched = applyChanges(parseDocument(yaml), changes);
   if (isDeepStrictEqual(parse(patched), after)) return patched;
   // A change at an anchor or an alias would change all places that share it, so each place gets its own copy.
-  return applyChanges(withoutAliases(parseDocument(yaml)), changes);
+  return applyChanges(withoutAliases(yaml), changes);
 }
 
 function applyChanges(document: Document.Parsed, changes: readonly Change[]): string {
@@ -53,9 +49,10 @@ function applyChanges(document: Document.Parsed, changes: readonly Change[]): st
   return document.toString({ lineWidth: 110, flowCollectionPadding: false });
 }
 
-function withoutAliases(document: Document.Parsed): Document.Parsed {
-  visit(document, { Alias: (_, alias) => alias.resolve(document)?.clone() as Node | undefined });
+function withoutAliases(yaml: string): Document.Parsed {
+  const [source, document] = [parseDocument(yaml), parseDocument(yaml)];
   visit(document, {
+    Alias: (_, alias) => alias.resolve(source)?.clone() as Node | undefined,
     Value: (_, node) => {
       delete node.anchor;
     },

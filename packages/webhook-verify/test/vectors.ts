@@ -1,5 +1,5 @@
 /** The signature vectors, converted to inputs of the verifier. */
-import vectors from "@loyalty-cards/openapi/vectors" with { type: "json" };
+import signatures from "@loyalty-cards/openapi/vectors" with { type: "json" };
 
 export interface Vector {
   name: string;
@@ -12,12 +12,12 @@ export interface Vector {
   verdict: string;
 }
 
-export const signatureVectors: readonly Vector[] = vectors.map((vector) => ({
+export const signatureVectors: readonly Vector[] = signatures.vectors.map((vector) => ({
   name: vector.name,
   rawBody: Buffer.from(vector.body, "base64"),
   secrets: vector.secrets.map((secret) => Buffer.from(secret, "base64")),
-  signature: vector.header,
+  signature: vector.header.length > 1 ? vector.header : vector.header[0],
   nowMs: vector.nowSeconds * 1000,
-  toleranceSeconds: vector.toleranceSeconds ?? 300,
-  verdict: vector.verdict,
+  toleranceSeconds: vector.toleranceSeconds,
+  verdict: vector.reason ?? "valid",
 }));

@@ -3,83 +3,57 @@ import { readFileSync } from "node:fs";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { type Json, recordIn, resolved } from "../document.ts";
+import { operationsIn } from "../service-matches.ts";
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 ajv.addSchema({ $id: "document", ...openapi });
 
-interface Found {
-  where: string;
-  node: Record<string, unknown>;
-}
-
 /** Every object of the document, with its JSON Pointer. */
-function* objectsIn(value: unknown, where = "#"): Generator<Found> {
+function* objectsIn(value: unknown, where = "#"): Generator<{ where: string; node: Json }> {
   if (typeof value !== "object" || value === null) return;
-  if (!Array.isArray(value)) yield { where, node: value as Record<string, unknown> };
-  for (const [key, property] of Object.entries(value)) {
-    yield* objectsIn(property, `${where}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
-  }
+  if (!Array.isArray(value)) yield { where, node: value as Json };
+  for (const [key, member] of Object.entries(value))
+    yield* objectsIn(member, `${where}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
 }
 
 const all = [...objectsIn(openapi)];
-const resolved = (node: unknown): unknown => {
-  const reference = (node as { $ref?: string }).$ref;
-  if (reference === undefined) return node;
-  return reference
-    .slice(2)
-    .split("/")
-    .reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], openapi);
-};
+const bodies = all.filter(({ node }) => "schema" in node && "examples" in node);
 
-describe("the examples", () => {
-  const contents = all.flatMap(({ where, node }) =>
-    where.endsWith("/content")
-      ? Object.values(node).map((media) => ({
-          where,
-          ...(media as { schema: { $ref: string }; examples: object }),
-        }))
-      : [],
-  );
-  it("exist for all content", () => {
-    expect(contents.length).toBeGreaterThan(20);
-    for (const { where, examples } of contents) expect(Object.keys(examples ?? {}), where).not.toEqual([]);
-  });
+it("has examples for all content", () => {
+  const contents = all.filter(({ where }) => where.endsWith("/content"));
+  expect(bodies.length).toBeGreaterThan(20);
+  expect(bodies).toHaveLength(contents.flatMap(({ node }) => Object.keys(node)).length);
+});
 
-  it.each(contents)("match the schema of $where", ({ schema, examples }) => {
-    const check = ajv.getSchema(`document${schema.$ref}`);
-    for (const example of Object.values(examples)) {
-      expect(check?.((resolved(example) as { value: unknown }).value), ajv.errorsText(check?.errors)).toBe(
-        true,
-      );
-    }
-  });
+it.each(bodies)("has examples that match the schema of $where", ({ where, node }) => {
+  const check = ajv.getSchema(`document${where}/schema`);
+  for (const example of Object.values(node["examples"] as Json))
+    expect([check?.(resolved(openapi, example)["value"]), check?.errors]).toEqual([true, null]);
 });
 
 it("has examples of problems with the status of their response", () => {
-  for (const operations of Object.values(openapi.paths)) {
-    for (const [, operation] of Object.entries(operations)) {
-      for (const [status, response] of Object.entries((operation as { responses: object }).responses)) {
-        const { content } = resolved(response) as { content?: Record<string, { examples: object }> };
-        for (const example of Object.values(content?.["application/problem+json"]?.examples ?? {})) {
-          const { value } = resolved(example) as { value: { status: number } };
-          expect(String(value.status)).toMatch(new RegExp(`^${status.replace("XX", "\\d\\d")}$`));
-        }
-      }
+  for (const { operation } of operationsIn(openapi)) {
+    for (const [status, response] of Object.entries(recordIn(operation, "responses"))) {
+      const problem = recordIn(recordIn(resolved(openapi, response), "content"), "application/problem+json");
+      for (const example of Object.values(recordIn(problem, "examples")))
+        expect(String(recordIn(resolved(openapi, example), "value")["status"])).toMatch(
+          new RegExp(`^${status.replace("XX", "\\d\\d")}$`),
+        );
     }
   }
 });
 
-it("has a server whose URL needs no variables, because some generators and validators do not support them", () => {
+it("has a server whose URL needs no variables, which some tools do not support", () => {
   expect(openapi.servers).toEqual([{ url: "http://127.0.0.1:4010/api/v1", description: expect.any(String) }]);
 });
 
 it("describes every schema and every property", () => {
-  for (const { where, node } of all.filter((found) =>
-    /\/schemas\/\w+$|\/properties\/\w+$/.test(found.where),
-  )) {
-    if (node["$ref"] === undefined) expect(node["description"], where).toBeTypeOf("string");
+  for (const { where, node } of all) {
+    if (/\/(schemas|properties)\/\w+$/.test(where) && node["$ref"] === undefined)
+      expect(node["description"], where).toBeTypeOf("string");
   }
 });
 

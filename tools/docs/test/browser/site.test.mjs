@@ -84,7 +84,7 @@ it.each([
   assert.match(found[0], expected, found.join("\n"));
 });
 
-const vectors = JSON.parse(
+const { vectors } = JSON.parse(
   readFileSync(new URL("../../../../openapi/vectors/signatures.json", import.meta.url), "utf8"),
 );
 const [valid] = vectors.filter(({ verdict }) => verdict === "valid");
@@ -93,7 +93,7 @@ const decode = (base64) => Buffer.from(base64, "base64").toString();
 /** The page with a delivery in its fragment, as the console of the mock service passes it. @returns the text of the report. */
 async function checkDelivery(changes = {}) {
   const fields = {
-    header: valid.header,
+    header: valid.header.join(),
     body: decode(valid.body),
     secret: decode(valid.secrets[0]),
     ...changes,

@@ -1,32 +1,8 @@
-/** The files of `@loyalty-cards/contract`: the document, a JSON Schema per event, and the signature vectors. */
+/** Creates the JSON Schema of an event, for `@loyalty-cards/contract`. */
 import { isRecord, type Json, recordIn, resolved, resolvePointer } from "./document.ts";
-import type { Vector } from "./vectors.ts";
-
-/** @returns the JSON of each file by its name in the package. */
-export const contractFiles = (document: Json, vectors: readonly Vector[]): Record<string, unknown> => ({
-  "openapi.json": document,
-  "signatures.json": { version: 1, vectors: vectors.map(toPublished) },
-  ...Object.fromEntries(
-    Object.keys(recordIn(document, "webhooks")).map((type) => [
-      `events/${type}.json`,
-      eventSchema(document, type),
-    ]),
-  ),
-});
-
-/** The first version of the format, described in the README of the package. Every vector has every member. */
-const toPublished = ({ header = [], toleranceSeconds = 300, verdict, ...vector }: Vector) => ({
-  name: vector.name,
-  body: vector.body,
-  secrets: vector.secrets,
-  header: [header].flat(),
-  nowSeconds: vector.nowSeconds,
-  toleranceSeconds,
-  ...(verdict === "valid" ? { verdict } : { verdict: "invalid", reason: verdict }),
-});
 
 /** The schema of an event, with everything that it refers to in `$defs`. */
-function eventSchema(document: Json, type: string): Json {
+export function eventSchema(document: Json, type: string): Json {
   const { summary, requestBody } = recordIn(recordIn(recordIn(document, "webhooks"), type), "post");
   const media = recordIn(recordIn(requestBody, "content"), "application/json");
   const definitions: Record<string, unknown> = {};
