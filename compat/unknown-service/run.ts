@@ -12,19 +12,21 @@ import * as verify from "../../packages/webhook-verify/src/index.ts";
 export type Members = Record<string, any>;
 type Headers = Record<string, string>;
 /** A request of the client: its path with the query, and its parsed body. */
-export type ApiRequest = { operation: string; method: string; path: string; headers: Headers; body: Members };
+export type Call = { operation: string; method: string; path: string; headers: Headers; body: Members };
 /** The body is sent as JSON; `text` is sent unchanged instead. */
-export type ApiResponse = { status: number; headers: Headers; body?: Members | undefined; text?: string };
+export type Reply = { status: number; headers: Headers; body?: Members | undefined; text?: string };
+type Respond = (request: Call) => Promise<Reply>;
 /** One attempt at a delivery: the place of its event, how often it was sent before, and what signs its body. */
-export interface Attempt {
+interface Attempt {
   index: number;
   number: number;
-  /** In seconds. */
-  now: number;
-  /** The secret of the receiver that did not sign the delivery. */
-  otherSecret: string;
+  now: number; // in seconds
+  otherSecret: string; // which did not sign it
   sign(timestamp: number, secret?: string): string;
 }
+
+/** Another value of a header. */
+export type Header = (old: string, attempt: Attempt) => string;
 
 /** One way in which the real service may differ from docs/assumptions.md, and what is expected then. */
 export interface Case {
@@ -32,11 +34,11 @@ export interface Case {
   /** The operations, or the types of events, that differ. */
   on: RegExp;
   /** Returns new members of a request before the mock service gets it, or a response in its place. */
-  request?(request: ApiRequest): object | false | "" | undefined;
+  request?(request: Call): object | false;
   /** Responds in place of the mock service, or through it. */
-  respond?(request: ApiRequest, next: (request: ApiRequest) => Promise<ApiResponse>): Promise<ApiResponse>;
-  /** Returns new members of a response that is a success, or has the status `of`. */
-  response?(response: ApiResponse & { body: Members }): object;
+  respond?(request: Call, next: Respond): Promise<Reply>;
+  /** Returns new members of a response that is a success, or has the status `of`; of 400 means each error. */
+  response?(response: Reply & { body: Members }): object;
   of?: number;
   /** The calls with such a name end in `value`, in `undefined`, or with this code of an IssuingError. */
   ends?: [calls: RegExp, end: string];
@@ -47,8 +49,7 @@ export interface Case {
   text?(body: string): string;
   headers?(headers: globalThis.Headers, attempt: Attempt): void;
   toleranceSeconds?: number;
-  /** The types whose events go to these handlers. */
-  unexpectedData?: readonly string[];
+  unexpectedData?: readonly string[]; // the types whose events go to this handler
   otherTypes?: readonly string[];
   /** The status of the receiver, instead of 204. */
   refused?: number;
@@ -56,7 +57,7 @@ export interface Case {
 
 export const eventTypes = Object.keys(eventExamples);
 /** A name in two concurrent sign-ups, so that a case can recognize them. */
-export const togetherName = "Two At Once";
+export const twinName = "Two At Once";
 /** How calls end with the mock service that do not end in a value. */
 const standardEnds: Record<string, string> = {
   signUpInvalid: "validation",
@@ -64,6 +65,7 @@ const standardEnds: Record<string, string> = {
   wrongKey: "unauthorized",
   unknownCard: "not-found",
 };
+type State = { cards: Map<string, unknown>; customers: Map<string, { cardIds: string[] }> };
 
 /** Whether each member of a value was sent: in the body, or in a member of it. The client removes members of a wrong type. */
 function isWithin(value: unknown, sent: unknown): boolean {
@@ -87,28 +89,23 @@ export async function useClient({ on = /./, ...changed }: Partial<Case>): Promis
   const service = createMockService({ templates, log: () => {} }); // which logs a key with another body
   service.templates.archive("tpl_archived");
   const { baseUrl, apiKeys, cards } = service;
-  const readState = () =>
-    service.snapshot().state as {
-      cards: Map<string, unknown>;
-      customers: Map<string, { cardIds: string[] }>;
-    };
+  const readState = () => service.snapshot().state as State;
 
-  async function next({ method, path, headers, body }: ApiRequest): Promise<ApiResponse> {
+  async function next({ method, path, headers, body }: Call): Promise<Reply> {
     const init = { method, headers, body: JSON.stringify(body) ?? null };
     const response = await service.fetch(new Request(baseUrl + path, init));
     const text = await response.text();
     const own = { status: response.status, headers: Object.fromEntries(response.headers) };
     return text === "" ? own : { ...own, body: JSON.parse(text) };
   }
-  async function respond(request: ApiRequest): Promise<ApiResponse> {
+  async function respond(request: Call): Promise<Reply> {
     if (!on.test(request.operation)) return next(request);
     const other = { ...request, ...changed.request?.(request) };
-    if ("status" in other) return other as unknown as ApiResponse;
+    if ("status" in other) return other as unknown as Reply;
     const response = await (changed.respond?.(other, next) ?? next(other));
-    const isMeant = changed.of === undefined ? response.status < 300 : response.status === changed.of;
-    return isMeant
-      ? { ...response, ...changed.response?.({ ...response, body: response.body ?? {} }) }
-      : response;
+    const { body = {}, status } = response;
+    const isMeant = status < 300 ? changed.of === undefined : changed.of === 400 || changed.of === status;
+    return isMeant ? { ...response, ...changed.response?.({ ...response, body }) } : response;
   }
   let sent: unknown; // the last body
   async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
@@ -171,7 +168,7 @@ export async function useClient({ on = /./, ...changed }: Partial<Case>): Promis
   const card = await signUp("signUp", anna);
   const again = await signUp("signUpAgain", anna);
   check(!card || !again || card.id === again.id, "signUpAgain returns another card");
-  const twin = { ...createVisitor(), name: togetherName };
+  const twin = { ...createVisitor(), name: twinName };
   const steps = ["signUpAtOnce", "signUpAtOnceToo"];
   const submit = (step: string) => signUp(step, twin, {}, issuing.createIssuingClient(options));
   const twins = await Promise.all(steps.map(submit));
@@ -228,16 +225,13 @@ export async function useReceiver({ on = /./, refused, ...changed }: Partial<Cas
     otherTypes: ({ type }) => otherTypes.add(type),
   };
   const { toleranceSeconds = 300 } = changed;
-  const receive = fetchReceiver({
-    secret: secrets,
-    toleranceSeconds,
-    log,
-    dedupe: verify.memoryDedupe(),
-    async handler(event, delivery) {
-      await verify.onEvents(routes, { log })(event, delivery);
-      handled.push(event.id);
-    },
-  });
+  const handle = verify.onEvents(routes, { log });
+  const handler: typeof handle = async (event, delivery) => {
+    await handle(event, delivery);
+    handled.push(event.id);
+  };
+  const dedupe = verify.memoryDedupe();
+  const receive = fetchReceiver({ secret: secrets, toleranceSeconds, log, dedupe, handler });
   const events = Object.values(eventExamples as Members)
     .flatMap((event) => [event, { ...event, id: `${event.id}_2` }])
     .flatMap((event) => (on.test(event.type) && changed.events?.(event)) || [event]);
