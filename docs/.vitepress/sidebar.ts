@@ -64,7 +64,7 @@ export function createUserSidebar(): Item[] {
     {
       text: "About",
       items: [
-        ...["guarantees", "specification", "assumptions", "glossary"].map((page) => `docs/${page}.md`),
+        ...["guarantees", "specification", "assumptions"].map((page) => `docs/${page}.md`),
         "SECURITY.md",
       ]
         .map(toItem)

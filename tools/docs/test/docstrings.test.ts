@@ -1,5 +1,4 @@
 /** The example of every exported function compiles as it stands, and uses the function. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
@@ -76,11 +75,4 @@ it("every exported function has an example that uses it, and every example compi
   }
   expect(missing).toEqual([]);
   expect(compile(examples, program)).toEqual([]);
-});
-
-it("the glossary names only types that are exported", () => {
-  const glossary = readFileSync(join(root, "docs/glossary.md"), "utf8");
-  const sources = entries.map(({ path }) => readFileSync(path, "utf8")).join("\n");
-  const named = [...glossary.matchAll(/`([A-Z]\w+)`/g)].map(([, name = ""]) => name);
-  expect(named.filter((name) => !new RegExp(`\\b${name}\\b`).test(sources))).toEqual([]);
 });
