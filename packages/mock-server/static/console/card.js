@@ -1,11 +1,10 @@
 /** One card: its balance, customer and history, and everything that a shop can do with it. */
 import { callAsWebsite, get, getPage, post, put, remove } from "./api.js";
 import { getHolderName, readCardName } from "./cards.js";
-import { h } from "./dom.js";
-import { numberText, responseText, signed, statePill, walletTitle } from "./format.js";
+import { timeElement } from "./clock.js";
+import { showCardResult } from "./deliveries.js";
+import { h, numberText, responseText, signed, statePill, walletTitle } from "./dom.js";
 import { button, copyable, empty, facts, field, form, heading, pager, panel, table } from "./parts.js";
-import { showCardResult } from "./results.js";
-import { timeElement } from "./service-clock.js";
 
 const kinds = [
   ["purchase", "Purchase: adds points"],

@@ -1,8 +1,7 @@
 /** Customers and their cards: search, and a form that issues a card. */
 import { callAsWebsite, get, getPage } from "./api.js";
-import { showToast } from "./dialogs.js";
-import { h } from "./dom.js";
-import { customerName, numberText, walletName } from "./format.js";
+import { timeElement } from "./clock.js";
+import { customerName, h, numberText, walletName } from "./dom.js";
 import {
   button,
   cardLink,
@@ -14,9 +13,9 @@ import {
   pager,
   panel,
   searchField,
+  showToast,
   table,
 } from "./parts.js";
-import { timeElement } from "./service-clock.js";
 
 export const cardsPage = {
   title: "Cards",

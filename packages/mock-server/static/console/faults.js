@@ -1,9 +1,7 @@
 /** Faults: errors that are injected to test a website or a receiver. */
 import { get, post, remove } from "./api.js";
-import { confirmAction, showToast } from "./dialogs.js";
-import { getElement, h, patch } from "./dom.js";
-import { plural } from "./format.js";
-import { button, empty, field, form, heading, panel } from "./parts.js";
+import { getElement, h, patch, plural } from "./dom.js";
+import { button, confirmAction, empty, field, form, heading, panel, showToast } from "./parts.js";
 
 /** The title of each kind, its own fields in the form, and whether it applies to requests or to deliveries. */
 const kinds = {

@@ -1,9 +1,17 @@
 /** The first page: the settings of a website, also as .env, and the first steps. */
 import { get, post } from "./api.js";
-import { confirmAction, copyText, showToast } from "./dialogs.js";
-import { h } from "./dom.js";
-import { numberText } from "./format.js";
-import { button, copyable, facts, field, heading, panel } from "./parts.js";
+import { h, numberText } from "./dom.js";
+import {
+  button,
+  confirmAction,
+  copyable,
+  copyText,
+  facts,
+  field,
+  heading,
+  panel,
+  showToast,
+} from "./parts.js";
 
 export const startPage = {
   title: "Start",

@@ -1,9 +1,18 @@
 /** Templates: the fields of a card, and the balance at which each level starts. */
 import { get, post } from "./api.js";
-import { confirmAction, showToast } from "./dialogs.js";
-import { h } from "./dom.js";
-import { numberText, plural } from "./format.js";
-import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
+import { h, numberText, plural } from "./dom.js";
+import {
+  button,
+  checkbox,
+  confirmAction,
+  copyable,
+  empty,
+  field,
+  form,
+  heading,
+  panel,
+  showToast,
+} from "./parts.js";
 
 const fieldTypes = [
   ["text", "Text"],

@@ -1,9 +1,22 @@
-/** Webhook endpoints: their addresses, their events and their signing secrets. */
+/** Webhook endpoints, with their events and signing secrets; and the API keys. */
 import { get, post, remove, update } from "./api.js";
-import { confirmAction, showSecret, showToast } from "./dialogs.js";
+import { timeElement } from "./clock.js";
+import { showDeliveryResult } from "./deliveries.js";
 import { h } from "./dom.js";
-import { breakable, button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
-import { showDeliveryResult } from "./results.js";
+import {
+  breakable,
+  button,
+  checkbox,
+  confirmAction,
+  copyable,
+  empty,
+  field,
+  form,
+  heading,
+  panel,
+  showSecret,
+  showToast,
+} from "./parts.js";
 
 const secretHint =
   "This signing secret is shown once. Copy it into the settings of your receiver now. “New secret” replaces it.";
@@ -150,3 +163,77 @@ const endpointPanel = (endpoint, eventTypes, isEdited) => {
         ),
   );
 };
+
+const kindNames = { website: "Website", full: "Full" };
+
+export const keysPage = {
+  title: "API keys",
+  concerns: ["apiKey"],
+  load: () => get("api-keys"),
+
+  show({ items }) {
+    return [
+      heading("API keys", "Your server sends a key as Authorization: Bearer. Do not use keys in browsers."),
+      panel(
+        "Create a key",
+        form("create", "Create the key", [
+          h(
+            "div",
+            { class: "grid" },
+            field("Kind", "kind", { options: Object.entries(kindNames) }),
+            field("Name (optional)", "name", {
+              placeholder: "Shop on staging",
+              hint: "Helps you to find the key when you revoke it.",
+            }),
+          ),
+        ]),
+      ),
+      panel(
+        "Keys",
+        items.length === 0
+          ? empty("No keys", "Create one above; until then every API call gets 401.")
+          : h("ul", { class: "rows", "data-key": "list" }, items.map(keyRow)),
+      ),
+    ];
+  },
+
+  actions: {
+    async revoke(id) {
+      const isSure = await confirmAction(
+        "Revoke this key?",
+        "Requests with this key will get 401.",
+        "Revoke it",
+      );
+      if (!isSure) return;
+      await remove(`api-keys/${encodeURIComponent(id)}`);
+      showToast("The key was revoked.");
+    },
+  },
+
+  submits: {
+    async create(values, { form: filled }) {
+      const name = values.get("name");
+      const { key } = await post("api-keys", { kind: values.get("kind"), ...(name !== "" && { name }) });
+      filled.reset();
+      await showSecret(
+        "The new key",
+        key,
+        "Store it on your server. The mock service also shows it in this list.",
+      );
+    },
+  },
+};
+
+const keyRow = ({ id, kind, name, key, createdAt }) =>
+  h(
+    "li",
+    { "data-key": id },
+    h(
+      "div",
+      {},
+      h("strong", {}, name || "Unnamed key"),
+      h("small", {}, kindNames[kind] ?? kind, ", created ", timeElement(createdAt)),
+      copyable(key, `the key ${name || kind}`),
+    ),
+    button("Revoke", "revoke", { id, kind: "small", "aria-label": `Revoke ${name || kind}` }),
+  );
