@@ -27,7 +27,7 @@ const programs = [
 const others = [
   "demo/listen.ts",
   "fastify/fleet.ts",
-  "fastify/test/processes.ts",
+  "fastify/test/servers.ts",
   "fastify/test/receiver-process.ts",
   "snippets/inbox/shop.ts",
 ];
