@@ -58,17 +58,19 @@ export function createFetchTransport(fetch: Fetch = (url, init) => globalThis.fe
         header,
         headers: () => toHeaders(response.headers),
         async text() {
-          if (typeof response.body?.getReader !== "function") {
-            // fetch hides the body of a 204, 205 or 304. Unread, it keeps the connection open.
-            return response.text().catch(fail).finally(abort);
+          let isAllRead = false;
+          try {
+            if (typeof response.body?.getReader !== "function") return await response.text().catch(fail);
+            const chunks = toChunks(response.body);
+            cancelBody = () => void chunks[Symbol.asyncIterator]().return?.();
+            const bytes = await readBounded(chunks, maxBodyBytes).catch(fail);
+            if (bytes === undefined) throw tooLongError();
+            isAllRead = header("content-encoding") === null;
+            return decodeUtf8(bytes);
+          } finally {
+            // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body. Unread, both keep the connection open.
+            if (!isAllRead) abort();
           }
-          const chunks = toChunks(response.body);
-          cancelBody = () => void chunks[Symbol.asyncIterator]().return?.();
-          const bytes = await readBounded(chunks, maxBodyBytes).catch(fail);
-          // Bytes after the end of a compressed body keep the connection open too.
-          if (bytes === undefined || header("content-encoding") !== null) abort();
-          if (bytes === undefined) throw tooLongError();
-          return decodeUtf8(bytes);
         },
         discard: abort,
       };

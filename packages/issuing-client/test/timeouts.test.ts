@@ -202,3 +202,17 @@ it("does not warn of a leak when many calls share a signal, and removes each lis
   await new Promise((resolve) => setImmediate(resolve));
   expect([warnings, getEventListeners(signal, "abort")]).toEqual([[], []]);
 });
+
+it("ends the request over fetch when its body cannot be read, so that no connection stays open", async () => {
+  const signals: AbortSignal[] = [];
+  const broken = () => new ReadableStream({ start: (stream) => stream.error(new TypeError("terminated")) });
+  const { client } = scripted([], {
+    maxRetries: 0,
+    fetch: async (_url, { signal }) => {
+      signals.push(signal);
+      return new Response(broken(), { status: 201 });
+    },
+  });
+  expect(await catchIssuingError(client.getCard("card_1"))).toMatchObject({ code: "network" });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+});
