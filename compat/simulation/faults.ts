@@ -223,8 +223,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "any text is the address of a card",
     guarantees: ["G10"],
     file: "packages/issuing-client/src/cards.ts",
-    find: "  publicUrl: isHttpUrl,",
-    replace: "  publicUrl: isString,",
+    find: 'if (name === "publicUrl") return isHttpUrl(value);',
+    replace: 'if (name === "publicUrl") return isString(value);',
   },
   {
     name: "time stands still while the clock is set back",

@@ -2,10 +2,9 @@
 import type { paths } from "@loyalty-cards/openapi";
 import createClient, { defaultPathSerializer } from "openapi-fetch";
 import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, which the build can inline into our declarations
-import { parseId } from "./call.ts";
 import { configurationError } from "./errors.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
-import { parseCallOptions, parseHeaders, type Settings } from "./options.ts";
+import { parseCallOptions, parseHeaders, parseId, type Settings } from "./options.ts";
 import type { ExpectedBody, ReceivedResponse } from "./response.ts";
 import { send } from "./send.ts";
 
@@ -115,8 +114,8 @@ function isSegment(segment: string): boolean {
 /** `Response` does not accept a body with these statuses ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7): a 204 has none). */
 const bodilessStatuses: ReadonlySet<number> = new Set([204, 205]);
 
-function toResponse({ status, head, text }: ReceivedResponse): Response {
-  const complete = head.headers();
+function toResponse({ status, headers, text }: ReceivedResponse): Response {
+  const complete = headers();
   complete.delete("content-length"); // it is the length of the encoded body
   const hasBody = text !== "" && !bodilessStatuses.has(status);
   return new Response(hasBody ? text : null, { status, headers: complete });

@@ -1,7 +1,7 @@
 /** Templates, cards, their operations and consents: the types, and validation of what is sent and received. */
 import type * as wire from "@loyalty-cards/openapi/types";
-import { parseId } from "./call.ts";
 import { configurationError } from "./errors.ts";
+import { parseId } from "./options.ts";
 import type { Reading, ReceivedResponse } from "./response.ts";
 
 /** Field values of a template without types, by field key ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
@@ -70,27 +70,38 @@ export function defineTemplate<Fields = FieldValues>(id: string): Template<Field
 
 export type { ConsentChange, ConsentState, Consents, Operation } from "@loyalty-cards/openapi/types";
 
-const isAbsent = (value: unknown) => value === undefined;
-
 /**
- * Validates the members of a card ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). Another type is an error, because the
+ * The types of a card's members ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). Another type is an error, because the
  * program would calculate with it: `"120" + 1` is `"1201"`.
  */
-const memberTypes = Object.entries({
-  id: (value) => isString(value) && value !== "",
-  publicUrl: isHttpUrl,
-  status: (value) => isAbsent(value) || isString(value),
-  customerId: (value) => isAbsent(value) || isString(value),
-  loyaltyBalance: (value) => isAbsent(value) || Number.isFinite(value), // 1e999 is JSON, and becomes Infinity
-  loyaltyTier: (value) => isAbsent(value) || value === null || isString(value),
-  issuedVia: (value) => isAbsent(value) || isString(value),
-  fieldValues: (value) => isAbsent(value) || isObject(value),
-} satisfies Record<keyof Card, (value: unknown) => boolean>);
+const memberTypes: Record<keyof Card, readonly string[]> = {
+  id: ["string"],
+  publicUrl: ["string"],
+  status: ["string", "undefined"],
+  customerId: ["string", "undefined"],
+  loyaltyBalance: ["finite number", "undefined"],
+  loyaltyTier: ["string", "null", "undefined"],
+  issuedVia: ["string", "undefined"],
+  fieldValues: ["object", "undefined"],
+};
+
+const memberNames = Object.keys(memberTypes) as (keyof Card)[];
+
+function isMember(name: keyof Card, value: unknown): boolean {
+  if (name === "publicUrl") return isHttpUrl(value);
+  return memberTypes[name].includes(getType(value)) && !(name === "id" && value === "");
+}
+
+function getType(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return Number.isFinite(value) ? "finite number" : typeof value; // 1e999 is JSON, and becomes Infinity
+}
 
 /** Reads a card. An object that has an id and no `publicUrl` is not one: it can be a wrapper, or a job that issues the card later. */
 export function readCard<Fields>({ body, status }: ReceivedResponse): Reading<Card<Fields>> {
   const members = isObject(body) ? body : {};
-  const invalid = memberTypes.filter(([name, isValid]) => !isValid(members[name])).map(([name]) => name);
+  const invalid = memberNames.filter((name) => !isMember(name, members[name]));
   if (invalid.length === 0) return { value: members as typeof members & Card<Fields> };
 
   const { id, publicUrl, public_url, loyaltyBalance } = members;
@@ -109,12 +120,12 @@ export function readCard<Fields>({ body, status }: ReceivedResponse): Reading<Ca
 
 function describeDifference(members: Record<string, unknown>, invalid: readonly string[]): string {
   const { id, publicUrl, public_url } = members;
-  if (isString(public_url) && isAbsent(publicUrl))
+  if (isString(public_url) && publicUrl === undefined)
     return "its members are in snake_case, such as public_url instead of publicUrl";
   if (Object.values(members).some(isCardLike)) return "the card is inside another object";
   if (typeof id === "number") return "id is a number, not a string";
   if (!isString(id) || id === "") return "it has no id";
-  if (isAbsent(publicUrl)) return "it has no publicUrl";
+  if (publicUrl === undefined) return "it has no publicUrl";
   if (isString(publicUrl) && invalid.includes("publicUrl")) return "/publicUrl is not an http or https URL";
   return `invalid type of ${invalid.map((name) => `/${name}`).join(", ")}`;
 }
@@ -124,7 +135,7 @@ const isCardLike = (value: unknown) =>
 
 /** Only http and https, because users open the page and its links. */
 function isHttpUrl(value: unknown): value is string {
-  return isString(value) && /^https?:\/\//i.test(value) && URL.canParse(value);
+  return typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value);
 }
 
 /**

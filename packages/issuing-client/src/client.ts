@@ -2,7 +2,6 @@
 import { issuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { type Api, createApi } from "./api.ts";
-import { createCall, parseId } from "./call.ts";
 import { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
 import {
   type Card,
@@ -24,12 +23,13 @@ import {
   type CallOptions,
   type IssuingClientOptions,
   parseCallOptions,
+  parseId,
   parseObject,
   parseOptions,
 } from "./options.ts";
 import type { Reading, ReceivedResponse } from "./response.ts";
 import { requireServer } from "./runtime.ts";
-import { send } from "./send.ts";
+import { createCall, send } from "./send.ts";
 
 /**
  * The operations of the service. Every method throws an {@link IssuingError}, or the caller's `signal.reason`. Options of a method

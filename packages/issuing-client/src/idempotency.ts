@@ -71,9 +71,9 @@ function toKeyText(input: IdempotencyKeyInput): string {
   // Added only when it is set, so that keys without a namespace stay the same.
   const namespace = parseKeyPart("namespace", input);
   if (namespace !== "") parts.push(namespace);
-  if (!parts.every((part) => part.isWellFormed()))
-    throw configurationError("templateId, userId, keySuffix and namespace must be well-formed text.");
-  return parts.map((part) => `${part.length}:${part}`).join("");
+  const text = parts.map((part) => `${part.length}:${part}`).join("");
+  if (text.isWellFormed()) return text;
+  throw configurationError("templateId, userId, keySuffix and namespace must be well-formed text.");
 }
 
 /**
@@ -108,12 +108,13 @@ function describeUserId(userId: unknown): string {
   return `a value of type ${typeof userId}`;
 }
 
+/** Loaded for the first key, because that takes milliseconds. */
+let nodeCrypto: { hash?(algorithm: "sha256", text: string, encoding: "base64url"): string } | undefined;
+
 /** Returns the SHA-256 of a text in base64url: synchronously, because WebCrypto takes longer than the rest of a call's own work. */
 function digestSync(text: string): string | undefined {
-  const nodeCrypto = getBuiltinModule("node:crypto") as // loaded here, because that takes milliseconds
-    | { hash?(algorithm: "sha256", text: string, encoding: "base64url"): string }
-    | undefined;
-  return nodeCrypto?.hash?.("sha256", text, "base64url");
+  nodeCrypto ??= (getBuiltinModule("node:crypto") ?? {}) as typeof nodeCrypto & object;
+  return nodeCrypto.hash?.("sha256", text, "base64url");
 }
 
 /** The same hash in runtimes without node:crypto. */

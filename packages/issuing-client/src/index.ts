@@ -2,8 +2,8 @@
 
 // The client
 
-export type { ClientEvent, ResponseMeta } from "./call.ts";
 export { createIssuingClient, type IssuingClient } from "./client.ts";
+export type { ClientEvent, ResponseMeta } from "./events.ts";
 export type { IssueCardOptions } from "./issue-card.ts";
 export type { CallOptions, IssuingClientOptions } from "./options.ts";
 

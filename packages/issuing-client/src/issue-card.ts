@@ -1,6 +1,5 @@
 /** Issuing a card: the checks of its request, the idempotency key, and the call. */
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
-import { createCall, parseId, toJson } from "./call.ts";
 import {
   type Card,
   type Customer,
@@ -22,10 +21,11 @@ import {
   type CallOptions,
   type CallSettings,
   parseCallOptions,
+  parseId,
   parseObject,
   type Settings,
 } from "./options.ts";
-import { send, toDeadlineError } from "./send.ts";
+import { createCall, send, toDeadlineError } from "./send.ts";
 
 /** Options of every call of `issueCard`. */
 interface IssueCardCallOptions extends CallOptions {
@@ -124,6 +124,17 @@ export function prepareRequest(
     templateId,
     body: `{"customer":${customerJson},"fieldValues":${toJson("fieldValues", fieldValues)}}`,
   };
+}
+
+/** Returns the value as JSON, so that later changes by the caller have no effect. */
+function toJson(name: string, value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "null";
+  } catch {
+    throw configurationError(
+      `${name} cannot be serialized as JSON: it has a bigint or a circular reference.`,
+    );
+  }
 }
 
 /**

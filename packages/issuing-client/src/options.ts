@@ -1,9 +1,9 @@
 /** Options of the client: defaults, environment variables, validation. */
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { version } from "../package.json";
-import type { ClientEvent, ResponseMeta } from "./call.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { configurationError } from "./errors.ts";
+import { configurationError, isPromise } from "./errors.ts";
+import type { ClientEvent, ResponseMeta } from "./events.ts";
 import { parseKeyPart } from "./idempotency.ts";
 import { getRuntime, readEnvironment } from "./runtime.ts";
 import type { Transport } from "./transport.ts";
@@ -159,6 +159,18 @@ export function parseObject<Value extends object>(name: string, value: Value | n
   if (value === undefined || value === null) return {} as Value; // every member is optional
   if (typeof value === "object") return value;
   throw configurationError(`${name} must be an object, not ${typeof value}.`);
+}
+
+/** @throws {IssuingError} `configuration` for a value that cannot be a path segment. */
+export function parseId(name: string, id: unknown): string {
+  if (typeof id !== "string" || id.trim() === "")
+    throw configurationError(
+      isPromise(id) ? `The ${name} is a promise: await it.` : `The ${name} is missing or empty.`,
+    );
+  // Dot segments would change the path; all other characters are encoded.
+  if (id === "." || id === "..") throw configurationError(`The ${name} is "${id}", which is not an id.`);
+  if (!id.isWellFormed()) throw configurationError(`The ${name} is not well-formed text.`);
+  return id;
 }
 
 function parseLimits(options: LimitOptions, defaults: Limits): Limits {

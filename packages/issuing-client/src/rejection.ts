@@ -1,5 +1,4 @@
 /** The error of a 4xx or 5xx response, from its problem details (RFC 9457, spec 7): code, rejected fields, and a message without personal data. */
-import type { Call } from "./call.ts";
 import {
   IssuingError,
   type IssuingErrorCode,
@@ -7,6 +6,7 @@ import {
   type ProblemDetails,
   type RejectedField,
 } from "./errors.ts";
+import type { OperationName } from "./events.ts";
 import type { ReceivedResponse } from "./response.ts";
 import { getRetryAfterMs, isConflict, isRetryable } from "./retry.ts";
 
@@ -26,13 +26,26 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
  */
 const maxRetryAfterMs = 24 * 3_600_000;
 
+/** What the error says of the request. */
+export interface RejectedRequest {
+  operation: OperationName;
+  /** The address of the service. */
+  baseUrl: string;
+  /** The id in the path. */
+  id?: string;
+  /** JSON. */
+  body?: string | undefined;
+  /** Whether the caller knows of an attempt with the same key before this call. */
+  hasEarlierAttempt?: boolean;
+}
+
 /**
  * Creates the error of a call that ended with a 4xx or 5xx. Its message contains no text of the service, because that text can quote a
  * customer.
  */
 export function toRejection(
   response: ReceivedResponse,
-  call: Call,
+  request: RejectedRequest,
   { attempts, outcome, idempotencyKey }: Pick<IssuingErrorFacts, "attempts" | "outcome" | "idempotencyKey">,
   nowMs: number,
 ): IssuingError {
@@ -41,12 +54,12 @@ export function toRejection(
   const problem = readProblem(status, text);
   const fields = status === 422 ? readRejectedFields(problem) : [];
   const detail = status === 422 ? toShowable(problem.detail) : undefined; // spec 7
-  const hint = formatHint(code, call, fields, detail);
-  const isKnown = call.hasEarlierAttempt === true || outcome === "unknown";
+  const hint = formatHint(code, request, fields, detail);
+  const isKnown = request.hasEarlierAttempt === true || outcome === "unknown";
   const mayStillRun = isConflict(response) && idempotencyKey !== undefined && isKnown;
   const retryAfterMs = getRetryAfterMs(response, nowMs);
   return new IssuingError(
-    `The service responded ${status} to ${call.operation}${hint === undefined ? "." : `: ${hint}`}`,
+    `The service responded ${status} to ${request.operation}${hint === undefined ? "." : `: ${hint}`}`,
     {
       code,
       status,
@@ -82,7 +95,7 @@ const maxIdLength = 100;
 
 function formatHint(
   code: IssuingErrorCode,
-  { operation, baseUrl, id = "", body = "" }: Call,
+  { operation, baseUrl, id = "", body = "" }: RejectedRequest,
   fields: readonly RejectedField[],
   detail: string | undefined,
 ): string | undefined {

@@ -1,23 +1,20 @@
 /** Reads a response: a body that a method can use, the body of an error, or why the attempt has no usable response. */
 import { IssuingError, type IssuingErrorFacts } from "./errors.ts";
 import { type AttemptFailure, describeNetworkFailure } from "./network-failure.ts";
-import { ConnectionError, type HttpResponse, UnreadableBodyError } from "./transport.ts";
+import { type HttpResponse, UnreadableBodyError } from "./transport.ts";
 
 /** Which bodies of a success are usable. A success with any other body is a failure, which is retried. */
 export type ExpectedBody = "json" | "json-or-empty" | "any";
 
-/** A response whose body was read. */
-export interface ReceivedResponse {
-  status: number;
-  head: Pick<HttpResponse, "header" | "headers">;
-  text: string;
+/** A response that a method or an error can use. */
+export interface ReceivedResponse extends Pick<HttpResponse, "status" | "header" | "headers" | "text"> {
   /** The JSON of a success; undefined when the body is not JSON. */
   body: unknown;
   /** The service's identifier of the request. */
   requestId: string | undefined;
 }
 
-/** How an attempt ended: with a response, which has a `head`, or without a usable one. */
+/** How an attempt ended: with a response, which has a `text`, or without a usable one. */
 export type AttemptResult = ReceivedResponse | AttemptFailure;
 
 /** What a method makes of the body of a success: its value, or why the body is not one. */
@@ -33,46 +30,30 @@ export type Reading<Value> =
       accepted: string;
     };
 
-/** Reads a response, and decides whether its body is usable. Rejects for a mistake in the program only. */
-export async function readResponse(
-  response: Promise<HttpResponse>,
-  url: string,
-  expectedBody: ExpectedBody,
-): Promise<AttemptResult> {
-  let head: HttpResponse | undefined;
-  try {
-    head = await response;
-    const { status } = head;
-    if (status >= 300 && status < 400) {
-      head.discard();
-      return unusable(
-        status,
-        "a redirect, which is not followed. Is baseUrl the address of the service?",
-        false,
-      );
-    }
-    if (!(status >= 200 && status <= 599)) {
-      head.discard();
-      return unusable(status, `the invalid status ${status}.`, true);
-    }
-    const text = await head.text();
-    if (status < 400) return readSuccess(head, text, expectedBody);
-    return receive(head, isUtf8(head, text) ? text : "");
-  } catch (error) {
-    const isUnreadable = error instanceof UnreadableBodyError;
-    if (!isUnreadable && !(error instanceof ConnectionError)) throw error;
-    // The status of an error is enough when its body cannot be read.
-    if (head !== undefined && head.status >= 400) return receive(head, "");
-    if (isUnreadable) return unusable(head?.status ?? 0, `${error.message}.`, error.retryable);
-    return describeNetworkFailure(error.cause, head !== undefined, url);
-  }
+/** Decides whether a response is usable. @param url its address, for the message of an error. */
+export function readResponse(response: HttpResponse, url: string, expectedBody: ExpectedBody): AttemptResult {
+  const { status, bodyError } = response;
+  const text = response.text.startsWith("\ufeff") ? response.text.slice(1) : response.text;
+  if (status >= 300 && status < 400)
+    return unusable(
+      status,
+      "a redirect, which is not followed. Is baseUrl the address of the service?",
+      false,
+    );
+  if (!(status >= 200 && status < 600)) return unusable(status, `the invalid status ${status}.`, true);
+  // The status of an error is enough when its body cannot be read.
+  if (status >= 400) return receive(response, isUtf8(response) ? text : "");
+  if (bodyError instanceof UnreadableBodyError)
+    return unusable(status, `${bodyError.message}.`, bodyError.retryable);
+  if (bodyError !== undefined) return describeNetworkFailure(bodyError.cause, true, url);
+  return readSuccess(response, text, expectedBody);
 }
 
-function readSuccess(head: HttpResponse, text: string, expectedBody: ExpectedBody): AttemptResult {
-  const { status } = head;
+function readSuccess(response: HttpResponse, text: string, expectedBody: ExpectedBody): AttemptResult {
+  const { status } = response;
   const body = parseJson(text);
   if (body === undefined) {
-    if (isHtml(head, text))
+    if (isHtml(response, text))
       return unusable(status, "an HTML page. Is baseUrl the address of the service?", true);
     const isUsable =
       expectedBody === "any" ||
@@ -81,18 +62,15 @@ function readSuccess(head: HttpResponse, text: string, expectedBody: ExpectedBod
       (expectedBody === "json" && status === 202);
     if (!isUsable) return unusable(status, "a body that is not JSON.", true);
   }
-  if (!isUtf8(head, text)) return unusable(status, "a body whose charset is not UTF-8.", false);
-  return receive(head, text, body);
+  if (!isUtf8(response)) return unusable(status, "a body whose charset is not UTF-8.", false);
+  return receive(response, text, body);
 }
 
-function receive(head: HttpResponse, text: string, body?: unknown): ReceivedResponse {
-  return { status: head.status, head, text, body, requestId: getRequestId(head) };
-}
-
-/** The specification does not name the header of the request's identifier; these two are common. Text that does not look like an identifier is dropped. */
-function getRequestId(head: HttpResponse): string | undefined {
-  const id = head.header("x-request-id") ?? head.header("request-id");
-  return id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined;
+function receive({ status, header, headers }: HttpResponse, text: string, body?: unknown): ReceivedResponse {
+  // The specification does not name the header of the request's identifier; these two are common.
+  const id = header("x-request-id") ?? header("request-id");
+  const requestId = id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // other text is no identifier
+  return { status, header, headers, text, body, requestId };
 }
 
 /** @param what completes the sentence "The service responded with …". */
@@ -102,15 +80,15 @@ function unusable(status: number, what: string, retryable: boolean): AttemptFail
 }
 
 /** Whether the body is an HTML page, such as that of a login or a proxy. `OK` as text/plain is not. */
-function isHtml(head: HttpResponse, text: string): boolean {
+function isHtml({ header }: HttpResponse, text: string): boolean {
   const start = text.slice(0, 2_000).trimStart();
   if (start.startsWith("<") && /<(!doctype\s+html|html|head|body)\b/i.test(start)) return true;
-  return text !== "" && /^\s*text\/html\b/i.test(head.header("content-type") ?? "");
+  return text !== "" && /^\s*text\/html\b/i.test(header("content-type") ?? "");
 }
 
 /** Whether the text is decoded correctly. Transports decode UTF-8, as JSON must be (RFC 8259, 8.1); ASCII is the same in other charsets. */
-function isUtf8(head: HttpResponse, text: string): boolean {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(head.header("content-type") ?? "")?.[1] ?? "utf-8";
+function isUtf8({ header, text }: HttpResponse): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(header("content-type") ?? "")?.[1] ?? "utf-8";
   return /^(utf-?8|us-ascii)$/i.test(charset) || /^[\t\n\r\x20-\x7e]*$/.test(text);
 }
 

@@ -1,10 +1,12 @@
 /** Sends one operation: its attempts, their time limits, the pauses between them, its events, and what its end means for the card. */
 import { notify } from "@loyalty-cards/internal/reporting";
-import type { Call, CallEnd, CallEvent, ResponseMeta } from "./call.ts";
+import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { sleep, timeLimit, waitWithin } from "./clock.ts";
 import { configurationError, IssuingError, type IssuingErrorFacts, type Outcome } from "./errors.ts";
+import type { CallEnd, CallEvent, ResponseMeta } from "./events.ts";
+import { describeNetworkFailure } from "./network-failure.ts";
 import { type CallSettings, parseApiKey, type Settings } from "./options.ts";
-import { toRejection } from "./rejection.ts";
+import { type RejectedRequest, toRejection } from "./rejection.ts";
 import {
   type AttemptResult,
   type ExpectedBody,
@@ -23,7 +25,49 @@ import {
   isRetryable,
   retryPolicy,
 } from "./retry.ts";
-import type { HttpRequest } from "./transport.ts";
+import { ConnectionError, type HttpRequest } from "./transport.ts";
+
+/** One call of one operation. */
+export interface Call extends RejectedRequest {
+  method: string;
+  /** Follows `baseUrl`. */
+  path: string;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  expectedBody: ExpectedBody;
+  idempotencyKey?: string | undefined;
+}
+
+/**
+ * Creates the call of an operation.
+ * @param id the id in the path.
+ * @param given `query` begins with `?`; `body` is JSON.
+ */
+export function createCall(
+  baseUrl: string,
+  operation: OperationId,
+  id: string,
+  {
+    query = "",
+    ...given
+  }: { query?: string; body?: string; idempotencyKey?: string; hasEarlierAttempt?: boolean } = {},
+): Call {
+  const { method, path } = operations[operation];
+  const headers: Record<string, string> = { accept: "application/json, application/problem+json" };
+  if (given.body !== undefined) headers["content-type"] = "application/json";
+  if (given.idempotencyKey !== undefined) headers["idempotency-key"] = given.idempotencyKey;
+  return {
+    operation,
+    method,
+    baseUrl,
+    path: `/api/v1${path.replace(/\{\w+\}/, encodeURIComponent(id))}${query}`, // spec 9
+    headers,
+    id,
+    // The specification does not show the response to setConsent, so every body is usable (spec 4.5).
+    expectedBody: operation === "setConsent" ? "any" : "json",
+    ...given,
+  };
+}
 
 /** Shared by all clients, so that a listener of several clients can distinguish their calls. */
 let lastCallId = 0;
@@ -44,9 +88,7 @@ export async function send<Value>(
   const { signal, endsAtMs, maxRetries, onResponse } = options;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
-  const getRemainingMs = () => endsAtMs - clock.monotonicMs();
-  const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
-  const emit = (event: CallEvent) => notify(onEvent, { callId, operation, ...event });
+  const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
 
   let attempts = 0;
   let outcome: Outcome = "not-sent";
@@ -54,14 +96,17 @@ export async function send<Value>(
   let firstConflictAtMs: number | undefined;
   let result: AttemptResult;
   try {
-    const request = await createRequest(settings, call, options);
+    const { apiKey } = settings;
+    const key = typeof apiKey === "function" ? await callApiKeyFunction(apiKey, settings, options) : apiKey;
+    const request = createRequest(settings, call, options, parseApiKey(key));
     for (;;) {
       signal?.throwIfAborted();
       emit({ type: "attempt", attempt: attempts + 1, method });
       signal?.throwIfAborted(); // the listener may have aborted the call, or used up its time
-      if (getRemainingMs() < 1) throw timeLimit;
+      if (endsAtMs - clock.monotonicMs() < 1) throw timeLimit;
       attempts += 1;
       result = await attempt(settings, request, options, call.expectedBody);
+      if ("text" in result && result.status < 400) break;
       outcome = addOutcome(outcome, result);
 
       const requestedMs = getRetryAfterMs(result, clock.now());
@@ -77,49 +122,38 @@ export async function send<Value>(
         failures += 1;
         if (!isRetryable(result) || failures > maxRetries) break;
       }
-      if (maxRetries === 0 || !isIdempotent(method, idempotencyKey) || delayMs >= getRemainingMs()) break;
-      const failure = "head" in result ? { status: result.status } : { code: result.code };
+      const remainingMs = endsAtMs - clock.monotonicMs();
+      if (maxRetries === 0 || !isIdempotent(method, idempotencyKey) || delayMs >= remainingMs) break;
+      const failure = "text" in result ? { status: result.status } : { code: result.code };
       emit({ type: "retry", attempt: attempts, ...failure, delayMs });
       await sleep(delayMs, { clock, signal });
-      if (getRemainingMs() < 1) break; // the timer fired late: the last result says more than a deadline
+      if (endsAtMs - clock.monotonicMs() < 1) break; // the timer fired late: the last result says more than a deadline
     }
 
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
     const facts = { attempts, outcome, idempotencyKey };
-    if (!("head" in result)) throw toFailure(result, facts);
+    if (!("text" in result)) throw toFailure(result, facts);
     const { status } = result;
+    const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
     if (onResponse !== undefined)
-      notify(onResponse, toMeta(result, { attempts, idempotencyKey, durationMs: getDurationMs() }));
+      notify(onResponse, toMeta(result, { attempts, idempotencyKey, durationMs }));
     if (status >= 400 && operation !== "api") throw toRejection(result, call, facts, clock.now());
     const reading = read(result);
     if (!("value" in reading)) throw toInvalidResponse(result, reading, facts);
     const { value, differentFields: fieldKeys = [] } = reading;
     if (fieldKeys.length > 0) emit({ type: "fields-differ", fieldKeys });
-    emit({ type: "response", status, attempts, durationMs: getDurationMs() });
+    emit({ type: "response", status, attempts, durationMs });
     return value;
   } catch (thrown) {
     const error = thrown === timeLimit ? toDeadlineError({ attempts, outcome, idempotencyKey }) : thrown;
     const end = toEnd(error, signal);
-    if (end.type !== "abort" || attempts > 0) emit({ ...end, attempts, durationMs: getDurationMs() });
+    const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
+    if (end.type !== "abort" || attempts > 0) emit({ ...end, attempts, durationMs });
     throw error;
   }
 }
 
-/** Adds the headers that every request has. The API key is read once for all attempts, within the deadline. */
-async function createRequest(
-  settings: Settings,
-  { method, baseUrl, path, headers: ownHeaders, body }: Call,
-  options: CallSettings,
-): Promise<HttpRequest> {
-  const { apiKey, userAgent } = settings;
-  const headers: Record<string, string> = { ...settings.headers, ...options.headers, ...ownHeaders };
-  const program = headers["user-agent"];
-  headers["user-agent"] = program === undefined ? userAgent : `${userAgent} ${program}`;
-  const key = typeof apiKey === "function" ? await callApiKeyFunction(apiKey, settings, options) : apiKey;
-  headers["authorization"] = `Bearer ${parseApiKey(key)}`; // spec 5.1
-  return { method, url: baseUrl + path, headers, body };
-}
-
+/** The API key is read once for all attempts, within the deadline. */
 async function callApiKeyFunction(
   apiKey: () => unknown,
   { clock }: Settings,
@@ -134,6 +168,21 @@ async function callApiKeyFunction(
   }
 }
 
+/** Adds the headers that every request has. */
+function createRequest(
+  settings: Settings,
+  { method, baseUrl, path, headers: ownHeaders, body }: Call,
+  options: CallSettings,
+  apiKey: string,
+): HttpRequest {
+  const headers: Record<string, string> = { ...settings.headers, ...options.headers, ...ownHeaders };
+  const { userAgent } = settings;
+  const program = headers["user-agent"];
+  headers["user-agent"] = program === undefined ? userAgent : `${userAgent} ${program}`;
+  headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
+  return { method, url: baseUrl + path, headers, body };
+}
+
 /** Sends the request once, and reads the whole response. @throws the `reason` of the signal. */
 async function attempt(
   { clock, transport }: Settings,
@@ -144,9 +193,10 @@ async function attempt(
   const remainingMs = endsAtMs - clock.monotonicMs();
   const { response, abort: stop } = transport(request);
   try {
-    const received = readResponse(response, request.url, expectedBody);
-    return await waitWithin(Math.min(timeoutMs, remainingMs), received, { clock, signal, stop });
+    const received = await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal, stop });
+    return readResponse(received, request.url, expectedBody);
   } catch (reason) {
+    if (reason instanceof ConnectionError) return describeNetworkFailure(reason.cause, false, request.url);
     if (reason !== timeLimit) throw reason;
     return remainingMs <= timeoutMs
       ? { code: "deadline", message: deadlineMessage, wasSent: true, retryable: true }
@@ -165,17 +215,17 @@ export function toDeadlineError(facts: Omit<IssuingErrorFacts, "code">): Issuing
 const replayHeaders = ["idempotent-replayed", "idempotency-replayed"];
 
 function toMeta(
-  { status, head, requestId }: ReceivedResponse,
+  { status, header, headers, requestId }: ReceivedResponse,
   {
     attempts,
     idempotencyKey,
     durationMs,
   }: { attempts: number; idempotencyKey: string | undefined; durationMs: number },
 ): ResponseMeta {
-  const isReplayed = replayHeaders.some((name) => head.header(name)?.trim().toLowerCase() === "true");
+  const isReplayed = replayHeaders.some((name) => header(name)?.trim().toLowerCase() === "true");
   return {
     status,
-    headers: head.headers(),
+    headers: headers(),
     attempts,
     durationMs,
     ...(requestId !== undefined && { requestId }),

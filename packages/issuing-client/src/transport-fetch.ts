@@ -2,7 +2,6 @@
 import { type ByteStream, readBounded, toChunks } from "@loyalty-cards/internal/bounded-body";
 import {
   ConnectionError,
-  decodeUtf8,
   type HttpResponse,
   maxBodyBytes,
   type Transport,
@@ -34,10 +33,6 @@ interface FetchedResponse {
 /** One reason for all requests: the default, a DOMException with a stack, is slow to create. */
 const discarded = new Error("The response was read or is not needed.");
 
-const fail = (error: unknown): never => {
-  throw new ConnectionError(error);
-};
-
 /** @param fetch default: the global function at the time of each call, because interceptors such as MSW replace it later. */
 export function createFetchTransport(fetch: Fetch = (url, init) => globalThis.fetch(url, init)): Transport {
   return ({ method, url, headers, body = null }) => {
@@ -51,30 +46,38 @@ export function createFetchTransport(fetch: Fetch = (url, init) => globalThis.fe
     const send = async (): Promise<HttpResponse> => {
       const init = { method, headers, body, redirect: "manual", signal: controller.signal } as const;
       const response = await fetch(url, init);
-      const header = (name: string) => response.headers.get(name);
+      const status = response.type === "opaqueredirect" ? 300 : response.status; // some runtimes hide the status of a redirect
       cancelBody = () => void response.body?.cancel?.().catch(() => {});
-      return {
-        status: response.type === "opaqueredirect" ? 300 : response.status, // some runtimes hide the status of a redirect
-        header,
-        headers: () => toHeaders(response.headers),
-        async text() {
-          let isAllRead = false;
-          try {
-            if (typeof response.body?.getReader !== "function") return await response.text().catch(fail);
-            const chunks = toChunks(response.body);
-            cancelBody = () => void chunks[Symbol.asyncIterator]().return?.();
-            const bytes = await readBounded(chunks, maxBodyBytes).catch(fail);
-            if (bytes === undefined) throw tooLongError();
-            isAllRead = header("content-encoding") === null;
-            return decodeUtf8(bytes);
-          } finally {
-            // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body. Unread, both keep the connection open.
-            if (!isAllRead) abort();
-          }
-        },
-        discard: abort,
-      };
+      const header = (name: string) => response.headers.get(name);
+      const head = { status, header, headers: () => toHeaders(response.headers) };
+      let isAllRead = false;
+      try {
+        if (status >= 300 && status < 400) return { ...head, text: "" };
+        if (typeof response.body?.getReader !== "function") return { ...head, text: await response.text() };
+        const chunks = toChunks(response.body);
+        cancelBody = () => void chunks[Symbol.asyncIterator]().return?.();
+        const bytes = await readBounded(chunks, maxBodyBytes);
+        if (bytes === undefined) return { ...head, text: "", bodyError: tooLongError() };
+        isAllRead = header("content-encoding") === null;
+        return { ...head, text: decodeUtf8(bytes) };
+      } catch (error) {
+        return { ...head, text: "", bodyError: new ConnectionError(error) };
+      } finally {
+        // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body. Unread, both keep the connection open.
+        if (!isAllRead) abort();
+      }
     };
-    return { response: send().catch(fail), abort };
+    return {
+      response: send().catch((error) => {
+        throw new ConnectionError(error);
+      }),
+      abort,
+    };
   };
+}
+
+/** Jest's jsdom has no TextDecoder, but it runs on Node.js. */
+function decodeUtf8(bytes: Uint8Array): string {
+  if (typeof Buffer === "undefined") return new TextDecoder().decode(bytes);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }

@@ -4,7 +4,6 @@ import type * as Zlib from "node:zlib";
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import {
   ConnectionError,
-  decodeUtf8,
   type HttpResponse,
   maxBodyBytes,
   type Transport,
@@ -36,11 +35,17 @@ export function createNodeTransport(): Transport | undefined {
       joinDuplicateHeaders: true, // as fetch does, instead of dropping all but the first
     });
     const response = new Promise<HttpResponse>((resolve, reject) => {
-      request.on("error", (error) => reject(new ConnectionError(error)));
-      request.on("response", (message) => resolve(toHttpResponse(message)));
+      let hasHead = false; // after the head, the message reports what happens to the connection
+      request.on("response", (message) => {
+        hasHead = true;
+        readMessage(message, resolve);
+      });
       request.on("upgrade", (message, socket) => {
+        readMessage(message, resolve); // 101, which the client rejects
         socket.destroy();
-        resolve(toHttpResponse(message)); // 101, which the client rejects
+      });
+      request.on("error", (error) => {
+        if (!hasHead) reject(new ConnectionError(error));
       });
     });
     request.end(body);
@@ -48,37 +53,40 @@ export function createNodeTransport(): Transport | undefined {
   };
 }
 
-function toHttpResponse(message: Http.IncomingMessage): HttpResponse {
+/** Reads the body by events, because an async iterator adds a tenth to the time of a call. */
+function readMessage(message: Http.IncomingMessage, resolve: (response: HttpResponse) => void): void {
+  const { statusCode: status = 0 } = message;
   const header = (name: string) => {
     const value = message.headers[name];
     return Array.isArray(value) ? value.join(", ") : (value ?? null);
   };
-  return {
-    status: message.statusCode ?? 0,
-    header,
-    headers: () => toHeaders(Object.keys(message.headers).map((name) => [name, header(name) ?? ""])),
-    text: async () => decodeBody(await readBody(message), header("content-encoding")),
-    discard: () => message.destroy(),
-  };
-}
-
-/** Reads the body by events, because an async iterator adds a tenth to the time of a call. */
-function readBody(message: Http.IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    message.on("data", (chunk: Buffer) => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length <= maxBodyBytes) return;
-      reject(tooLongError());
-      message.destroy();
-    });
-    message.on("end", () => resolve(Buffer.concat(chunks)));
-    message.on("error", (error) => reject(new ConnectionError(error)));
-    // A connection that failed in the same turn as the head arrived emits no further event.
-    if (message.destroyed) reject(new ConnectionError({ code: "ECONNRESET" }));
+  const headers = () =>
+    toHeaders(Object.keys(message.headers).map((name): [string, string] => [name, header(name) ?? ""]));
+  const end = (text: string, bodyError?: HttpResponse["bodyError"]) =>
+    resolve({ status, header, headers, text, bodyError });
+  if (status < 200 || (status >= 300 && status < 400)) {
+    end("");
+    message.destroy();
+    return;
+  }
+  const chunks: Buffer[] = [];
+  let length = 0;
+  message.on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length <= maxBodyBytes) return;
+    end("", tooLongError());
+    message.destroy();
   });
+  message.on("end", () => {
+    const bytes = Buffer.concat(chunks);
+    const encoding = header("content-encoding")?.trim().toLowerCase() ?? "identity";
+    if (encoding === "identity" || encoding === "") end(bytes.toString());
+    else decode(bytes, encoding, end);
+  });
+  message.on("error", (error) => end("", new ConnectionError(error)));
+  // A connection that failed in the same turn as the head arrived emits no further event.
+  if (message.destroyed) end("", new ConnectionError({ code: "ECONNRESET" }));
 }
 
 const decoders: ReadonlyMap<string, "gunzip" | "inflate" | "brotliDecompress"> = new Map([
@@ -89,18 +97,24 @@ const decoders: ReadonlyMap<string, "gunzip" | "inflate" | "brotliDecompress"> =
 ]);
 
 /** The requests ask for unencoded bodies; a proxy can encode them nevertheless. */
-async function decodeBody(bytes: Buffer, header: string | null): Promise<string> {
-  const encoding = header?.trim().toLowerCase() ?? "";
-  if (encoding === "" || encoding === "identity") return decodeUtf8(bytes);
-  const zlib = getBuiltinModule("node:zlib") as typeof Zlib;
+function decode(
+  bytes: Buffer,
+  encoding: string,
+  end: (text: string, bodyError?: UnreadableBodyError) => void,
+): void {
   const decoder = decoders.get(encoding);
-  if (decoder === undefined) throw new UnreadableBodyError("a body in an unknown encoding", true);
-  const decode: typeof Zlib.inflate = zlib[decoder];
-  return new Promise((resolve, reject) => {
-    decode(bytes, { maxOutputLength: maxBodyBytes }, (error, decoded) => {
-      if (error === null) resolve(decodeUtf8(decoded));
-      else if ((error as { code?: string }).code === "ERR_BUFFER_TOO_LARGE") reject(tooLongError());
-      else reject(new UnreadableBodyError(`a body that is not valid ${encoding}`, true));
-    });
+  if (decoder === undefined) {
+    end("", new UnreadableBodyError("a body in an unknown encoding", true));
+    return;
+  }
+  const run: typeof Zlib.inflate = (getBuiltinModule("node:zlib") as typeof Zlib)[decoder];
+  run(bytes, { maxOutputLength: maxBodyBytes }, (error, decoded) => {
+    const isTooLong = (error as { code?: string } | null)?.code === "ERR_BUFFER_TOO_LARGE";
+    if (error === null) end(decoded.toString());
+    else
+      end(
+        "",
+        isTooLong ? tooLongError() : new UnreadableBodyError(`a body that is not valid ${encoding}`, true),
+      );
   });
 }

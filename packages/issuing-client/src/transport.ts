@@ -1,4 +1,4 @@
-/** What both transports share: a request, a response whose head has arrived, and their failures. */
+/** What both transports share: a request, a response whose body was read, and their failures. */
 
 /** A request. Everything in it is text, so it can be sent again. */
 export interface HttpRequest {
@@ -11,21 +11,21 @@ export interface HttpRequest {
   body: string | undefined;
 }
 
-/** A response whose head has arrived; its body may still arrive. */
+/** A response. */
 export interface HttpResponse {
   status: number;
   /** Returns the value of a header, or null. @param name in lower case. */
   header(name: string): string | null;
   headers(): Headers;
-  /** Reads the whole body as UTF-8. @throws {ConnectionError}; {@link UnreadableBodyError}. */
-  text(): Promise<string>;
-  /** Discards the body and releases the connection. */
-  discard(): void;
+  /** The body as UTF-8; `""` for a redirect, whose body is not read. */
+  text: string;
+  /** Why the body could not be read. */
+  bodyError?: ConnectionError | UnreadableBodyError | undefined;
 }
 
 /** A request that was sent. */
 export interface Exchange {
-  /** Resolves when the head of the response has arrived. Rejects with a {@link ConnectionError}. */
+  /** Resolves when the body has arrived. Rejects with a {@link ConnectionError} when no head of a response has arrived. */
   response: Promise<HttpResponse>;
   /** Ends the request, also while the body is read. */
   abort(): void;
@@ -57,13 +57,6 @@ export class UnreadableBodyError extends Error {
 export const maxBodyBytes = 4 * 1024 * 1024;
 
 export const tooLongError = () => new UnreadableBodyError(`more than ${maxBodyBytes} bytes`, false);
-
-/** Jest's jsdom has no TextDecoder, but it runs on Node.js. */
-export function decodeUtf8(bytes: Uint8Array): string {
-  if (typeof Buffer === "undefined") return new TextDecoder().decode(bytes);
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  return text.startsWith("\ufeff") ? text.slice(1) : text; // a byte order mark is no part of the text
-}
 
 /** Creates `Headers`, without the names and values that HTTP parsers accept and `Headers` does not. */
 export function toHeaders(pairs: Iterable<[string, string]>): Headers {

@@ -1,6 +1,6 @@
 /** The steps of `issueCard` that the outbox uses: prepare a request, derive its key, send it. */
 import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   defineTemplate,
   deriveIdempotencyKey,
@@ -107,7 +107,10 @@ describe("deriveKey", () => {
       process.getBuiltinModule = getBuiltinModule;
     });
     process.getBuiltinModule = (() => undefined) as typeof getBuiltinModule;
-    const error = await toError(() => openSteps().steps.deriveKey({ templateId: "t", userId: 1 }));
+    vi.resetModules(); // a module of Node.js is loaded once
+    const { createIssuingClient } = await import("../src/index.ts");
+    const steps = readIssuingSteps(createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" }));
+    const error = await toError(() => steps.deriveKey({ templateId: "t", userId: 1 }));
     expect(error).toMatchObject({ code: "configuration", message: expect.stringContaining("node:crypto") });
   });
 });

@@ -1,0 +1,46 @@
+/** What a caller learns of a call: its events, and the metadata of its response. */
+import type { OperationId } from "@loyalty-cards/openapi/operations";
+import type { IssuingErrorCode } from "./errors.ts";
+
+/** The method that was called; `api` for every call through `client.api`. */
+export type OperationName = OperationId | "api";
+
+export type CallEnd =
+  /** The call ended with a response: a success, or an error of the service. */
+  | { type: "response"; status: number }
+  /** The call ended without a usable response. */
+  | { type: "failure"; code: IssuingErrorCode }
+  /** The caller aborted the call after a request was sent. */
+  | { type: "abort" };
+
+export type CallEvent =
+  /** A request is sent next, synchronously after the event. `attempt` counts from 1. */
+  | { type: "attempt"; attempt: number; method: string }
+  /** An attempt failed, and is retried after `delayMs`. It has the `status` of the response, or the `code` of a failure without one. */
+  | { type: "retry"; attempt: number; status?: number; code?: IssuingErrorCode; delayMs: number }
+  /**
+   * The values of these fields on the card differ from those sent. The card may belong to an earlier request with the same key, even to
+   * another person. The call succeeds all the same, because the service may change values. Emitted by `issueCard` before `response`.
+   */
+  | { type: "fields-differ"; fieldKeys: string[] }
+  | (CallEnd & { attempts: number; durationMs: number });
+
+/**
+ * An event of a call, for logs and metrics, without keys, bodies and personal data. All events of one call have the same `callId`.
+ * `response`, `failure` and `abort` end a call; each call has one of them.
+ */
+export type ClientEvent = CallEvent & { callId: number; operation: OperationName };
+
+/** Metadata of a response. */
+export interface ResponseMeta {
+  status: number;
+  headers: Headers;
+  /** How many requests the call has sent. */
+  attempts: number;
+  /** The service's identifier of the request, when the response has one. */
+  requestId?: string;
+  idempotencyKey?: string;
+  /** true when the service says that this is the response to an earlier request with the same key. Absent when it does not say. */
+  replayed?: boolean;
+  durationMs: number;
+}
