@@ -90,7 +90,7 @@ export default defineConfigWithTheme<ThemeConfig>({
                 tutorial: "getting started",
                 dlq: "dead letter",
                 queue: "outbox inbox",
-                backfill: "bulk",
+                backfill: "import",
                 hmac: "signature",
                 "401": "unauthorized",
                 "429": "rate limited",

@@ -80,11 +80,7 @@ export const guides: readonly { text: string; guides: readonly Guide[] }[] = [
     guides: [
       { file: "guides/production", help: "guides/troubleshooting" },
       { file: "guides/outbox", help: "guides/troubleshooting#the-outbox" },
-      { file: "guides/webhooks-without-a-queue", help: "guides/troubleshooting#webhooks" },
-      { file: "guides/several-services", help: "guides/troubleshooting#webhooks" },
-      { file: "guides/after-an-outage", help: "guides/troubleshooting#webhooks" },
       { file: "guides/security", help: "guides/troubleshooting#401-for-every-delivery" },
-      { file: "guides/bulk", help: "guides/troubleshooting#issuing-cards" },
       { file: "guides/command-line", help: "guides/troubleshooting" },
       { file: "guides/other-languages", help: "guides/troubleshooting#401-for-every-delivery" },
       { file: "guides/migration", help: "guides/troubleshooting#401-for-every-delivery" },

@@ -1,6 +1,4 @@
 /** One of several processes: stores each delivery in pg-boss, and processes each event once. */
-// #region receiver
-// receiver.ts
 import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
@@ -97,4 +95,3 @@ export async function openReceiver(
     },
   };
 }
-// #endregion

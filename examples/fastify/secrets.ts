@@ -1,5 +1,4 @@
 /** The signing secrets are in the database, so that every process finds a new one without a restart. */
-// #region secrets
 import type { Secret } from "@loyalty-cards/webhook-verify";
 import type pg from "pg";
 
@@ -48,4 +47,3 @@ export async function saveSecret(
     [key, hasLeaked ? 0 : overlapMinutes],
   );
 }
-// #endregion

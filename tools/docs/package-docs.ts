@@ -11,9 +11,9 @@ const images = "https://raw.githubusercontent.com/loyalty-cards/loyalty-cards/ma
 
 /** Pages of `docs/guides`, by the folder of the package. */
 const guides: Readonly<Record<string, readonly string[]>> = {
-  cli: ["command-line", "bulk"],
+  cli: ["command-line"],
   contract: ["other-languages"],
-  "issuing-client": ["sign-up", "bulk"],
+  "issuing-client": ["sign-up", "command-line"],
   "issuing-outbox": ["sign-up", "outbox"],
   "mock-server": ["testing"],
   "webhook-inbox": ["receiving-webhooks", "production"],

@@ -24,4 +24,22 @@ export const createReceiver = (secret: string, pool: pg.Pool) =>
       otherTypes: () => {},
     }),
   });
+
 // #endregion
+
+import type { StoreBalance } from "./reconcile.ts";
+
+/** After a long outage: the `storeBalance` of `reconcileBalances`. */
+export const storeInPostgres =
+  (pool: pg.Pool): StoreBalance =>
+  (card, balance, read) =>
+    inTransaction(pool, async (transaction) => {
+      if (!(await isNewest(transaction, `balance of ${card}`, read))) return false;
+      const { rowCount } = await transaction.query(
+        `INSERT INTO balances VALUES ($1, $2)
+          ON CONFLICT (card) DO UPDATE SET balance = excluded.balance
+          WHERE balances.balance <> excluded.balance`,
+        [card, balance],
+      );
+      return rowCount === 1;
+    });

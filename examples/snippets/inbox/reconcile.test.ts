@@ -10,13 +10,12 @@ import {
   ownSchema,
 } from "../../../packages/webhook-inbox/test/servers.ts";
 import { createApp } from "./one-machine.ts";
-import { createReceiver } from "./postgres-only.ts";
+import { createReceiver, storeInPostgres } from "./postgres-only.ts";
 import {
   reconcileBalances,
   type StoreBalance,
   storeInSqlite,
 } from "./reconcile.ts";
-import { storeInPostgres } from "./reconcile-postgres.ts";
 import { scratchFile, shop } from "./shop.ts";
 
 interface Store {
