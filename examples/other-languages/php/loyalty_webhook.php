@@ -4,7 +4,6 @@
 
 declare(strict_types=1);
 
-// #region verify
 /** The message is the reason: log it, and do not send it in the response. */
 class Rejected extends Exception
 {
@@ -47,9 +46,7 @@ function verify(
     }
     return $matches > 0 ? readEvent($body) : throw new Rejected('mismatch');
 }
-// #endregion
 
-// #region event
 /** Returns the event of a verified body. */
 function readEvent(string $body): array
 {
@@ -69,4 +66,3 @@ function readEvent(string $body): array
     $length = strlen(iconv('UTF-8', 'UTF-16LE', $event['id'])) / 2;
     return $length >= 1 && $length <= 512 ? $event : throw new Rejected('invalid-payload');
 }
-// #endregion

@@ -6,7 +6,6 @@ import re
 import time
 
 
-# #region verify
 class Rejected(Exception):
     """The text is the reason: log it, and do not send it in the response."""
 
@@ -37,10 +36,8 @@ def verify(body, header, secrets, now=None, tolerance=300):
     if not any([hmac.compare_digest(one, sent) for one in expected for sent in signatures]):
         raise Rejected("mismatch")
     return read_event(body)
-# #endregion
 
 
-# #region event
 def read_event(body):
     """Returns the event of a verified body."""
     try:
@@ -54,4 +51,3 @@ def read_event(body):
     if "\0" in "".join(texts) or not 1 <= lengths[0] <= 512:
         raise Rejected("invalid-payload")
     return event
-# #endregion
