@@ -1,5 +1,4 @@
 /** Concurrent tests: each starts a server of its own, on any free port. */
-// #region parallel
 // parallel.test.ts
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it } from "vitest";
@@ -27,4 +26,3 @@ it.concurrent.each(["one", "another", "a third"])(
     expect(event).toMatchObject({ data: { tier: "Silver", previous: null } });
   },
 );
-// #endregion
