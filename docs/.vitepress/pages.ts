@@ -61,7 +61,7 @@ export function resolveFile(file: string): string | undefined {
 /** A guide, and the section of the troubleshooting guide (or the page) that helps when it does not work. */
 interface Guide {
   file: string;
-  help: string;
+  help?: string;
 }
 
 /** The guides, in the order in which they are read: the sidebar, and the links at the end of each guide. */
@@ -69,7 +69,7 @@ export const guides: readonly { text: string; guides: readonly Guide[] }[] = [
   {
     text: "Start",
     guides: [
-      { file: "guides/getting-started", help: "guides/common-mistakes" },
+      { file: "guides/getting-started", help: "guides/troubleshooting" },
       { file: "guides/sign-up", help: "guides/troubleshooting#issuing-cards" },
       { file: "guides/receiving-webhooks", help: "guides/troubleshooting#webhooks" },
       { file: "guides/testing", help: "guides/troubleshooting" },
@@ -88,10 +88,7 @@ export const guides: readonly { text: string; guides: readonly Guide[] }[] = [
   },
   {
     text: "Solve problems",
-    guides: [
-      { file: "guides/common-mistakes", help: "guides/troubleshooting" },
-      { file: "guides/troubleshooting", help: "guides/common-mistakes" },
-    ],
+    guides: [{ file: "guides/troubleshooting" }],
   },
 ];
 
@@ -102,12 +99,13 @@ export function readTitle(file: string): string {
   return heading[1]?.replaceAll("`", "") ?? "";
 }
 
-/** For each guide, such as `guides/sign-up.md`: where its reader finds help. */
+/** For guides, such as `guides/sign-up.md`: where the reader finds help. */
 export const help = Object.fromEntries(
   guides
     .flatMap((group) => group.guides)
-    .map(({ file, help }) => {
+    .flatMap(({ file, help }) => {
+      if (help === undefined) return [];
       const text = readTitle(`docs/${help.replace(/#.*/, "")}.md`);
-      return [`${file}.md`, { text, link: `/${help}` }];
+      return [[`${file}.md`, { text, link: `/${help}` }]];
     }),
 );
