@@ -2,14 +2,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import { createFolder } from "./terminal.ts";
 
 const bin = fileURLToPath(new URL("../src/bin.ts", import.meta.url));
 /** The arguments of Node.js that run the sources of a package, in any folder. */
 export const sourceFlags = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
-/** The command in the place of an installed `loyalty-cards`. */
-export const program = [process.execPath, ...sourceFlags, bin];
+
+/** The command in the place of an installed `loyalty-cards`: the bundle of the integration tests, or the sources. */
+export function getProgram(): string[] {
+  const bundled: string | undefined = inject("bundledCli"); // undefined in unit tests
+  return [process.execPath, ...(bundled === undefined ? [...sourceFlags, bin] : [bundled])];
+}
 
 export interface Ended {
   code: number | null;
@@ -37,7 +41,7 @@ export interface ProcessOptions {
 export function startProcess(args: readonly string[], options: ProcessOptions = {}): RunningProcess {
   const { cwd = createFolder(), env, stdin, before } = options;
   const shell = before === undefined ? [] : ["/bin/sh", "-c", `${before} exec "$@"`, "sh"];
-  const [file = "", ...rest] = [...shell, ...program, ...args];
+  const [file = "", ...rest] = [...shell, ...getProgram(), ...args];
   const child = spawn(file, rest, {
     cwd,
     env: { PATH: process.env["PATH"], ...env },

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { program, startProcess } from "../process.ts";
+import { getProgram, startProcess } from "../process.ts";
 import { createFolder, findEndpoints, listen } from "../terminal.ts";
 
 it("dev prints, forwards, and ends by SIGINT with 0, also while the receiver does not respond", async () => {
@@ -171,7 +171,7 @@ describe("ends when only npm receives SIGTERM", () => {
     ["exec, with its command", "exec -- npm run --silent server", ["service", "command"]],
   ])("%s", async (_name, line, members) => {
     const folder = createFolder();
-    const scripts = { start: `${program.join(" ")} ${line}`, server: `node -e "${server}"` };
+    const scripts = { start: `${getProgram().join(" ")} ${line}`, server: `node -e "${server}"` };
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }));
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"));
     const npm = spawn("npm", ["run", "--silent", "start"], {

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { args, openShop as openImportShop, shortPhone, toCsv, toRows } from "./import-shop.ts";
-import { type ProcessOptions, startProcess } from "./process.ts";
+import { args, openShop as openImportShop, shortPhone, toCsv, toRows } from "../import-shop.ts";
+import { type ProcessOptions, startProcess } from "../process.ts";
 
 const command = ["import", "members.csv", ...args];
 const outputs = ["--outbox", "outbox", "--rejected", "rejected.csv", "--cards", "cards.csv"];
@@ -17,9 +17,7 @@ async function openShop(count: number) {
     start: (line: readonly string[] = command, options: ProcessOptions = {}) =>
       startProcess(line, { cwd: folder, env, ...options }),
     /** Resolves when so many cards are issued. */
-    async waitForCards(wanted: number): Promise<void> {
-      while ((await countCards()) < wanted) await new Promise((resolve) => setImmediate(resolve));
-    },
+    waitForCards: (wanted: number) => expect.poll(countCards, { interval: 5 }).toBeGreaterThanOrEqual(wanted),
     readCards: () => read("members.cards.csv").trimEnd().split("\n").slice(1),
   };
 }
