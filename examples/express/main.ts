@@ -1,6 +1,4 @@
 /** Starts the shop with what its environment says. */
-// #region main
-// main.ts
 import { openShop } from "./shop.ts";
 
 const {
@@ -25,4 +23,3 @@ const server = app.listen(port, (error) => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => server.close(() => void close()));
 }
-// #endregion

@@ -1,6 +1,4 @@
 /** A shop's server: a sign-up that never fails because loyalty does, and webhooks that are never lost. */
-// #region shop
-// shop.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
@@ -61,4 +59,3 @@ export async function openShop({
     },
   };
 }
-// #endregion

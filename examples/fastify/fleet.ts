@@ -1,5 +1,4 @@
 /** `npm start`: two processes behind one port; a process that exits is replaced. */
-// #region fleet
 import cluster from "node:cluster";
 import { openReceiver } from "./receiver.ts";
 import { addSignUp } from "./sign-up.ts";
@@ -37,4 +36,3 @@ if (cluster.isPrimary) {
     process.exit(2); // wrong settings, or the port is taken: starting again does not help
   }
 }
-// #endregion

@@ -1,5 +1,4 @@
 /** `npm run rotate`: reads from standard input the secret that the console showed, and gives it to the fleet. `-- --leaked` ends the old one. */
-// #region rotate
 import { text } from "node:stream/consumers";
 import pg from "pg";
 import { saveSecret } from "./secrets.ts";
@@ -20,4 +19,3 @@ console.log(
     ? "Saved. Within five minutes no process accepts the previous secret."
     : "Saved. The previous secret is accepted for ten more minutes.",
 );
-// #endregion

@@ -1,6 +1,4 @@
 /** The sign-up on several processes: the user and the owed card are saved in one transaction of PostgreSQL. */
-// #region sign-up
-// sign-up.ts
 import {
   createIssuingClient,
   type IssueCardRequest,
@@ -101,4 +99,3 @@ export function addSignUp(
       .send({ userId, message: "You are a member. Your card follows." });
   }
 }
-// #endregion

@@ -57,7 +57,7 @@ const events: readonly Event[] = [
 ];
 
 /** The state of the key when the event happens: whether an earlier attempt with it may have been received. */
-const states = ["first attempt", "after an attempt without a response"] as const;
+const states = ["new", "sent before"] as const;
 
 interface Result {
   code: string;
@@ -123,14 +123,9 @@ async function run(event: Event, state: (typeof states)[number]): Promise<Result
 function describeNext({ code, outcome, retryable, cardId }: IssuingError): string {
   if (cardId !== undefined) return "The card exists: store `error.cardId`.";
   if (code === "validation") return "Show `userMessage`. Send the corrected form with a new `keySuffix`.";
-  if (retryable)
-    return outcome === "unknown"
-      ? "A card may exist: repeat the call with the same `userId`."
-      : "Repeat the call with the same `userId`.";
+  if (retryable) return "Repeat the call.";
   if (code === "idempotency-expired") return "Do not repeat. Find out whether a card exists.";
-  return outcome === "unknown"
-    ? "A card may exist: correct the cause, then repeat the call with the same `userId`."
-    : "Correct the cause. This call issued no card.";
+  return outcome === "unknown" ? "Correct the cause, then repeat the call." : "Correct the cause.";
 }
 
 /** The rows of the table. Events with the same results share rows, and so do states. */

@@ -1,5 +1,4 @@
 /** The same shop against the mock server on a port, over real sockets. */
-// #region server
 // server/shop.spec.ts
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,4 +49,3 @@ it("issues a card after a lost response, and changes its balance", async () => {
   });
   expect((await loyalty.listOperations(joined.cardId)).length).toBe(1);
 });
-// #endregion

@@ -96,7 +96,6 @@ function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
   );
 }
 
-// #region wallet-buttons
 function WalletButtons({ card }: { card: { publicUrl: string } }) {
   const links = cardLinks(card);
   return (
@@ -114,7 +113,6 @@ function WalletButtons({ card }: { card: { publicUrl: string } }) {
     </div>
   );
 }
-// #endregion
 
 /** Shown to a member without a card: it is issued later, or a person must act. */
 function CardToCome({ isStuck }: { isStuck: boolean }) {
