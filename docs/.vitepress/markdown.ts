@@ -1,9 +1,10 @@
 /** Markdown of the repository as pages of the site: links to files, anchors as on GitHub, tabs, JavaScript, and types on hover. */
 import { posix, relative } from "node:path";
 import { transformerTwoslash, type VitePressPluginTwoslashOptions } from "@shikijs/vitepress-twoslash";
+import { format } from "prettier";
+import blankTypes from "ts-blank-space";
 import type { MarkdownEnv, MarkdownOptions, MarkdownRenderer } from "vitepress";
-import { readFromRoot, splitAtRegion } from "../../tools/docs/snippets.ts";
-import { javaScript } from "./javascript.ts";
+import { listPages, readFromRoot, splitAtRegion } from "../../tools/docs/snippets.ts";
 import { resolveFile, root } from "./pages.ts";
 
 type Token = ReturnType<MarkdownRenderer["parse"]>[number];
@@ -12,6 +13,29 @@ type TokenClass = new (type: string, tag: string, nesting: 0 | 1 | -1) => Token;
 /** The main snippets: their types are shown on hover. Each costs about a second of the build. */
 const withTypes =
   /^examples\/(snippets\/outbox\/one-machine|snippets\/receivers\/(express|fastify|next-route)|getting-started\/(first-card|loyalty))\.ts$/;
+
+const block = /<!-- snippet: \S+ -->\n```ts\n([\s\S]*?)\n```/g;
+
+/** JavaScript of the quoted TypeScript blocks, by their text: the same program without types, formatted again. Blocks without types are absent, and those that consist of types. */
+const javaScript: ReadonlyMap<string, string> = new Map(await convertPages());
+
+async function convertPages(): Promise<[string, string][]> {
+  const pages = listPages().map(readFromRoot).join("\n");
+  const programs = new Set([...pages.matchAll(block)].map(([, program = ""]) => program));
+  const converted: [string, string][] = [];
+  for (const program of programs) {
+    const blanked = blankTypes(program);
+    if (blanked === program || blanked.trim() === "") continue;
+    // Lines that had only types, such as an import, leave no gap.
+    const lines = program.split("\n");
+    const kept = blanked
+      .split("\n")
+      .filter((line, index) => line.trim() !== "" || lines[index]?.trim() === "");
+    const named = kept.join("\n").replace(/^(\/\/ .*\.)ts\b/, "$1js"); // the comment with the name of the file
+    converted.push([program, (await format(named, { parser: "babel", printWidth: 84 })).trimEnd()]);
+  }
+  return converted;
+}
 
 /** The anchor that GitHub gives a heading, so that one link works on both. */
 const toAnchor = (heading: string) =>

@@ -76,13 +76,19 @@ export function createUserSidebar(): Item[] {
 /** The pages for contributors, and for readers who want to see how the packages are tested and measured. */
 export function createProjectSidebars(): Sidebars {
   const pages = ["architecture", "simulation", "measurements", "benchmarks"].map((page) => `docs/${page}.md`);
-  const items = [...pages, "benchmarks/README.md", "CONTRIBUTING.md"].map(toItem);
-  const decisions = toGroup("docs/decisions");
+  const items = [...pages, "CONTRIBUTING.md"].map(toItem);
+  const decisions: Item = {
+    text: "Decisions",
+    collapsed: true,
+    items: listFolder("docs/decisions").map(toItem),
+  };
   const sidebar: Item[] = [
     { text: "Project", items: [...items, decisions] },
     { text: "For users", items: [{ text: "Guides", link: "/guides/getting-started" }] },
   ];
-  return Object.fromEntries([...items, decisions].map(({ link = "" }) => [link, sidebar]));
+  return Object.fromEntries(
+    ["/decisions/", ...items.map(({ link = "" }) => link)].map((link) => [link, sidebar]),
+  );
 }
 
 /** What typedoc-plugin-markdown writes to navigation.json. */

@@ -83,7 +83,7 @@ export function listPages(): string[] {
   const inExamples = readdirSync(join(root, "examples"))
     .map((name) => `examples/${name}/README.md`)
     .filter((file) => existsSync(join(root, file)));
-  return ["README.md", "CONTRIBUTING.md", "benchmarks/README.md", ...inPackages, ...inExamples, ...inDocs];
+  return ["README.md", "CONTRIBUTING.md", ...inPackages, ...inExamples, ...inDocs];
 }
 
 export const readFromRoot = (file: string) => readFileSync(join(root, file), "utf8");

@@ -3,7 +3,6 @@ import TwoslashFloatingVue from "@shikijs/vitepress-twoslash/client";
 import "@shikijs/vitepress-twoslash/style.css";
 import type { Theme } from "vitepress";
 import DefaultTheme from "vitepress/theme";
-import "./messages.css";
 import "./style.css";
 import Landing from "./Landing.vue";
 import Layout from "./Layout.vue";

@@ -13,7 +13,6 @@ import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter, toMessage } from "./failures.ts";
 import { showCard as showLinks, toFieldMessages } from "./page.ts";
-import { joinCoffeeClub } from "./template.ts";
 
 const template = {
   id: "tpl_coffee",
@@ -88,12 +87,14 @@ it("issues a card through a proxy, with undici", async () => {
     NO_PROXY: "",
   });
   const { loyalty } = await import("./undici.ts");
+  const { joinCoffeeClub } = await import("./issue.ts");
   expect(await joinCoffeeClub(loyalty, crypto.randomUUID(), "Ben")).toBe("Ben");
   expect(targets).toEqual([new URL(url).host]);
 });
 
 it("types the fields of a template", async () => {
   const { loyalty } = await open();
+  const { joinCoffeeClub } = await import("./issue.ts");
   expect(await joinCoffeeClub(loyalty, crypto.randomUUID(), " Anna ")).toBe("Anna");
 });
 

@@ -1,4 +1,4 @@
-/** Issues a card. */
+/** Issues a card, also with a template whose fields are typed. */
 // #region issue
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 
@@ -18,5 +18,26 @@ export function issueCardTo(user: { id: string; phone: string; name: string }) {
     },
     { userId: user.id },
   );
+}
+
+// #endregion
+
+// #region template
+import { defineTemplate, type IssuingClient } from "@loyalty-cards/issuing-client";
+
+const coffeeClub = defineTemplate<{ name: string }>("tpl_coffee");
+
+export async function joinCoffeeClub(
+  loyalty: IssuingClient,
+  userId: string,
+  name: string,
+): Promise<string> {
+  const customer = { name, consents: { privacy: { version: "2026-01" } } };
+  const card = await loyalty.issueCard(
+    coffeeClub,
+    { fieldValues: { name }, customer },
+    { userId },
+  );
+  return card.fieldValues.name; // string
 }
 // #endregion
