@@ -13,7 +13,7 @@ const images = "https://raw.githubusercontent.com/loyalty-cards/loyalty-cards/ma
 const guides: Readonly<Record<string, readonly string[]>> = {
   cli: ["command-line"],
   contract: ["other-languages"],
-  "issuing-client": ["sign-up", "command-line"],
+  "issuing-client": ["sign-up"],
   "issuing-outbox": ["sign-up", "outbox"],
   "mock-server": ["testing"],
   "webhook-inbox": ["receiving-webhooks", "production"],
