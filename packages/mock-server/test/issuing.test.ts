@@ -1,7 +1,7 @@
-/** Issuing a card: the rules of spec 4.1, and how customers are matched. */
+/** Issuing a card: the rules of spec 4.1, how customers are matched, and their marketing consent. */
 import { describe, expect, it } from "vitest";
 import { createMockService, manualClock } from "../src/index.ts";
-import { caller, noon, openShop, signUp, template } from "./shop.ts";
+import { caller, noon, openShop, receiver, signUp, template } from "./shop.ts";
 
 describe("a newly issued card", () => {
   it("is active, empty, without a level, and issued via the website", async () => {
@@ -46,28 +46,30 @@ it("responds the same 404 for an archived and for an unknown template", async ()
 });
 
 describe("the customer", () => {
-  async function issueForCustomer(
-    issue: ReturnType<typeof openShop>["issue"],
-    contact: Record<string, string>,
-  ) {
-    const { status, body } = await issue(signUp(contact));
-    expect(status).toBe(201);
-    return body.customerId as string;
+  /** @returns the id of the customer whose card it is. */
+  function openWithCustomers(options: Parameters<typeof openShop>[0] = {}) {
+    const shop = openShop(options);
+    const identify = async (contact: Record<string, string>): Promise<string> => {
+      const { status, body } = await shop.issue(signUp(contact));
+      expect(status).toBe(201);
+      return body.customerId;
+    };
+    return { ...shop, identify };
   }
 
   it("is found by phone, in any notation", async () => {
-    const { issue } = openShop();
-    const anna = await issueForCustomer(issue, { phone: "+48600100200" });
+    const { identify } = openWithCustomers();
+    const anna = await identify({ phone: "+48600100200" });
     for (const phone of ["600100200", "600 100 200", "0048 600-100-200", "+48 (600) 100 200"]) {
-      expect(await issueForCustomer(issue, { phone })).toBe(anna);
+      expect(await identify({ phone })).toBe(anna);
     }
-    expect(await issueForCustomer(issue, { phone: "+48600100201" })).not.toBe(anna);
+    expect(await identify({ phone: "+48600100201" })).not.toBe(anna);
   });
 
   it("is found by a local number of the default country", async () => {
-    const { issue } = openShop({ defaultCountry: "DE" });
-    const anna = await issueForCustomer(issue, { phone: "030 901820" });
-    expect(await issueForCustomer(issue, { phone: "+4930901820" })).toBe(anna);
+    const { identify } = openWithCustomers({ defaultCountry: "DE" });
+    const anna = await identify({ phone: "030 901820" });
+    expect(await identify({ phone: "+4930901820" })).toBe(anna);
   });
 
   it.each([
@@ -79,36 +81,24 @@ describe("the customer", () => {
     ["ŁUKASZ@zażółć.example", "łukasz@ZAŻÓŁĆ.example"],
     ["jose\u0301@example.com", "JOS\u00c9@example.com"],
   ])("is found by the email %s as %s", async (first, again) => {
-    const { issue } = openShop();
-    const anna = await issueForCustomer(issue, { email: first });
-    expect(await issueForCustomer(issue, { email: again })).toBe(anna);
-    expect(await issueForCustomer(issue, { email: `x${again}` })).not.toBe(anna);
+    const { identify } = openWithCustomers();
+    const anna = await identify({ email: first });
+    expect(await identify({ email: again })).toBe(anna);
+    expect(await identify({ email: `x${again}` })).not.toBe(anna);
   });
 
   it.each([
-    "ü",
-    "ü@",
-    "@bücher.example",
-    "a@bücher",
-    "a@@bücher.example",
-    "a b@bücher.example",
-    "a\u00a0b@example.com",
-    "a\u0000@example.com",
-    "a\ud800@example.com",
-    "a@-bücher.example",
-    "a@bücher..example",
-    "a@bücher.example/path",
-    "a@bü cher.example",
-    "a@bücher:80.example",
-    `a@${"ü".repeat(64)}.example`,
-    `${"ü".repeat(255)}@example.com`,
+    ..."ü ü@ @bücher.example a@bücher a@@bücher.example a@-bücher.example a@bücher..example".split(" "),
+    ..."a@bücher.example/path a@bücher:80.example a\u0000@example.com a\ud800@example.com".split(" "),
+    ...["a b@bücher.example", "a\u00a0b@example.com", "a@bü cher.example"],
+    ...[`a@${"ü".repeat(64)}.example`, `${"ü".repeat(255)}@example.com`],
   ])("is not identified by the malformed email %j", async (email) => {
     const { status, body } = await openShop().issue(signUp({ email }));
     expect([status, body.detail]).toEqual([422, "The email address is not valid."]);
   });
 
   it("is found by phone and email with surrounding spaces, and stored without them", async () => {
-    const { service, call, issue } = openShop();
+    const { service, call, issue, identify } = openWithCustomers();
     const { body } = await issue({
       fieldValues: { firstName: "  Anna ", note: "\ttwo words\n", points: 1 },
       customer: {
@@ -128,25 +118,25 @@ describe("the customer", () => {
     expect([...customers.values()]).toMatchObject([
       { privacyVersion: "2026-01", marketing: { isGiven: true, version: "m1" } },
     ]);
-    expect(await issueForCustomer(issue, { email: "anna@example.com" })).toBe(body.customerId);
-    expect(await issueForCustomer(issue, { phone: "600100200" })).toBe(body.customerId);
+    expect(await identify({ email: "anna@example.com" })).toBe(body.customerId);
+    expect(await identify({ phone: "600100200" })).toBe(body.customerId);
   });
 
   it("is the one matched by phone, and by email when no phone matches", async () => {
-    const { issue } = openShop();
-    const byPhone = await issueForCustomer(issue, { phone: "+48600100200" });
-    const byEmail = await issueForCustomer(issue, { email: "anna@example.com" });
+    const { identify } = openWithCustomers();
+    const byPhone = await identify({ phone: "+48600100200" });
+    const byEmail = await identify({ email: "anna@example.com" });
     expect(byPhone).not.toBe(byEmail);
-    expect(await issueForCustomer(issue, { phone: "+48600100200", email: "anna@example.com" })).toBe(byPhone);
+    expect(await identify({ phone: "+48600100200", email: "anna@example.com" })).toBe(byPhone);
     const other = { phone: "+48600100201", email: "anna@example.com" };
-    expect(await issueForCustomer(issue, other)).toBe(byEmail);
+    expect(await identify(other)).toBe(byEmail);
   });
 
   it("gets missing members from a later sign-up, and keeps the others", async () => {
-    const { issue, call } = openShop();
-    await issueForCustomer(issue, { phone: "+48600100200", name: "Anna" });
+    const { issue, identify, call } = openWithCustomers();
+    await identify({ phone: "+48600100200", name: "Anna" });
     const { body } = await issue(signUp({ phone: "+48600100200", email: "anna@example.com", name: "Other" }));
-    await issueForCustomer(issue, { phone: "+48600100200", email: "new@example.com" });
+    await identify({ phone: "+48600100200", email: "new@example.com" });
     const consent = await call("GET", `/api/v1/passes/${body.id}/consent`);
     expect(consent.body.customer).toMatchObject({
       phone: "+48600100200",
@@ -156,15 +146,9 @@ describe("the customer", () => {
   });
 
   it("is always a new one without phone and email", async () => {
-    const { issue } = openShop();
-    expect(await issueForCustomer(issue, {})).not.toBe(await issueForCustomer(issue, {}));
+    const { identify } = openWithCustomers();
+    expect(await identify({})).not.toBe(await identify({}));
   });
-});
-
-it("isolates two services", async () => {
-  const [one, two] = [openShop(), openShop()];
-  const { body } = await one.issue();
-  expect((await two.call("GET", `/api/v1/passes/${body.id}`)).status).toBe(404);
 });
 
 it("issues from the seeded template without field values", async () => {
@@ -173,4 +157,73 @@ it("issues from the seeded template without field values", async () => {
   const path = `/api/v1/templates/${service.templateId}/passes`;
   const { status, body } = await call("POST", path, { body: signUp({}, {}) });
   expect([status, body.fieldValues]).toEqual([201, { points: 0 }]);
+});
+
+function shopListening() {
+  const inbox = receiver();
+  const shop = openShop({ deliver: inbox.deliver });
+  inbox.subscribe(shop.service, ["consent.changed"]);
+  const getConsent = async (id: string) =>
+    (await shop.call("GET", `/api/v1/passes/${id}/consent`)).body.marketingConsent;
+  const setConsent = (id: string, body: unknown) =>
+    shop.call("PUT", `/api/v1/passes/${id}/consent`, { body });
+  return { ...shop, inbox, getConsent, setConsent };
+}
+
+it.each([{ version: "m1" }, {}, { marketing: false }, { marketing: "maybe" }])(
+  "records the marketing consent %j of a sign-up, and emits consent.changed",
+  async (marketing) => {
+    const { issue, getConsent, service, inbox } = shopListening();
+    const { body } = await issue(signUp({ consents: { privacy: { version: "1" }, marketing } }));
+    await service.idle();
+    expect(await getConsent(body.id)).toBe(true);
+    expect(inbox.events).toMatchObject([
+      { data: { customerId: body.customerId, marketingConsent: true, passIds: [body.id] } },
+    ]);
+  },
+);
+
+it("keeps the marketing consent when a later sign-up has none", async () => {
+  const { issue, getConsent } = shopListening();
+  const phone = "+48600100200";
+  await issue(signUp({ phone, consents: { privacy: { version: "1" }, marketing: { version: "m1" } } }));
+  const { body } = await issue(signUp({ phone }));
+  expect(await getConsent(body.id)).toBe(true);
+});
+
+describe("a change of the consent", () => {
+  it("responds with the new state, and emits consent.changed with all cards of the customer", async () => {
+    const { issue, setConsent, service, inbox } = shopListening();
+    const phone = "+48600100200";
+    const cards = [(await issue(signUp({ phone }))).body, (await issue(signUp({ phone }))).body];
+    const response = await setConsent(cards[0].id, { marketing: true, version: "m1" });
+    expect(response).toMatchObject({
+      status: 200,
+      body: { marketingConsent: true, customer: { id: cards[0].customerId } },
+    });
+    await setConsent(cards[1].id, { marketing: false });
+    await service.idle();
+    const passIds = cards.map(({ id }) => id);
+    expect(inbox.events.map(({ data }) => data)).toEqual([
+      { customerId: cards[0].customerId, marketingConsent: true, passIds },
+      { customerId: cards[0].customerId, marketingConsent: false, passIds },
+    ]);
+  });
+
+  it("emits nothing when the consent does not change; without an opt-in it is false", async () => {
+    const { issue, getConsent, setConsent, service, inbox } = shopListening();
+    const { body } = await issue();
+    expect(await getConsent(body.id)).toBe(false);
+    expect((await setConsent(body.id, { marketing: false })).status).toBe(200);
+    await service.idle();
+    expect(inbox.events).toEqual([]);
+  });
+
+  it("of the wrong shape is 422", async () => {
+    const { issue, setConsent } = shopListening();
+    const { body } = await issue();
+    const wrong = [{}, { marketing: 1 }, { marketing: "true" }, { marketing: null }, []];
+    for (const change of [...wrong, { marketing: true, version: 1 }])
+      expect([change, (await setConsent(body.id, change)).status]).toEqual([change, 422]);
+  });
 });

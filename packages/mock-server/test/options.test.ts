@@ -1,8 +1,8 @@
-/** Invalid options and templates are rejected with an error that names the member; a wrong `deliver` function or clock does not crash the process. */
+/** Invalid options, templates and addresses are rejected with an error that names them; a wrong `deliver` function or clock does not crash the process. */
 // G20
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createMockService, type MockServiceOptions, manualClock, type TemplateInput } from "../src/index.ts";
-import { noon, openShop } from "./shop.ts";
+import { noon, openShop, respondWith, sendPing } from "./shop.ts";
 
 it.each([
   [{ baseUrl: "cards" }, /baseUrl/],
@@ -61,23 +61,19 @@ const causeWithoutText = new Error("x", { cause: { code: Object.create(null) } }
 it.each<[what: string, misbehave: () => unknown, error: unknown]>([
   ["throws synchronously", fail(new Error("boom")), "boom"],
   ["throws a value that is not an Error", fail(null), "the receiver threw null"],
+  ["throws an object without prototype", fail(Object.create(null)), "the receiver threw object"],
   ["throws an error that cannot be read", fail(unreadable), /cannot be read/],
   ["rejects with a cause that is not text", () => Promise.reject(causeWithoutText), /cannot be read/],
   ["returns nothing", () => undefined, "the receiver returned undefined, not a Response"],
   ["returns null later", async () => null, "the receiver returned null, not a Response"],
   ["returns a text", () => "204", "the receiver returned string, not a Response"],
   ["returns a text as its status", () => ({ status: "204" }), "the receiver returned object, not a Response"],
-  [
-    "returns NaN as its status",
-    () => ({ status: Number.NaN }),
-    "the receiver returned object, not a Response",
-  ],
+  ["returns NaN as its status", () => ({ status: NaN }), "the receiver returned object, not a Response"],
 ])("makes a failed attempt when deliver %s, and the next one comes", async (_what, misbehave, error) => {
   let isWell = false;
-  const deliver = () => (isWell ? new Response(null, { status: 204 }) : misbehave());
+  const deliver = () => (isWell ? respondWith(204)() : misbehave());
   const { service } = openShop({ deliver: deliver as () => Response });
-  const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
-  service.webhooks.sendTest(id);
+  sendPing(service);
   await service.idle();
   const text = error instanceof RegExp ? expect.stringMatching(error) : error;
   expect(service.webhooks.deliveries()).toMatchObject([{ state: "pending", attempts: [{ error: text }] }]);
@@ -86,12 +82,12 @@ it.each<[what: string, misbehave: () => unknown, error: unknown]>([
   expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
 });
 
-it.each([["text"], [{ cancel: fail(new Error("no")) }], [{ cancel: 1 }], [7]])(
+const neverCancelled = new ReadableStream({ cancel: () => new Promise(() => {}) });
+it.each([["text"], [{ cancel: fail(new Error("no")) }], [{ cancel: 1 }], [7], [neverCancelled]])(
   "evaluates the status of a response, with any body: %j",
   async (body) => {
     const { service } = openShop({ deliver: () => ({ status: 204, body }) as never });
-    const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
-    service.webhooks.sendTest(id);
+    sendPing(service);
     await service.idle();
     expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
   },
@@ -99,13 +95,54 @@ it.each([["text"], [{ cancel: fail(new Error("no")) }], [{ cancel: 1 }], [7]])(
 
 it("rejects idle() without a crash when the clock returns NaN", async () => {
   let nowMs = noon;
-  const { service } = openShop({
-    clock: { now: () => nowMs },
-    deliver: () => new Response(null, { status: 500 }),
-  });
-  const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
-  service.webhooks.sendTest(id);
+  const { service } = openShop({ clock: { now: () => nowMs }, deliver: respondWith(500) });
+  sendPing(service);
   nowMs = Number.NaN;
   await expect(service.idle()).rejects.toThrow(RangeError);
   await service.idle();
+});
+
+describe("the address of an endpoint", () => {
+  const create = (url: string, options: MockServiceOptions = {}) =>
+    createMockService(options).webhooks.createEndpoint({ url, events: ["ping"] });
+  it.each(
+    [
+      "10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 100.64.0.1 100.127.0.1 0.0.0.0",
+      "0xa000001 167772161 10.1 10.0.0.1. [::] [fc00::1] [fdff::1] [fe80::1] [febf::1]",
+      "[::ffff:10.0.0.1] [::ffff:c0a8:101] receiver shop.local shop.internal",
+    ].flatMap((hosts) => hosts.split(" ").map((host) => `https://${host}/`)),
+  )("rejects the private address %s unless private addresses are allowed", (url) => {
+    expect(() => create(url)).toThrow(/private network; allowPrivateEndpoints .* allows it/);
+    expect(create(url, { allowPrivateEndpoints: true }).id).toMatch(/^we_/);
+  });
+
+  it.each([
+    ...[
+      "shop.test 9.255.255.255 11.0.0.1 172.15.0.1 172.32.0.1 192.167.0.1 169.253.0.1 100.63.0.1 100.128.0.1",
+      "[fc::1] [2001:db8::1] [fec0::1] 10.example localhost 127.0.0.1:8443",
+    ].flatMap((hosts) => hosts.split(" ").map((host) => `https://${host}/`)),
+    ..."127.0.0.1 localhost [::1] [::ffff:127.0.0.1]".split(" ").map((host) => `http://${host}:3000/`),
+  ])("accepts the public or loopback address %s", (url) => {
+    expect(create(url).secret).toMatch(/^whsec_/);
+  });
+
+  const wrongSchemes =
+    "http://10.0.0.1/ http://shop.test/ http://127.0.0.1.evil.test/ ftp://127.0.0.1/ ftp://shop.test";
+  it.each(wrongSchemes.split(" "))("always rejects %s", (url) => {
+    for (const allowPrivateEndpoints of [false, true])
+      expect(() => create(url, { allowPrivateEndpoints })).toThrow(/must be https/);
+  });
+
+  it.each(["shop.test", "https://user:pass@shop.test/", ""])("rejects the address %j", (url) => {
+    expect(() => create(url)).toThrow(TypeError);
+  });
+
+  it("rejects a private address in the seed, and in a change", () => {
+    const endpoints = [{ url: "https://10.0.0.1/", events: ["ping" as const] }];
+    expect(() => createMockService({ endpoints })).toThrow(/private network/);
+    expect(createMockService({ endpoints, allowPrivateEndpoints: true }).endpoints).toHaveLength(1);
+    const { webhooks } = createMockService();
+    const { id } = webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+    expect(() => webhooks.updateEndpoint(id, { url: "https://10.0.0.1/" })).toThrow(/private network/);
+  });
 });

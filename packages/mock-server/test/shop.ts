@@ -59,19 +59,51 @@ export const signUp = (
   customer: { consents: { privacy: { version: "2026-01" } }, ...customer },
 });
 
-/** A service on a clock that stands still, and a website that calls it. */
+/** A request that issues a card, for callers that need the response as it is. */
+export const issueRequest = (
+  { baseUrl, apiKeys, templateId }: MockService,
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+) =>
+  new Request(`${baseUrl}/api/v1/templates/${templateId}/passes`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKeys.website}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify(signUp()),
+    ...(signal && { signal }),
+  });
+
+/** A service on a clock that stands still, and a website that calls it. `lines` is what the service logged. */
 export function openShop(options: MockServiceOptions = {}) {
+  const lines: string[] = [];
   const service = createMockService({
     clock: manualClock(noon),
     templates: [template],
-    log: () => {},
+    log: (line) => void lines.push(line),
     ...options,
   });
   onTestFinished(() => expectDescribedEvents(service));
   const call = caller(service.baseUrl, service.fetch, service.apiKeys.website);
   const issue = async (body: unknown = signUp(), headers: Record<string, string> = {}) =>
     call("POST", `/api/v1/templates/${template.id}/passes`, { body, headers });
-  return { service, call, issue };
+  return { service, lines, call, issue };
+}
+
+/** A receiver in process that responds with this status. */
+export const respondWith = (status: number) => () => new Response(null, { status });
+
+/** A response that comes when the test calls `respond`. */
+export function deferResponse() {
+  let resolveWith: (response: Response) => void = () => {};
+  const response = new Promise<Response>((resolve) => {
+    resolveWith = resolve;
+  });
+  return { response, respond: (status: number) => resolveWith(new Response(null, { status })) };
+}
+
+/** Creates an endpoint for pings, and sends one to it. */
+export function sendPing({ webhooks }: MockService, url = "https://shop.test/") {
+  const { id, secret } = webhooks.createEndpoint({ url, events: ["ping"] });
+  return { id, secret, sent: webhooks.sendTest(id) };
 }
 
 /** A receiver in process: verifies and records each webhook, and responds as the test configures. */

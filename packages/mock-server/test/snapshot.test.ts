@@ -1,44 +1,29 @@
-/** The state of a service: snapshot, restore and reset; services share nothing. */
-import { expect, it } from "vitest";
-import { noon, openShop, receiver, signUp } from "./shop.ts";
+/** The state of a service: snapshot, restore and reset; event ids that stay unique and sorted; services share nothing. */
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { expect, it, onTestFinished } from "vitest";
+import { createMockService, type MockService, manualClock } from "../src/index.ts";
+import { temporaryFolder } from "./integration/command.ts";
+import { issueRequest, noon, openShop, receiver, respondWith, signUp, template } from "./shop.ts";
 
 it("shares nothing between services: each has its own cards, keys of requests, clock and faults", async () => {
-  const shops = Array.from({ length: 20 }, () =>
-    openShop({ deliver: () => new Response(null, { status: 204 }) }),
-  );
+  const shops = Array.from({ length: 20 }, () => openShop({ deliver: respondWith(204) }));
   const shown = await Promise.all(
     shops.map(async ({ service, issue, call }, index) => {
-      service.faults.add({
-        phase: "before",
-        kind: "status",
-        status: 503,
-        times: 1,
-        match: { operation: "getCard" },
-      });
+      const fault = { phase: "before", kind: "status", status: 503, times: 1 } as const;
+      service.faults.add({ ...fault, match: { operation: "getCard" } });
       service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["balance.changed"] });
       const { id } = (await issue(signUp({ phone: "+48600100200" }), { "idempotency-key": "user-1" })).body;
       service.cards.purchase(id, { points: index + 1 });
       await service.clock.advance(`${index}h`);
       const read = async () => (await call("GET", `/api/v1/passes/${id}`)).status;
       const statuses = [await read(), await read()];
-      const { loyaltyBalance } = service.cards.get(id);
-      return {
-        id,
-        statuses,
-        loyaltyBalance,
-        deliveries: service.webhooks.deliveries().length,
-        nowMs: service.clock.now(),
-      };
+      const deliveries = service.webhooks.deliveries().length;
+      return [id, statuses, service.cards.get(id).loyaltyBalance, deliveries, service.clock.now()];
     }),
   );
-  for (const [index, { id: _, ...each }] of shown.entries())
-    expect(each).toEqual({
-      statuses: [503, 200],
-      loyaltyBalance: index + 1,
-      deliveries: 1,
-      nowMs: noon + index * 3_600_000,
-    });
-  expect(new Set(shown.map(({ id }) => id)).size).toBe(20);
+  for (const [index, [, ...each]] of shown.entries())
+    expect(each).toEqual([[503, 200], index + 1, 1, noon + index * 3_600_000]);
+  expect(new Set(shown.map(([id]) => id)).size).toBe(20);
 });
 
 it("restores everything from a snapshot, several times, whatever happens later, also to copies", async () => {
@@ -77,8 +62,7 @@ it("continues pending deliveries after a restore", async () => {
 it("continues from the snapshot when an attempt is in progress", async () => {
   const inbox = receiver();
   const { service } = openShop({ deliver: inbox.deliver });
-  const { id } = inbox.subscribe(service, ["ping"]);
-  service.webhooks.sendTest(id);
+  service.webhooks.sendTest(inbox.subscribe(service, ["ping"]).id);
   service.restore(service.snapshot());
   await service.clock.advance("1d");
   expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered", attempts: [{ status: 204 }] }]);
@@ -88,7 +72,7 @@ it("restores the templates, the endpoints and their secrets of the seed on a res
   const { service, call } = openShop({
     templates: [{ name: "Bakery" }],
     endpoints: [{ url: "https://shop.test/webhooks", events: ["ping"] }],
-    deliver: () => new Response(null, { status: 204 }),
+    deliver: respondWith(204),
   });
   const [endpoint] = service.endpoints;
   const path = `/api/v1/templates/${service.templateId}/passes`;
@@ -106,15 +90,93 @@ it("rejects what is not a snapshot, and changes nothing", async () => {
   const { body } = await issue();
   const { state } = service.snapshot() as { state: object };
   const damaged = [{}, [], { ...state, cards: {} }, { ...state, recentEvents: undefined }];
-  for (const snapshot of [
-    undefined,
-    null,
-    {},
-    { state: null },
-    ...damaged.map((each) => ({ state: each })),
-  ]) {
+  const states = [null, ...damaged].map((each) => ({ state: each }));
+  for (const snapshot of [undefined, null, {}, ...states]) {
     expect(() => service.restore(snapshot as never)).toThrow("restore() takes what snapshot() returned.");
   }
   expect(service.cards.get(body.id).id).toBe(body.id);
   await service.idle();
+});
+
+/** Makes this many events, and returns their ids in the order of their creation. */
+async function makeEvents(service: MockService, count: number): Promise<string[]> {
+  const { id } = (await (await service.fetch(issueRequest(service))).json()) as { id: string };
+  const operations = Array.from({ length: count }, () => service.cards.purchase(id, { points: 0.01 }).id);
+  const events = await Promise.all(
+    operations.map((operation) => service.waitFor({ event: { data: { operation: { id: operation } } } })),
+  );
+  return events.map(([event]) => event?.id as string);
+}
+
+function expectSorted(ids: readonly string[]): void {
+  expect([...ids].sort()).toEqual(ids); // by code units, as COLLATE "C" and < do
+  expect([...ids].sort(new Intl.Collator("en").compare)).toEqual(ids);
+  expect(new Set(ids).size).toBe(ids.length);
+}
+
+it("sorts event ids by creation within one millisecond of a clock that stands still", async () => {
+  const { service } = openShop();
+  const ids = await makeEvents(service, 200);
+  expectSorted(ids);
+  await service.clock.advance(1);
+  expectSorted([...ids, ...(await makeEvents(service, 40))]);
+});
+
+it("sorts event ids by creation when the clock is set back, starts before 1970, or is beyond the year 5188", async () => {
+  for (const startMs of [-5_000_000, noon, 36 ** 9 - 2, 8.64e15 - 10_000]) {
+    let nowMs = startMs;
+    // Without the validation of openShop(): OpenAPI has no dates beyond the year 9999.
+    const service = createMockService({ templates: [template], clock: { now: () => nowMs } });
+    const ids: string[] = [];
+    for (const stepMs of [0, 1, -4_000, 2, 0, 4_002]) {
+      nowMs += stepMs;
+      ids.push(...(await makeEvents(service, 3)));
+    }
+    expectSorted(ids);
+  }
+});
+
+it("continues event ids after a reset, an earlier snapshot, and a snapshot of a service that is ahead", async () => {
+  const { service } = openShop();
+  const { service: ahead } = openShop({ clock: manualClock(noon + 60_000) });
+  const ids = await makeEvents(service, 3);
+  const snapshot = service.snapshot();
+  ids.push(...(await makeEvents(service, 3)));
+  service.restore(snapshot);
+  ids.push(...(await makeEvents(service, 3)));
+  service.reset();
+  ids.push(...(await makeEvents(service, 3)), ...(await makeEvents(ahead, 3)));
+  service.restore(ahead.snapshot());
+  ids.push(...(await makeEvents(service, 3)));
+  expectSorted(ids);
+});
+
+it("creates different event ids in services whose clocks have the same time", async () => {
+  const services = [openShop().service, openShop().service, openShop().service];
+  const ids = await Promise.all(services.map((each) => makeEvents(each, 50)));
+  for (const own of ids) expectSorted(own);
+  expect(new Set(ids.flat()).size).toBe(150);
+});
+
+it("continues event ids after a restart with a data file, also after a reset", async () => {
+  const dataFile = `${temporaryFolder()}/data.json`;
+  const ids: string[] = [];
+  for (const shouldReset of [false, true, false]) {
+    const server = await startMockServer({ dataFile, clock: manualClock(noon), templates: [template] });
+    onTestFinished(server.close);
+    ids.push(...(await makeEvents(server.service, 3)));
+    if (shouldReset) server.service.reset();
+    await server.close();
+  }
+  expectSorted(ids);
+});
+
+it("sorts event ids by creation with a custom generateId too", async () => {
+  let count = 0;
+  const service = createMockService({
+    clock: manualClock(noon),
+    templates: [template],
+    testing: { generateId: (prefix) => `${prefix}_${count++}` },
+  });
+  expectSorted(await makeEvents(service, 20));
 });

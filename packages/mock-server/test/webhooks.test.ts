@@ -1,8 +1,8 @@
-/** Deliveries: each attempt is signed, retried by the schedule of spec 3.2, and logged. */
+/** Deliveries: each attempt is signed, retried by the schedule of spec 3.2, and logged; endpoints are subscribed, changed and deleted (spec 6.3). */
 import { WebhookVerificationError } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { createMockService, type MockService } from "../src/index.ts";
-import { noon, openShop, shopWithEndpoint } from "./shop.ts";
+import { deferResponse, noon, openShop, respondWith, sendPing, shopWithEndpoint } from "./shop.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -202,43 +202,22 @@ describe("the console's buttons", () => {
 });
 
 describe("an attempt", () => {
-  const oneDelivery = async (deliver: () => unknown) => {
-    const { service } = openShop({ deliver: deliver as never, deliveryTimeoutMs: 500 });
-    const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
-    service.webhooks.sendTest(id);
+  it("is evaluated by its status, also when the receiver has read its response", async () => {
+    const response = new Response("ok");
+    await response.text();
+    const { service } = openShop({ deliver: () => response });
+    sendPing(service);
     await service.idle();
-    return service.webhooks.deliveries()[0]?.attempts[0];
-  };
-
-  it("is evaluated by its status, not by its body", async () => {
-    const read = new Response("ok");
-    await read.text();
-    expect(await oneDelivery(() => read)).toMatchObject({ status: 200 });
-    const endless = new ReadableStream({ cancel: () => new Promise(() => {}) });
-    expect(await oneDelivery(() => new Response(endless))).toMatchObject({ status: 200 });
-  });
-
-  it.each([
-    ["throws null", () => Promise.reject(null), "the receiver threw null"],
-    [
-      "throws an object without prototype",
-      () => Promise.reject(Object.create(null)),
-      "the receiver threw object",
-    ],
-    ["returns nothing", () => undefined, /undefined/],
-  ])("fails when the receiver %s", async (_name, deliver, error) => {
-    expect((await oneDelivery(deliver))?.error).toMatch(error);
+    expect(service.webhooks.deliveries()).toMatchObject([{ attempts: [{ status: 200 }] }]);
   });
 
   it("is followed by another one when the delivery is resent meanwhile", async () => {
-    let respond: (response: Response) => void = () => {};
-    const { service, inbox, purchase } = await shopWithEndpoint([
-      new Promise((resolve) => (respond = resolve)),
-    ]);
+    const { response, respond } = deferResponse();
+    const { service, inbox, purchase } = await shopWithEndpoint([response]);
     const purchased = purchase();
     await Promise.resolve();
     service.webhooks.resend(service.webhooks.deliveries()[0]?.id ?? "");
-    respond(new Response(null, { status: 204 }));
+    respond(204);
     await purchased;
     await service.idle();
     expect(service.webhooks.deliveries()).toMatchObject([
@@ -249,24 +228,115 @@ describe("an attempt", () => {
 });
 
 it("makes 4000 attempts of 2000 pending deliveries within the time limit", { timeout: 20_000 }, async () => {
-  const count = async (deliveries: number) => {
-    const { service } = openShop({ deliver: () => new Response(null, { status: 500 }) });
-    const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
-    for (let sent = 0; sent < deliveries; sent++) service.webhooks.sendTest(id);
-    const attempts = await service.clock.advance("1m");
-    return attempts.length;
-  };
-  expect(await count(2000)).toBe(4000);
+  const { service } = openShop({ deliver: respondWith(500) });
+  const { id } = sendPing(service);
+  for (let sent = 1; sent < 2000; sent++) service.webhooks.sendTest(id);
+  expect(await service.clock.advance("1m")).toHaveLength(4000);
 });
 
 it("drops attempts that are in progress on a reset", async () => {
-  let respond: (response: Response) => void = () => {};
-  const { service, inbox, purchase } = await shopWithEndpoint([
-    new Promise((resolve) => (respond = resolve)),
-  ]);
+  const { response, respond } = deferResponse();
+  const { service, inbox, purchase } = await shopWithEndpoint([response]);
   const purchased = purchase();
   service.reset();
-  respond(new Response(null, { status: 204 }));
+  respond(204);
   await purchased;
   expect([service.webhooks.deliveries(), inbox.events]).toEqual([[], []]);
+});
+
+describe("an endpoint", () => {
+  it("needs at least one event, and only known ones", () => {
+    const { service } = openShop();
+    const create = (events: string[]) =>
+      service.webhooks.createEndpoint({ url: "https://shop.test/", events: events as never });
+    expect(() => create([])).toThrow("at least one event");
+    expect(() => create(["balance.change"])).toThrow(
+      /There is no event "balance.change"; there are card.added/,
+    );
+  });
+
+  async function shopWithFailedDelivery() {
+    const shop = await shopWithEndpoint([500]);
+    await shop.purchase();
+    return shop;
+  }
+
+  it("gets pending deliveries at its new address, signed with the same secret", async () => {
+    const { service, inbox, endpoint } = await shopWithFailedDelivery();
+    const changed = service.webhooks.updateEndpoint(endpoint.id, { url: "https://shop.test/moved" });
+    expect(changed).toEqual({ id: endpoint.id, url: "https://shop.test/moved", events: ["balance.changed"] });
+    await service.clock.advance("1m");
+    const paths = inbox.requests.map(({ url }) => new URL(url).pathname);
+    expect(paths).toEqual(["/webhooks", "/moved"]);
+    expect(inbox.events).toHaveLength(1);
+  });
+
+  it("gets its new events, and no longer the old ones", async () => {
+    const { service, inbox, endpoint, purchase, issue } = await shopWithEndpoint();
+    service.webhooks.updateEndpoint(endpoint.id, { events: ["card.added"] });
+    await purchase();
+    const { body } = await issue();
+    service.cards.addToWallet(body.id, "apple");
+    await service.idle();
+    expect(inbox.events.map(({ type }) => type)).toEqual(["card.added"]);
+  });
+
+  it("is not changed by an invalid address or event", async () => {
+    const { service, endpoint } = await shopWithEndpoint();
+    const before = service.snapshot();
+    const change = (to: object) => () => service.webhooks.updateEndpoint(endpoint.id, to);
+    expect(change({ url: "http://shop.test/", events: ["ping"] })).toThrow(/https/);
+    expect(change({ url: "https://shop.test/new", events: ["pong"] })).toThrow(/no event "pong"/);
+    expect(change({ events: [] })).toThrow(/at least one event/);
+    expect(service.snapshot()).toEqual(before);
+    expect(() => service.webhooks.updateEndpoint("we_none", {})).toThrow(/no webhook endpoint "we_none"/);
+  });
+
+  it("gets nothing after it is deleted: its pending deliveries are failed", async () => {
+    const { service, inbox, endpoint, purchase } = await shopWithFailedDelivery();
+    service.webhooks.deleteEndpoint(endpoint.id);
+    expect(service.webhooks.deliveries()).toMatchObject([{ state: "failed", attempts: [{ status: 500 }] }]);
+    expect(service.webhooks.deliveries()[0]).not.toHaveProperty("nextAttemptAt");
+    expect(service.clock.nextAttemptAt()).toBeUndefined();
+    await purchase();
+    expect(await service.clock.runUntilIdle()).toEqual([]);
+    expect(inbox.requests).toHaveLength(1);
+  });
+
+  it.each([
+    [204, "delivered"],
+    [500, "failed"],
+  ])(
+    "gets no attempt after the one in progress when it is deleted; a %i leaves the delivery %s",
+    async (status, state) => {
+      const { response, respond } = deferResponse();
+      const { service, endpoint, inbox, issue } = await shopWithEndpoint([response]);
+      const { body } = await issue();
+      service.cards.purchase(body.id, { points: 1 });
+      while (inbox.requests.length === 0) await new Promise(setImmediate); // the attempt has half a second
+      const [sent] = service.webhooks.deliveries();
+      service.webhooks.resend(sent?.id ?? "");
+      service.webhooks.deleteEndpoint(endpoint.id);
+      respond(status);
+      await service.idle();
+      expect(await service.clock.runUntilIdle()).toEqual([]);
+      const [delivery] = service.webhooks.deliveries();
+      expect(delivery).toMatchObject({ state, attempts: [{ status }] });
+      expect(delivery).not.toHaveProperty("nextAttemptAt");
+      expect(inbox.requests).toHaveLength(1);
+    },
+  );
+
+  it("is unknown after it is deleted, and its deliveries are not resent", async () => {
+    const { service, endpoint } = await shopWithFailedDelivery();
+    service.webhooks.deleteEndpoint(endpoint.id);
+    const [delivery] = service.webhooks.deliveries();
+    expect(() => service.webhooks.resend(delivery?.id ?? "")).toThrow(
+      "The endpoint of this delivery was deleted.",
+    );
+    expect(() => service.webhooks.deleteEndpoint(endpoint.id)).toThrow(/no webhook endpoint/);
+    expect(() => service.webhooks.sendTest(endpoint.id)).toThrow(/no webhook endpoint/);
+    expect(() => service.webhooks.newSecret(endpoint.id)).toThrow(/no webhook endpoint/);
+    expect(() => service.webhooks.resend("dlv_1")).toThrow(/no delivery/);
+  });
 });

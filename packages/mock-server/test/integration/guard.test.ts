@@ -35,6 +35,10 @@ it("responds under host names of this machine only, also to the console; the API
   for (const host of names) expect(await status("GET", "/_mock/cards", { host }), host).toBe(200);
   const strangers = ["evil.test", `127.0.0.1.evil.test:${port}`, "localhost.evil.test", "8.8.8.8", "%"];
   for (const host of strangers) expect(await status("GET", "/_mock/cards", { host }), host).toBe(403);
+  for (const path of ["/", "/console", "/console/main.js"]) {
+    expect(await status("GET", path, { host: names[0] ?? "" }), path).toBe(200);
+    expect(await status("GET", path, { host: "evil.test" }), path).toBe(403);
+  }
   expect(await status("GET", "/api/v1/passes/card_1", { host: "evil.test" })).toBe(401);
 });
 

@@ -1,0 +1,282 @@
+/** The pages: a card's public page and what it links to (spec 2.2), the start page, the console, the API reference; and how they are written. */
+import { get } from "node:http";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startMockServer } from "../src/adapters/node.ts";
+import { createMockService } from "../src/index.ts";
+import { html } from "../src/pages/html.ts";
+import { openShop, signUp } from "./shop.ts";
+
+async function openServer() {
+  const server = await startMockServer();
+  onTestFinished(server.close);
+  return server;
+}
+
+const page = async (service: { fetch(request: Request): Promise<Response> }, address: string) => {
+  const response = await service.fetch(new Request(address));
+  return { status: response.status, headers: response.headers, text: await response.text() };
+};
+
+async function cardWith(fieldValues: object, points = 0) {
+  const { service, issue } = openShop();
+  const { body: card } = await issue(signUp({}, fieldValues));
+  if (points > 0) service.cards.purchase(card.id, { points });
+  return { service, card };
+}
+
+it("shows shop, holder, balance, level, progress to the next level, a QR code and both wallets", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" }, 25);
+  const { status, headers, text } = await page(service, card.publicUrl);
+  expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  for (const shown of ["Club", "Anna", "<strong>25</strong> points", "Silver", "75 more to Gold", "<svg"]) {
+    expect(text).toContain(shown);
+  }
+  const slug = card.publicUrl.split("/").at(-1);
+  for (const link of [`"${slug}/pass.pkpass"`, `"${slug}/google"`]) expect(text).toContain(link);
+  for (const wallet of ["apple", "google"]) expect(text).toContain(`../assets/add-to-${wallet}-wallet.svg`);
+});
+
+it("shows the progress to the next level from the points that count for it, and a long balance in smaller type", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" }, 120);
+  service.cards.expire(card.id, { points: 95, keepBalance: true });
+  const { text } = await page(service, card.publicUrl);
+  for (const shown of ["<strong>120</strong> points", "Silver", 'value="15" max="90"', "75 more to Gold"])
+    expect(text).toContain(shown);
+  service.cards.purchase(card.id, { points: 1_234_567.25 });
+  expect((await page(service, card.publicUrl)).text).toContain(
+    '<strong class="long">1,234,687.25</strong> points',
+  );
+});
+
+it("does not contain the card's id, the customer's id or contact data", async () => {
+  const { service, issue } = openShop();
+  const { body: card } = await issue(signUp({ phone: "+48600100200", email: "anna@shop.test" }));
+  const { text } = await page(service, card.publicUrl);
+  for (const secret of [card.id, card.customerId, "600100200", "anna@shop.test"])
+    expect(text).not.toContain(secret);
+});
+
+it("escapes the texts of customers and shops", async () => {
+  const nasty = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>`;
+  const tiers = [1, 9].map((from) => ({ name: nasty, from }));
+  const template = { id: "tpl_club", name: nasty, fields: [{ key: "name", type: "name" as const }], tiers };
+  const { service, issue } = openShop({ templates: [template] });
+  const { body: card } = await issue(signUp({}, { name: nasty }));
+  service.cards.purchase(card.id, { points: 5 });
+  for (const address of [card.publicUrl, `${card.publicUrl}/pass.pkpass`, `${card.publicUrl}/google`]) {
+    const { text } = await page(service, address);
+    const escaped = text.match(/&lt;script&gt;alert\(1\)&lt;\/script&gt;&quot;&#39;&amp;&lt;img/g);
+    expect(escaped?.length).toBeGreaterThan(2);
+    expect(text).not.toMatch(/<script(?! src="[./]*assets\/card\.js" type="module"><\/script>)|<img src=x/);
+  }
+});
+
+it("loads nothing from other servers and cannot be framed", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" });
+  const { headers } = await page(service, card.publicUrl);
+  expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  expect(headers.get("referrer-policy")).toBe("same-origin");
+});
+
+it("responds 404 with a page when the card does not exist", async () => {
+  const { service } = openShop();
+  for (const path of ["/cards/nobody", "/cards/nobody/pass.pkpass", "/cards/nobody/google"]) {
+    const { status, headers, text } = await page(service, service.baseUrl + path);
+    expect([status, headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
+    expect(text).toContain("There is no card here");
+  }
+});
+
+it("shows cards of an archived template", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" });
+  service.templates.archive("tpl_club");
+  expect((await page(service, card.publicUrl)).status).toBe(200);
+});
+
+it("has buttons and links of wallets of other names", async () => {
+  const wallets = { first: "first", second: 'a"b<c/ü' };
+  const { service, issue } = openShop({ wallets });
+  const { body: card } = await issue();
+  const name = encodeURIComponent(wallets.second);
+  expect((await page(service, card.publicUrl)).text).toContain(`../assets/add-to-${name}-wallet.svg`);
+  const button = await page(service, `${service.baseUrl}/assets/add-to-${name}-wallet.svg`);
+  expect([button.status, button.headers.get("content-type")]).toEqual([200, "image/svg+xml; charset=utf-8"]);
+  expect(button.text).toContain("A&quot;b&lt;c/ü Wallet");
+  expect((await page(service, `${card.publicUrl}/${name}`)).status).toBe(200);
+  expect((await page(service, `${service.baseUrl}/assets/add-to-apple-wallet.svg`)).status).toBe(404);
+});
+
+it.each([
+  ["apple", "Apple Wallet", "pass.pkpass"],
+  ["google", "Google Wallet", "google"],
+])(
+  "explains what the link of a real card does, and adds the card to the %s wallet with a button",
+  async (wallet, title, leaf) => {
+    const { service, card } = await cardWith({ firstName: "Anna" });
+    const address = `${card.publicUrl}/${leaf}`;
+    const { status, headers, text } = await page(service, address);
+    expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    for (const shown of [
+      `A real card opens ${title} here`,
+      "This card is from a mock service",
+      `<button>Add to ${title}</button>`,
+      `addToWallet(id, &quot;${wallet}&quot;)`,
+    ])
+      expect(text.replaceAll('"', "&quot;")).toContain(shown);
+
+    const add = (headers = {}) => service.fetch(new Request(address, { method: "POST", headers }));
+    expect((await add({ origin: "https://elsewhere.test" })).status).toBe(403);
+    expect((await page(service, card.publicUrl)).text).not.toContain(`In ${title}`);
+    for (const time of ["first", "second"]) {
+      const { status, headers } = await add();
+      const location = new URL(headers.get("location") ?? "", address).href;
+      expect([time, status, location]).toEqual([time, 303, card.publicUrl]);
+    }
+    const added = (await page(service, card.publicUrl)).text;
+    expect(added).toContain(`In ${title}`);
+    expect(added).not.toContain(`/${leaf}"`);
+    expect((await page(service, address)).text).not.toContain("<button>");
+    service.cards.removeFromWallet(card.id, wallet);
+    expect((await page(service, address)).text).toContain("<button>");
+  },
+);
+
+describe("the address of the service", () => {
+  it("responds 200 to GET and HEAD without headers, as readiness probes send them", async () => {
+    const { url } = await openServer();
+    expect(await (await fetch(url)).json()).toMatchObject({ console: `${url}/console` });
+    const { status, headers } = await fetch(url, { method: "HEAD" });
+    expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
+  });
+
+  it("shows a browser links that work, and the newest card when there is one", async () => {
+    const { service, issue } = openShop();
+    const readLinks = async () => {
+      const headers = { accept: "text/html,*/*" };
+      const response = await service.fetch(new Request(`${service.baseUrl}/`, { headers }));
+      expect([response.status, response.headers.get("content-type")]).toEqual([
+        200,
+        "text/html; charset=utf-8",
+      ]);
+      const links = [...(await response.text()).matchAll(/<a href="([^"]+)"/g)];
+      return links.map(([, address = ""]) => new URL(address, `${service.baseUrl}/`).href);
+    };
+    expect((await readLinks()).length).toBe(4);
+    await issue();
+    const { publicUrl } = (await issue()).body;
+    const links = await readLinks();
+    expect(links).toContain(publicUrl);
+    for (const link of links.filter((each) => each.startsWith(service.baseUrl)))
+      expect((await service.fetch(new Request(link))).status).toBe(200);
+  });
+});
+
+describe("the console", () => {
+  const service = createMockService();
+  const request = (path: string) =>
+    service.fetch(new Request(service.baseUrl + path, { redirect: "manual" }));
+
+  it("serves every file that its page and its modules name, and no module parses text as HTML", async () => {
+    const page = await (await request("/console")).text();
+    const wanted = [...page.matchAll(/(?:src|href)="(?!https:)([^"#]+)"/g)].map(([, path]) => `/${path}`);
+    const seen = new Set<string>();
+    while (wanted.length > 0) {
+      const path = wanted.pop() ?? "";
+      if (seen.has(path)) continue;
+      seen.add(path);
+      const response = await request(path);
+      expect([path, response.status]).toEqual([path, 200]);
+      if (!path.endsWith(".js")) continue;
+      const code = await response.text();
+      expect(code).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function/);
+      const imports = [...code.matchAll(/ from "\.\/([\w-]+\.js)"/g)];
+      wanted.push(...imports.map(([, name]) => `/console/${name}`));
+    }
+    expect(seen.size).toBeGreaterThan(15);
+  });
+
+  it("has no inline script or style, and a policy that forbids them", async () => {
+    const response = await request("/console");
+    expect(response.headers.get("content-security-policy")).not.toMatch(/unsafe|https?:|\*/);
+    expect(await response.text()).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=/);
+  });
+
+  it("redirects from a slash at the end", async () => {
+    const slash = await request("/console/");
+    expect([slash.status, slash.headers.get("location")]).toEqual([308, "../console"]);
+  });
+});
+
+/** The status of a path as it is written, which fetch would tidy first. */
+const getStatus = (url: string, path: string) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    get({ hostname, port, path, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on("error", reject);
+  });
+
+it("has no file at another path", async () => {
+  const { url } = await openServer();
+  for (const path of [
+    "/api/docs/../../package.json",
+    "/api/docs/..%2f..%2fpackage.json",
+    "/api/docs/%2e%2e/%2e%2e/package.json",
+    "/api/docs/..\\..\\package.json",
+    "/api/docs//etc/passwd",
+    "/api/docs/package.json",
+    "/api/docs/swagger-ui-bundle.js%00.css",
+    "/console/..%2freference%2fstart.js",
+    "/console/__proto__",
+    "/assets/..%2fconsole%2findex.html",
+    "/assets/%2e%2e/x",
+    "/assets/",
+    "/assets/toString",
+  ])
+    expect([path, await getStatus(url, path)]).toEqual([path, 404]);
+});
+
+describe("the reference", () => {
+  it("is a page with the seeded key, and the files that it needs", async () => {
+    const { url, service } = await openServer();
+    const reference = await page({ fetch }, `${url}/api/docs`);
+    expect(reference.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(reference.text).toContain(`data-api-key="${service.apiKeys.website}"`);
+    const files = [...reference.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, file]) => file);
+    expect(files).toHaveLength(4);
+    for (const file of files) {
+      const { status, headers, text } = await page({ fetch }, `${url}/api/${file}`);
+      const mediaType = file?.endsWith(".css") ? "text/css" : "text/javascript";
+      expect([status, headers.get("content-type")]).toEqual([200, `${mediaType}; charset=utf-8`]);
+      expect(text.length).toBeGreaterThan(100);
+    }
+  });
+
+  it("says how to start it on a port when it runs in process", async () => {
+    const service = createMockService();
+    const { text } = await page(service, `${service.baseUrl}/api/docs`);
+    expect(text).toContain("npx @loyalty-cards/mock-server");
+    expect((await page(service, `${service.baseUrl}/api/docs/swagger-ui-bundle.js`)).status).toBe(404);
+  });
+});
+
+describe("html``", () => {
+  it("escapes text in content and in quoted attributes, and does not escape markup", () => {
+    const nasty = `</p><script>"'&`;
+    expect(String(html`<p title="${nasty}">${nasty}${html`<b>${1}</b>`}</p>`)).toBe(
+      '<p title="&lt;/p&gt;&lt;script&gt;&quot;&#39;&amp;">&lt;/p&gt;&lt;script&gt;&quot;&#39;&amp;<b>1</b></p>',
+    );
+  });
+
+  it("writes nothing for absent values, and joins lists", () => {
+    expect(String(html`${undefined}${null}${[html`<i></i>`, html`<b></b>`]}${0}`)).toBe("<i></i><b></b>0");
+  });
+
+  it("replaces characters that HTML and XML do not allow", () => {
+    expect(String(html`${"a\u0000b\u001Bc\uD800d\uFFFEe\u007F\ttab\u{1F600}"}`)).toBe(
+      "a\uFFFDb\uFFFDc\uFFFDd\uFFFDe\uFFFD\ttab\u{1F600}",
+    );
+  });
+});
