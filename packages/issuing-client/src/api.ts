@@ -4,7 +4,7 @@ import createClient, { defaultPathSerializer } from "openapi-fetch";
 import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, which the build can inline into our declarations
 import { configurationError } from "./errors.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
-import { parseCallOptions, parseHeaders, parseId, type Settings } from "./options.ts";
+import { getService, parseCallOptions, parseHeaders, parseId, type Settings } from "./options.ts";
 import type { ExpectedBody, ReceivedResponse } from "./response.ts";
 import { send } from "./send.ts";
 
@@ -13,7 +13,7 @@ export type Api = Client<paths>;
 
 /** Every request is sent by `send`, to an address below `baseUrl`. Options of a call and middleware cannot change that. */
 export function createApi(settings: Settings): Api {
-  const baseUrl = settings.getBaseUrl();
+  const { baseUrl } = getService(settings);
   const root = `${baseUrl}/api/v1`; // spec 9
   const client = createClient<paths>({ baseUrl: root });
 
@@ -33,7 +33,6 @@ export function createApi(settings: Settings): Api {
     const call = {
       operation: "api",
       method,
-      baseUrl,
       path,
       headers,
       body,

@@ -21,6 +21,7 @@ import {
 import { createIssuingSteps, type IssueCardOptions, issueCard } from "./issue-card.ts";
 import {
   type CallOptions,
+  getService,
   type IssuingClientOptions,
   parseCallOptions,
   parseId,
@@ -184,7 +185,7 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
   ): Promise<Value> {
     const id = parseId("card id", cardId);
     const callSettings = parseCallOptions(callOptions, settings);
-    return send(settings, createCall(settings.getBaseUrl(), operation, id, given), callSettings, read);
+    return send(settings, createCall(operation, id, given), callSettings, read);
   }
 
   const client: IssuingClient & Record<OperationId, unknown> = {
@@ -201,7 +202,7 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
       return run("setConsent", cardId, callOptions, findConsent, { body });
     },
     cardLinks: (card, linkOptions) =>
-      cardLinks(card, { ...linkOptions, baseUrl: linkOptions?.baseUrl ?? settings.getBaseUrl() }),
+      cardLinks(card, { ...linkOptions, baseUrl: linkOptions?.baseUrl ?? getService(settings).baseUrl }),
     get api() {
       api ??= createApi(settings);
       return api;

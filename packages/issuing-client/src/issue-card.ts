@@ -20,6 +20,7 @@ import {
 import {
   type CallOptions,
   type CallSettings,
+  getService,
   parseCallOptions,
   parseId,
   parseObject,
@@ -94,7 +95,7 @@ export async function sendCard<Fields = FieldValues>(
   const endsAtMs = Math.min(options.endsAtMs, nowMs + retentionMs);
   const hasEarlierAttempt = firstAttemptAt !== undefined && Number(firstAttemptAt) < clock.now();
   const given = { body, idempotencyKey, hasEarlierAttempt };
-  const call = createCall(settings.getBaseUrl(), "issueCard", templateId, given);
+  const call = createCall("issueCard", templateId, given);
   return send<Card<Fields>>(settings, call, { ...options, endsAtMs }, (response) => {
     const reading = readCard<Fields>(response);
     if (!("value" in reading) || settings.onEvent === undefined) return reading;
@@ -199,7 +200,7 @@ export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
   const { clock, limits, idempotencyNamespace } = settings;
   return {
     get baseUrl() {
-      return settings.getBaseUrl();
+      return getService(settings).baseUrl;
     },
     idempotencyNamespace,
     clock,

@@ -41,10 +41,10 @@ const notHttp =
  * @param error what the runtime reported. Its message can quote the request or the response, and is dropped.
  * @param hasHead whether the head of a response has arrived.
  */
-export function describeNetworkFailure(error: unknown, hasHead: boolean, url: string): AttemptFailure {
+export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl: string): AttemptFailure {
   const { code, syscall, message } = readNetworkError(error);
   const networkCode = code ?? "no code";
-  const { protocol, origin } = new URL(url);
+  const { protocol, origin } = new URL(baseUrl);
   const isHandshake = protocol === "https:" && !hasHead && handshakeFailed.test(code ?? "");
   if ((isHandshake && !tlsAlert.test(`${code} ${message}`)) || notTlsInDeno.test(message)) {
     // Nothing of the request was sent, and another attempt would fail in the same way.

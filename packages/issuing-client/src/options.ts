@@ -67,12 +67,13 @@ export interface IssuingClientOptions extends LimitOptions {
 
 /** Validated options of a client. */
 export interface Settings {
-  /** @throws {IssuingError} `configuration` when the address is missing. */
-  getBaseUrl: () => string;
+  /** undefined when the address is missing. */
+  baseUrl: string | undefined;
   /** A valid key, or the function that returns one; undefined when it is missing. */
   apiKey: string | (() => unknown) | undefined;
   idempotencyNamespace: string;
-  transport: Transport;
+  /** undefined when the address is missing. */
+  transport: Transport | undefined;
   /** The value of the `user-agent` header. */
   userAgent: string;
   limits: Limits;
@@ -116,15 +117,10 @@ export function parseOptions(options: IssuingClientOptions): Readonly<Settings> 
   }
   const baseUrl = parseBaseUrl(options);
   return Object.freeze({
-    getBaseUrl() {
-      if (baseUrl !== undefined) return baseUrl;
-      throw configurationError(
-        "baseUrl is missing or empty. Set the environment variable LOYALTY_URL, or the option.",
-      );
-    },
+    baseUrl,
     apiKey: getApiKey(options),
     idempotencyNamespace: getNamespace(options),
-    transport: selectTransport(fetch),
+    transport: baseUrl === undefined ? undefined : selectTransport(baseUrl, fetch),
     userAgent: formatUserAgent(options.userAgent),
     limits: parseLimits(options, defaultLimits),
     headers: parseHeaders(options.headers),
@@ -139,7 +135,8 @@ export function parseCallOptions(
   options: CallOptions | null | undefined,
   { limits, clock }: Pick<Settings, "limits" | "clock">,
 ): CallSettings {
-  const { signal, headers, onResponse, ...given } = parseObject("options", options);
+  const given = parseObject("options", options);
+  const { signal, headers, onResponse } = given;
   if (signal && typeof signal.throwIfAborted !== "function")
     throw configurationError("signal must be an AbortSignal.");
   const { timeoutMs, deadlineMs, maxRetries } = parseLimits(given, limits);
@@ -217,9 +214,17 @@ export function parseHeaders(headers: Record<string, string> | undefined): Recor
 }
 
 /** node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
-function selectTransport(fetch: Fetch | undefined): Transport {
+function selectTransport(baseUrl: string, fetch: Fetch | undefined): Transport {
   const isNode = fetch === undefined && getRuntime() === "node";
-  return (isNode ? createNodeTransport() : undefined) ?? createFetchTransport(fetch);
+  return (isNode ? createNodeTransport(baseUrl) : undefined) ?? createFetchTransport(baseUrl, fetch);
+}
+
+/** The address of the service, and what sends to it. @throws {IssuingError} `configuration` when the address is missing. */
+export function getService({ baseUrl, transport }: Settings): { baseUrl: string; transport: Transport } {
+  if (baseUrl !== undefined && transport !== undefined) return { baseUrl, transport };
+  throw configurationError(
+    "baseUrl is missing or empty. Set the environment variable LOYALTY_URL, or the option.",
+  );
 }
 
 /** @throws {IssuingError} `configuration` for a blank namespace, and for an option that is present but undefined. */

@@ -29,8 +29,6 @@ const maxRetryAfterMs = 24 * 3_600_000;
 /** What the error says of the request. */
 export interface RejectedRequest {
   operation: OperationName;
-  /** The address of the service. */
-  baseUrl: string;
   /** The id in the path. */
   id?: string;
   /** JSON. */
@@ -47,14 +45,14 @@ export function toRejection(
   response: ReceivedResponse,
   request: RejectedRequest,
   { attempts, outcome, idempotencyKey }: Pick<IssuingErrorFacts, "attempts" | "outcome" | "idempotencyKey">,
-  nowMs: number,
+  { baseUrl, nowMs }: { baseUrl: string; nowMs: number },
 ): IssuingError {
   const { status, text, requestId } = response;
   const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
   const problem = readProblem(status, text);
   const fields = status === 422 ? readRejectedFields(problem) : [];
   const detail = status === 422 ? toShowable(problem.detail) : undefined; // spec 7
-  const hint = formatHint(code, request, fields, detail);
+  const hint = formatHint(code, { ...request, baseUrl }, fields, detail);
   const isKnown = request.hasEarlierAttempt === true || outcome === "unknown";
   const mayStillRun = isConflict(response) && idempotencyKey !== undefined && isKnown;
   const retryAfterMs = getRetryAfterMs(response, nowMs);
@@ -95,7 +93,7 @@ const maxIdLength = 100;
 
 function formatHint(
   code: IssuingErrorCode,
-  { operation, baseUrl, id = "", body = "" }: RejectedRequest,
+  { operation, baseUrl, id = "", body = "" }: RejectedRequest & { baseUrl: string },
   fields: readonly RejectedField[],
   detail: string | undefined,
 ): string | undefined {

@@ -30,8 +30,12 @@ export type Reading<Value> =
       accepted: string;
     };
 
-/** Decides whether a response is usable. @param url its address, for the message of an error. */
-export function readResponse(response: HttpResponse, url: string, expectedBody: ExpectedBody): AttemptResult {
+/** Decides whether a response is usable. @param baseUrl the address of the service, for the message of an error. */
+export function readResponse(
+  response: HttpResponse,
+  baseUrl: string,
+  expectedBody: ExpectedBody,
+): AttemptResult {
   const { status, bodyError } = response;
   const text = response.text.startsWith("\ufeff") ? response.text.slice(1) : response.text;
   if (status >= 300 && status < 400)
@@ -45,7 +49,7 @@ export function readResponse(response: HttpResponse, url: string, expectedBody: 
   if (status >= 400) return receive(response, isUtf8(response) ? text : "");
   if (bodyError instanceof UnreadableBodyError)
     return unusable(status, `${bodyError.message}.`, bodyError.retryable);
-  if (bodyError !== undefined) return describeNetworkFailure(bodyError.cause, true, url);
+  if (bodyError !== undefined) return describeNetworkFailure(bodyError.cause, true, baseUrl);
   return readSuccess(response, text, expectedBody);
 }
 

@@ -1,11 +1,11 @@
 /** Sends one operation: its attempts, their time limits, the pauses between them, its events, and what its end means for the card. */
 import { notify } from "@loyalty-cards/internal/reporting";
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
-import { sleep, timeLimit, waitWithin } from "./clock.ts";
+import { type Clock, sleep, timeLimit, waitWithin } from "./clock.ts";
 import { configurationError, IssuingError, type IssuingErrorFacts, type Outcome } from "./errors.ts";
 import type { CallEnd, CallEvent, ResponseMeta } from "./events.ts";
 import { describeNetworkFailure } from "./network-failure.ts";
-import { type CallSettings, parseApiKey, type Settings } from "./options.ts";
+import { type CallSettings, getService, parseApiKey, type Settings } from "./options.ts";
 import { type RejectedRequest, toRejection } from "./rejection.ts";
 import {
   type AttemptResult,
@@ -25,12 +25,12 @@ import {
   isRetryable,
   retryPolicy,
 } from "./retry.ts";
-import { ConnectionError, type HttpRequest } from "./transport.ts";
+import { ConnectionError, type Exchange, type HttpRequest } from "./transport.ts";
 
 /** One call of one operation. */
 export interface Call extends RejectedRequest {
   method: string;
-  /** Follows `baseUrl`. */
+  /** Follows the address of the service. */
   path: string;
   /** Names in lower case. */
   headers: Record<string, string>;
@@ -44,7 +44,6 @@ export interface Call extends RejectedRequest {
  * @param given `query` begins with `?`; `body` is JSON.
  */
 export function createCall(
-  baseUrl: string,
   operation: OperationId,
   id: string,
   {
@@ -59,7 +58,6 @@ export function createCall(
   return {
     operation,
     method,
-    baseUrl,
     path: `/api/v1${path.replace(/\{\w+\}/, encodeURIComponent(id))}${query}`, // spec 9
     headers,
     id,
@@ -83,9 +81,10 @@ export async function send<Value>(
   options: CallSettings,
   read: (response: ReceivedResponse) => Reading<Value>,
 ): Promise<Value> {
+  const { baseUrl, transport } = getService(settings);
   const { clock, random, onEvent } = settings;
-  const { operation, method, idempotencyKey, hasEarlierAttempt = false } = call;
-  const { signal, endsAtMs, maxRetries, onResponse } = options;
+  const { operation, method, expectedBody, idempotencyKey, hasEarlierAttempt = false } = call;
+  const { signal, endsAtMs, timeoutMs, maxRetries, onResponse } = options;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
   const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
@@ -103,9 +102,11 @@ export async function send<Value>(
       signal?.throwIfAborted();
       emit({ type: "attempt", attempt: attempts + 1, method });
       signal?.throwIfAborted(); // the listener may have aborted the call, or used up its time
-      if (endsAtMs - clock.monotonicMs() < 1) throw timeLimit;
+      const remainingMs = endsAtMs - clock.monotonicMs();
+      if (remainingMs < 1) throw timeLimit;
       attempts += 1;
-      result = await attempt(settings, request, options, call.expectedBody);
+      const exchange = transport(request);
+      result = await receive(exchange, { baseUrl, clock, signal, timeoutMs, remainingMs, expectedBody });
       if ("text" in result && result.status < 400) break;
       outcome = addOutcome(outcome, result);
 
@@ -122,8 +123,8 @@ export async function send<Value>(
         failures += 1;
         if (!isRetryable(result) || failures > maxRetries) break;
       }
-      const remainingMs = endsAtMs - clock.monotonicMs();
-      if (maxRetries === 0 || !isIdempotent(method, idempotencyKey) || delayMs >= remainingMs) break;
+      if (maxRetries === 0 || !isIdempotent(method, idempotencyKey)) break;
+      if (delayMs >= endsAtMs - clock.monotonicMs()) break;
       const failure = "text" in result ? { status: result.status } : { code: result.code };
       emit({ type: "retry", attempt: attempts, ...failure, delayMs });
       await sleep(delayMs, { clock, signal });
@@ -137,7 +138,8 @@ export async function send<Value>(
     const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
     if (onResponse !== undefined)
       notify(onResponse, toMeta(result, { attempts, idempotencyKey, durationMs }));
-    if (status >= 400 && operation !== "api") throw toRejection(result, call, facts, clock.now());
+    if (status >= 400 && operation !== "api")
+      throw toRejection(result, call, facts, { baseUrl, nowMs: clock.now() });
     const reading = read(result);
     if (!("value" in reading)) throw toInvalidResponse(result, reading, facts);
     const { value, differentFields: fieldKeys = [] } = reading;
@@ -171,7 +173,7 @@ async function callApiKeyFunction(
 /** Adds the headers that every request has. */
 function createRequest(
   settings: Settings,
-  { method, baseUrl, path, headers: ownHeaders, body }: Call,
+  { method, path, headers: ownHeaders, body }: Call,
   options: CallSettings,
   apiKey: string,
 ): HttpRequest {
@@ -180,23 +182,35 @@ function createRequest(
   const program = headers["user-agent"];
   headers["user-agent"] = program === undefined ? userAgent : `${userAgent} ${program}`;
   headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
-  return { method, url: baseUrl + path, headers, body };
+  return { method, path, headers, body };
 }
 
-/** Sends the request once, and reads the whole response. @throws the `reason` of the signal. */
-async function attempt(
-  { clock, transport }: Settings,
-  request: HttpRequest,
-  { endsAtMs, timeoutMs, signal }: CallSettings,
-  expectedBody: ExpectedBody,
+/** Waits for the response of one attempt, within its time limits. @throws the `reason` of the signal. */
+async function receive(
+  { response, abort }: Exchange,
+  {
+    baseUrl,
+    clock,
+    signal,
+    timeoutMs,
+    remainingMs,
+    expectedBody,
+  }: {
+    baseUrl: string;
+    clock: Clock;
+    signal: AbortSignal | undefined;
+    timeoutMs: number;
+    /** Until the deadline of the call. */
+    remainingMs: number;
+    expectedBody: ExpectedBody;
+  },
 ): Promise<AttemptResult> {
-  const remainingMs = endsAtMs - clock.monotonicMs();
-  const { response, abort: stop } = transport(request);
   try {
-    const received = await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal, stop });
-    return readResponse(received, request.url, expectedBody);
+    const limits = { clock, signal, stop: abort };
+    const received = await waitWithin(Math.min(timeoutMs, remainingMs), response, limits);
+    return readResponse(received, baseUrl, expectedBody);
   } catch (reason) {
-    if (reason instanceof ConnectionError) return describeNetworkFailure(reason.cause, false, request.url);
+    if (reason instanceof ConnectionError) return describeNetworkFailure(reason.cause, false, baseUrl);
     if (reason !== timeLimit) throw reason;
     return remainingMs <= timeoutMs
       ? { code: "deadline", message: deadlineMessage, wasSent: true, retryable: true }

@@ -34,8 +34,11 @@ interface FetchedResponse {
 const discarded = new Error("The response was read or is not needed.");
 
 /** @param fetch default: the global function at the time of each call, because interceptors such as MSW replace it later. */
-export function createFetchTransport(fetch: Fetch = (url, init) => globalThis.fetch(url, init)): Transport {
-  return ({ method, url, headers, body = null }) => {
+export function createFetchTransport(
+  baseUrl: string,
+  fetch: Fetch = (url, init) => globalThis.fetch(url, init),
+): Transport {
+  return ({ method, path, headers, body = null }) => {
     const controller = new AbortController();
     // In addition to the abort, which undici loses once the request is garbage-collected.
     let cancelBody = () => {};
@@ -45,7 +48,7 @@ export function createFetchTransport(fetch: Fetch = (url, init) => globalThis.fe
     };
     const send = async (): Promise<HttpResponse> => {
       const init = { method, headers, body, redirect: "manual", signal: controller.signal } as const;
-      const response = await fetch(url, init);
+      const response = await fetch(baseUrl + path, init);
       const status = response.type === "opaqueredirect" ? 300 : response.status; // some runtimes hide the status of a redirect
       cancelBody = () => void response.body?.cancel?.().catch(() => {});
       const header = (name: string) => response.headers.get(name);

@@ -17,21 +17,24 @@ import {
  * the process running; with `NODE_USE_ENV_PROXY=1` the agent uses the proxy of the environment.
  * @returns undefined in a runtime without node:http.
  */
-export function createNodeTransport(): Transport | undefined {
+export function createNodeTransport(baseUrl: string): Transport | undefined {
   const http = getBuiltinModule("node:http") as typeof Http | undefined;
   const https = getBuiltinModule("node:https") as typeof Http | undefined; // the same functions
   if (http === undefined || https === undefined) return undefined;
 
-  return ({ method, url, headers, body }) => {
-    const { protocol, hostname, port, pathname, search } = new URL(url);
+  const { protocol, hostname, port, pathname } = new URL(baseUrl);
+  const host = hostname.replace(/^\[|\]$/g, ""); // an IPv6 address without its brackets
+  const basePath = pathname === "/" ? "" : pathname;
+
+  return ({ method, path, headers, body }) => {
     // `request` is looked up at each call, because MSW, nock and OpenTelemetry replace it.
     const request = (protocol === "https:" ? https : http).request({
       protocol,
-      hostname: hostname.replace(/^\[|\]$/g, ""), // an IPv6 address without its brackets
+      host,
       port,
-      path: pathname + search,
+      path: basePath + path,
       method,
-      headers: { ...headers, "accept-encoding": "identity" },
+      headers,
       joinDuplicateHeaders: true, // as fetch does, instead of dropping all but the first
     });
     const response = new Promise<HttpResponse>((resolve, reject) => {
@@ -96,7 +99,7 @@ const decoders: ReadonlyMap<string, "gunzip" | "inflate" | "brotliDecompress"> =
   ["br", "brotliDecompress"],
 ]);
 
-/** The requests ask for unencoded bodies; a proxy can encode them nevertheless. */
+/** The requests do not ask for encoded bodies; a proxy can encode them nevertheless. */
 function decode(
   bytes: Buffer,
   encoding: string,

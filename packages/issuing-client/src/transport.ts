@@ -3,8 +3,8 @@
 /** A request. Everything in it is text, so it can be sent again. */
 export interface HttpRequest {
   method: string;
-  /** The absolute address. */
-  url: string;
+  /** Follows the address of the service. */
+  path: string;
   /** Names in lower case. */
   headers: Record<string, string>;
   /** JSON; undefined when the request has no body. */
@@ -31,7 +31,7 @@ export interface Exchange {
   abort(): void;
 }
 
-/** Sends one request. It follows no redirect and does not retry: `send` applies time limits and retries. */
+/** Sends one request to the service whose address it was created with. It follows no redirect and does not retry: `send` applies time limits and retries. */
 export type Transport = (request: HttpRequest) => Exchange;
 
 /** The connection failed. Anything else that a transport throws is a mistake in the program, and is not retried. */
