@@ -1,8 +1,7 @@
 /** How the console behaves on a screen: the keyboard, times, changes of other programs, many tabs, a phone of 390 px. */
 import assert from "node:assert/strict";
 import { it } from "vitest";
-import { useBrowser } from "./console.mjs";
-import { openFilledShop, openReceiver, openShop } from "./shop.mjs";
+import { openFilledShop, openReceiver, openShop, useBrowser } from "./shop.mjs";
 
 const { openAt, openConsole } = useBrowser();
 

@@ -5,8 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "vitest";
-import { useBrowser } from "./console.mjs";
-import { openReceiver, openShop } from "./shop.mjs";
+import { openReceiver, openShop, useBrowser } from "./shop.mjs";
 
 const { openConsole } = useBrowser();
 

@@ -29,7 +29,7 @@ export const correctSteps: Steps = {
   async read(request) {
     const chunks: Buffer[] = [];
     let length = 0;
-    request.setTimeout(1_000, () => request.destroy());
+    request.setTimeout(400, () => request.destroy());
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       length += chunk.length;
       if (length > maxBytes) return undefined;
@@ -292,7 +292,7 @@ export const wrongReceivers: [
     "waits for a body forever",
     () => ({ read: readWithoutTimeout }),
     ["warn endless-body: the first 20 bytes of a delivery, and then nothing"],
-    { timeoutMs: 2_000 },
+    { timeoutMs: 1_000 },
   ],
   [
     "works before it responds",
@@ -300,14 +300,14 @@ export const wrongReceivers: [
       let isFirst = true;
       return {
         async read(request) {
-          if (isFirst) await new Promise((resolve) => setTimeout(resolve, 2_100));
+          if (isFirst) await new Promise((resolve) => setTimeout(resolve, 1_100));
           isFirst = false;
           return correctSteps.read(request);
         },
       };
     },
     ["warn response-time: a ping as the service signs it"],
-    { timeoutMs: 4_000 },
+    { timeoutMs: 2_000 },
   ],
   [
     "crashes on letters of two bytes",

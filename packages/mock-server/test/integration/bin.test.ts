@@ -1,12 +1,12 @@
 /** The command `loyalty-cards-mock`: ready lines, and one line on stderr with exit code 2 for bad input. */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { start, startWithNpm, temporaryFile } from "./command.ts";
+import { startMockServer } from "../../src/adapters/node.ts";
+import { signUp } from "../shop.ts";
+import { connectTo, listen, start, startWithNpm, temporaryFile } from "./command.ts";
 
 describe("loyalty-cards-mock", () => {
   it("prints one JSON line when ready, serves, and stops at SIGTERM with 0", async () => {
@@ -36,10 +36,7 @@ describe("loyalty-cards-mock", () => {
   it("starts from a seed file, prints its secret, and signs with it, after a reset too", async () => {
     const secret = "whsec_only_for_development";
     const events: WebhookEvent[] = [];
-    const receiver = createServer(nodeReceiver({ secret, handler: (event) => void events.push(event) }));
-    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void receiver.close());
-    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+    const url = await listen(nodeReceiver({ secret, handler: (event) => void events.push(event) }));
     const seed = {
       defaultCountry: "DE",
       templates: [{ id: "tpl_bakery", name: "Bakery" }],
@@ -53,26 +50,14 @@ describe("loyalty-cards-mock", () => {
     expect(text).toContain("tpl_bakery");
     expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/webhooks\/loyalty +whsec_/);
 
-    const { baseUrl, apiKeys, templateId, endpoints } = JSON.parse(
-      await start(...options, "--json").firstOutput,
-    );
+    const { endpoints, call, issue } = connectTo(await start(...options, "--json").firstOutput);
     expect(endpoints).toMatchObject([{ url, secret }, { secret: expect.stringMatching(/^whsec_/) }]);
-    const post = (path: string, body?: string) =>
-      fetch(`${baseUrl}${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${apiKeys.website}`, "content-type": "application/json" },
-        ...(body && { body }),
-      });
     for (const pings of [1, 2]) {
-      await post(`/_mock/webhooks/endpoints/${endpoints[0].id}/test`);
+      await call("POST", `/_mock/webhooks/endpoints/${endpoints[0].id}/test`);
       await expect.poll(() => events.length, { timeout: 10_000 }).toBe(pings);
-      await post("/_mock/reset");
+      await call("POST", "/_mock/reset");
     }
-    const issued = await post(
-      `/api/v1/templates/${templateId}/passes`,
-      '{"customer":{"consents":{"privacy":{"version":"1"}}}}',
-    );
-    expect(issued.status).toBe(201);
+    expect((await issue(signUp({}, {}))).status).toBe(201);
   });
 
   it.each([
@@ -80,20 +65,10 @@ describe("loyalty-cards-mock", () => {
     ["the seed's storeRefusals", () => ["--seed", temporaryFile('{"storeRefusals":true}')]],
   ])("stores refusals with %s, and prints warnings on stderr", async (_name, args) => {
     const { child, firstOutput, exit } = start("--port", "0", "--json", ...args());
-    const { baseUrl, apiKeys, templateId } = JSON.parse(await firstOutput);
-    const issue = async (customer: object) => {
-      const response = await fetch(`${baseUrl}/api/v1/templates/${templateId}/passes`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${apiKeys.website}`,
-          "content-type": "application/json",
-          "idempotency-key": "user-1",
-        },
-        body: JSON.stringify({ customer: { consents: { privacy: { version: "1" } }, ...customer } }),
-      });
-      return response.status;
-    };
-    expect([await issue({ phone: "12" }), await issue({ phone: "+48600100200" })]).toEqual([422, 422]);
+    const { issue } = connectTo(await firstOutput);
+    const refuse = async (phone: string) =>
+      (await issue(signUp({ phone }, {}), { "idempotency-key": "user-1" })).status;
+    expect([await refuse("12"), await refuse("+48600100200")]).toEqual([422, 422]);
     child.kill("SIGTERM");
     const { stdout, stderr } = await exit;
     expect(stdout.trimEnd()).not.toContain("\n");
@@ -113,37 +88,19 @@ describe("loyalty-cards-mock", () => {
     ["one line on stderr per request and per delivery attempt", []],
     ["none of these lines with --quiet", ["--quiet"]],
   ])("prints %s, and stdout stays one line of JSON", async (_name, options) => {
-    const receiver = createServer((_request, response) => void response.writeHead(401).end());
-    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void receiver.close());
-    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhooks`;
+    const url = await listen((_request, response) => void response.writeHead(401).end());
     const seed = temporaryFile(
       JSON.stringify({ endpoints: [{ url: `${url}?token=abc`, events: ["balance.changed"] }] }),
     );
     const { child, firstOutput, exit } = start("--port", "0", "--json", "--seed", seed, ...options);
-    const { baseUrl, apiKeys, templateId } = JSON.parse(await firstOutput);
-    const post = async (path: string, body: unknown) => {
-      const response = await fetch(`${baseUrl}${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${apiKeys.website}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
-      return (await response.json()) as { id: string };
-    };
-    const consents = { privacy: { version: "1" } };
-    const passes = `/api/v1/templates/${templateId}/passes`;
-    const card = await post(passes, {
-      customer: { phone: "600100200", email: "anna@example.com", consents },
-    });
-    await post(passes, { customer: { phone: "12", email: "anna@example.com", consents } });
-    await fetch(`${baseUrl}/api/v2/cards?email=anna@example.com`);
-    await post(`/_mock/cards/${card.id}/purchase`, { points: 5 });
-    await post("/_mock/wait", { event: { type: "balance.changed" } });
-    for (let attempts = 0; attempts === 0; ) {
-      const response = await fetch(`${baseUrl}/_mock/webhooks/deliveries`);
-      const { items } = (await response.json()) as { items: { attempts: unknown[] }[] };
-      attempts = items[0]?.attempts.length ?? 0;
-    }
+    const { call, issue, templateId } = connectTo(await firstOutput);
+    const { id } = (await issue(signUp({ phone: "600100200", email: "anna@example.com" }, {}))).body;
+    await issue(signUp({ phone: "12", email: "anna@example.com" }, {}));
+    await call("GET", "/api/v2/cards?email=anna@example.com");
+    await call("POST", `/_mock/cards/${id}/purchase`, { body: { points: 5 } });
+    const getAttempts = async () =>
+      (await call("GET", "/_mock/webhooks/deliveries")).body.items[0]?.attempts.length;
+    await expect.poll(getAttempts, { interval: 5 }).toBe(1);
     child.kill("SIGTERM");
     const { stdout, stderr } = await exit;
     expect(stdout.split("\n")).toEqual([expect.stringMatching(/^\{.*\}$/), ""]);
@@ -151,8 +108,9 @@ describe("loyalty-cards-mock", () => {
       .split("\n")
       .slice(0, -1)
       .map((line) => line.replace(/\b\d+ ms\b/, "N ms"));
+    const passes = `/api/v1/templates/${templateId}/passes`;
     const expected = [
-      `POST ${passes} 201 N ms ${card.id}`,
+      `POST ${passes} 201 N ms ${id}`,
       `POST ${passes} 422 N ms customer.phone: The phone number is not valid`,
       "GET /api/v2/cards 404 N ms",
       expect.stringMatching(/^--> balance\.changed evt_\w+ {2}<-- 401 http:\S+\/webhooks next in 1 min$/),
@@ -190,11 +148,8 @@ describe("loyalty-cards-mock", () => {
   });
 
   it("names the port that is in use, and what to do", async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
-    const { code, stderr } = await start("--port", String(port)).exit;
+    const { port } = new URL(await listen(() => {}));
+    const { code, stderr } = await start("--port", port).exit;
     expect([code, stderr]).toEqual([
       2,
       `loyalty-cards-mock: Port ${port} is already in use, perhaps by another mock server. Stop that program, or select another port with --port; --port 0 selects a free one.\n`,
@@ -217,37 +172,30 @@ describe("loyalty-cards-mock", () => {
       ["--seed", "/nowhere/seed.json"],
       /--seed \/nowhere\/seed\.json cannot be used: ENOENT/,
     ],
+    ["a seed that is not JSON", ["--port", "0", "--seed", () => temporaryFile("{")], /cannot be used/],
   ])("prints one line on stderr and exits with 2 for %s", async (_name, args, message) => {
-    await expectRefused(
-      args.map((arg) => (typeof arg === "string" ? arg : arg())),
-      message,
-    );
-  });
-
-  const endpoint = '"url":"http://127.0.0.1:1/","events":["ping"]';
-  it.each([
-    ["{", /cannot be used/],
-    ["[]", /it is not an object/],
-    ['{"port":1}', /"port" is unknown; use defaultCountry/],
-    ['{"templates":[{"name":""}]}', /cannot be used: templates\[0\]: "name"/],
-    ['{"templates":{}}', /"templates" is not a list/],
-    ['{"templates":[null]}', /"templates" is not a list of objects/],
-    ['{"templates":[]}', /at least one/],
-    [
-      '\ufeff{"templates":[{"name":"Club","fields":[null]}]}',
-      /templates\[0\]: "fields\.0" must be an object/,
-    ],
-    [`{"endpoints":[{${endpoint},"secret":""}]}`, /secret of an endpoint must be text/],
-    ['{"endpoints":[{"events":"ping"}]}', /cannot be used: endpoints\[0\]: .*"events" must be a list/],
-    [`{"endpoints":[{"id":5,${endpoint}}]}`, /endpoints\[0\]: "id" is not known/],
-    ['{"endpoints":[{"url":"http://shop.test","events":["ping"]}]}', /https/],
-  ])("prints one line on stderr and exits with 2 for the seed %s", async (seed, message) => {
-    await expectRefused(["--port", "0", "--seed", temporaryFile(seed)], message);
+    const line = args.map((arg) => (typeof arg === "string" ? arg : arg()));
+    const { code, stdout, stderr } = await start(...line).exit;
+    expect([code, stdout, stderr.split("\n").length]).toEqual([2, "", 2]);
+    expect(stderr).toMatch(message);
   });
 });
 
-async function expectRefused(args: string[], message: RegExp) {
-  const { code, stdout, stderr } = await start(...args).exit;
-  expect([code, stdout, stderr.split("\n").length]).toEqual([2, "", 2]);
-  expect(stderr).toMatch(message);
-}
+const endpoint = '"url":"http://127.0.0.1:1/","events":["ping"]';
+it.each([
+  ["[]", /it is not an object/],
+  ['{"port":1}', /"port" is unknown; use defaultCountry/],
+  ['{"templates":[{"name":""}]}', /cannot be used: templates\[0\]: "name"/],
+  ['{"templates":{}}', /"templates" is not a list/],
+  ['{"templates":[null]}', /"templates" is not a list of objects/],
+  ['{"templates":[]}', /at least one/],
+  ['\ufeff{"templates":[{"name":"Club","fields":[null]}]}', /templates\[0\]: "fields\.0" must be an object/],
+  [`{"endpoints":[{${endpoint},"secret":""}]}`, /secret of an endpoint must be text/],
+  ['{"endpoints":[{"events":"ping"}]}', /cannot be used: endpoints\[0\]: .*"events" must be a list/],
+  [`{"endpoints":[{"id":5,${endpoint}}]}`, /endpoints\[0\]: "id" is not known/],
+  ['{"endpoints":[{"url":"http://shop.test","events":["ping"]}]}', /https/],
+])("refuses the seed file %s with one line", async (seed, message) => {
+  const starting = startMockServer({ seedFile: temporaryFile(seed) });
+  await expect(starting).rejects.toThrow(message);
+  await expect(starting).rejects.toThrow(/^[^\n]*$/);
+});

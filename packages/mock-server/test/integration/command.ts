@@ -1,9 +1,12 @@
-/** Starts the command `loyalty-cards-mock` as a process of its own. */
+/** Starts the command `loyalty-cards-mock` as a process of its own; receivers, and raw requests. */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { inject, onTestFinished } from "vitest";
+import { caller } from "../shop.ts";
 
 export function start(...args: string[]) {
   const child = spawn(process.execPath, [inject("bundledCommand"), ...args], {
@@ -65,3 +68,34 @@ export function temporaryFile(content: string): string {
   writeFileSync(file, content);
   return file;
 }
+
+/** Calls the server of a process that has printed its first line, as a website. */
+export function connectTo(firstLine: string) {
+  const { baseUrl, apiKeys, templateId, endpoints } = JSON.parse(firstLine);
+  const call = caller(baseUrl, fetch, apiKeys.website);
+  const issue = (body: unknown, headers = {}) =>
+    call("POST", `/api/v1/templates/${templateId}/passes`, { body, headers });
+  return { baseUrl, templateId, endpoints, call, issue };
+}
+
+/** Starts a receiver. @returns its address. */
+export async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
+}
+
+/** Sends text to a server, and resolves with what came back before the connection closed. */
+export const sendRaw = (url: string, text: string) =>
+  new Promise<string>((resolve) => {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    let received = "";
+    socket.on("data", (chunk) => (received += chunk)).on("error", () => {});
+    socket.on("close", () => resolve(received));
+    socket.write(text);
+  });

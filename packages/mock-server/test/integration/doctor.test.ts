@@ -15,7 +15,7 @@ import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
 import { type CheckReceiverOptions, checkReceiver } from "../../src/doctor/check-receiver.ts";
 import { correctSteps, parsePairs, startReceiver, wrongReceivers } from "../doctor/wrong-receivers.ts";
 
-const receiverOptions: ReceiverOptions = { secret, handler: () => {}, log: () => {}, timeoutMs: 1_500 };
+const receiverOptions: ReceiverOptions = { secret, handler: () => {}, log: () => {}, timeoutMs: 500 };
 
 /** @param onFinished that of the test context where tests run concurrently. */
 async function check(

@@ -1,29 +1,16 @@
 /** Deliveries over real HTTP: to a real receiver, after the clock moved, and to receivers that fail. */
 import { EventEmitter, once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { verifyWebhookSync } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startMockServer, type TrafficEvent } from "../../src/adapters/node.ts";
 import { createMockService, type MockServiceOptions, manualClock } from "../../src/index.ts";
-import { temporaryFile, temporaryFolder } from "./command.ts";
-
-async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
-}
+import { issueRequest, sendPing } from "../shop.ts";
+import { listen, temporaryFile, temporaryFolder } from "./command.ts";
 
 function sendTestTo(url: string, options: MockServiceOptions = {}) {
   const service = createMockService({ clock: manualClock(), ...options });
-  const { id, secret } = service.webhooks.createEndpoint({ url, events: ["ping"] });
-  const sent = service.webhooks.sendTest(id);
+  const { secret, sent } = sendPing(service, url);
   const log = () => service.webhooks.deliveries({ eventId: sent.eventId })[0];
   return { service, secret, log };
 }
@@ -52,28 +39,6 @@ it("delivers webhooks that a real receiver verifies, also after the clock moved 
   const [first, last] = [attempts[0]?.at ?? "", attempts.at(-1)?.at ?? ""];
   expect(Date.parse(last) - Date.parse(first)).toBe(36 * 60_000);
   expect(seen).toEqual(["ping"]);
-});
-
-it("signs with the service's time in process", async () => {
-  const times: number[] = [];
-  const service = createMockService({
-    clock: manualClock("2030-01-01T00:00:00Z"),
-    deliver: async (request) => {
-      const signature = request.headers.get("service-signature");
-      verifyWebhookSync({
-        rawBody: await request.text(),
-        signature,
-        secret: endpoint.secret,
-        now: service.clock.now,
-      });
-      times.push(Number(/t=(\d+)/.exec(signature ?? "")?.[1]) * 1000);
-      return new Response(null, { status: 204 });
-    },
-  });
-  const endpoint = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
-  service.webhooks.sendTest(endpoint.id);
-  await service.idle();
-  expect(times).toEqual([Date.parse("2030-01-01T00:00:00Z")]);
 });
 
 describe("a delivery attempt", () => {
@@ -105,9 +70,7 @@ describe("a delivery attempt", () => {
     });
     const { service, log } = sendTestTo(
       await listen((request) => void request.socket.once("close", closed)),
-      {
-        deliveryTimeoutMs: 300,
-      },
+      { deliveryTimeoutMs: 300 },
     );
     await service.idle();
     await gone;
@@ -116,17 +79,14 @@ describe("a delivery attempt", () => {
 });
 
 it("makes the first attempt at once on the machine's clock", async () => {
-  let arrived: () => void = () => {};
-  const arrival = new Promise<void>((resolve) => {
-    arrived = resolve;
-  });
+  const arrivals = new EventEmitter();
+  const arrival = once(arrivals, "request");
   const url = await listen((request, response) => {
     request.resume();
-    response.writeHead(204).end(arrived);
+    response.writeHead(204).end(() => arrivals.emit("request"));
   });
   const service = createMockService();
-  const { id } = service.webhooks.createEndpoint({ url, events: ["ping"] });
-  service.webhooks.sendTest(id);
+  sendPing(service, url);
   await arrival;
   await service.idle();
   expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
@@ -168,11 +128,8 @@ describe("startMockServer", () => {
     });
     onTestFinished(server.close);
     const { service } = server;
-    const response = await fetch(`${server.url}/api/v1/templates/${service.templateId}/passes?from=web`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" },
-      body: '{"customer":{"consents":{"privacy":{"version":"1"}}}}',
-    });
+    const request = issueRequest(service);
+    const response = await fetch(new Request(`${request.url}?from=web`, request));
     const { id } = (await response.json()) as { id: string };
     service.cards.addToWallet(id, "apple");
     await service.idle();
