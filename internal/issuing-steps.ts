@@ -1,7 +1,4 @@
-/** The steps of `issueCard` as separate functions, which the outbox calls. */
-
-/** `Symbol.for`, because the ESM and the CommonJS build are separate modules. */
-export const issuingSteps = Symbol.for("@loyalty-cards/issuing-client/steps");
+/** The steps of `issueCard` as separate functions, which the outbox calls: the member `internal` of a client, which its type does not show. */
 
 /** Marks the errors of the client, including those of another installed copy of it. */
 export const issuingErrorBrand = Symbol.for("@loyalty-cards/issuing-client/error");
@@ -59,7 +56,7 @@ export interface IssuingSteps<Card> {
 export function readIssuingSteps<Card>(client: {
   getCard(cardId: string): Promise<Card>;
 }): IssuingSteps<Card> {
-  const steps = (client as { [issuingSteps]?: IssuingSteps<Card> } | null | undefined)?.[issuingSteps];
-  if (steps !== undefined) return steps;
+  const { internal } = (client ?? {}) as { internal?: IssuingSteps<Card> };
+  if (internal !== undefined) return internal;
   throw new TypeError("The outbox needs the client that createIssuingClient returned.");
 }

@@ -88,27 +88,17 @@ function withCheckedAddress(root: string, init: CallInit = {}): CallInit {
   };
 }
 
-/** @throws {IssuingError} `configuration` for an address that is not below the root. */
+/** @throws {IssuingError} `configuration` for an address that is not below the root, or that a URL would change, as it does with dot segments. */
 function checkAddress(root: string, address: string): void {
   const [path = ""] = address.slice(root.length).split("?");
-  const [first, ...segments] = path.split("/");
-  const isBelow = address.startsWith(root) && first === "" && segments.length > 0;
-  if (isBelow && segments.every(isSegment)) return;
+  const isBelow = address.startsWith(`${root}/`) && path !== "/" && !path.includes("//");
+  if (isBelow && !/[#{}]|%(?![\da-f]{2})/i.test(path) && toHref(root + path) === root + path) return;
   throw configurationError(
     `client.api sends only to paths below ${root}/, without empty or dot segments and with every path parameter set.`,
   );
 }
 
-/** Whether a segment is a valid id that a URL does not change: a URL drops white space, and turns a backslash into a slash. */
-function isSegment(segment: string): boolean {
-  if (/[\\#{}\s\p{Cc}]/u.test(segment)) return false;
-  try {
-    parseId("path", decodeURIComponent(segment));
-    return true;
-  } catch {
-    return false;
-  }
-}
+const toHref = (address: string) => (URL.canParse(address) ? new URL(address).href : undefined);
 
 /** `Response` does not accept a body with these statuses ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7): a 204 has none). */
 const bodilessStatuses: ReadonlySet<number> = new Set([204, 205]);

@@ -1,5 +1,4 @@
 /** The client: `createIssuingClient`, its method for each operation of the service, and its card links. */
-import { issuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { type Api, createApi } from "./api.ts";
 import { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
@@ -208,6 +207,6 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
       return api;
     },
   };
-  Object.defineProperty(client, issuingSteps, { value: createIssuingSteps(settings) });
-  return client;
+  // Not enumerable: a copy of a client, with other methods, is not one for the outbox.
+  return Object.defineProperty(client, "internal", { value: createIssuingSteps(settings) });
 }
