@@ -1,6 +1,10 @@
-/** Other versions of Node.js. Every entry point of the built packages, and the command, on one that is too old: an error with both versions. The built inbox: SQLite with the driver of each runtime, and pg-boss 11 and 12 where they run. Rejected uploads over HTTP/2, with the tests of the receiver: each major version closes streams in its own way. */
+/** Other versions of Node.js. Every entry point of the built packages, and the command, on one that is too old: an error with both versions. The built inbox: SQLite with the driver of each runtime, and pg-boss 11 and 12 where they run. Rejected uploads over HTTP/2, with the tests of the receiver: each major version closes streams in its own way. The proxy of the environment. */
 import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -81,6 +85,57 @@ it.each([
   const output = execFileSync(node, [here("inbox-program.mjs")], { encoding: "utf8", timeout: 80_000 });
   expect(output.trim()).toBe(expected);
 });
+
+it.each([
+  ["24", "1", true],
+  ["24", "0", false],
+  ["26", "1", true],
+])(
+  "issues a card over https on Node %s, with NODE_USE_ENV_PROXY=%s through the proxy: %s",
+  async (version, isUsed, isProxied) => {
+    const certificate = here("../../packages/issuing-client/test/localhost.pem");
+    const pem = readFileSync(certificate);
+    const card = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/cards/1" });
+    const service = createTlsServer({ key: pem, cert: pem }, (_request, response) =>
+      response.writeHead(201, { "content-type": "application/json" }).end(card),
+    );
+    const targets = [];
+    const proxy = createServer().on("connect", ({ url }, socket) => {
+      targets.push(url);
+      const upstream = connect(service.address().port, "127.0.0.1", () =>
+        socket.write("HTTP/1.1 200 OK\r\n\r\n"),
+      );
+      upstream.on("error", () => socket.destroy()).pipe(socket);
+      socket.on("error", () => upstream.destroy()).pipe(upstream);
+    });
+    for (const server of [service, proxy]) {
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      onTestFinished(() => void server.close());
+    }
+    const program = `
+    import { createIssuingClient } from "@loyalty-cards/issuing-client";
+    const request = { customer: { consents: { privacy: { version: "1" } } } };
+    const card = await createIssuingClient().issueCard("tpl_1", request, { userId: 1 });
+    console.log(card.id);`;
+    const { stdout } = await promisify(execFile)(
+      here(`../node_modules/node-${version}/bin/node`),
+      ["--input-type=module", "--eval", program],
+      {
+        cwd: here("../.."),
+        env: {
+          LOYALTY_URL: `https://localhost:${service.address().port}`,
+          LOYALTY_API_KEY: "k",
+          HTTPS_PROXY: `http://127.0.0.1:${proxy.address().port}`,
+          NODE_USE_ENV_PROXY: isUsed,
+          NODE_EXTRA_CA_CERTS: certificate,
+        },
+      },
+    );
+    expect(stdout).toBe("card_1\n");
+    expect(targets).toEqual(isProxied ? [`localhost:${service.address().port}`] : []);
+  },
+);
 
 it("compiles the README's program with pg-boss 11", () => {
   const snippet = readFileSync(here("../../examples/snippets/inbox/pg-boss.ts"), "utf8");

@@ -102,6 +102,21 @@ describe("doctor", () => {
     expect(byName["key accepted"]?.status).toBe("skipped");
   });
 
+  it("says that Node.js does not use the proxy of the environment, and only when that can be the cause", async () => {
+    const proxy = { LOYALTY_API_KEY: "k", HTTPS_PROXY: "http://127.0.0.1:9" };
+    const unknown = { ...proxy, LOYALTY_URL: "https://cards.test" };
+    const getFix = async (env: Record<string, string>) => (await runDoctor({ env })).byName["service"]?.fix;
+    expect(await getFix(unknown)).toMatch(
+      /HTTPS_PROXY is set, but Node.js does not use this proxy: set NODE_USE_ENV_PROXY=1/,
+    );
+    for (const env of [
+      { ...unknown, NODE_USE_ENV_PROXY: "1" },
+      { ...unknown, HTTPS_PROXY: "" },
+      { ...proxy, LOYALTY_URL: "https://127.0.0.1:9" },
+    ])
+      expect(await getFix(env)).not.toContain("PROXY");
+  });
+
   it("exits with 4 when the service refuses the key, and prints the key nowhere", async () => {
     const { env } = await openMock();
     const { code, byName, stdout, stderr } = await runDoctor({

@@ -15,7 +15,7 @@ export function readEnvironment(
 
 /** The error in a browser ([spec 5.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-3)). */
 export const browserMessage =
-  "@loyalty-cards/issuing-client holds an API key and must not run in a browser. Call it on your server (a route handler, a server action, an API route), and let the page call that.";
+  "@loyalty-cards/issuing-client holds an API key and must not run in a browser. Call it on your server (a route handler, a server action, an API route), and let the page call that. If this is your server, its bundle was built for browsers, the default of some bundlers: use --platform=node (esbuild) or --target=node (bun build).";
 
 /** What distinguishes the runtimes. */
 interface Globals {

@@ -1,5 +1,5 @@
 /** Sends requests over `fetch`: the caller's own, or the global one outside of Node.js. */
-import { type ByteStream, readBounded, toChunks } from "@loyalty-cards/internal/bounded-body";
+import type { ByteStream } from "@loyalty-cards/internal/bounded-body";
 import {
   ConnectionError,
   type HttpResponse,
@@ -57,12 +57,18 @@ export function createFetchTransport(
       try {
         if (status >= 300 && status < 400) return { ...head, text: "" };
         if (typeof response.body?.getReader !== "function") return { ...head, text: await response.text() };
-        const chunks = toChunks(response.body);
-        cancelBody = () => void chunks[Symbol.asyncIterator]().return?.();
-        const bytes = await readBounded(chunks, maxBodyBytes);
-        if (bytes === undefined) return { ...head, text: "", bodyError: tooLongError() };
+        const reader = response.body.getReader();
+        cancelBody = () => void reader.cancel().catch(() => {});
+        const chunks: Uint8Array<ArrayBuffer>[] = [];
+        let length = 0;
+        for (let part = await reader.read(); !part.done; part = await reader.read()) {
+          const chunk = part.value as Uint8Array<ArrayBuffer>;
+          chunks.push(chunk);
+          length += chunk.byteLength;
+          if (length > maxBodyBytes) return { ...head, text: "", bodyError: tooLongError() };
+        }
         isAllRead = header("content-encoding") === null;
-        return { ...head, text: decodeUtf8(bytes) };
+        return { ...head, text: await decodeUtf8(chunks) };
       } catch (error) {
         return { ...head, text: "", bodyError: new ConnectionError(error) };
       } finally {
@@ -79,8 +85,7 @@ export function createFetchTransport(
   };
 }
 
-/** Jest's jsdom has no TextDecoder, but it runs on Node.js. */
-function decodeUtf8(bytes: Uint8Array): string {
-  if (typeof Buffer === "undefined") return new TextDecoder().decode(bytes);
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+/** Jest's jsdom has no TextDecoder and no `text` of a Blob, but it runs on Node.js. */
+function decodeUtf8(chunks: readonly Uint8Array<ArrayBuffer>[]): string | Promise<string> {
+  return typeof Buffer === "undefined" ? new Blob([...chunks]).text() : Buffer.concat(chunks).toString();
 }

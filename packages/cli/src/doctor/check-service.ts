@@ -50,7 +50,7 @@ export async function checkService(context: Context, templateId: string | undefi
   const [key, apiKey] = checkKey(context);
   results["API key"] = key;
   if (baseUrl === undefined) return complete("there is no valid address");
-  const { result, dates } = await contactService(baseUrl, timeoutMs);
+  const { result, dates } = await contactService(baseUrl, context);
   results.service = result;
   if (dates === undefined) return complete("the address is not that of a service that responds");
   results.clock = checkClock(dates);

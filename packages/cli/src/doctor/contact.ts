@@ -1,6 +1,8 @@
 /** Whether a service responds at the address, and whether its clock agrees with the one of this machine. */
 import { randomUUID } from "node:crypto";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
+import { isLoopback } from "@loyalty-cards/internal/hostnames";
+import type { Context } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
 import { failed, passed, type Result, skipped, warning } from "./result.ts";
 
@@ -18,7 +20,10 @@ const fixes: Readonly<Record<string, string>> = {
 };
 
 /** Reads the reference, which needs no key ([spec 4.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-6)). */
-export async function contactService(baseUrl: string, timeoutMs: number): Promise<Contact> {
+export async function contactService(
+  baseUrl: string,
+  { timeoutMs, environment }: Pick<Context, "timeoutMs" | "environment">,
+): Promise<Contact> {
   try {
     const startedMs = Date.now();
     const reference = await send(`${baseUrl}/api/docs/json`, timeoutMs);
@@ -32,8 +37,20 @@ export async function contactService(baseUrl: string, timeoutMs: number): Promis
     const dates = { service: service + 500, own: (startedMs + endedMs) / 2 };
     return { result: passed(`responds in ${endedMs - startedMs} ms`), dates };
   } catch (error) {
-    return { result: describeNoResponse(getFetchFailure(error) ?? (error as Error).name, baseUrl) };
+    const result = describeNoResponse(getFetchFailure(error) ?? (error as Error).name, baseUrl);
+    const hint = getProxyHint(baseUrl, environment);
+    return { result: hint === undefined ? result : { ...result, fix: `${result.fix} ${hint}` } };
   }
+}
+
+/** Node.js uses the proxy of the environment only when it is told to. @returns undefined when that is not the cause. */
+function getProxyHint(baseUrl: string, environment: Context["environment"]): string | undefined {
+  const { protocol, hostname } = new URL(baseUrl);
+  const name = `${protocol.slice(0, -1)}_proxy`;
+  const variable = [name, name.toUpperCase()].find((each) => environment[each]);
+  if (variable === undefined || isLoopback(hostname) || environment["NODE_USE_ENV_PROXY"] === "1")
+    return undefined;
+  return `${variable} is set, but Node.js does not use this proxy: set NODE_USE_ENV_PROXY=1 (Node.js 22.21, 24 or newer), for your program too.`;
 }
 
 /** Codes of a connection that did not speak HTTP: the port or the scheme is wrong. */
