@@ -29,7 +29,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "the receiver acknowledges before the event is stored",
     guarantees: ["G3", "G4"],
-    file: `${verify}/delivery.ts`,
+    file: `${verify}/receiver.ts`,
     find: "await inbox?.put(event, { body, receivedAt }, { signal: delivery.signal });",
     replace:
       "(inbox?.put(event, { body, receivedAt }, { signal: delivery.signal })?.catch(() => {}), 'stored' as const);",

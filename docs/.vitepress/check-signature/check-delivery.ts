@@ -5,7 +5,7 @@ import { isKnownEvent, parseEvent, type WebhookEvent } from "../../../packages/w
 import {
   isWebhookVerificationError,
   type VerificationErrorReason,
-} from "../../../packages/webhook-verify/src/signature.ts";
+} from "../../../packages/webhook-verify/src/reasons.ts";
 import { signWebhook, verifyWebhook } from "../../../packages/webhook-verify/src/verify.ts";
 
 export interface Delivery {

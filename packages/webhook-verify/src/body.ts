@@ -1,5 +1,6 @@
 /** Reads the body and the headers of a request: the bytes as they arrived, at most as many as allowed. */
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
+import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 
 /** A body as it arrived. @inline */
 export type RawBody = Uint8Array | ArrayBuffer | string;
@@ -21,12 +22,34 @@ export class RawBodyError extends Error {
   }
 }
 
-const encoder = new TextEncoder();
+/** node:buffer, for an environment without the web's encoders, such as Jest with jsdom. */
+interface NodeBuffer {
+  Buffer: {
+    from(text: string): Uint8Array;
+    from(bytes: ArrayBufferLike, at: number, length: number): Uint8Array;
+  };
+  isUtf8(bytes: Uint8Array): boolean;
+}
+const getNodeBuffer = () => getBuiltinModule("node:buffer") as NodeBuffer;
+
+function encodeUtf8(text: string): Uint8Array {
+  return typeof TextEncoder === "undefined"
+    ? getNodeBuffer().Buffer.from(text)
+    : new TextEncoder().encode(text);
+}
+
+/** Decodes bytes, without a byte order mark. @throws {TypeError} when they are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  if (typeof TextDecoder !== "undefined") return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  const { Buffer, isUtf8 } = getNodeBuffer();
+  if (!isUtf8(bytes)) throw new TypeError("The bytes are not UTF-8.");
+  return String(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).replace(/^\uFEFF/, "");
+}
 
 /** Returns the bytes of a string or buffer, or undefined for other values, such as a parsed object. Copies strings only. */
 export function toBytes(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value;
-  if (typeof value === "string") return encoder.encode(value);
+  if (typeof value === "string") return encodeUtf8(value);
   // `instanceof` alone would miss buffers of another realm (a vm, the sandbox of a test runner).
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   const isBuffer = Object.prototype.toString.call(value).endsWith("ArrayBuffer]"); // SharedArrayBuffer too

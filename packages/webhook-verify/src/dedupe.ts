@@ -1,5 +1,5 @@
 /** Deduplication: accepts each event once, and never acknowledges a duplicate whose first delivery can still fail. */
-import { readClock } from "./clock.ts";
+import { readClock } from "./verify.ts";
 
 /**
  * Stores the ids of events. A duplicate is acknowledged only when the first delivery is `done`: while that is `in-progress` it can

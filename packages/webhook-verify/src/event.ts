@@ -1,5 +1,9 @@
-/** The event types of the contract, and the parser of a verified body: the only JSON.parse of a delivery. */
+/** Events: their types, the parser of a verified body (the only JSON.parse of a delivery), and onEvents, which calls handlers by type. */
+import { toPrintable } from "@loyalty-cards/internal/format";
+import { findNearestName } from "@loyalty-cards/internal/nearest-name";
+import { notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { type KnownEvents, requiredData } from "@loyalty-cards/openapi/events";
+import { decodeUtf8 } from "./body.ts";
 
 /*
  * The types of the events and the table of the members that a handler needs are generated from openapi.yaml. What a handler needs is
@@ -40,61 +44,43 @@ const isString = (value: unknown): value is string => typeof value === "string";
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Adds the JSON Pointer of each difference between a value and the contract. The path contains no value of the event. */
-type Check = (value: unknown, path: string, unexpected: string[]) => void;
-
-const check =
-  (isExpected: (value: unknown) => boolean): Check =>
-  (value, path, unexpected) => {
-    if (!isExpected(value)) unexpected.push(path);
-  };
-
-/** Adds only the first difference, because a list can have very many. */
-const listOfStrings: Check = (value, path, unexpected) => {
-  if (!Array.isArray(value)) unexpected.push(path);
-  else {
-    const index = value.findIndex((item) => !isString(item));
-    if (index >= 0) unexpected.push(`${path}/${index}`);
-  }
-};
-
-/** The checks by the type names of the table. `number` rejects Infinity, which JSON.parse returns for 1e999. */
-const checks = { string: check(isString), number: check(Number.isFinite), "string[]": listOfStrings };
-
-function toDataCheck(members: Readonly<Record<string, keyof typeof checks>>): Check {
-  const named = Object.entries(members).map(([name, type]) => [name, checks[type]] as const);
-  if (named.length === 0) return () => {};
-  return (value, path, unexpected) => {
-    if (!isObject(value)) unexpected.push(path);
-    else for (const [name, checkMember] of named) checkMember(value[name], `${path}/${name}`, unexpected);
-  };
-}
+type DataMembers = readonly (readonly [name: string, type: "string" | "number" | "string[]"])[];
 
 /**
  * What a handler needs of `data`: a balance is stored by card, and needs neither `change` nor `operation`
  * ([spec 6.3.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-4)).
  */
-const dataChecks = new Map(
-  Object.entries(requiredData).map(([type, members]) => [type, toDataCheck(members)]),
+const neededData = new Map<string, DataMembers>(
+  Object.entries(requiredData).map(([type, members]) => [type, Object.entries(members)]),
 );
 
 /** The event types that this version knows. */
-export const getKnownTypes = (): string[] => [...dataChecks.keys()];
+export const getKnownTypes = (): string[] => [...neededData.keys()];
 
-export const isKnownType = (type: string): type is KnownEventType => dataChecks.has(type);
-
-const noDifferences: readonly string[] = [];
+export const isKnownType = (type: string): type is KnownEventType => neededData.has(type);
 
 /**
  * Returns the JSON Pointers, such as `/data/balance`, of the members of `data` that a handler needs and that are missing or invalid.
  * Empty for an unknown type.
  */
 export function findUnexpectedData({ type, data }: WebhookEvent): readonly string[] {
-  const checkData = dataChecks.get(type);
-  if (checkData === undefined) return noDifferences;
+  const needed = neededData.get(type) ?? [];
+  if (needed.length > 0 && !isObject(data)) return ["/data"];
   const unexpected: string[] = [];
-  checkData(data, "/data", unexpected);
+  for (const [name, memberType] of needed) {
+    const path = findDifference((data as Members)[name], memberType);
+    if (path !== undefined) unexpected.push(`/data/${name}${path}`);
+  }
   return unexpected;
+}
+
+/** Where a value differs from a type: `""`, or for a list the first item that differs, because a list can have very many. */
+function findDifference(value: unknown, type: DataMembers[number][1]): string | undefined {
+  if (type === "string") return isString(value) ? undefined : "";
+  if (type === "number") return Number.isFinite(value) ? undefined : ""; // JSON.parse returns Infinity for 1e999
+  if (!Array.isArray(value)) return "";
+  const index = value.findIndex((item) => !isString(item));
+  return index < 0 ? undefined : `/${index}`;
 }
 
 /**
@@ -114,14 +100,12 @@ export function isKnownEvent(event: WebhookEvent): event is KnownEvent {
   return isKnownType(event.type) && findUnexpectedData(event).length === 0;
 }
 
-const utf8 = new TextDecoder(undefined, { fatal: true });
-
 /** Parses a verified body. @returns a string when the body is not an event: the reason, without text of the body. */
 export function parseEvent(body: Uint8Array | string): WebhookEvent | string {
   let value: unknown;
   try {
-    // Without a byte order mark, which the decoder removes too.
-    value = JSON.parse(typeof body === "string" ? body.replace(/^\uFEFF/, "") : utf8.decode(body));
+    // Without a byte order mark, which decodeUtf8 removes too.
+    value = JSON.parse(typeof body === "string" ? body.replace(/^\uFEFF/, "") : decodeUtf8(body));
   } catch (error) {
     return error instanceof TypeError ? "the body is not UTF-8" : "the body is not JSON";
   }
@@ -145,3 +129,147 @@ const maxIdLength = 512;
  * ids become equal. JSON can contain both as escapes.
  */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
+
+/** What a handler receives with an event. */
+export interface Delivery {
+  /** The `Service-Delivery` header. It is not signed: log it, but do not rely on it. */
+  id: string | undefined;
+  /** The verified bytes. */
+  rawBody: Uint8Array;
+  receivedAt: Date;
+  /** Aborted when the receiver responds because of its timeout. */
+  signal: AbortSignal;
+}
+
+/** The result of a handler is awaited and ignored. */
+type Handler<Event, Arrival> = (event: Event, delivery: Arrival) => unknown;
+type Handlers<Arrival> = { [Type in keyof KnownEvents]: Handler<KnownEvents[Type], Arrival> };
+
+interface CommonHandlers<Arrival> {
+  /**
+   * Called in place of the handler of a type when `data` lacks what that handler needs. Without it, the function rejects: a receiver
+   * responds 503 and the service delivers again; an inbox retries, and then stores the event as a dead letter.
+   */
+  unexpectedData?: Handler<UnknownEvent, Arrival>;
+  /** Called for the types without a handler of their own, newer ones included. */
+  otherTypes?: Handler<WebhookEvent, Arrival>;
+}
+
+/** A handler for each event type. @inline */
+interface HandlersOfEveryEvent<Arrival extends Delivery = Delivery>
+  extends Handlers<Arrival>,
+    CommonHandlers<Arrival> {}
+
+/** Handlers for some event types, and `otherTypes` for the rest. @inline */
+interface HandlersWithOtherTypes<Arrival extends Delivery = Delivery>
+  extends Partial<Handlers<Arrival>>,
+    CommonHandlers<Arrival> {
+  /** Called for the types without a handler of their own, newer ones included. */
+  otherTypes: Handler<WebhookEvent, Arrival>;
+}
+
+/**
+ * A handler for each event type; or `otherTypes`, and handlers for some types. `unexpectedData` is called for events of a handled
+ * type whose `data` lacks what the handler needs.
+ */
+export type EventHandlers<Arrival extends Delivery = Delivery> =
+  // In this order, the compiler error for a missing handler names the event type.
+  HandlersWithOtherTypes<Arrival> | HandlersOfEveryEvent<Arrival>;
+
+/** Each type is logged once, up to this number of types: the service could send any number of new ones. */
+const maxLoggedTypes = 100;
+
+/**
+ * Creates one function from handlers by event type, for `handler`, `afterResponse` or the worker of an inbox. It uses the type in the
+ * signed body, and passes its second argument to the handler unchanged.
+ *
+ * The handler of a type is called when `data` has what it needs: the members that are not optional in its type. Otherwise
+ * `unexpectedData` is called, and without it the function rejects, so that no event of a handled type is lost. A type without a
+ * handler goes to `otherTypes`, and is logged once.
+ * @throws {TypeError} for a handler of an unknown event type, for a handler that is not a function, and when there is none.
+ * @example
+ * ```ts
+ * import { onEvents } from "@loyalty-cards/webhook-verify";
+ *
+ * const balances = new Map<string, number>();
+ * export const handler = onEvents({
+ *   "balance.changed": ({ data }) => balances.set(data.passId, data.balance),
+ *   otherTypes: () => {}, // types that this program does not use
+ * });
+ * ```
+ */
+export function onEvents<Arrival extends Delivery = Delivery>(
+  handlers: EventHandlers<Arrival>,
+  {
+    log = console.error,
+  }: {
+    /** Called with one line for each type without a handler of its own. Default `console.error`. */
+    log?: (message: string) => void;
+  } = {},
+): (event: WebhookEvent, delivery: Arrival) => Promise<void> {
+  requireHandlers(handlers);
+  const loggedTypes = new Set<string>();
+
+  function logType({ id, type }: WebhookEvent): void {
+    if (loggedTypes.has(type) || loggedTypes.size === maxLoggedTypes) return;
+    loggedTypes.add(type);
+    const fate = handlers.otherTypes === undefined ? "it is ignored" : "otherTypes is called";
+    const advice = isKnownType(type)
+      ? "Add a handler if you need these events; if not, do not select the type in the console."
+      : "A newer version of this package may know the type.";
+    notify(
+      log,
+      `webhook-verify: onEvents has no handler for ${toPrintable(type)} (${toPrintable(id)}): ${fate}. ${advice} Further events of this type are not logged.`,
+    );
+  }
+
+  return async (event, delivery) => {
+    const handler = isKnownType(event.type)
+      ? (handlers[event.type] as Handler<WebhookEvent, Arrival> | undefined)
+      : undefined;
+    if (handler === undefined) {
+      logType(event);
+      await handlers.otherTypes?.(event, delivery);
+      return;
+    }
+    const unexpected = findUnexpectedData(event);
+    if (unexpected.length === 0) await handler(event, delivery);
+    else if (handlers.unexpectedData !== undefined) {
+      await handlers.unexpectedData(event as UnknownEvent, delivery);
+    } else {
+      throw withSafeMessage(
+        new Error(
+          `The data of ${event.type} lacks what its handler needs at ${unexpected.join(", ")}: update this package, or pass onEvents a handler "unexpectedData".`,
+        ),
+      );
+    }
+  };
+}
+
+/** @throws {TypeError} naming the handler to change. */
+function requireHandlers(handlers: unknown): void {
+  if (typeof handlers !== "object" || handlers === null)
+    throw new TypeError(
+      'onEvents needs an object of handlers: { "balance.changed": (event) => …, otherTypes: () => {} }.',
+    );
+  const names = [...getKnownTypes(), "unexpectedData", "otherTypes"];
+  for (const [name, handler] of Object.entries(handlers)) {
+    if (!names.includes(name)) {
+      const nearest = findNearestName(name, names);
+      const hint = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
+      throw new TypeError(
+        `onEvents has a handler for "${name.slice(0, 50)}", which is not an event type of this version.${hint} The names are ${names.join(", ")}; for a newer type, use "otherTypes".`,
+      );
+    }
+    if (typeof handler === "function") continue;
+    const type = handler === null ? "null" : typeof handler;
+    throw new TypeError(
+      `onEvents: the handler of "${name}" must be a function; it is ${type}. Omit "${name}", or check where the handler comes from.`,
+    );
+  }
+  if (Object.keys(handlers).every((name) => name === "unexpectedData")) {
+    throw new TypeError(
+      'onEvents has no handler for any event type: { "balance.changed": (event) => …, otherTypes: () => {} }.',
+    );
+  }
+}

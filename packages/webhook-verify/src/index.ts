@@ -11,20 +11,25 @@ export type {
 } from "@loyalty-cards/openapi/types";
 // Receiving
 export { type DedupeStore, memoryDedupe } from "./dedupe.ts";
-export type { Delivery, Inbox } from "./delivery.ts";
-export { isKnownEvent, type KnownEvent, type UnknownEvent, type WebhookEvent } from "./event.ts";
-export { type EventHandlers, onEvents } from "./on-events.ts";
-export type { ReceiverOptions } from "./options.ts";
-export { createReceiver, type Receiver } from "./receiver.ts";
-export type { ReceiverOutcome } from "./reporter.ts";
-export type { ReceiverResponse } from "./responses.ts";
-export type { Secret } from "./secrets.ts";
+export {
+  type Delivery,
+  type EventHandlers,
+  isKnownEvent,
+  type KnownEvent,
+  onEvents,
+  type UnknownEvent,
+  type WebhookEvent,
+} from "./event.ts";
+export type { Inbox, ReceiverOptions } from "./options.ts";
 // Verifying and signing
 export {
   isWebhookVerificationError,
   type VerificationErrorReason,
   WebhookVerificationError,
-} from "./signature.ts";
+} from "./reasons.ts";
+export { createReceiver, type Receiver, type ReceiverResponse } from "./receiver.ts";
+export type { ReceiverOutcome } from "./reporter.ts";
+export type { Secret } from "./secrets.ts";
 export {
   signWebhook,
   signWebhookSync,

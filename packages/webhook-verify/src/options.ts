@@ -1,12 +1,30 @@
 /** The options of a receiver: their defaults and validation. */
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
-import { readClock } from "./clock.ts";
-import type { Delivery, HandlingOptions } from "./delivery.ts";
-import type { WebhookEvent } from "./event.ts";
+import type { DedupeStore } from "./dedupe.ts";
+import type { Delivery, WebhookEvent } from "./event.ts";
 import type { ReporterOptions } from "./reporter.ts";
 import { createSecretSource, type SecretOption } from "./secrets.ts";
-import { parseTolerance } from "./verify.ts";
+import { parseTolerance, readClock } from "./verify.ts";
+
+/** A durable store for events. `put` resolves only when the event would survive a crash. */
+export interface Inbox {
+  put(
+    event: WebhookEvent,
+    raw: { body: Uint8Array; receivedAt: Date },
+    options: { signal: AbortSignal },
+  ): Promise<"stored" | "duplicate">;
+}
+
+/** What stores and handles an event before the response. */
+export interface HandlingOptions {
+  /** A durable store; the receiver responds when it has stored the event. */
+  inbox?: Inbox;
+  /** Called and awaited before the response; its result is ignored. When it rejects, the response is 503 and the service delivers again. */
+  handler?: (event: WebhookEvent, delivery: Delivery) => unknown;
+  /** Stores event ids, so that `handler` and `afterResponse` are called once per event. */
+  dedupe?: DedupeStore;
+}
 
 /** Which secret to trust, and what to do with an event before and after the response. */
 export interface ReceiverOptions extends HandlingOptions, ReporterOptions {
@@ -109,9 +127,8 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
 
 function requireFunctions(options: ReceiverOptions): void {
   for (const [name, value] of Object.entries(options)) {
-    const isFunction = optionTypes[name as keyof ReceiverOptions] === "function";
-    if (!isFunction || typeof value === "function" || (value === undefined && !lostWithout.includes(name)))
-      continue;
+    if (optionTypes[name as keyof ReceiverOptions] !== "function" || typeof value === "function") continue;
+    if (value === undefined && !lostWithout.includes(name)) continue;
     throw new TypeError(
       `${name} must be a function; it is ${value === null ? "null" : typeof value}. Omit it, or check where it comes from.`,
     );

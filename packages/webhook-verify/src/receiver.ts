@@ -1,4 +1,5 @@
-/** Receives a delivery, for any framework: checks the header, reads and verifies the body, accepts the event, responds. */
+/** Receives a delivery, for any framework: checks the header, reads and verifies the body, handles the event, responds. */
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import {
   getFirstHeader,
   getHeader,
@@ -8,27 +9,26 @@ import {
   type ReadLimits,
   toBytes,
 } from "./body.ts";
-import { isTimeMs } from "./clock.ts";
-import { type HandlingResult, handleOnce, VerifiedDelivery } from "./delivery.ts";
-import { findUnexpectedData, type WebhookEvent } from "./event.ts";
-import { parseOptions, type ReceiverKind, type ReceiverOptions } from "./options.ts";
+import type { DedupeStore } from "./dedupe.ts";
+import { type Delivery, findUnexpectedData, type WebhookEvent } from "./event.ts";
+import { type HandlingOptions, parseOptions, type ReceiverKind, type ReceiverOptions } from "./options.ts";
+import { type Misconfiguration, reasons, unavailable } from "./reasons.ts";
 import {
   createReporter,
-  type Misconfiguration,
   type Outcome,
   type Rejected,
   type Reporter,
   type VerifiedFacts,
 } from "./reporter.ts";
-import {
-  misconfigurationResponses,
-  type ReceiverResponse,
-  rejectionResponses,
-  unavailable,
-} from "./responses.ts";
 import { describeSecretFailure } from "./secrets.ts";
-import type { VerificationFailure } from "./signature.ts";
-import { checkBody, checkHeader, type FreshHeader, type Verified } from "./verify.ts";
+import {
+  checkBody,
+  checkHeader,
+  type FreshHeader,
+  isTimeMs,
+  type VerificationFailure,
+  type Verified,
+} from "./verify.ts";
 
 /** The parts of a request that a receiver needs. */
 export interface ReceivedRequest {
@@ -41,18 +41,29 @@ export interface ReceivedRequest {
 /** Takes a delivery and returns the response. Never throws or rejects: an error becomes a response and a log line. */
 export type Receiver = (request: ReceivedRequest) => Promise<ReceiverResponse>;
 
+/** The response to a delivery, for any framework. */
+export interface ReceiverResponse {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  /** The verified event, if there is one. */
+  event?: WebhookEvent;
+  /** Runs `afterResponse`. Call it when the response has been sent. Never rejects. */
+  afterResponse?: () => Promise<void>;
+}
+
 /** The state of one delivery while it is received. */
 interface Reception {
   readonly request: ReceivedRequest;
   /** When the request arrived, by `performance.now()`. */
   readonly startedMs: number;
+  /** Aborted by the timeout. */
+  readonly controller: AbortController;
   /** What the receiver waits for. It decides the response to a timeout. */
   stage: "body" | "secret" | "handler";
+  /** Set in the stage `handler`. */
+  facts?: VerifiedFacts;
   /** The response was sent before the work ended; nothing is reported after it. */
   hasTimedOut: boolean;
-  /** Set in the stage `handler`. */
-  delivery?: VerifiedDelivery;
-  getFacts?: () => VerifiedFacts;
 }
 
 /**
@@ -84,62 +95,52 @@ export function createReceiverOf(
   kind: ReceiverKind,
   options: ReceiverOptions,
 ): { receive: Receiver; reporter: Reporter } {
-  const settings = parseOptions(options, kind);
-  const { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource } = settings;
+  const { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource, monotonicMs } = parseOptions(
+    options,
+    kind,
+  );
   const { afterResponse } = options;
-  const reporter = createReporter(options, settings.monotonicMs);
+  const reporter = createReporter(options, monotonicMs);
   if (kind.triesSecretAtStart ?? true) {
     secretSource.tryAtStart((error) => reporter.logSecretAtStart(describeSecretFailure(error, options)));
   }
 
-  // Not async: the only promise is the one of `respondInTime`.
-  function receive(request: ReceivedRequest): Promise<ReceiverResponse> {
-    const reception: Reception = { request, startedMs: performance.now(), stage: "body", hasTimedOut: false };
-    try {
-      const nowMs = now();
-      if (!isTimeMs(nowMs)) return Promise.resolve(failMisconfigured(reception, "invalid-clock"));
-      const { headers } = request;
-      const limits = getReadLimits(headers, maxBodyBytes);
-      const header =
-        checkRequest(request, limits) ??
-        checkHeader(getHeader(headers, "service-signature"), { nowMs, toleranceSeconds });
-      if ("reason" in header) return Promise.resolve(reject(reception, header));
-      return respondInTime(reception, verifyAndHandle(reception, header, limits, nowMs));
-    } catch (error) {
-      return Promise.resolve(failUnexpectedly(reception, error));
-    }
+  /** Responds after `timeoutMs` at the latest. The work continues then. */
+  async function receive(request: ReceivedRequest): Promise<ReceiverResponse> {
+    const controller = new AbortController();
+    const startedMs = performance.now();
+    const reception: Reception = { request, startedMs, controller, stage: "body", hasTimedOut: false };
+    const work = verifyAndHandle(reception).catch((error: unknown) => failUnexpectedly(reception, error));
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const timeout = new Promise<ReceiverResponse>((resolve) => {
+      timer = setTimeout(() => resolve(respondToTimeout(reception)), timeoutMs);
+    });
+    const response = await Promise.race([work, timeout]);
+    clearTimeout(timer);
+    // An event that is accepted later is processed all the same: its next delivery may be a duplicate.
+    if (reception.hasTimedOut) void work.then((late) => late.afterResponse?.());
+    return response;
   }
 
-  async function verifyAndHandle(
-    reception: Reception,
-    header: FreshHeader,
-    limits: ReadLimits,
-    nowMs: number,
-  ): Promise<ReceiverResponse> {
-    let body: Uint8Array | undefined;
-    try {
-      const { request } = reception;
-      body = toBytes(typeof request.rawBody === "function" ? await request.rawBody(limits) : request.rawBody);
-      if (body === undefined) throw new RawBodyError("already-consumed");
-      if (body.byteLength > maxBodyBytes) throw new RawBodyError("too-large");
-    } catch (error) {
-      const reason = error instanceof RawBodyError ? error.reason : "already-consumed";
-      return reason === "already-consumed"
-        ? failMisconfigured(reception, reason, kind.fix)
-        : reject(reception, { reason });
-    }
+  async function verifyAndHandle(reception: Reception): Promise<ReceiverResponse> {
+    const { request, controller } = reception;
+    const nowMs = now();
+    if (!isTimeMs(nowMs)) return failMisconfigured(reception, "invalid-clock");
+    const { headers } = request;
+    const limits = getReadLimits(headers, maxBodyBytes);
+    const header =
+      checkRequest(request, limits) ??
+      checkHeader(getHeader(headers, "service-signature"), nowMs, toleranceSeconds);
+    if ("reason" in header) return reject(reception, header);
+
+    const body = await readBody(request, limits);
+    if (body === "already-consumed") return failMisconfigured(reception, body, kind.fix);
+    if (typeof body === "string") return reject(reception, { reason: body });
 
     reception.stage = "secret";
-    let result: Verified | VerificationFailure | Promise<Verified | VerificationFailure>;
+    let result: Verified | VerificationFailure;
     try {
-      let keys = secretSource.current();
-      if (keys instanceof Promise) keys = await keys;
-      result = checkBody({ header, body, nowMs, keys });
-      if (result instanceof Promise) result = await result;
-      if ("reason" in result && result.reason === "mismatch") {
-        const reloaded = await secretSource.reload(); // the secret may have been replaced
-        if (reloaded !== undefined) result = await checkBody({ header, body, nowMs, keys: reloaded });
-      }
+      result = await verifyWithSecrets(header, body, nowMs);
     } catch (error) {
       return failMisconfigured(reception, "no-secret", describeSecretFailure(error, options));
     }
@@ -147,46 +148,47 @@ export function createReceiverOf(
     // After 408 or 503 the service delivers again, so this delivery must not be accepted.
     if (reception.hasTimedOut) return unavailable;
 
-    const delivery = new VerifiedDelivery(reception.request.headers, body, nowMs);
-    reception.delivery = delivery;
-    reception.getFacts = collectFacts(reception, result);
+    const { event } = result;
+    const delivery: Delivery = {
+      id: getFirstHeader(headers, "service-delivery"),
+      rawBody: body,
+      receivedAt: new Date(nowMs),
+      get signal() {
+        return controller.signal; // created on first use
+      },
+    };
+    const facts = collectFacts(result, headers);
+    if (facts.unexpectedData !== undefined) reporter.logUnexpectedData(event, facts.unexpectedData);
+    reception.facts = facts;
     reception.stage = "handler";
-    let handled = handleOnce(options, result.event, delivery);
-    if (handled instanceof Promise) handled = await handled;
-    return respondToEvent(reception, result.event, delivery, handled);
+    const handled = await handleOnce(options, event, delivery);
+    return respondToEvent(reception, { ...handled, ...facts }, event, delivery);
   }
 
-  /** Logs unexpected data. @returns a function that creates the facts, which only a listener needs. */
-  function collectFacts({ request }: Reception, { event, key, skewSeconds }: Verified): () => VerifiedFacts {
-    const { id, type } = event;
-    const unexpectedData = findUnexpectedData(event);
-    if (unexpectedData.length > 0) reporter.logUnexpectedData(event, unexpectedData);
-    return () => ({
-      event: { id, type },
-      secretId: key.id,
-      skewSeconds,
-      eventTypeMismatch: (getFirstHeader(request.headers, "service-event") ?? type) !== type, // the header is not signed
-      ...(unexpectedData.length > 0 && { unexpectedData }),
-    });
+  async function verifyWithSecrets(
+    header: FreshHeader,
+    body: Uint8Array,
+    nowMs: number,
+  ): Promise<Verified | VerificationFailure> {
+    const result = await checkBody({ header, body, nowMs, keys: await secretSource.current() });
+    if (!("reason" in result) || result.reason !== "mismatch") return result;
+    const keys = await secretSource.reload(); // the secret may have been replaced
+    return keys === undefined ? result : checkBody({ header, body, nowMs, keys });
   }
 
   function respondToEvent(
     reception: Reception,
+    outcome: HandlingResult & VerifiedFacts,
     event: WebhookEvent,
-    delivery: VerifiedDelivery,
-    result: HandlingResult,
+    delivery: Delivery,
   ): ReceiverResponse {
-    const getFacts = reception.getFacts as () => VerifiedFacts;
-    if (result.outcome === "failed") {
-      const { outcome, error } = result;
-      reporter.logHandlerError(event, error);
-      const reason = "handler-error";
-      return respond(reception, unavailable, () => ({ outcome, reason, error, ...getFacts() }));
+    if (outcome.outcome === "failed") {
+      reporter.logHandlerError(event, outcome.error);
+      return respond(reception, unavailable, outcome);
     }
-    const { outcome } = result;
-    const response: ReceiverResponse =
-      outcome === "in-progress" ? unavailable : { status: 204, headers: {}, event };
-    if (afterResponse !== undefined && (outcome === "verified" || outcome === "stored")) {
+    if (outcome.outcome === "in-progress") return respond(reception, unavailable, outcome);
+    const response: ReceiverResponse = { status: 204, headers: {}, event };
+    if (afterResponse !== undefined && outcome.outcome !== "duplicate") {
       response.afterResponse = async () => {
         try {
           await afterResponse(event, delivery);
@@ -195,43 +197,29 @@ export function createReceiverOf(
         }
       };
     }
-    return respond(reception, response, () => ({ outcome, ...getFacts() }));
-  }
-
-  /** Never rejects. Resolves with the response of the work, or after `timeoutMs` with that of the timeout. The work continues. */
-  function respondInTime(reception: Reception, work: Promise<ReceiverResponse>): Promise<ReceiverResponse> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        try {
-          resolve(respondToTimeout(reception));
-        } catch (error) {
-          resolve(failUnexpectedly(reception, error)); // thrown from a timer, it would end the process
-        }
-        reception.hasTimedOut = true;
-      }, timeoutMs);
-      const complete = (response: ReceiverResponse) => {
-        clearTimeout(timer);
-        if (reception.hasTimedOut) void response.afterResponse?.();
-        resolve(response);
-      };
-      work.then(complete, (error) => complete(failUnexpectedly(reception, error)));
-    });
+    return respond(reception, response, outcome);
   }
 
   function respondToTimeout(reception: Reception): ReceiverResponse {
-    if (reception.stage === "body") return reject(reception, { reason: "timeout" });
-    if (reception.stage === "secret") return failMisconfigured(reception, "secret-timeout");
-    reception.delivery?.abort();
-    reporter.logHandlerTimeout();
-    const getFacts = reception.getFacts as () => VerifiedFacts;
-    return respond(reception, unavailable, () => ({ outcome: "failed", reason: "timeout", ...getFacts() }));
+    const { stage, controller, facts } = reception;
+    let response: ReceiverResponse;
+    if (stage === "body") response = reject(reception, { reason: "timeout" });
+    else if (stage === "secret") response = failMisconfigured(reception, "secret-timeout");
+    else {
+      reporter.logHandlerTimeout();
+      const outcome = { outcome: "failed", reason: "timeout", ...(facts as VerifiedFacts) } as const;
+      response = respond(reception, unavailable, outcome);
+    }
+    reception.hasTimedOut = true;
+    controller.abort(withSafeMessage(new Error("The receiver responded because of its timeout.")));
+    return response;
   }
 
   function reject(reception: Reception, rejected: Rejected): ReceiverResponse {
     if (!reception.hasTimedOut) reporter.logRejection(rejected);
     const { reason, skewSeconds } = rejected;
     const skew = skewSeconds !== undefined && { skewSeconds };
-    return respond(reception, rejectionResponses[reason], () => ({ outcome: "rejected", reason, ...skew }));
+    return respond(reception, reasons[reason].response, { outcome: "rejected", reason, ...skew });
   }
 
   function failMisconfigured(
@@ -240,25 +228,18 @@ export function createReceiverOf(
     detail?: string,
   ): ReceiverResponse {
     reporter.logMisconfiguration(reason, detail);
-    return respond(reception, misconfigurationResponses[reason], () => ({
-      outcome: "misconfigured",
-      reason,
-    }));
+    return respond(reception, reasons[reason].response, { outcome: "misconfigured", reason });
   }
 
   /** Handles an error that nothing should throw: responds 503, so that the service delivers again. */
   function failUnexpectedly(reception: Reception, error: unknown): ReceiverResponse {
     reporter.logUnexpectedError(error, "responded 503, so the service delivers again.");
-    return respond(reception, unavailable, () => ({ outcome: "error", error }));
+    return respond(reception, unavailable, { outcome: "error", error });
   }
 
   /** Reports one outcome per delivery. */
-  function respond(
-    reception: Reception,
-    response: ReceiverResponse,
-    getOutcome: () => Outcome,
-  ): ReceiverResponse {
-    if (!reception.hasTimedOut) reporter.report(getOutcome, response.status, reception.startedMs);
+  function respond(reception: Reception, response: ReceiverResponse, outcome: Outcome): ReceiverResponse {
+    if (!reception.hasTimedOut) reporter.report(outcome, response.status, reception.startedMs);
     return response;
   }
 
@@ -281,4 +262,66 @@ function checkRequest(
   const encoding = getHeader(headers, "content-encoding") ?? "";
   const isIdentity = encoding === "" || /^(identity)?$/i.test([encoding].flat().join(", ").trim());
   return isIdentity ? undefined : { reason: "unsupported-encoding" };
+}
+
+/** Returns the bytes, or why there are none to verify. */
+async function readBody(
+  { rawBody }: ReceivedRequest,
+  limits: ReadLimits,
+): Promise<Uint8Array | RawBodyError["reason"]> {
+  try {
+    const body = toBytes(typeof rawBody === "function" ? await rawBody(limits) : rawBody);
+    if (body === undefined) return "already-consumed";
+    return body.byteLength > limits.maxBodyBytes ? "too-large" : body;
+  } catch (error) {
+    return error instanceof RawBodyError ? error.reason : "already-consumed";
+  }
+}
+
+function collectFacts({ event, key, skewSeconds }: Verified, headers: HeadersLike): VerifiedFacts {
+  const { id, type } = event;
+  const unexpectedData = findUnexpectedData(event);
+  return {
+    event: { id, type },
+    secretId: key.id,
+    skewSeconds,
+    eventTypeMismatch: (getFirstHeader(headers, "service-event") ?? type) !== type, // the header is not signed
+    ...(unexpectedData.length > 0 && { unexpectedData }),
+  };
+}
+
+type HandlingResult =
+  | { outcome: "verified" | "stored" | "duplicate" | "in-progress" }
+  /** `error` is what `handler`, the inbox or the dedupe store threw. */
+  | { outcome: "failed"; reason: "handler-error"; error: unknown };
+
+/**
+ * Stores the event and calls `handler`; with `dedupe`, once per event. Never rejects. Continues after a timeout, so that the claim is
+ * completed or released.
+ */
+async function handleOnce(
+  { inbox, handler, dedupe }: HandlingOptions,
+  event: WebhookEvent,
+  delivery: Delivery,
+): Promise<HandlingResult> {
+  let claimed: DedupeStore | undefined;
+  try {
+    if (dedupe !== undefined) {
+      const state = await dedupe.claim(event.id); // the signed id: headers are not signed (spec 6.3.3)
+      if (state !== "new") return { outcome: state === "done" ? "duplicate" : "in-progress" };
+      claimed = dedupe;
+    }
+    const { rawBody: body, receivedAt } = delivery;
+    const stored = await inbox?.put(event, { body, receivedAt }, { signal: delivery.signal });
+    await handler?.(event, delivery); // also for a duplicate: `handler` may have failed in its first delivery
+    await claimed?.complete(event.id);
+    return { outcome: stored ?? "verified" };
+  } catch (error) {
+    try {
+      await claimed?.release(event.id);
+    } catch {
+      // The store fails too; the claim ends with its lease.
+    }
+    return { outcome: "failed", reason: "handler-error", error };
+  }
 }

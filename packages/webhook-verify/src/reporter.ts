@@ -1,8 +1,7 @@
 /** Reports what happened to each delivery: outcomes for metrics, and log lines for what the operator has to fix. */
 import { formatErrorLink, toPrintable } from "@loyalty-cards/internal/format";
 import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
-import type { RawBodyError } from "./body.ts";
-import { describeFailure, type VerificationErrorReason, type VerificationFailure } from "./signature.ts";
+import { describeRejection, type Misconfiguration, type Rejection, reasons } from "./reasons.ts";
 
 /** The id and type of an event. */
 export interface EventRef {
@@ -26,17 +25,6 @@ export interface VerifiedFacts {
   unexpectedData?: readonly string[];
 }
 
-/** Why a delivery was rejected: 4xx. */
-export type Rejection =
-  | VerificationErrorReason
-  | Exclude<RawBodyError["reason"], "already-consumed">
-  | "method-not-allowed"
-  | "unsupported-encoding"
-  | "timeout";
-
-/** What is wrong with the program or its configuration: 5xx. */
-export type Misconfiguration = "already-consumed" | "invalid-clock" | "no-secret" | "secret-timeout";
-
 export type Outcome =
   | ({ outcome: "verified" | "stored" | "duplicate" | "in-progress" } & VerifiedFacts)
   /** `handler` or the inbox took longer than `timeoutMs`. */
@@ -55,7 +43,11 @@ export type Outcome =
 export type ReceiverOutcome = Outcome & { status: number; durationMs: number };
 
 /** A rejection, with the figure or the text that a log line adds. */
-export type Rejected = Omit<VerificationFailure, "reason"> & { reason: Rejection };
+export interface Rejected {
+  reason: Rejection;
+  skewSeconds?: number;
+  detail?: string;
+}
 
 /** What to report, and where. */
 export interface ReporterOptions {
@@ -75,34 +67,6 @@ export interface ReporterOptions {
 
 /** Anyone can cause a rejection, so each cause is logged at most once in this time. */
 const logIntervalMs = 60_000;
-
-/** What to change, for each misconfiguration. */
-const misconfigurationLines: Record<Misconfiguration, string> = {
-  "already-consumed":
-    "the body was parsed before the webhook receiver could read it, and a signature covers bytes, not objects.",
-  "invalid-clock":
-    "the `now` function did not return milliseconds. It must return a number, as Date.now does; for a Date that is date.getTime().",
-  "no-secret": "The function must return the signing secret that the console shows once.",
-  "secret-timeout":
-    "the `secret` function took longer than timeoutMs; responded 503, so the service delivers again. Make it fail sooner, or check why it is slow.",
-};
-
-function describeRejection({ reason, ...details }: Rejected): string {
-  switch (reason) {
-    case "method-not-allowed":
-      return "method-not-allowed; the service sends POST only. Does a redirect turn it into GET?";
-    case "too-large":
-      return "too-large; the body has more than maxBodyBytes.";
-    case "unsupported-encoding":
-      return "unsupported-encoding; the body is compressed, and the service sends it uncompressed. Does a proxy compress it?";
-    case "unreadable":
-      return "unreadable; the connection ended before the body did.";
-    case "timeout":
-      return "timeout; the body did not arrive within timeoutMs. Does a parser or a proxy hold it back?";
-    default:
-      return describeFailure({ reason, ...details });
-  }
-}
 
 export type Reporter = ReturnType<typeof createReporter>;
 
@@ -150,23 +114,17 @@ export function createReporter(options: ReporterOptions, monotonicMs: () => numb
     write(line, { page: "handler-error" });
   }
   return {
-    /** Calls `onOutcome`. `getOutcome` is called only when there is a listener. */
-    report(getOutcome: () => Outcome, status: number, startedMs: number): void {
-      if (onOutcome === undefined) return;
-      try {
-        emit({ ...getOutcome(), status, durationMs: performance.now() - startedMs });
-      } catch (error) {
-        write(`the outcome could not be reported (${describeError(error, options)}).`);
-      }
+    /** Calls `onOutcome`. */
+    report(outcome: Outcome, status: number, startedMs: number): void {
+      if (onOutcome !== undefined) emit({ ...outcome, status, durationMs: performance.now() - startedMs });
     },
     /** Logs each `invalid-payload`. Logs the other reasons only without `onOutcome`: otherwise nothing would report a wrong secret. */
-    logRejection(rejected: Rejected): void {
-      const { reason, detail } = rejected;
+    logRejection({ reason, detail, skewSeconds }: Rejected): void {
       if (reason === "invalid-payload") {
         const line = `a delivery has a valid signature, but is not an event: ${detail}. Responded 400; the service delivers again.`;
         write(line, { page: reason });
       } else if (onOutcome === undefined) {
-        write(`rejected: ${describeRejection(rejected)}`, { page: reason, limitBy: reason });
+        write(`rejected: ${describeRejection(reason, skewSeconds)}`, { page: reason, limitBy: reason });
       }
     },
     logHandlerTimeout(): void {
@@ -200,14 +158,14 @@ export function createReporter(options: ReporterOptions, monotonicMs: () => numb
     },
     /** @param detail what to change in this framework, or how the `secret` function failed. */
     logMisconfiguration(reason: Misconfiguration, detail = ""): void {
-      const line = misconfigurationLines[reason];
-      const text = reason === "no-secret" ? `${detail} ${line}` : `${line} ${detail}`;
-      write(text.trim(), { page: reason, limitBy: reason });
+      const { text } = reasons[reason];
+      const line = reason === "no-secret" ? `${detail} ${text}` : `${text} ${detail}`;
+      write(line.trim(), { page: reason, limitBy: reason });
     },
     /** Logs that a `secret` function failed before the first delivery. */
     logSecretAtStart(failure: string): void {
-      const line = misconfigurationLines["no-secret"];
-      write(`${failure} ${line} Until it does, deliveries get the response 500.`, { page: "no-secret" });
+      const line = `${failure} ${reasons["no-secret"].text} Until it does, deliveries get the response 500.`;
+      write(line, { page: "no-secret" });
     },
     /** Logs that no handler of the framework responds after the receiver. */
     logMissingHandler(line: string): void {

@@ -1,6 +1,7 @@
 /** Signing secrets: validation, rotation, and secrets that a function loads and that are refreshed before they expire. */
 import { describeError } from "@loyalty-cards/internal/reporting";
 import { toBytes } from "./body.ts";
+import { type HmacKey, toHmacKey } from "./hmac.ts";
 
 /** The signing secret as the console shows it. For a rotation it can have an id and an expiry. */
 export type Secret = string | Uint8Array | NamedSecret;
@@ -22,40 +23,25 @@ export type SecretOption =
   | readonly Secret[]
   | (() => Secret | readonly Secret[] | Promise<Secret | readonly Secret[]>);
 
-/** A validated secret, and the imported keys of the HMAC engines: importing a key costs more than an HMAC in Node 24. */
-export interface SigningKey {
-  readonly key: string | Uint8Array;
+/** A validated secret, ready for an HMAC. */
+export interface SigningKey extends HmacKey {
   readonly id: string | undefined;
   readonly notAfterMs: number | undefined;
-  nodeKey?: unknown;
-  webKey?: unknown;
-  /** The key as the two blocks of RFC 2104. */
-  pads?: { inner: Uint8Array; outer: Uint8Array };
 }
 
-/** An error about an invalid secret. `problem` is the end of a sentence and never contains the secret. */
+/** The message begins with `secret is` and never contains the secret. */
 class InvalidSecretError extends TypeError {
-  override readonly name = "TypeError";
-  readonly problem: string;
-
   constructor(problem: string) {
     super(`secret is ${problem}`);
-    this.problem = problem;
   }
 }
-
-const isSet = "is LOYALTY_SIGNING_SECRET set?";
 
 /** Describes for the log why a `secret` function has no usable result. */
 export function describeSecretFailure(error: unknown, options: { logErrorMessages?: boolean }): string {
   return error instanceof InvalidSecretError
-    ? `the secret function returned ${error.problem}`
+    ? error.message.replace("secret is", "the secret function returned")
     : `the secret function threw ${describeError(error, options)}.`;
 }
-
-/** The keys of validated strings. Strings cannot change, so each is imported once, however often it is passed. */
-const cachedKeys = new Map<string, SigningKey>();
-const maxCachedKeys = 100;
 
 /** @throws {InvalidSecretError} for a missing, empty or blank secret. With an empty key, anyone could sign. */
 export function toSigningKeys(secret: Secret | readonly Secret[] | null | undefined): readonly SigningKey[] {
@@ -64,30 +50,25 @@ export function toSigningKeys(secret: Secret | readonly Secret[] | null | undefi
   return secret.map(toSigningKey);
 }
 
-function toSigningKey(secret: Secret | null | undefined): SigningKey {
-  if (typeof secret !== "string") return createSigningKey(secret);
-  let key = cachedKeys.get(secret);
-  if (key === undefined) {
-    key = createSigningKey(secret);
-    if (cachedKeys.size === maxCachedKeys) cachedKeys.clear();
-    cachedKeys.set(secret, key);
-  }
-  return key;
-}
+const isSet = "is LOYALTY_SIGNING_SECRET set?";
 
-function createSigningKey(secret: Secret | null | undefined): SigningKey {
-  const named = (secret as NamedSecret | null | undefined)?.key === undefined ? { key: secret } : secret;
-  const { key: value, id, notAfter } = named as NamedSecret;
-  if (value === undefined || value === null) throw new InvalidSecretError(`${value}: ${isSet}`);
-  const bytes = toBytes(value);
+function toSigningKey(secret: Secret | null | undefined): SigningKey {
+  const isNamed = (secret as NamedSecret | null | undefined)?.key !== undefined;
+  const { key, id, notAfter } = (isNamed ? secret : { key: secret }) as NamedSecret;
+  if (key === undefined || key === null) throw new InvalidSecretError(`${key}: ${isSet}`);
+  const bytes = toBytes(key);
   if (bytes === undefined) {
-    const type = typeof value === "function" ? "a function" : `a value of type ${typeof value}`;
+    const type = typeof key === "function" ? "a function" : `a value of type ${typeof key}`;
     throw new InvalidSecretError(`${type}: it must be a string or bytes.`);
   }
-  const kind = typeof value === "string" ? "string" : "array of bytes";
-  if (bytes.length === 0) throw new InvalidSecretError(`an empty ${kind}: ${isSet}`);
-  if (bytes.every(isBlank)) throw new InvalidSecretError("white space only: set LOYALTY_SIGNING_SECRET.");
-  const key = typeof value === "string" ? value : new Uint8Array(bytes); // a copy: the caller may change the buffer
+  if (bytes.length === 0) {
+    throw new InvalidSecretError(
+      `an empty ${typeof key === "string" ? "string" : "array of bytes"}: ${isSet}`,
+    );
+  }
+  // White space and control characters.
+  if (bytes.every((byte) => byte <= 32))
+    throw new InvalidSecretError("white space only: set LOYALTY_SIGNING_SECRET.");
   if (typeof key === "string" && key.trim() !== key) {
     const place = key.trimStart() === key ? "ends" : "begins";
     throw new InvalidSecretError(`a string that ${place} with white space: trim it.`);
@@ -95,11 +76,9 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   const notAfterMs = notAfter?.getTime?.();
   if (notAfter !== undefined && !Number.isFinite(notAfterMs))
     throw new TypeError("notAfter of a secret is not a valid date: pass a Date, or omit it.");
-  return { key, id, notAfterMs };
+  // A copy, because the caller may change the bytes.
+  return { ...toHmacKey(new Uint8Array(bytes)), id, notAfterMs };
 }
-
-/** Whether a byte is white space or a control character. A secret of such bytes only is a mistake. */
-const isBlank = (byte: number) => byte <= 32;
 
 type Keys = readonly SigningKey[];
 
@@ -109,8 +88,8 @@ export interface SecretSource {
    * and does not delay the program. Does nothing where timers cannot be started yet, such as in the global scope of Workers.
    */
   tryAtStart(onFailure: (error: unknown) => void): void;
-  /** Returns the current keys, without a promise when they are cached. Rejects when the function returned no usable secret. */
-  current(): Keys | Promise<Keys>;
+  /** The current keys. Rejects when the function returned no usable secret. */
+  current(): Promise<Keys>;
   /** Loads again after a mismatch. Returns undefined when it is too early, the secrets are fixed, or loading failed. */
   reload(): Promise<Keys | undefined>;
 }
@@ -130,24 +109,26 @@ export function createSecretSource(
 ): SecretSource {
   if (typeof option !== "function") {
     const keys = toSigningKeys(option);
-    return { tryAtStart: () => {}, current: () => keys, reload: async () => undefined };
+    return { tryAtStart: () => {}, current: async () => keys, reload: async () => undefined };
   }
+  const callFunction = option;
   /** The age counts from the start of the call: the secret may have been replaced while it ran. */
   let loaded: { keys: Keys; startedMs: number } | undefined;
   let pending: { keys: Promise<Keys>; startedMs: number } | undefined;
-  let failedMs = Number.NEGATIVE_INFINITY;
-  let failure: unknown;
+  let failure: { error: unknown; atMs: number } | undefined;
   let reloadedMs = Number.NEGATIVE_INFINITY;
 
-  async function callFunction(startedMs: number): Promise<Keys> {
+  async function callOnce(startedMs: number): Promise<Keys> {
+    await undefined; // `pending` is set before the function is called, which may throw
     try {
-      const keys = toSigningKeys(await (option as () => Promise<Secret>)());
+      const keys = toSigningKeys(await callFunction());
       if (loaded === undefined || loaded.startedMs <= startedMs) loaded = { keys, startedMs };
       return keys;
     } catch (error) {
-      failure = error;
-      failedMs = monotonicMs();
+      failure = { error, atMs: monotonicMs() };
       throw error;
+    } finally {
+      if (pending?.startedMs === startedMs) pending = undefined;
     }
   }
 
@@ -155,23 +136,16 @@ export function createSecretSource(
 
   /** One call at a time, shared by all deliveries that wait for it. */
   function load(nowMs: number): Promise<Keys> {
-    if (pending === undefined || !isPending(nowMs)) {
-      const own = { keys: callFunction(nowMs), startedMs: nowMs };
-      const clear = () => {
-        if (pending === own) pending = undefined;
-      };
-      own.keys.then(clear, clear);
-      pending = own;
-    }
+    if (pending === undefined || !isPending(nowMs)) pending = { keys: callOnce(nowMs), startedMs: nowMs };
     return pending.keys;
   }
 
   async function loadFirst(onFailure: (error: unknown) => void): Promise<void> {
-    if (loaded !== undefined || pending !== undefined || failedMs !== Number.NEGATIVE_INFINITY) return;
+    if (loaded !== undefined || pending !== undefined || failure !== undefined) return;
     try {
       await load(monotonicMs());
     } catch (error) {
-      failedMs = Number.NEGATIVE_INFINITY; // the first delivery calls the function again
+      failure = undefined; // the first delivery calls the function again
       onFailure(error);
     }
   }
@@ -185,16 +159,16 @@ export function createSecretSource(
         // The first delivery calls the function.
       }
     },
-    current() {
+    async current() {
       const nowMs = monotonicMs();
-      const hasJustFailed = nowMs - failedMs < failurePauseMs;
-      const ageMs = loaded === undefined ? Number.POSITIVE_INFINITY : nowMs - loaded.startedMs;
-      if (loaded !== undefined && ageMs < maxAgeMs) {
-        if (ageMs >= maxAgeMs * refreshShare && !hasJustFailed) load(nowMs).catch(() => {});
-        return loaded.keys;
+      const recent = failure !== undefined && nowMs - failure.atMs < failurePauseMs ? failure : undefined;
+      const ageMs = nowMs - (loaded?.startedMs ?? Number.NEGATIVE_INFINITY);
+      if (loaded === undefined || ageMs >= maxAgeMs) {
+        if (recent !== undefined) throw recent.error;
+        return load(nowMs);
       }
-      if (hasJustFailed) throw failure;
-      return load(nowMs);
+      if (ageMs >= maxAgeMs * refreshShare && recent === undefined) load(nowMs).catch(() => {});
+      return loaded.keys;
     },
     async reload() {
       const nowMs = monotonicMs();

@@ -1,21 +1,16 @@
-/** Verifies deliveries (spec 5.7), and signs them as the service does (spec 5.5, 5.6). */
+/** Verifies the `Service-Signature` of a delivery (spec 5.5 to 5.7), and signs as the service does. */
 import { type RawBody, toBody } from "./body.ts";
-import { readClock } from "./clock.ts";
 import { parseEvent, type WebhookEvent } from "./event.ts";
 import {
-  getNodeEngine,
-  getSyncEngine,
-  type HmacEngine,
+  getNodeCrypto,
+  matchesWithNode,
+  matchesWithWebCrypto,
+  type SignedText,
+  signWithNode,
   signWithWebCrypto,
-  verifyWithWebCrypto,
 } from "./hmac.ts";
+import { type VerificationErrorReason, WebhookVerificationError } from "./reasons.ts";
 import { type Secret, type SigningKey, toSigningKeys } from "./secrets.ts";
-import {
-  createVerificationError,
-  parseSignature,
-  type SignatureHeader,
-  type VerificationFailure,
-} from "./signature.ts";
 
 /** A delivery as it arrived, and the secret to verify it with. */
 export interface VerifyInput {
@@ -68,22 +63,32 @@ export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
  * ```
  */
 export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
-  return getEventOrThrow(checkBodySync(getSyncEngine("verifyWebhook"), parseInput(input)));
+  return getEventOrThrow(checkBodyWithNode(requireNodeCrypto("verifyWebhook"), parseInput(input)));
 }
 
-function parseInput(input: VerifyInput): SignedBody {
-  const keys = toSigningKeys(input.secret);
-  const toleranceSeconds = parseTolerance(input.toleranceSeconds);
-  const body = toBody(input.rawBody);
-  const nowMs = readClock("now", input.now ?? Date.now);
-  const header = checkHeader(input.signature, { nowMs, toleranceSeconds });
-  if ("reason" in header) throw createVerificationError(header);
+function parseInput({ secret, toleranceSeconds, rawBody, now = Date.now, signature }: VerifyInput) {
+  const keys = toSigningKeys(secret);
+  const tolerance = parseTolerance(toleranceSeconds);
+  const body = toBody(rawBody);
+  const nowMs = readClock("now", now);
+  const header = orThrow(checkHeader(signature, nowMs, tolerance));
   return { header, body, keys, nowMs };
 }
 
-function getEventOrThrow(result: Verified | VerificationFailure): WebhookEvent {
-  if ("reason" in result) throw createVerificationError(result);
-  return result.event;
+const getEventOrThrow = (result: Verified | VerificationFailure) => orThrow(result).event;
+
+function orThrow<Result extends object>(result: Result | VerificationFailure): Result {
+  if ("reason" in result) throw new WebhookVerificationError(result.reason, result);
+  return result;
+}
+
+type NodeCrypto = NonNullable<ReturnType<typeof getNodeCrypto>>;
+
+/** @throws {TypeError} in runtimes without node:crypto; the message names the asynchronous function. */
+function requireNodeCrypto(asyncFunction: string): NodeCrypto {
+  const crypto = getNodeCrypto();
+  if (crypto !== undefined) return crypto;
+  throw new TypeError(`This runtime has no node:crypto. Use ${asyncFunction}, which works with WebCrypto.`);
 }
 
 /**
@@ -95,24 +100,80 @@ export function parseTolerance(toleranceSeconds = 300): number {
   throw new TypeError(`toleranceSeconds must be a finite number, 0 or more, not ${toleranceSeconds}.`);
 }
 
+/** Whether a clock returned a time, in the range of a Date. With NaN no delivery would be stale: every comparison with it is false. */
+export const isTimeMs = (ms: unknown): ms is number => typeof ms === "number" && Math.abs(ms) <= 8.64e15;
+
+/** @throws {TypeError} for a clock that is not a function, or does not return milliseconds. */
+export function readClock(name: string, clock: () => number): number {
+  if (typeof clock !== "function") {
+    throw new TypeError(`${name} must be a function that returns milliseconds, such as Date.now.`);
+  }
+  const ms: unknown = clock();
+  if (isTimeMs(ms)) return ms;
+  const returned = ms === null || typeof ms === "number" ? String(ms) : `a value of type ${typeof ms}`;
+  throw new TypeError(
+    `${name} must return milliseconds as a number, as Date.now does; it returned ${returned}. For a Date write () => date.getTime().`,
+  );
+}
+
+/** Why a delivery does not verify. */
+export interface VerificationFailure {
+  reason: VerificationErrorReason;
+  /** For `stale` and `future`: the current time minus the signature's, in seconds. */
+  skewSeconds?: number;
+  /** For `invalid-payload`: what is wrong, without text of the body. */
+  detail?: string;
+}
+
 /** A well-formed header within the tolerance. */
-export interface FreshHeader extends SignatureHeader {
+export interface FreshHeader {
+  /** `t` exactly as received: it is part of the signed text. */
+  timestamp: string;
+  /** One to five signatures of 64 lower-case hex digits; one of them has to match. */
+  signatures: readonly string[];
   /** The current time minus `t`, in whole seconds; negative when the sender's clock is ahead. */
   skewSeconds: number;
 }
 
 /** Checks the form and the age of the header: cheap, and possible before the body is read. */
 export function checkHeader(
-  signature: VerifyInput["signature"],
-  { nowMs, toleranceSeconds }: { nowMs: number; toleranceSeconds: number },
+  signature: unknown,
+  nowMs: number,
+  toleranceSeconds: number,
 ): FreshHeader | VerificationFailure {
-  const header = parseSignature(signature);
-  if (typeof header === "string") return { reason: header };
-  const { timestamp, signatures } = header;
-  const skewSeconds = Math.floor(nowMs / 1000) - Number(timestamp);
+  const line: unknown = Array.isArray(signature) && signature.length < 2 ? signature[0] : signature;
+  if (line === undefined || line === null || line === "") return { reason: "missing-signature" };
+  const header = typeof line === "string" ? parseHeader(line) : undefined;
+  if (header === undefined) return { reason: "malformed-signature" };
+  const skewSeconds = Math.floor(nowMs / 1000) - Number(header.timestamp);
   if (skewSeconds > toleranceSeconds) return { reason: "stale", skewSeconds };
   if (skewSeconds < -toleranceSeconds) return { reason: "future", skewSeconds };
-  return { timestamp, signatures, skewSeconds };
+  return { ...header, skewSeconds };
+}
+
+const maxHeaderLength = 1024;
+const maxSignatures = 5;
+
+/** Parses `t=<unix seconds>,v1=<hex>`. Pairs with other names are ignored; a second `t` is rejected. */
+function parseHeader(line: string): Omit<FreshHeader, "skewSeconds"> | undefined {
+  if (line.length > maxHeaderLength) return undefined;
+  let timestamp: string | undefined;
+  const signatures: string[] = [];
+  for (const pair of line.split(/,[ \t]*/)) {
+    const equals = pair.indexOf("=");
+    if (equals < 1) return undefined;
+    const name = pair.slice(0, equals);
+    const value = pair.slice(equals + 1);
+    if (name === "t") {
+      if (timestamp !== undefined || !/^\d{1,12}$/.test(value)) return undefined;
+      timestamp = value;
+    } else if (name === "v1") {
+      // spec 9: the scheme label; SHA-256 in hex
+      if (signatures.length === maxSignatures || !/^[\da-f]{64}$/i.test(value)) return undefined;
+      signatures.push(value.toLowerCase());
+    }
+  }
+  return timestamp === undefined || signatures.length === 0 ? undefined : { timestamp, signatures };
 }
 
 /** A body, the header that {@link checkHeader} accepted, and the keys to verify it with. */
@@ -130,29 +191,36 @@ export interface Verified {
   skewSeconds: number;
 }
 
-/** Verifies the signature and parses the event. Synchronous with node:crypto: a promise costs as much as parsing the header. */
-export function checkBody(
-  input: SignedBody,
-): Verified | VerificationFailure | Promise<Verified | VerificationFailure> {
-  const engine = getNodeEngine();
-  return engine === undefined ? checkBodyWithWebCrypto(input) : checkBodySync(engine, input);
+/** Verifies the signature and parses the event. */
+export async function checkBody(input: SignedBody): Promise<Verified | VerificationFailure> {
+  const crypto = getNodeCrypto();
+  return crypto === undefined ? checkBodyWithWebCrypto(input) : checkBodyWithNode(crypto, input);
 }
 
-function checkBodySync(engine: HmacEngine, input: SignedBody): Verified | VerificationFailure {
-  const { header, body, keys, nowMs } = input;
+function checkBodyWithNode(crypto: NodeCrypto, input: SignedBody): Verified | VerificationFailure {
+  const { header, keys, nowMs } = input;
+  const text: SignedText = { timestamp: header.timestamp, body: input.body };
+  let matching: SigningKey | undefined;
   // Tries all keys, so that the time does not depend on which one matches.
-  const [key] = keys.filter((each) => !isExpired(each, nowMs) && engine.verify(each, header, body));
-  return toVerified(input, key);
+  for (const key of keys) {
+    if (!isExpired(key, nowMs) && matchesWithNode(crypto, key, text, header.signatures)) matching ??= key;
+  }
+  return toVerified(input, matching);
 }
 
 export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verified | VerificationFailure> {
-  const { header, body, keys, nowMs } = input;
-  const matches = keys.map((key) => !isExpired(key, nowMs) && verifyWithWebCrypto(key, header, body));
-  return toVerified(input, keys[(await Promise.all(matches)).indexOf(true)]);
+  const { header, keys, nowMs } = input;
+  const text: SignedText = { timestamp: header.timestamp, body: input.body };
+  let matching: SigningKey | undefined;
+  for (const key of keys) {
+    if (!isExpired(key, nowMs) && (await matchesWithWebCrypto(key, text, header.signatures)))
+      matching ??= key;
+  }
+  return toVerified(input, matching);
 }
 
-/** Without `notAfter` the comparison with undefined is false. */
-const isExpired = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterMs as number);
+const isExpired = ({ notAfterMs }: SigningKey, nowMs: number) =>
+  notAfterMs !== undefined && nowMs > notAfterMs;
 
 function toVerified(
   { header, body }: SignedBody,
@@ -186,8 +254,10 @@ export interface SignInput {
  * ```
  */
 export async function signWebhook(input: SignInput): Promise<string> {
-  const { key, timestamp, body } = parseSignInput(input);
-  return `t=${timestamp},v1=${await (getNodeEngine()?.sign ?? signWithWebCrypto)(key, timestamp, body)}`;
+  const { key, text } = parseSignInput(input);
+  const crypto = getNodeCrypto();
+  const hex = crypto === undefined ? await signWithWebCrypto(key, text) : signWithNode(crypto, key, text);
+  return `t=${text.timestamp},v1=${hex}`;
 }
 
 /**
@@ -202,8 +272,8 @@ export async function signWebhook(input: SignInput): Promise<string> {
  * ```
  */
 export function signWebhookSync(input: SignInput): string {
-  const { key, timestamp, body } = parseSignInput(input);
-  return `t=${timestamp},v1=${getSyncEngine("signWebhook").sign(key, timestamp, body)}`;
+  const { key, text } = parseSignInput(input);
+  return `t=${text.timestamp},v1=${signWithNode(requireNodeCrypto("signWebhook"), key, text)}`;
 }
 
 function parseSignInput({ rawBody, secret, timestamp = Math.floor(Date.now() / 1000) }: SignInput) {
@@ -211,5 +281,5 @@ function parseSignInput({ rawBody, secret, timestamp = Math.floor(Date.now() / 1
     throw new TypeError(`timestamp must be unix time in whole seconds; it is ${timestamp}.`);
   }
   const [key] = toSigningKeys(secret) as [SigningKey];
-  return { key, timestamp: String(timestamp), body: toBody(rawBody) };
+  return { key, text: { timestamp: String(timestamp), body: toBody(rawBody) } };
 }

@@ -29,7 +29,7 @@ function verdict(rawBody: Uint8Array | string, signature: string): string {
 }
 
 async function verdictByWebCrypto(rawBody: Uint8Array, signature: string): Promise<string> {
-  const header = checkHeader(signature, { nowMs: now(), toleranceSeconds: 300 });
+  const header = checkHeader(signature, now(), 300);
   if ("reason" in header) return header.reason;
   const result = await checkBodyWithWebCrypto({
     header,

@@ -47,6 +47,6 @@ export function expressReceiver(options: ReceiverOptions): RequestHandler {
       });
       next();
     };
-    return handle(request, response, { forwardEvent });
+    return handle(request, response, forwardEvent);
   };
 }

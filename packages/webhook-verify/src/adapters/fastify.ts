@@ -1,16 +1,14 @@
 /** Receives deliveries in Fastify 5, without changing the parsers of other routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ReceiverOptions } from "../options.ts";
-import { createReceiverOf } from "../receiver.ts";
+import { createReceiverOf, type ReceiverResponse } from "../receiver.ts";
 import {
-  afterClose,
-  type BodyStream,
-  headersFor,
-  isUnread,
+  getHeaders,
   type NodeRequest,
-  receiveFrom,
-  respond,
-  respondAfterError,
+  type Readable,
+  type ServerResponse,
+  sendAgain,
+  toReceived,
 } from "./node-request.ts";
 
 /** The options of a receiver, and its route. */
@@ -24,7 +22,7 @@ const fix =
 
 /**
  * A plugin: `app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler })`. It registers POST only, so that the
- * application can have other methods on the same path; methods that it does not have respond 405.
+ * application can have other methods on the same path; methods that it does not have respond 405 (404 where the path has parameters).
  * @throws {TypeError} as createReceiver does, for a missing path, and with an older Fastify.
  * @example
  * ```ts
@@ -56,69 +54,65 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   const kind = { name: "fastifyReceiver", fix, ownOptions: optionsOfFastify };
   const { receive, reporter } = createReceiverOf(kind, options);
 
-  // Not async: Fastify would wait for a second promise.
-  function handle({ raw, body: payload }: FastifyRequest, reply: FastifyReply, allow?: string): void {
+  async function handle(
+    { raw, body }: FastifyRequest,
+    reply: FastifyReply,
+    ownHeaders?: Record<string, string>,
+  ): Promise<FastifyReply> {
     const request = raw as NodeRequest;
     // A preParsing hook may have replaced the stream of the body; the request itself is read then.
-    const stream = isStream(payload) && payload !== raw ? payload : undefined;
+    const stream = isStream(body) && body !== raw ? body : undefined;
     stream?.on("error", () => {}); // without a listener, an error after the last read would end the process
-    receiveFrom(receive, request, { stream }).then((result) => {
-      const { raw: response } = reply;
-      const headers = allow === undefined ? result.headers : { ...result.headers, allow };
-      afterClose(response, result.afterResponse);
-      try {
-        if (isUnread(request)) {
-          // Fastify ends a response in a separate frame, which is too late for a stream that is closed early.
-          reply.hijack();
-          const ownHeaders = reply.getHeaders() as Record<string, string>;
-          respond(request, response, { ...result, headers: { ...ownHeaders, ...headers } });
-          return;
-        }
-        reply.code(result.status).headers(headersFor(request, headers)).send();
-      } catch (error) {
-        reply.hijack();
-        reporter.logUnexpectedError(error, respondAfterError(response, result));
-      }
-    });
+    const result = await receive(toReceived(request, stream));
+    runAfter(reply.raw, result.afterResponse);
+    try {
+      return reply
+        .code(result.status)
+        .headers({ ...getHeaders(request, result), ...ownHeaders })
+        .send();
+    } catch (error) {
+      reporter.logUnexpectedError(error, sendAgain(reply.raw, result));
+      return reply.hijack();
+    }
   }
 
   // In the scope of this plugin only: the bytes stay in the stream until the receiver reads them.
   app.removeAllContentTypeParsers();
-  app.addHook("onRequest", ({ raw }, _reply, done) => {
-    // The receiver accepts any content type, even a malformed one. `delete` would slow down every later lookup.
-    raw.headers["content-type"] = undefined;
-    done();
-  });
   app.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+  // Fastify rejects a malformed content type. The receiver does not: the signature decides.
+  app.setErrorHandler((error: { code?: string }, request, reply) => {
+    if (error.code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") throw error;
+    return handle(request, reply);
+  });
 
-  const paths: string[] = []; // with the prefixes of all scopes; "/" in a scope with a prefix is two routes
-  app.addHook("onRoute", ({ url }) => void paths.push(url, `${url}/`));
+  const urls = new Set<string>(); // with the prefixes of all scopes
+  app.addHook("onRoute", ({ url }) => void urls.add(url).add(`${url}/`));
   app.post(options.path, (request, reply) => handle(request, reply));
 
   // The other methods of the application are known only when it has started, which is too late for a route. So requests without
   // a route are handled at the root, where Fastify responds to them.
   getRoot(app).addHook("onRequest", (request, reply, done) => {
-    const path = request.is404 ? paths.find((candidate) => matches(candidate, request.url)) : undefined;
-    if (path === undefined || request.method === "POST") return done();
-    const methods = app.supportedMethods.filter((method) => app.hasRoute({ method, url: path }));
-    if (methods.includes("POST")) handle(request, reply, methods.join(", "));
-    else done();
+    const url = request.url.split("?", 1)[0] as string;
+    if (!request.is404 || !urls.has(url)) return done();
+    const methods = app.supportedMethods.filter((method) => app.hasRoute({ method, url }));
+    if (!methods.includes("POST")) return done();
+    void handle(request, reply, { allow: methods.join(", ") });
   });
 }
 
+/** Runs the task when the framework has sent the response, or at once when the connection is closed already. */
+function runAfter(response: ServerResponse, task: ReceiverResponse["afterResponse"]): void {
+  if (task === undefined) return;
+  if (response.closed || response.destroyed) void task();
+  else response.once("close", task);
+}
+
 /** Structural, because a hook may use another implementation of streams. */
-const isStream = (value: unknown): value is BodyStream =>
-  typeof (value as BodyStream | null | undefined)?.on === "function";
+const isStream = (value: unknown): value is Readable =>
+  typeof (value as Readable | null | undefined)?.on === "function";
 
 /** The outermost scope: a scope inherits from the one it was registered in. */
 function getRoot(app: FastifyInstance): FastifyInstance {
   const parent = Object.getPrototypeOf(app);
   return typeof parent?.addHook === "function" ? getRoot(parent) : app;
-}
-
-/** Whether a path of Fastify's router, which may have parameters, matches the target of a request. */
-function matches(path: string, target: string): boolean {
-  const literal = path.replace(/[.+?^${}()|[\]\\]/g, "\\$&");
-  const pattern = literal.replace(/:[^/-]+/g, "[^/]+").replace(/\*/g, ".*");
-  return new RegExp(`^${pattern}$`).test(target.replace(/[?;#].*$/s, ""));
 }

@@ -2,7 +2,7 @@
 import { toChunks } from "@loyalty-cards/internal/bounded-body";
 import { collectBody, RawBodyError, type ReadLimits } from "../body.ts";
 import type { ReceiverKind, ReceiverOptions } from "../options.ts";
-import { createReceiverOf, type ReceivedRequest } from "../receiver.ts";
+import { createReceiverOf } from "../receiver.ts";
 
 type Task = () => Promise<void>;
 
@@ -16,36 +16,23 @@ export function webHandler(
   schedule: (task: Task, platform: unknown[]) => void,
 ) {
   const { receive, reporter } = createReceiverOf(kind, options);
-  return (request: Request, ...platform: unknown[]): Promise<Response> =>
-    receive(new ReceivedWebRequest(request)).then(({ status, headers, afterResponse }) => {
-      try {
-        if (afterResponse !== undefined) schedule(afterResponse, platform);
-      } catch (error) {
-        reporter.logUnexpectedError(error, "afterResponse runs, but the platform may end before it.");
-      }
-      return new Response(null, { status, headers });
+  return async (request: Request, ...platform: unknown[]): Promise<Response> => {
+    const { status, headers, afterResponse } = await receive({
+      get method() {
+        return request.method;
+      },
+      get headers() {
+        return request.headers;
+      },
+      rawBody: (limits) => readBody(request, limits),
     });
-}
-
-/** A class, as in `node-request.ts`. */
-class ReceivedWebRequest implements ReceivedRequest {
-  private readonly request: Request;
-
-  constructor(request: Request) {
-    this.request = request;
-  }
-
-  get method(): string {
-    return this.request.method;
-  }
-
-  get headers(): Headers {
-    return this.request.headers;
-  }
-
-  rawBody(limits: ReadLimits): Promise<Uint8Array> {
-    return readBody(this.request, limits);
-  }
+    try {
+      if (afterResponse !== undefined) schedule(afterResponse, platform);
+    } catch (error) {
+      reporter.logUnexpectedError(error, "afterResponse runs, but the platform may end before it.");
+    }
+    return new Response(null, { status, headers });
+  };
 }
 
 /** Runs a task when the response has been returned. */

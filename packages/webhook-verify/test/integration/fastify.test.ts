@@ -1,6 +1,11 @@
 /** The Fastify adapter, and other routes, which keep their own parsers. */
 import { PassThrough, Readable, Transform } from "node:stream";
-import fastify, { type FastifyInstance, type FastifyPluginAsync, type RequestPayload } from "fastify";
+import fastify, {
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyRequest,
+  type RequestPayload,
+} from "fastify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { fastifyReceiver } from "../../src/adapters/fastify.ts";
 import type { ReceiverOptions } from "../../src/index.ts";
@@ -81,6 +86,58 @@ it.each(["garbage;;;=", ""])(
     );
   },
 );
+
+it.each(["application/json", "text/plain;charset=x", "garbage;;;=", undefined])(
+  "shows the hooks of the Fastify application the content type %s as it was sent",
+  async (contentType) => {
+    const seen: unknown[] = [];
+    const app = fastify();
+    const see = async ({ headers }: FastifyRequest) => void seen.push(headers["content-type"]);
+    app.addHook("onRequest", see).addHook("preParsing", see).addHook("onResponse", see);
+    app.addHook("preValidation", see).addHook("preHandler", see);
+    await app.register(receiver);
+    app.addHook("preParsing", see); // after the plugin
+    const { url, close } = await listening(app);
+    onTestFinished(async () => void (await close()));
+    const { body, headers } = signedDelivery(balanceChanged());
+    delete headers["content-type"];
+    if (contentType !== undefined) headers["content-type"] = contentType;
+    expect((await send(url, { body, headers })).status).toBe(204);
+    const hooks = contentType?.startsWith("garbage") ? 4 : 6; // Fastify runs no handler's hooks for a malformed one
+    await expect.poll(() => seen).toEqual(Array(hooks).fill(contentType));
+  },
+);
+
+it("accepts a delivery when a hook of the Fastify application allows JSON only", async () => {
+  const app = fastify();
+  app.addHook("preHandler", async ({ headers }, reply) =>
+    headers["content-type"] === "application/json" ? undefined : reply.code(415).send(),
+  );
+  await app.register(receiver);
+  const { body, headers } = signedDelivery(balanceChanged());
+  const post = (type: string) =>
+    app.inject({
+      method: "POST",
+      url: "/webhooks",
+      payload: body,
+      headers: { ...headers, "content-type": type },
+    });
+  expect([(await post("application/json")).statusCode, (await post("text/plain")).statusCode]).toEqual([
+    204, 415,
+  ]);
+});
+
+it("leaves the errors of other hooks to the error handler of the Fastify application", async () => {
+  const app = fastify();
+  app.setErrorHandler((_error, _request, reply) => reply.code(418).send("the application's own"));
+  app.addHook("preHandler", async () => {
+    throw new Error("no session");
+  });
+  await app.register(receiver);
+  const { body: payload, headers } = signedDelivery(balanceChanged());
+  const response = await app.inject({ method: "POST", url: "/webhooks", payload, headers });
+  expect([response.statusCode, response.body]).toEqual([418, "the application's own"]);
+});
 
 it("verifies an injected delivery, and one over HTTP/2", async () => {
   const { body, headers } = signedDelivery(balanceChanged());
@@ -294,7 +351,7 @@ it("lists the methods of the path in Allow", async () => {
   expect(response.headers["allow"]?.split(", ").sort()).toEqual(["GET", "HEAD", "POST"]);
 });
 
-it("responds 405 under prefixes and with parameters, and 404 on other paths", async () => {
+it("responds 405 under prefixes, and 404 on other paths and where the path has parameters", async () => {
   const app = fastify();
   app.setNotFoundHandler((_request, reply) => reply.code(404).send("the application's own"));
   await app.register(
@@ -306,11 +363,16 @@ it("responds 405 under prefixes and with parameters, and 404 on other paths", as
   );
   const getStatus = async (method: "GET" | "POST", url: string) =>
     (await app.inject({ method, url })).statusCode;
-  expect(await getStatus("GET", "/hooks/berlin/webhooks")).toBe(405);
   expect(await getStatus("GET", "/hooks/top")).toBe(405);
   expect(await getStatus("GET", "/hooks/top/")).toBe(405);
   expect(await getStatus("POST", "/hooks/berlin/webhooks")).toBe(401);
-  for (const url of ["/webhooks", "/hooks/berlin/webhooks/1", "/hooks/a/b/webhooks", "/hooks"]) {
+  for (const url of [
+    "/webhooks",
+    "/hooks/berlin/webhooks",
+    "/hooks/berlin/webhooks/1",
+    "/hooks/a/b/webhooks",
+    "/hooks",
+  ]) {
     expect((await app.inject({ method: "GET", url })).body).toBe("the application's own");
   }
 });

@@ -212,8 +212,9 @@ describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
 });
 
 const uploadBytes = 2 * 1024 * 1024;
-const rejectedUploads: [string, number, (headers: Headers) => Headers][] = [
-  ["becomes too large", 413, (headers) => headers],
+/** An upload whose body is a number does not end. */
+const rejectedUploads: [string, number, (headers: Headers) => Headers, (string | number)?][] = [
+  ["becomes too large", 413, (headers) => headers, " ".repeat(uploadBytes)],
   [
     "has a content-length over the limit",
     413,
@@ -227,18 +228,19 @@ const rejectedUploads: [string, number, (headers: Headers) => Headers][] = [
 describe.each(everyVersion.filter(([, version]) => version === "HTTP/2"))(
   "%s over %s",
   (_name, version, adapter) => {
-    it.each(rejectedUploads)("closes the stream of an upload that %s", async (_upload, status, change) => {
-      const { session, deliver } = await serve(adapter, version);
-      const genuine = signedDelivery(balanceChanged());
-      const uploads = await Promise.all(
-        Array.from({ length: maxOpenStreams }, () =>
-          requestOver(session, change(genuine.headers), uploadBytes),
-        ),
-      );
-      expect(uploads.map((response) => response.status)).toEqual(Array(maxOpenStreams).fill(status));
-      expect((await deliver(genuine)).status).toBe(204);
-      await Promise.all(uploads.map(({ closed }) => closed));
-    });
+    it.each(rejectedUploads)(
+      "closes the stream of an upload that %s",
+      async (_upload, status, change, body = uploadBytes) => {
+        const { session, deliver } = await serve(adapter, version);
+        const genuine = signedDelivery(balanceChanged());
+        const uploads = await Promise.all(
+          Array.from({ length: maxOpenStreams }, () => requestOver(session, change(genuine.headers), body)),
+        );
+        expect(uploads.map((response) => response.status)).toEqual(Array(maxOpenStreams).fill(status));
+        expect((await deliver(genuine)).status).toBe(204);
+        await Promise.all(uploads.map(({ closed }) => closed));
+      },
+    );
   },
 );
 
