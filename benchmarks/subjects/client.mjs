@@ -1,8 +1,12 @@
-/** issueCard beside fetch, node:http, undici and other clients: a JSON POST over loopback, 32 at a time. */
+/**
+ * issueCard beside node:http, fetch, undici and other clients: a JSON POST over loopback, 32 at a time. As a program, it measures one
+ * of them alone in its process.
+ */
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
+import { fileURLToPath } from "node:url";
 import { perCall, startModule } from "../measure.mjs";
 
-const calls = 1_500;
+const calls = 2_000;
 const path = "/api/v1/templates/t/passes";
 const body = {
   fieldValues: { name: "Anna" },
@@ -19,46 +23,61 @@ const peers = ["ky", "axios", "axios-retry", "stripe"];
 export default {
   title: "Issuing a card",
   question: "How much processor time does a call of the client take, beside the same POST without a client?",
-  notes: `Each call posts a card to a service in another process and parses the response, 32 calls at a time. Every client has its
+  notes: `Each call posts a card to a service in another process and parses the response, 32 calls at a time, each client alone in a fresh process. Every client has its
 documented retries and time limits. With a \`userId\`, \`issueCard\` derives the idempotency key with SHA-256; the others send a
 counter. axios and stripe send over node:http, ky and openapi-fetch over fetch.`,
   figures: {
     cpu: { label: "processor time per call", unit: "µs" },
   },
-  floor: "bare fetch",
-  starts: 2,
-  warmUps: 2,
+  floor: "bare node:http",
+  starts: 1,
+  rounds: 7,
+  warmUps: 0,
   own: ["", ", userId", ", fetch", ", fetch, userId"].map((options) => `issueCard${options}`),
   panels: [
     { name: "Node 20", node: 20 },
-    { name: "Node 24", node: 24, hasPeers: true },
+    { name: "Node 24", node: 24 },
   ],
   packages: [...peers, "undici", "openapi-fetch", "node-20", "node-24"],
-  async open({ hasPeers = false }) {
+  async open() {
     const { child, message: port } = await startModule(new URL("../issuing-service.mjs", import.meta.url));
-    const baseUrl = `http://127.0.0.1:${port}`;
-    const bareFetch = createBareFetch(baseUrl + path);
-    await bareFetch(); // a package with its own undici can replace the global fetch if that has not been used
-    const senders = {
-      "bare fetch": bareFetch,
-      "bare node:http": createBareHttp(port),
-      "bare undici": await createBareUndici(baseUrl),
-      ...(await createOwn(baseUrl)),
-      "openapi-fetch": await createOpenapiFetch(baseUrl),
-      ...(hasPeers && (await createPeers(baseUrl, port))),
+    const measure = async (name) => {
+      const { child: alone, message } = await startModule(import.meta.url, [name, String(port)]);
+      alone.kill();
+      return message;
     };
-    const variants = {};
-    for (const [name, send] of Object.entries(senders)) {
-      const response = await send();
-      if ((response.data ?? response).id !== "card_1")
-        throw new Error(`${name} returned ${JSON.stringify(response)}`);
-      variants[name] = () => perCall(send, calls);
-    }
+    const variants = Object.fromEntries(Object.keys(senders).map((name) => [name, () => measure(name)]));
     return { variants, close: () => child.kill() };
   },
 };
 
-function createBareFetch(url) {
+/** The senders by name. Each is created in a process of its own, which imports nothing that another one needs. */
+const senders = {
+  "bare fetch": createBareFetch,
+  "bare node:http": createBareHttp,
+  "bare undici": createBareUndici,
+  issueCard: (port) => createOwn(port, ["idempotencyKey", key]),
+  "issueCard, userId": (port) => createOwn(port, ["userId", key]),
+  "issueCard, fetch": (port) => createOwn(port, ["idempotencyKey", key], { fetch: globalThis.fetch }),
+  "issueCard, fetch, userId": (port) => createOwn(port, ["userId", key], { fetch: globalThis.fetch }),
+  "openapi-fetch": createOpenapiFetch,
+  stripe: createStripe,
+  ky: createKy,
+  "axios + axios-retry": createAxios,
+};
+
+/** @returns microseconds per call, when the code is warm. */
+async function measureAlone(name, port) {
+  const send = await senders[name](port);
+  const response = await send();
+  if ((response.data ?? response).id !== "card_1")
+    throw new Error(`${name} returned ${JSON.stringify(response)}`);
+  await perCall(send, calls);
+  return perCall(send, 2 * calls);
+}
+
+function createBareFetch(port) {
+  const url = `http://127.0.0.1:${port}${path}`;
   return async () => {
     const response = await fetch(url, { method: "POST", headers: jsonHeaders(), body: JSON.stringify(body) });
     if (response.status !== 201) throw new Error(`status ${response.status}`);
@@ -85,9 +104,9 @@ function createBareHttp(port) {
     });
 }
 
-async function createBareUndici(baseUrl) {
+async function createBareUndici(port) {
   const { Pool } = await import("undici");
-  const pool = new Pool(baseUrl);
+  const pool = new Pool(`http://127.0.0.1:${port}`);
   return async () => {
     const options = { path, method: "POST", headers: jsonHeaders(), body: JSON.stringify(body) };
     const response = await pool.request(options);
@@ -96,40 +115,40 @@ async function createBareUndici(baseUrl) {
   };
 }
 
-async function createOwn(baseUrl) {
+async function createOwn(port, [name, create], options = {}) {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
-  const options = { baseUrl, apiKey: "k" };
-  const client = createIssuingClient(options);
-  const overFetch = createIssuingClient({ ...options, fetch: globalThis.fetch });
-  return {
-    issueCard: () => client.issueCard("t", body, { idempotencyKey: key() }),
-    "issueCard, userId": () => client.issueCard("t", body, { userId: key() }),
-    "issueCard, fetch": () => overFetch.issueCard("t", body, { idempotencyKey: key() }),
-    "issueCard, fetch, userId": () => overFetch.issueCard("t", body, { userId: key() }),
-  };
+  const client = createIssuingClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: "k", ...options });
+  return () => client.issueCard("t", body, { [name]: create() });
 }
 
-async function createOpenapiFetch(baseUrl) {
+async function createOpenapiFetch(port) {
   const { default: createClient } = await import("openapi-fetch");
-  const client = createClient({ baseUrl: `${baseUrl}/api/v1` });
+  const client = createClient({ baseUrl: `http://127.0.0.1:${port}/api/v1` });
   const params = { path: { templateId: "t" } };
   return () => client.POST("/templates/{templateId}/passes", { params, body, headers: headers() });
 }
 
-async function createPeers(baseUrl, port) {
+async function createStripe(port) {
   const { default: Stripe } = await import("stripe");
+  const stripe = new Stripe("k", { host: "127.0.0.1", port, protocol: "http", telemetry: false });
+  return () => stripe.rawRequest("POST", `/v2${path}`, body); // v2 is its JSON
+}
+
+async function createKy(port) {
   const { default: ky } = await import("ky");
+  const client = ky.create({ retry: { limit: 2, methods: ["post"] } });
+  return () => client.post(`http://127.0.0.1:${port}${path}`, { json: body, headers: headers() }).json();
+}
+
+async function createAxios(port) {
   const { default: axios } = await import("axios");
   const { default: axiosRetry } = await import("axios-retry");
+  const client = axios.create();
+  axiosRetry(client, { retries: 2, retryCondition: axiosRetry.isRetryableError });
+  return () => client.post(`http://127.0.0.1:${port}${path}`, body, { headers: headers() });
+}
 
-  const url = baseUrl + path;
-  const stripe = new Stripe("k", { host: "127.0.0.1", port, protocol: "http", telemetry: false });
-  const kyClient = ky.create({ retry: { limit: 2, methods: ["post"] } });
-  const axiosClient = axios.create();
-  axiosRetry(axiosClient, { retries: 2, retryCondition: axiosRetry.isRetryableError });
-  return {
-    stripe: () => stripe.rawRequest("POST", `/v2${path}`, body), // v2 is its JSON
-    ky: () => kyClient.post(url, { json: body, headers: headers() }).json(),
-    "axios + axios-retry": () => axiosClient.post(url, body, { headers: headers() }),
-  };
+if (process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [name, port] = process.argv.slice(2);
+  process.send(await measureAlone(name, Number(port)));
 }
