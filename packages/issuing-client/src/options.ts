@@ -65,37 +65,6 @@ export interface IssuingClientOptions extends LimitOptions {
   testing?: { clock?: Clock | undefined; random?: (() => number) | undefined } | undefined;
 }
 
-/** Validated options of a client. */
-export interface Settings {
-  /** undefined when the address is missing. */
-  baseUrl: string | undefined;
-  /** A valid key, or the function that returns one; undefined when it is missing. */
-  apiKey: string | (() => unknown) | undefined;
-  idempotencyNamespace: string;
-  /** undefined when the address is missing. */
-  transport: Transport | undefined;
-  /** The value of the `user-agent` header. */
-  userAgent: string;
-  limits: Limits;
-  /** Names in lower case. */
-  headers: Record<string, string>;
-  clock: Clock;
-  random: () => number;
-  onEvent: ((event: ClientEvent) => void) | undefined;
-}
-
-/** Validated options of a call. */
-export interface CallSettings {
-  signal: AbortSignal | undefined;
-  /** The deadline, on the monotonic clock. */
-  endsAtMs: number;
-  timeoutMs: number;
-  maxRetries: number;
-  /** Names in lower case. */
-  headers: Record<string, string>;
-  onResponse: ((meta: ResponseMeta) => void) | undefined;
-}
-
 type Limits = Record<keyof LimitOptions, number>;
 
 const defaultLimits: Limits = { timeoutMs: 10_000, deadlineMs: 30_000, maxRetries: 2 };
@@ -105,7 +74,7 @@ const defaultLimits: Limits = { timeoutMs: 10_000, deadlineMs: 30_000, maxRetrie
  * can be built without them.
  * @throws {IssuingError} `configuration`, naming the option and the fix.
  */
-export function parseOptions(options: IssuingClientOptions): Readonly<Settings> {
+export function parseOptions(options: IssuingClientOptions) {
   if (typeof options !== "object" || options === null) {
     throw configurationError("createIssuingClient needs options: { baseUrl, apiKey }.");
   }
@@ -117,10 +86,13 @@ export function parseOptions(options: IssuingClientOptions): Readonly<Settings> 
   }
   const baseUrl = parseBaseUrl(options);
   return Object.freeze({
+    /** undefined when the address is missing. */
     baseUrl,
+    /** A valid key, or the function that returns one; undefined when it is missing. */
     apiKey: getApiKey(options),
     idempotencyNamespace: getNamespace(options),
     transport: baseUrl === undefined ? undefined : selectTransport(baseUrl, fetch),
+    /** The value of the `user-agent` header. */
     userAgent: formatUserAgent(options.userAgent),
     limits: parseLimits(options, defaultLimits),
     headers: parseHeaders(options.headers),
@@ -130,11 +102,14 @@ export function parseOptions(options: IssuingClientOptions): Readonly<Settings> 
   });
 }
 
+/** Validated options of a client. */
+export type Settings = ReturnType<typeof parseOptions>;
+
 /** @throws {IssuingError} `configuration` for an invalid option; the `reason` of a signal that is aborted already. */
 export function parseCallOptions(
   options: CallOptions | null | undefined,
   { limits, clock }: Pick<Settings, "limits" | "clock">,
-): CallSettings {
+) {
   const given = parseObject("options", options);
   const { signal, headers, onResponse } = given;
   if (signal && typeof signal.throwIfAborted !== "function")
@@ -143,6 +118,7 @@ export function parseCallOptions(
   signal?.throwIfAborted();
   return {
     signal: signal ?? undefined,
+    /** The deadline, on the monotonic clock. */
     endsAtMs: clock.monotonicMs() + deadlineMs,
     timeoutMs,
     maxRetries,
@@ -150,6 +126,9 @@ export function parseCallOptions(
     onResponse: onResponse ?? undefined,
   };
 }
+
+/** Validated options of a call. */
+export type CallSettings = ReturnType<typeof parseCallOptions>;
 
 /** @returns the object, or an empty one for null and undefined. @throws {IssuingError} `configuration` for any other value. */
 export function parseObject<Value extends object>(name: string, value: Value | null | undefined): Value {
@@ -279,7 +258,7 @@ function formatUserAgent(program: unknown): string {
   throw configurationError('userAgent must be visible ASCII, such as "my-shop/1.2", or be left out.');
 }
 
-function getApiKey(options: IssuingClientOptions): Settings["apiKey"] {
+function getApiKey(options: IssuingClientOptions): string | (() => unknown) | undefined {
   const apiKey = options.apiKey ?? readEnvironment("LOYALTY_API_KEY");
   const isMissing = apiKey === undefined || (typeof apiKey === "string" && apiKey.trim() === "");
   if (isMissing) return undefined;

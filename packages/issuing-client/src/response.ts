@@ -1,7 +1,7 @@
 /** Reads a response: a body that a method can use, the body of an error, or why the attempt has no usable response. */
 import { IssuingError, type IssuingErrorFacts } from "./errors.ts";
 import { type AttemptFailure, describeNetworkFailure } from "./network-failure.ts";
-import { type HttpResponse, UnreadableBodyError } from "./transport.ts";
+import type { ConnectionFailure, HttpResponse } from "./transport.ts";
 
 /** Which bodies of a success are usable. A success with any other body is a failure, which is retried. */
 export type ExpectedBody = "json" | "json-or-empty" | "any";
@@ -32,11 +32,12 @@ export type Reading<Value> =
 
 /** Decides whether a response is usable. @param baseUrl the address of the service, for the message of an error. */
 export function readResponse(
-  response: HttpResponse,
+  response: HttpResponse | ConnectionFailure,
   baseUrl: string,
   expectedBody: ExpectedBody,
 ): AttemptResult {
-  const { status, bodyError } = response;
+  if ("connectionError" in response) return describeNetworkFailure(response.connectionError, false, baseUrl);
+  const { status, bodyFailure } = response;
   const text = response.text.startsWith("\ufeff") ? response.text.slice(1) : response.text;
   if (status >= 300 && status < 400)
     return unusable(
@@ -47,9 +48,9 @@ export function readResponse(
   if (!(status >= 200 && status < 600)) return unusable(status, `the invalid status ${status}.`, true);
   // The status of an error is enough when its body cannot be read.
   if (status >= 400) return receive(response, isUtf8(response) ? text : "");
-  if (bodyError instanceof UnreadableBodyError)
-    return unusable(status, `${bodyError.message}.`, bodyError.retryable);
-  if (bodyError !== undefined) return describeNetworkFailure(bodyError.cause, true, baseUrl);
+  if (bodyFailure !== undefined && "connectionError" in bodyFailure)
+    return describeNetworkFailure(bodyFailure.connectionError, true, baseUrl);
+  if (bodyFailure !== undefined) return unusable(status, `${bodyFailure.reason}.`, bodyFailure.retryable);
   return readSuccess(response, text, expectedBody);
 }
 

@@ -4,7 +4,6 @@ import { type OperationId, operations } from "@loyalty-cards/openapi/operations"
 import { type Clock, sleep, timeLimit, waitWithin } from "./clock.ts";
 import { configurationError, IssuingError, type IssuingErrorFacts, type Outcome } from "./errors.ts";
 import type { CallEnd, CallEvent, ResponseMeta } from "./events.ts";
-import { describeNetworkFailure } from "./network-failure.ts";
 import { type CallSettings, getService, parseApiKey, type Settings } from "./options.ts";
 import { type RejectedRequest, toRejection } from "./rejection.ts";
 import {
@@ -25,7 +24,7 @@ import {
   isRetryable,
   retryPolicy,
 } from "./retry.ts";
-import { ConnectionError, type Exchange, type HttpRequest } from "./transport.ts";
+import type { Exchange, HttpRequest } from "./transport.ts";
 
 /** One call of one operation. */
 export interface Call extends RejectedRequest {
@@ -210,7 +209,6 @@ async function receive(
     const received = await waitWithin(Math.min(timeoutMs, remainingMs), response, limits);
     return readResponse(received, baseUrl, expectedBody);
   } catch (reason) {
-    if (reason instanceof ConnectionError) return describeNetworkFailure(reason.cause, false, baseUrl);
     if (reason !== timeLimit) throw reason;
     return remainingMs <= timeoutMs
       ? { code: "deadline", message: deadlineMessage, wasSent: true, retryable: true }

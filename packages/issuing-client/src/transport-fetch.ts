@@ -1,12 +1,12 @@
 /** Sends requests over `fetch`: the caller's own, or the global one outside of Node.js. */
 import type { ByteStream } from "@loyalty-cards/internal/bounded-body";
 import {
-  ConnectionError,
+  type ConnectionFailure,
   type HttpResponse,
   maxBodyBytes,
   type Transport,
   toHeaders,
-  tooLongError,
+  tooLong,
 } from "./transport.ts";
 
 /** The part of `fetch` that is used. The global function fits, and so do functions with other types, such as undici's. */
@@ -65,23 +65,19 @@ export function createFetchTransport(
           const chunk = part.value as Uint8Array<ArrayBuffer>;
           chunks.push(chunk);
           length += chunk.byteLength;
-          if (length > maxBodyBytes) return { ...head, text: "", bodyError: tooLongError() };
+          if (length > maxBodyBytes) return { ...head, text: "", bodyFailure: tooLong };
         }
         isAllRead = header("content-encoding") === null;
         return { ...head, text: await decodeUtf8(chunks) };
-      } catch (error) {
-        return { ...head, text: "", bodyError: new ConnectionError(error) };
+      } catch (connectionError) {
+        return { ...head, text: "", bodyFailure: { connectionError } };
       } finally {
         // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body. Unread, both keep the connection open.
         if (!isAllRead) abort();
       }
     };
-    return {
-      response: send().catch((error) => {
-        throw new ConnectionError(error);
-      }),
-      abort,
-    };
+    const toFailure = (connectionError: unknown): ConnectionFailure => ({ connectionError });
+    return { response: send().catch(toFailure), abort };
   };
 }
 

@@ -3,13 +3,12 @@ import type * as Http from "node:http";
 import type * as Zlib from "node:zlib";
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import {
-  ConnectionError,
+  type ConnectionFailure,
   type HttpResponse,
   maxBodyBytes,
   type Transport,
   toHeaders,
-  tooLongError,
-  UnreadableBodyError,
+  tooLong,
 } from "./transport.ts";
 
 /**
@@ -37,7 +36,7 @@ export function createNodeTransport(baseUrl: string): Transport | undefined {
       headers,
       joinDuplicateHeaders: true, // as fetch does, instead of dropping all but the first
     });
-    const response = new Promise<HttpResponse>((resolve, reject) => {
+    const response = new Promise<HttpResponse | ConnectionFailure>((resolve) => {
       let hasHead = false; // after the head, the message reports what happens to the connection
       request.on("response", (message) => {
         hasHead = true;
@@ -47,8 +46,8 @@ export function createNodeTransport(baseUrl: string): Transport | undefined {
         readMessage(message, resolve); // 101, which the client rejects
         socket.destroy();
       });
-      request.on("error", (error) => {
-        if (!hasHead) reject(new ConnectionError(error));
+      request.on("error", (connectionError) => {
+        if (!hasHead) resolve({ connectionError });
       });
     });
     request.end(body);
@@ -63,10 +62,9 @@ function readMessage(message: Http.IncomingMessage, resolve: (response: HttpResp
     const value = message.headers[name];
     return Array.isArray(value) ? value.join(", ") : (value ?? null);
   };
-  const headers = () =>
-    toHeaders(Object.keys(message.headers).map((name): [string, string] => [name, header(name) ?? ""]));
-  const end = (text: string, bodyError?: HttpResponse["bodyError"]) =>
-    resolve({ status, header, headers, text, bodyError });
+  const headers = () => toHeaders(Object.keys(message.headers).map((name) => [name, header(name) ?? ""]));
+  const end = (text: string, bodyFailure?: HttpResponse["bodyFailure"]) =>
+    resolve({ status, header, headers, text, bodyFailure });
   if (status < 200 || (status >= 300 && status < 400)) {
     end("");
     message.destroy();
@@ -78,7 +76,7 @@ function readMessage(message: Http.IncomingMessage, resolve: (response: HttpResp
     chunks.push(chunk);
     length += chunk.length;
     if (length <= maxBodyBytes) return;
-    end("", tooLongError());
+    end("", tooLong);
     message.destroy();
   });
   message.on("end", () => {
@@ -87,9 +85,9 @@ function readMessage(message: Http.IncomingMessage, resolve: (response: HttpResp
     if (encoding === "identity" || encoding === "") end(bytes.toString());
     else decode(bytes, encoding, end);
   });
-  message.on("error", (error) => end("", new ConnectionError(error)));
+  message.on("error", (connectionError) => end("", { connectionError }));
   // A connection that failed in the same turn as the head arrived emits no further event.
-  if (message.destroyed) end("", new ConnectionError({ code: "ECONNRESET" }));
+  if (message.destroyed) end("", { connectionError: { code: "ECONNRESET" } });
 }
 
 const decoders: ReadonlyMap<string, "gunzip" | "inflate" | "brotliDecompress"> = new Map([
@@ -103,21 +101,17 @@ const decoders: ReadonlyMap<string, "gunzip" | "inflate" | "brotliDecompress"> =
 function decode(
   bytes: Buffer,
   encoding: string,
-  end: (text: string, bodyError?: UnreadableBodyError) => void,
+  end: (text: string, bodyFailure?: HttpResponse["bodyFailure"]) => void,
 ): void {
   const decoder = decoders.get(encoding);
   if (decoder === undefined) {
-    end("", new UnreadableBodyError("a body in an unknown encoding", true));
+    end("", { reason: "a body in an unknown encoding", retryable: true });
     return;
   }
   const run: typeof Zlib.inflate = (getBuiltinModule("node:zlib") as typeof Zlib)[decoder];
   run(bytes, { maxOutputLength: maxBodyBytes }, (error, decoded) => {
     const isTooLong = (error as { code?: string } | null)?.code === "ERR_BUFFER_TOO_LARGE";
     if (error === null) end(decoded.toString());
-    else
-      end(
-        "",
-        isTooLong ? tooLongError() : new UnreadableBodyError(`a body that is not valid ${encoding}`, true),
-      );
+    else end("", isTooLong ? tooLong : { reason: `a body that is not valid ${encoding}`, retryable: true });
   });
 }

@@ -1,6 +1,6 @@
-/** What both transports share: a request, a response whose body was read, and their failures. */
+/** What both transports share: a request, and its response whose body was read. */
 
-/** A request. Everything in it is text, so it can be sent again. */
+/** A request to the service. Everything in it is text, so it can be sent again. */
 export interface HttpRequest {
   method: string;
   /** Follows the address of the service. */
@@ -17,16 +17,29 @@ export interface HttpResponse {
   /** Returns the value of a header, or null. @param name in lower case. */
   header(name: string): string | null;
   headers(): Headers;
-  /** The body as UTF-8; `""` for a redirect, whose body is not read. */
+  /** The body as UTF-8; `""` for a redirect, whose body is not read, and for a body that cannot be read. */
   text: string;
-  /** Why the body could not be read. */
-  bodyError?: ConnectionError | UnreadableBodyError | undefined;
+  bodyFailure?: ConnectionFailure | BodyFailure | undefined;
+}
+
+/** The connection failed. Anything that a transport throws is a mistake in the program, and is not retried. */
+export interface ConnectionFailure {
+  /** What the runtime reported. */
+  connectionError: unknown;
+}
+
+/** The body has arrived, but cannot be used. */
+interface BodyFailure {
+  /** Completes the sentence "The service responded with …". */
+  reason: string;
+  /** Whether another attempt may return a usable body. */
+  retryable: boolean;
 }
 
 /** A request that was sent. */
 export interface Exchange {
-  /** Resolves when the body has arrived. Rejects with a {@link ConnectionError} when no head of a response has arrived. */
-  response: Promise<HttpResponse>;
+  /** Resolves when the body has arrived, or when the connection failed before the head of a response. */
+  response: Promise<HttpResponse | ConnectionFailure>;
   /** Ends the request, also while the body is read. */
   abort(): void;
 }
@@ -34,32 +47,13 @@ export interface Exchange {
 /** Sends one request to the service whose address it was created with. It follows no redirect and does not retry: `send` applies time limits and retries. */
 export type Transport = (request: HttpRequest) => Exchange;
 
-/** The connection failed. Anything else that a transport throws is a mistake in the program, and is not retried. */
-export class ConnectionError extends Error {
-  constructor(cause: unknown) {
-    super("The connection failed.", { cause });
-  }
-}
-
-/** The body has arrived, but cannot be used. */
-export class UnreadableBodyError extends Error {
-  /** Whether another attempt may return a usable body. */
-  readonly retryable: boolean;
-
-  /** @param message completes the sentence "The service responded with …". */
-  constructor(message: string, retryable: boolean) {
-    super(message);
-    this.retryable = retryable;
-  }
-}
-
 /** A response of the service has a few kilobytes. */
 export const maxBodyBytes = 4 * 1024 * 1024;
 
-export const tooLongError = () => new UnreadableBodyError(`more than ${maxBodyBytes} bytes`, false);
+export const tooLong = { reason: `more than ${maxBodyBytes} bytes`, retryable: false };
 
 /** Creates `Headers`, without the names and values that HTTP parsers accept and `Headers` does not. */
-export function toHeaders(pairs: Iterable<[string, string]>): Headers {
+export function toHeaders(pairs: Iterable<readonly [string, string]>): Headers {
   const headers = new Headers();
   for (const [name, value] of pairs) {
     try {
