@@ -30,9 +30,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "the receiver acknowledges before the event is stored",
     guarantees: ["G3", "G4"],
     file: `${verify}/receiver.ts`,
-    find: "await inbox?.put(event, { body, receivedAt }, { signal: delivery.signal });",
+    find: "await inbox.put(event, { body, receivedAt }, { signal: delivery.signal });",
     replace:
-      "(inbox?.put(event, { body, receivedAt }, { signal: delivery.signal })?.catch(() => {}), 'stored' as const);",
+      "(inbox.put(event, { body, receivedAt }, { signal: delivery.signal }).catch(() => {}), 'stored' as const);",
   },
   {
     name: "the age of a key begins anew with each attempt",

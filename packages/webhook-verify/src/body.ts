@@ -22,7 +22,7 @@ export class RawBodyError extends Error {
   }
 }
 
-/** node:buffer, for an environment without the web's encoders, such as Jest with jsdom. */
+/** The parts of node:buffer that are used. */
 interface NodeBuffer {
   Buffer: {
     from(text: string): Uint8Array;
@@ -30,26 +30,30 @@ interface NodeBuffer {
   };
   isUtf8(bytes: Uint8Array): boolean;
 }
-const getNodeBuffer = () => getBuiltinModule("node:buffer") as NodeBuffer;
 
-function encodeUtf8(text: string): Uint8Array {
-  return typeof TextEncoder === "undefined"
-    ? getNodeBuffer().Buffer.from(text)
-    : new TextEncoder().encode(text);
-}
+// Loaded on first use: Jest with jsdom has neither TextEncoder nor TextDecoder, and other runtimes have no node:buffer.
+let nodeBuffer: NodeBuffer | undefined;
+let decoder: { decode(bytes: Uint8Array): string } | undefined;
 
 /** Decodes bytes, without a byte order mark. @throws {TypeError} when they are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string {
-  if (typeof TextDecoder !== "undefined") return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  const { Buffer, isUtf8 } = getNodeBuffer();
-  if (!isUtf8(bytes)) throw new TypeError("The bytes are not UTF-8.");
-  return String(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).replace(/^\uFEFF/, "");
+  if (typeof TextDecoder !== "undefined") {
+    decoder ??= new TextDecoder("utf-8", { fatal: true });
+    return decoder.decode(bytes);
+  }
+  nodeBuffer ??= getBuiltinModule("node:buffer") as NodeBuffer;
+  if (!nodeBuffer.isUtf8(bytes)) throw new TypeError("The bytes are not UTF-8.");
+  const text = nodeBuffer.Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return String(text).replace(/^\uFEFF/, "");
 }
 
 /** Returns the bytes of a string or buffer, or undefined for other values, such as a parsed object. Copies strings only. */
 export function toBytes(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value;
-  if (typeof value === "string") return encodeUtf8(value);
+  if (typeof value === "string") {
+    nodeBuffer ??= getBuiltinModule("node:buffer") as NodeBuffer | undefined;
+    return nodeBuffer?.Buffer.from(value) ?? new TextEncoder().encode(value);
+  }
   // `instanceof` alone would miss buffers of another realm (a vm, the sandbox of a test runner).
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   const isBuffer = Object.prototype.toString.call(value).endsWith("ArrayBuffer]"); // SharedArrayBuffer too
@@ -104,20 +108,16 @@ export type HeadersLike =
   | { get(name: string): string | readonly string[] | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The value of a header: a list when the header is repeated and the framework keeps its lines apart. */
-export function getHeader(
-  headers: HeadersLike,
-  lowerCaseName: string,
-): string | readonly string[] | undefined {
-  if (typeof headers.get === "function") return headers.get(lowerCaseName) ?? undefined;
-  const record = headers as Readonly<Record<string, string | readonly string[] | undefined>>;
-  if (Object.hasOwn(record, lowerCaseName)) return record[lowerCaseName];
-  const name = Object.keys(record).find((key) => key.toLowerCase() === lowerCaseName);
-  return name === undefined ? undefined : record[name];
-}
-
-/** The first line of a header. */
-export function getFirstHeader(headers: HeadersLike, lowerCaseName: string): string | undefined {
-  const value = getHeader(headers, lowerCaseName);
-  return typeof value === "string" ? value : value?.[0];
+/** The value of a header. The lines of a repeated header are joined, as in `Headers`: two signatures are malformed then. */
+export function getHeader(headers: HeadersLike, lowerCaseName: string): string | undefined {
+  let value: string | readonly string[] | null | undefined;
+  if (typeof headers.get === "function") value = headers.get(lowerCaseName);
+  else {
+    const lines = headers as Readonly<Record<string, string | readonly string[] | undefined>>;
+    const name = Object.hasOwn(lines, lowerCaseName)
+      ? lowerCaseName
+      : Object.keys(lines).find((key) => key.toLowerCase() === lowerCaseName);
+    value = name === undefined ? undefined : lines[name];
+  }
+  return (typeof value === "object" ? value?.join(", ") : value) ?? undefined;
 }

@@ -40,7 +40,6 @@ export type WebhookEvent = KnownEvent | UnknownEvent;
 
 type Members = Record<string, unknown>;
 
-const isString = (value: unknown): value is string => typeof value === "string";
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -76,10 +75,10 @@ export function findUnexpectedData({ type, data }: WebhookEvent): readonly strin
 
 /** Where a value differs from a type: `""`, or for a list the first item that differs, because a list can have very many. */
 function findDifference(value: unknown, type: DataMembers[number][1]): string | undefined {
-  if (type === "string") return isString(value) ? undefined : "";
+  if (type === "string") return typeof value === "string" ? undefined : "";
   if (type === "number") return Number.isFinite(value) ? undefined : ""; // JSON.parse returns Infinity for 1e999
   if (!Array.isArray(value)) return "";
-  const index = value.findIndex((item) => !isString(item));
+  const index = value.findIndex((item) => typeof item !== "string");
   return index < 0 ? undefined : `/${index}`;
 }
 
@@ -112,8 +111,10 @@ export function parseEvent(body: Uint8Array | string): WebhookEvent | string {
   if (!isObject(value)) return "the body is not a JSON object";
   for (const name of ["id", "type", "createdAt"]) {
     const text = value[name];
-    if (!isString(text)) return `${name} is not a string`;
-    if (!isStorable(text)) return `${name} has a NUL character or half of a surrogate pair`;
+    if (typeof text !== "string") return `${name} is not a string`;
+    // Databases cut text at a NUL, reject it, or replace half of a surrogate pair, so that two ids become equal.
+    if (text.includes("\0") || !text.isWellFormed())
+      return `${name} has a NUL character or half of a surrogate pair`;
   }
   const { length } = (value as unknown as WebhookEvent).id;
   if (length === 0) return "id is empty";
@@ -123,12 +124,6 @@ export function parseEvent(body: Uint8Array | string): WebhookEvent | string {
 
 /** An index entry of PostgreSQL can have 2 704 bytes; a character has at most three. */
 const maxIdLength = 512;
-
-/**
- * Whether a database can store the text. Databases cut text at a NUL, reject it, or replace half of a surrogate pair, so that two
- * ids become equal. JSON can contain both as escapes.
- */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
 
 /** What a handler receives with an event. */
 export interface Delivery {

@@ -1,14 +1,6 @@
 /** Receives a delivery, for any framework: checks the header, reads and verifies the body, handles the event, responds. */
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
-import {
-  getFirstHeader,
-  getHeader,
-  type HeadersLike,
-  type RawBody,
-  RawBodyError,
-  type ReadLimits,
-  toBytes,
-} from "./body.ts";
+import { getHeader, type HeadersLike, type RawBody, RawBodyError, type ReadLimits, toBytes } from "./body.ts";
 import type { DedupeStore } from "./dedupe.ts";
 import { type Delivery, findUnexpectedData, type WebhookEvent } from "./event.ts";
 import { type HandlingOptions, parseOptions, type ReceiverKind, type ReceiverOptions } from "./options.ts";
@@ -106,20 +98,20 @@ export function createReceiverOf(
   }
 
   /** Responds after `timeoutMs` at the latest. The work continues then. */
-  async function receive(request: ReceivedRequest): Promise<ReceiverResponse> {
+  function receive(request: ReceivedRequest): Promise<ReceiverResponse> {
     const controller = new AbortController();
     const startedMs = performance.now();
     const reception: Reception = { request, startedMs, controller, stage: "body", hasTimedOut: false };
-    const work = verifyAndHandle(reception).catch((error: unknown) => failUnexpectedly(reception, error));
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise<ReceiverResponse>((resolve) => {
-      timer = setTimeout(() => resolve(respondToTimeout(reception)), timeoutMs);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(respondToTimeout(reception)), timeoutMs);
+      const complete = (response: ReceiverResponse) => {
+        clearTimeout(timer);
+        resolve(response);
+        // An event that is accepted later is processed all the same: its next delivery may be a duplicate.
+        if (reception.hasTimedOut) void response.afterResponse?.();
+      };
+      verifyAndHandle(reception).then(complete, (error) => complete(failUnexpectedly(reception, error)));
     });
-    const response = await Promise.race([work, timeout]);
-    clearTimeout(timer);
-    // An event that is accepted later is processed all the same: its next delivery may be a duplicate.
-    if (reception.hasTimedOut) void work.then((late) => late.afterResponse?.());
-    return response;
   }
 
   async function verifyAndHandle(reception: Reception): Promise<ReceiverResponse> {
@@ -127,10 +119,9 @@ export function createReceiverOf(
     const nowMs = now();
     if (!isTimeMs(nowMs)) return failMisconfigured(reception, "invalid-clock");
     const { headers } = request;
-    const limits = getReadLimits(headers, maxBodyBytes);
-    const header =
-      checkRequest(request, limits) ??
-      checkHeader(getHeader(headers, "service-signature"), nowMs, toleranceSeconds);
+    const limits = checkRequest(request, maxBodyBytes);
+    if ("reason" in limits) return reject(reception, limits);
+    const header = checkHeader(getHeader(headers, "service-signature"), nowMs, toleranceSeconds);
     if ("reason" in header) return reject(reception, header);
 
     const body = await readBody(request, limits);
@@ -150,15 +141,23 @@ export function createReceiverOf(
 
     const { event } = result;
     const delivery: Delivery = {
-      id: getFirstHeader(headers, "service-delivery"),
+      id: getHeader(headers, "service-delivery"),
       rawBody: body,
       receivedAt: new Date(nowMs),
-      get signal() {
-        return controller.signal; // created on first use
-      },
+      signal: controller.signal,
     };
-    const facts = collectFacts(result, headers);
-    if (facts.unexpectedData !== undefined) reporter.logUnexpectedData(event, facts.unexpectedData);
+    const { id, type } = event;
+    const facts: VerifiedFacts = {
+      event: { id, type },
+      secretId: result.key.id,
+      skewSeconds: result.skewSeconds,
+      eventTypeMismatch: (getHeader(headers, "service-event") ?? type) !== type, // the header is not signed
+    };
+    const unexpectedData = findUnexpectedData(event);
+    if (unexpectedData.length > 0) {
+      facts.unexpectedData = unexpectedData;
+      reporter.logUnexpectedData(event, unexpectedData);
+    }
     reception.facts = facts;
     reception.stage = "handler";
     const handled = await handleOnce(options, event, delivery);
@@ -246,22 +245,16 @@ export function createReceiverOf(
   return { receive, reporter };
 }
 
-function getReadLimits(headers: HeadersLike, maxBodyBytes: number): ReadLimits {
-  const length = getFirstHeader(headers, "content-length") ?? "";
-  return /^\d+$/.test(length) ? { maxBodyBytes, expectedBytes: Number(length) } : { maxBodyBytes };
-}
-
-/** Checks what needs neither the signature nor the body. */
-function checkRequest(
-  { method, headers }: ReceivedRequest,
-  { expectedBytes = 0, maxBodyBytes }: ReadLimits,
-): Rejected | undefined {
+/** Checks what needs neither the signature nor the body. @returns how much of the body to read. */
+function checkRequest({ method, headers }: ReceivedRequest, maxBodyBytes: number): ReadLimits | Rejected {
   if (method.toUpperCase() !== "POST") return { reason: "method-not-allowed" };
-  if (expectedBytes > maxBodyBytes) return { reason: "too-large" };
+  const length = getHeader(headers, "content-length") ?? "";
+  const expectedBytes = /^\d+$/.test(length) ? Number(length) : undefined;
+  if (expectedBytes !== undefined && expectedBytes > maxBodyBytes) return { reason: "too-large" };
   // The signature covers the uncompressed bytes, and frameworks differ in whether they decompress.
-  const encoding = getHeader(headers, "content-encoding") ?? "";
-  const isIdentity = encoding === "" || /^(identity)?$/i.test([encoding].flat().join(", ").trim());
-  return isIdentity ? undefined : { reason: "unsupported-encoding" };
+  const encoding = getHeader(headers, "content-encoding")?.trim() ?? "";
+  if (!/^(identity)?$/i.test(encoding)) return { reason: "unsupported-encoding" };
+  return { maxBodyBytes, ...(expectedBytes !== undefined && { expectedBytes }) };
 }
 
 /** Returns the bytes, or why there are none to verify. */
@@ -276,18 +269,6 @@ async function readBody(
   } catch (error) {
     return error instanceof RawBodyError ? error.reason : "already-consumed";
   }
-}
-
-function collectFacts({ event, key, skewSeconds }: Verified, headers: HeadersLike): VerifiedFacts {
-  const { id, type } = event;
-  const unexpectedData = findUnexpectedData(event);
-  return {
-    event: { id, type },
-    secretId: key.id,
-    skewSeconds,
-    eventTypeMismatch: (getFirstHeader(headers, "service-event") ?? type) !== type, // the header is not signed
-    ...(unexpectedData.length > 0 && { unexpectedData }),
-  };
 }
 
 type HandlingResult =
@@ -312,10 +293,13 @@ async function handleOnce(
       claimed = dedupe;
     }
     const { rawBody: body, receivedAt } = delivery;
-    const stored = await inbox?.put(event, { body, receivedAt }, { signal: delivery.signal });
+    const stored =
+      inbox === undefined
+        ? "verified"
+        : await inbox.put(event, { body, receivedAt }, { signal: delivery.signal });
     await handler?.(event, delivery); // also for a duplicate: `handler` may have failed in its first delivery
-    await claimed?.complete(event.id);
-    return { outcome: stored ?? "verified" };
+    if (claimed !== undefined) await claimed.complete(event.id);
+    return { outcome: stored };
   } catch (error) {
     try {
       await claimed?.release(event.id);

@@ -88,7 +88,12 @@ export function createReporter(options: ReporterOptions, monotonicMs: () => numb
   }
   /** @returns how many lines were suppressed since the last one, or undefined when the next one is suppressed too. */
   function countSuppressed(cause: string): number | undefined {
-    const nowMs = readMonotonicClock();
+    let nowMs = Number.NaN;
+    try {
+      nowMs = monotonicMs();
+    } catch {
+      // A clock that throws must not change the response.
+    }
     const last = lastLines.get(cause);
     if (last !== undefined && !(nowMs - last.atMs >= logIntervalMs)) {
       last.suppressed++;
@@ -96,13 +101,6 @@ export function createReporter(options: ReporterOptions, monotonicMs: () => numb
     }
     lastLines.set(cause, { atMs: nowMs, suppressed: 0 });
     return last?.suppressed ?? 0;
-  }
-  function readMonotonicClock(): number {
-    try {
-      return monotonicMs();
-    } catch {
-      return Number.NaN; // a clock that throws must not change the response
-    }
   }
   function emit(outcome: ReceiverOutcome): void {
     notify(onOutcome, outcome, (error) =>

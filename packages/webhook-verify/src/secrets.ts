@@ -50,9 +50,24 @@ export function toSigningKeys(secret: Secret | readonly Secret[] | null | undefi
   return secret.map(toSigningKey);
 }
 
+/** Keys of strings by their text: creating one takes longer than an HMAC, and callers of `verifyWebhook` pass the same text each time. */
+const knownKeys = new Map<string, SigningKey>();
+const maxKnownKeys = 100;
+
 const isSet = "is LOYALTY_SIGNING_SECRET set?";
 
 function toSigningKey(secret: Secret | null | undefined): SigningKey {
+  if (typeof secret !== "string") return createSigningKey(secret);
+  let key = knownKeys.get(secret);
+  if (key === undefined) {
+    key = createSigningKey(secret);
+    if (knownKeys.size === maxKnownKeys) knownKeys.clear();
+    knownKeys.set(secret, key);
+  }
+  return key;
+}
+
+function createSigningKey(secret: Secret | null | undefined): SigningKey {
   const isNamed = (secret as NamedSecret | null | undefined)?.key !== undefined;
   const { key, id, notAfter } = (isNamed ? secret : { key: secret }) as NamedSecret;
   if (key === undefined || key === null) throw new InvalidSecretError(`${key}: ${isSet}`);

@@ -203,7 +203,8 @@ function checkBodyWithNode(crypto: NodeCrypto, input: SignedBody): Verified | Ve
   let matching: SigningKey | undefined;
   // Tries all keys, so that the time does not depend on which one matches.
   for (const key of keys) {
-    if (!isExpired(key, nowMs) && matchesWithNode(crypto, key, text, header.signatures)) matching ??= key;
+    const { notAfterMs = nowMs } = key;
+    if (nowMs <= notAfterMs && matchesWithNode(crypto, key, text, header.signatures)) matching ??= key;
   }
   return toVerified(input, matching);
 }
@@ -213,14 +214,11 @@ export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verifie
   const text: SignedText = { timestamp: header.timestamp, body: input.body };
   let matching: SigningKey | undefined;
   for (const key of keys) {
-    if (!isExpired(key, nowMs) && (await matchesWithWebCrypto(key, text, header.signatures)))
-      matching ??= key;
+    const { notAfterMs = nowMs } = key;
+    if (nowMs <= notAfterMs && (await matchesWithWebCrypto(key, text, header.signatures))) matching ??= key;
   }
   return toVerified(input, matching);
 }
-
-const isExpired = ({ notAfterMs }: SigningKey, nowMs: number) =>
-  notAfterMs !== undefined && nowMs > notAfterMs;
 
 function toVerified(
   { header, body }: SignedBody,

@@ -22,6 +22,31 @@ it("uses WebCrypto where getBuiltinModule throws, as in Next's edge runtime", as
   expect(() => verifyWebhookSync(delivery)).toThrow(/no node:crypto\. Use verifyWebhook/);
 });
 
+it("works where TextEncoder and TextDecoder do not exist, as in Jest with jsdom", async () => {
+  const { TextEncoder, TextDecoder } = globalThis;
+  onTestFinished(() => {
+    Object.assign(globalThis, { TextEncoder, TextDecoder });
+    vi.resetModules();
+  });
+  vi.resetModules();
+  Reflect.deleteProperty(globalThis, "TextEncoder");
+  Reflect.deleteProperty(globalThis, "TextDecoder");
+  const { createReceiver, signWebhookSync, verifyWebhook } = await import("../src/index.ts");
+  const { nodeReceiver } = await import("../src/adapters/node.ts");
+
+  expect(nodeReceiver({ secret, handler: () => {} })).toBeTypeOf("function");
+  const event = { ...balanceChanged(), createdAt: "zażółć" };
+  const rawBody = Buffer.from(`\ufeff${JSON.stringify(event)}`);
+  const signature = signWebhookSync({ rawBody, secret });
+  expect(await verifyWebhook({ rawBody, signature, secret })).toEqual(event);
+  const deliver = async (body: Uint8Array) => {
+    const headers = { "service-signature": signWebhookSync({ rawBody: body, secret }) };
+    return (await createReceiver({ secret, log: () => {} })({ method: "POST", headers, rawBody: body }))
+      .status;
+  };
+  expect([await deliver(rawBody), await deliver(Uint8Array.of(0x7b, 0xff, 0x7d))]).toEqual([204, 400]);
+});
+
 it.each([1, 63, 64, 65, 300])(
   "signs as createHmac does, with a key of %i bytes and a body of any length",
   (keyBytes) => {

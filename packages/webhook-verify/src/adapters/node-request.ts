@@ -24,7 +24,8 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
     const result = await receive(toReceived(request));
     try {
       if (forwardEvent !== undefined && result.event !== undefined) forwardEvent(result.event);
-      else if (!response.headersSent && !response.writableEnded) send(request, response, result);
+      else if (!response.headersSent && !response.writableEnded)
+        response.writeHead(result.status, getHeaders(request, result)).end();
     } catch (error) {
       reporter.logUnexpectedError(error, sendAgain(response, result));
     }
@@ -38,12 +39,16 @@ export function toReceived(request: NodeRequest, stream: Readable = request): Re
   return {
     method: request.method ?? "",
     headers: { get: (name) => request.headers[name] ?? null },
-    rawBody: (limits) => readBody(request, stream, limits),
+    async rawBody(limits) {
+      if (!stream.readableDidRead && !stream.readableEnded) return collectFromEvents(stream, limits);
+      for (const parsed of [request.body, request.rawBody]) {
+        // Not a string: decoding may have changed the signed bytes.
+        const bytes = typeof parsed === "string" ? undefined : toBytes(parsed);
+        if (bytes !== undefined) return bytes;
+      }
+      throw new RawBodyError("already-consumed");
+    },
   };
-}
-
-function send(request: NodeRequest, response: ServerResponse, result: ReceiverResponse): void {
-  response.writeHead(result.status, getHeaders(request, result)).end();
 }
 
 /** The headers of the response, without those that HTTP/2 does not allow. */
@@ -70,20 +75,6 @@ export function sendAgain(response: ServerResponse, { status, headers }: Receive
     }
     return "closed the connection, so the service delivers again.";
   }
-}
-
-async function readBody(
-  { body, rawBody }: NodeRequest,
-  stream: Readable,
-  limits: ReadLimits,
-): Promise<Uint8Array> {
-  if (!stream.readableDidRead && !stream.readableEnded) return collectFromEvents(stream, limits);
-  for (const parsed of [body, rawBody]) {
-    // Not a string: decoding may have changed the signed bytes.
-    const bytes = typeof parsed === "string" ? undefined : toBytes(parsed);
-    if (bytes !== undefined) return bytes;
-  }
-  throw new RawBodyError("already-consumed");
 }
 
 /** Uses events: an async iterator takes longer than the rest of the receiver, and destroys the stream of a body that is too large. */
