@@ -16,18 +16,8 @@ export interface Inbox {
   ): Promise<"stored" | "duplicate">;
 }
 
-/** What stores and handles an event before the response. */
-export interface HandlingOptions {
-  /** A durable store; the receiver responds when it has stored the event. */
-  inbox?: Inbox;
-  /** Called and awaited before the response; its result is ignored. When it rejects, the response is 503 and the service delivers again. */
-  handler?: (event: WebhookEvent, delivery: Delivery) => unknown;
-  /** Stores event ids, so that `handler` and `afterResponse` are called once per event. */
-  dedupe?: DedupeStore;
-}
-
 /** Which secret to trust, and what to do with an event before and after the response. */
-export interface ReceiverOptions extends HandlingOptions, ReporterOptions {
+export interface ReceiverOptions extends ReporterOptions {
   /**
    * The signing secret, several, or a function that loads them; its result is used for `secretMaxAgeSeconds`. The function is also
    * called once, in the background, when the receiver is created, so that the log says what is wrong before the first delivery. It is
@@ -47,6 +37,12 @@ export interface ReceiverOptions extends HandlingOptions, ReporterOptions {
   maxBodyBytes?: number;
   /** The current time in milliseconds, as a number. Default `Date.now`. Validated here and for each delivery. */
   now?: () => number;
+  /** A durable store; the receiver responds when it has stored the event. */
+  inbox?: Inbox;
+  /** Called and awaited before the response; its result is ignored. When it rejects, the response is 503 and the service delivers again. */
+  handler?: (event: WebhookEvent, delivery: Delivery) => unknown;
+  /** Stores event ids, so that `handler` and `afterResponse` are called once per event. */
+  dedupe?: DedupeStore;
   /** Called after the response, and lost when the process dies: use an inbox when that matters. */
   afterResponse?: (event: WebhookEvent, delivery: Delivery) => unknown;
   /** After this many milliseconds the response is 503 and the service delivers again. Default 8 000; the service waits 10 000. */
@@ -143,9 +139,14 @@ export const hasHandler = ({ handler, afterResponse, inbox }: ReceiverOptions): 
   (handler ?? afterResponse ?? inbox) !== undefined;
 
 function requireHandler(options: ReceiverOptions, { name, returnsEvent }: ReceiverKind): void {
-  requireMethods(options, "inbox", ["put"], "a method put");
-  const methods = "the methods claim, complete and release, as memoryDedupe() has";
-  requireMethods(options, "dedupe", ["claim", "complete", "release"], methods);
+  const advice = "Omit it, or check where it comes from.";
+  if ("inbox" in options && !hasMethods(options.inbox, "put"))
+    throw new TypeError(`inbox must have a method put. ${advice}`);
+  if ("dedupe" in options && !hasMethods(options.dedupe, "claim", "complete", "release")) {
+    throw new TypeError(
+      `dedupe must have the methods claim, complete and release, as memoryDedupe() has. ${advice}`,
+    );
+  }
   if (hasHandler(options)) return;
   if (returnsEvent === undefined) {
     throw new TypeError(
@@ -159,17 +160,8 @@ function requireHandler(options: ReceiverOptions, { name, returnsEvent }: Receiv
   }
 }
 
-function requireMethods(
-  options: ReceiverOptions,
-  name: "inbox" | "dedupe",
-  methods: readonly string[],
-  description: string,
-): void {
-  if (!(name in options)) return;
-  const value = (options[name] ?? {}) as Record<string, unknown>;
-  if (methods.every((method) => typeof value[method] === "function")) return;
-  throw new TypeError(`${name} must have ${description}. Omit it, or check where it comes from.`);
-}
+const hasMethods = (value: unknown, ...names: string[]): boolean =>
+  names.every((name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === "function");
 
 function requireLimit(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {
   if (Number.isFinite(value) && value > 0 && value <= max) return;

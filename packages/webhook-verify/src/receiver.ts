@@ -3,7 +3,7 @@ import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { getHeader, type HeadersLike, type RawBody, RawBodyError, type ReadLimits, toBytes } from "./body.ts";
 import type { DedupeStore } from "./dedupe.ts";
 import { type Delivery, findUnexpectedData, type WebhookEvent } from "./event.ts";
-import { type HandlingOptions, parseOptions, type ReceiverKind, type ReceiverOptions } from "./options.ts";
+import { parseOptions, type ReceiverKind, type ReceiverOptions } from "./options.ts";
 import { type Misconfiguration, reasons, unavailable } from "./reasons.ts";
 import {
   createReporter,
@@ -281,7 +281,7 @@ type HandlingResult =
  * completed or released.
  */
 async function handleOnce(
-  { inbox, handler, dedupe }: HandlingOptions,
+  { inbox, handler, dedupe }: ReceiverOptions,
   event: WebhookEvent,
   delivery: Delivery,
 ): Promise<HandlingResult> {

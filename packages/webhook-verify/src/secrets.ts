@@ -26,7 +26,8 @@ export type SecretOption =
 /** A validated secret, ready for an HMAC. */
 export interface SigningKey extends HmacKey {
   readonly id: string | undefined;
-  readonly notAfterMs: number | undefined;
+  /** Infinity for a secret that does not expire. */
+  readonly notAfterMs: number;
 }
 
 /** The message begins with `secret is` and never contains the secret. */
@@ -88,8 +89,8 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
     const place = key.trimStart() === key ? "ends" : "begins";
     throw new InvalidSecretError(`a string that ${place} with white space: trim it.`);
   }
-  const notAfterMs = notAfter?.getTime?.();
-  if (notAfter !== undefined && !Number.isFinite(notAfterMs))
+  const notAfterMs = notAfter === undefined ? Number.POSITIVE_INFINITY : notAfter?.getTime?.();
+  if (!(notAfterMs <= Number.POSITIVE_INFINITY))
     throw new TypeError("notAfter of a secret is not a valid date: pass a Date, or omit it.");
   // A copy, because the caller may change the bytes.
   return { ...toHmacKey(new Uint8Array(bytes)), id, notAfterMs };

@@ -5,7 +5,6 @@ import {
   getNodeCrypto,
   matchesWithNode,
   matchesWithWebCrypto,
-  type SignedText,
   signWithNode,
   signWithWebCrypto,
 } from "./hmac.ts";
@@ -197,25 +196,23 @@ export async function checkBody(input: SignedBody): Promise<Verified | Verificat
   return crypto === undefined ? checkBodyWithWebCrypto(input) : checkBodyWithNode(crypto, input);
 }
 
+/** Tries all keys, so that the time does not depend on which one matches. */
 function checkBodyWithNode(crypto: NodeCrypto, input: SignedBody): Verified | VerificationFailure {
-  const { header, keys, nowMs } = input;
-  const text: SignedText = { timestamp: header.timestamp, body: input.body };
+  const { header, body, keys, nowMs } = input;
   let matching: SigningKey | undefined;
-  // Tries all keys, so that the time does not depend on which one matches.
   for (const key of keys) {
-    const { notAfterMs = nowMs } = key;
-    if (nowMs <= notAfterMs && matchesWithNode(crypto, key, text, header.signatures)) matching ??= key;
+    if (nowMs > key.notAfterMs) continue;
+    if (matchesWithNode(crypto, key, header.timestamp, body, header.signatures)) matching ??= key;
   }
   return toVerified(input, matching);
 }
 
 export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verified | VerificationFailure> {
-  const { header, keys, nowMs } = input;
-  const text: SignedText = { timestamp: header.timestamp, body: input.body };
+  const { header, body, keys, nowMs } = input;
   let matching: SigningKey | undefined;
   for (const key of keys) {
-    const { notAfterMs = nowMs } = key;
-    if (nowMs <= notAfterMs && (await matchesWithWebCrypto(key, text, header.signatures))) matching ??= key;
+    if (nowMs > key.notAfterMs) continue;
+    if (await matchesWithWebCrypto(key, header.timestamp, body, header.signatures)) matching ??= key;
   }
   return toVerified(input, matching);
 }
@@ -252,10 +249,13 @@ export interface SignInput {
  * ```
  */
 export async function signWebhook(input: SignInput): Promise<string> {
-  const { key, text } = parseSignInput(input);
+  const [key, timestamp, body] = parseSignInput(input);
   const crypto = getNodeCrypto();
-  const hex = crypto === undefined ? await signWithWebCrypto(key, text) : signWithNode(crypto, key, text);
-  return `t=${text.timestamp},v1=${hex}`;
+  const hex =
+    crypto === undefined
+      ? await signWithWebCrypto(key, timestamp, body)
+      : signWithNode(crypto, key, timestamp, body);
+  return `t=${timestamp},v1=${hex}`;
 }
 
 /**
@@ -270,8 +270,8 @@ export async function signWebhook(input: SignInput): Promise<string> {
  * ```
  */
 export function signWebhookSync(input: SignInput): string {
-  const { key, text } = parseSignInput(input);
-  return `t=${text.timestamp},v1=${signWithNode(requireNodeCrypto("signWebhook"), key, text)}`;
+  const [key, timestamp, body] = parseSignInput(input);
+  return `t=${timestamp},v1=${signWithNode(requireNodeCrypto("signWebhook"), key, timestamp, body)}`;
 }
 
 function parseSignInput({ rawBody, secret, timestamp = Math.floor(Date.now() / 1000) }: SignInput) {
@@ -279,5 +279,5 @@ function parseSignInput({ rawBody, secret, timestamp = Math.floor(Date.now() / 1
     throw new TypeError(`timestamp must be unix time in whole seconds; it is ${timestamp}.`);
   }
   const [key] = toSigningKeys(secret) as [SigningKey];
-  return { key, text: { timestamp: String(timestamp), body: toBody(rawBody) } };
+  return [key, String(timestamp), toBody(rawBody)] as const;
 }
