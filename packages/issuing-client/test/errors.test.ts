@@ -1,16 +1,24 @@
-/** Errors: their members and messages, and what those of a 4xx or 5xx take from the response. */
+/** Errors: their members and messages, what those of a 4xx or 5xx take from the response, and the rejected fields of a 422. */
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { IssuingError, type IssuingErrorCode, isIssuingError, type ResponseMeta } from "../src/index.ts";
 import { isRetryableStatus } from "../src/retry.ts";
-import { json, networkError, readText, scripted, signUp, template } from "./scripted.ts";
+import {
+  catchIssuingError,
+  issueScripted,
+  json,
+  networkError,
+  operationCalls,
+  readText,
+  scripted,
+  signUp,
+  template,
+} from "./scripted.ts";
+import { openWebsite } from "./website.ts";
 
-async function getRejection(response: Response): Promise<IssuingError> {
-  const { client } = scripted([response], { maxRetries: 0 });
-  const error = await client.issueCard(template.id, signUp, { userId: 1 }).catch((thrown) => thrown);
-  if (!isIssuingError(error)) throw new Error("not an IssuingError");
-  return error;
-}
+const getRejection = (response: Response) =>
+  catchIssuingError(issueScripted([response], { maxRetries: 0 }).result);
+const getRejectionOf422 = (body: object) => getRejection(json(body, 422));
 
 const general = "Your loyalty card is not available right now.";
 
@@ -35,18 +43,11 @@ it.each(
 });
 
 describe("an error response without problem details", () => {
+  const page = { status: 502, headers: { "content-type": "text/html" } };
   it.each([
-    [
-      "an HTML page",
-      new Response("<h1>Bad Gateway</h1>", { status: 502, headers: { "content-type": "text/html" } }),
-      {},
-    ],
+    ["an HTML page", new Response("<h1>Bad Gateway</h1>", page), {}],
     ["an empty body", new Response(null, { status: 502 }), {}],
-    [
-      "JSON without members of problem details",
-      json({ error: { code: "db" } }, 502),
-      { error: { code: "db" } },
-    ],
+    ["JSON without its members", json({ error: { code: "db" } }, 502), { error: { code: "db" } }],
     ["a list", json([1], 502), {}],
     ["a string", json("oops", 502), {}],
     ["members of other types", json({ type: 1, title: {}, detail: [], status: "x" }, 502), {}],
@@ -62,34 +63,28 @@ describe("an error response without problem details", () => {
   it.each([undefined, "", "  ", 7, "x".repeat(1001), "x".repeat(1000)])(
     "shows the detail of a 422 if it is a text of up to 1000 characters: %j",
     async (detail) => {
-      const { userMessage } = await getRejection(json({ detail }, 422));
+      const { userMessage } = await getRejectionOf422({ detail });
       expect(userMessage).toBe(detail === "x".repeat(1000) ? detail : general);
     },
   );
 });
 
-it("has the delay of Retry-After and the request id of the response", async () => {
-  const error = await getRejection(json({}, 429, { "retry-after": "7", "x-request-id": "req_9" }));
-  expect(error).toMatchObject({ retryAfterMs: 7000, requestId: "req_9" });
+it("has the delay of Retry-After", async () => {
+  expect((await getRejection(json({}, 429, { "retry-after": "7" }))).retryAfterMs).toBe(7000);
 });
 
-it.each([
-  ...["req_9", "01HQ:a/b.c+d=", "Root=1-67891233-abcdef012345678912345678", "x".repeat(128)].map((id) => [
-    id,
-    true,
-  ]),
-  ...["", "a b", "req_1, req_2", "<script>", "x".repeat(129), "\u00e9", "a;b", '"a"'].map((id) => [
-    id,
-    false,
-  ]),
-] as [string, boolean][])("has the request id %j in the error and in the metadata: %s", async (id, isId) => {
-  for (const name of ["request-id", "x-request-id"]) {
-    const metas: ResponseMeta[] = [];
-    const { client } = scripted([json({}, 404, { [name]: id })]);
-    const call = client.getCard("card_1", { onResponse: (meta) => void metas.push(meta) });
-    for (const { requestId } of [await call.catch((error) => error), metas[0]])
-      expect(requestId).toBe(isId ? id : undefined);
-  }
+it.each<[isId: boolean, ids: string[]]>([
+  [true, ["req_9", "01HQ:a/b.c+d=", "Root=1-67891233-abcdef012345678912345678", "x".repeat(128)]],
+  [false, ["", "a b", "req_1, req_2", "<script>", "x".repeat(129), "\u00e9", "a;b", '"a"']],
+])("has the request id in the error and in the metadata: %s for %j", async (isId, ids) => {
+  for (const name of ["request-id", "x-request-id"])
+    for (const id of ids) {
+      const metas: ResponseMeta[] = [];
+      const { client } = scripted([json({}, 404, { [name]: id })]);
+      const call = client.getCard("card_1", { onResponse: (meta) => void metas.push(meta) });
+      for (const { requestId } of [await catchIssuingError(call), metas[0] ?? expect.unreachable()])
+        expect(requestId).toBe(isId ? id : undefined);
+    }
 });
 
 describe("isIssuingError", () => {
@@ -108,55 +103,22 @@ describe("isIssuingError", () => {
   });
 });
 
-it("does not print text that the service sent", async () => {
-  const said = "anna@example.com\nforged log line";
-  const error = await getRejection(json({ title: said, detail: said, echo: said }, 422));
-  expect([error.problem?.title, error.problem?.detail, error.userMessage]).toEqual([said, said, said]);
-  expect(inspect(error) + JSON.stringify(error) + error.stack).not.toContain("anna@example.com");
-});
-
-const catchError = (call: Promise<unknown>) =>
-  call.then(
-    () => expect.unreachable("the call succeeded"),
-    (error) => error,
-  );
-
-it("marks a configuration error as not sent and not retryable", async () => {
-  const { client } = scripted([]);
-  const error = await catchError(client.getCard(""));
+it.each([
+  ["an invalid argument", "", { code: "configuration", outcome: "not-sent", attempts: 0 }],
+  ["a 404", "card_1", { code: "not-found", status: 404, outcome: "rejected", attempts: 1 }],
+])("has only the documented members after %s", async (_name, id, members) => {
+  const error = await catchIssuingError(scripted([json({}, 404)]).client.getCard(id));
   expect(error).toBeInstanceOf(IssuingError);
-  expect({ ...error }).toStrictEqual({
-    name: "IssuingError",
-    code: "configuration",
-    outcome: "not-sent",
-    retryable: false,
-    attempts: 0,
-  });
-  expect("cause" in error).toBe(false);
-});
-
-it("has only the documented members in the error of a 4xx", async () => {
-  const { client } = scripted([json({}, 404)]);
-  const error = await catchError(client.getCard("card_1"));
-  expect(error).toBeInstanceOf(IssuingError);
-  expect(error.fields).toEqual([]);
-  expect(error).toBeInstanceOf(IssuingError);
-  expect(readText(error)).toMatch(/^The service responded 404 to getCard: /);
-  expect({ ...error }).toStrictEqual({
-    name: "IssuingError",
-    code: "not-found",
-    status: 404,
-    outcome: "rejected",
-    retryable: false,
-    attempts: 1,
-  });
+  expect({ ...error }).toStrictEqual({ name: "IssuingError", retryable: false, ...members });
+  expect(["cause" in error, error.fields]).toEqual([false, []]);
 });
 
 it("names the runtime's error code when a connection fails", async () => {
-  const { client } = scripted([networkError("ECONNRESET")], { maxRetries: 0 });
-  const error = await catchError(client.issueCard("tpl_club", signUp, { idempotencyKey: "order-1" }));
+  const error = await catchIssuingError(
+    issueScripted([networkError("ECONNRESET")], { maxRetries: 0 }).result,
+  );
   expect(error).toMatchObject({ code: "network", retryable: true, cause: { code: "ECONNRESET" } });
-  expect([readText(error), error.cause.message]).toEqual([
+  expect([readText(error), (error.cause as Error).message]).toEqual([
     "The connection to https://cards.test failed (ECONNRESET).",
     "ECONNRESET",
   ]);
@@ -169,17 +131,127 @@ it.each([
   [422, /no detail/],
 ])("says what to check in the message of a %i", async (status, where) => {
   const { client } = scripted([json({}, status)]);
-  expect((await catchError(client.getCard("card_1"))).message).toMatch(where);
+  expect((await catchIssuingError(client.getCard("card_1"))).message).toMatch(where);
 });
 
-describe("the address of the error page", () => {
-  const link = " See https://loyalty-cards.github.io/loyalty-cards/errors/not-found";
-  const countLinks = (text: string) => text.split("https://loyalty-cards.github.io/").length - 1;
+it("ends the message with the address of the error page, which the message for the user does not have", async () => {
+  const { message, userMessage } = await getRejection(json({}, 404));
+  expect(message.endsWith(" See https://loyalty-cards.github.io/loyalty-cards/errors/not-found")).toBe(true);
+  expect(userMessage).not.toContain("https://loyalty-cards.github.io/");
+});
 
-  it("ends the message, and is not in the message for the user", async () => {
-    const { client } = scripted([json({}, 404)]);
-    const error = await catchError(client.getCard("card_1"));
-    expect(error.message.endsWith(link)).toBe(true);
-    expect(countLinks(error.userMessage)).toBe(0);
+describe("the message of a 404", () => {
+  it("names the unknown template or card", async () => {
+    const { client, service } = openWebsite();
+    const noTemplate = client.issueCard("tpl_typo", signUp, { userId: 1 });
+    expect(readText(await catchIssuingError(noTemplate))).toBe(
+      `The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Copy the id of a template from the console of the service at ${service.baseUrl}.`,
+    );
+    const { issueCard: _, ...calls } = operationCalls;
+    for (const [name, call] of Object.entries(calls)) {
+      expect(readText(await catchIssuingError(call(client)))).toBe(
+        `The service responded 404 to ${name}: card "card_1" does not exist. Is it a card of the service at ${service.baseUrl}?`,
+      );
+    }
   });
+
+  it("is one short line for any id", async () => {
+    const { client } = scripted([json({}, 404)]);
+    const { message } = await catchIssuingError(client.getCard(`a\nb"${"x".repeat(10_000)}`));
+    expect(message).toContain('card "a\\nb\\"xxx');
+    expect(message).not.toContain("\n");
+    expect(message.length).toBeLessThan(330);
+  });
+});
+
+describe("a 422 of the service", () => {
+  it("has its members in problem, lists the rejected fields with a sentence for each, and names them in the message", async () => {
+    const { client } = openWebsite();
+    const customer = { ...signUp.customer, phone: "12", email: "anna at example" };
+    const error = await catchIssuingError(
+      client.issueCard(template.id, { fieldValues: {}, customer }, { userId: 1 }),
+    );
+    const fields = [
+      { pointer: "/fieldValues/name", detail: 'Please fill in "Name".' },
+      { pointer: "/customer/phone", detail: expect.any(String) },
+      { pointer: "/customer/email", detail: expect.any(String) },
+    ];
+    expect(error.fields).toEqual(fields);
+    expect(error).toMatchObject({
+      code: "validation",
+      status: 422,
+      outcome: "rejected",
+      retryable: false,
+      problem: { type: "about:blank", title: "Unprocessable Content", status: 422, errors: fields },
+    });
+    expect(error.userMessage).toBe(
+      'Please fill in "Name". The phone number is not valid. The email address is not valid.',
+    );
+    expect(readText(error)).toBe(
+      "The service responded 422 to issueCard: /fieldValues/name, /customer/phone, /customer/email. userMessage says what to correct.",
+    );
+  });
+
+  it("reads pointers in the form of a URI fragment, as RFC 9457 writes them", async () => {
+    const errors = [{ pointer: "#/fieldValues/imi%C4%99", detail: "Please fill in the name." }];
+    const error = await getRejectionOf422({ errors, detail: "The name is missing." });
+    expect(error.fields).toEqual([{ pointer: "/fieldValues/imię", detail: "Please fill in the name." }]);
+    expect(error.message).toContain(": /fieldValues/imię. userMessage");
+  });
+
+  it.each([
+    ["no errors", {}],
+    ["errors that are not a list", { errors: "phone" }],
+    ["an object of errors", { errors: { phone: ["is wrong"] } }],
+    ["entries without a valid pointer", { errors: [null, 7, "phone", [], { pointer: 7 }, { detail: "x" }] }],
+    ["strings that are not pointers", { errors: ["phone", "#%", "#x"].map((pointer) => ({ pointer })) }],
+    ["a pointer that is too long", { errors: [{ pointer: `/${"x".repeat(300)}` }] }],
+  ])("has no fields when its body has %s", async (_name, body) => {
+    const error = await getRejectionOf422(body);
+    expect(error.fields).toEqual([]);
+    expect(readText(error)).toBe(
+      "The service responded 422 to issueCard: the response has no detail that says what to correct.",
+    );
+  });
+
+  it.each([
+    ["none", {}],
+    ["a blank one", { detail: " " }],
+    ["one that is not text", { detail: { phone: "is wrong" } }],
+    ["a page", { detail: "x".repeat(1_001) }],
+  ])("does not refer to userMessage when its detail is %s", async (_name, members) => {
+    const error = await getRejectionOf422({ errors: [{ pointer: "/customer/phone" }], ...members });
+    expect(readText(error)).toBe("The service responded 422 to issueCard: /customer/phone.");
+  });
+
+  it("keeps at most 50 fields, and names at most 10 in the message", async () => {
+    const errors = Array.from({ length: 5_000 }, (_, index) => ({ pointer: `/fieldValues/f${index}` }));
+    const { fields, message } = await getRejectionOf422({ errors });
+    expect(fields).toHaveLength(50);
+    expect(message.match(/\/fieldValues\//g)).toHaveLength(10);
+  });
+
+  it("leaves out a detail that is blank, too long or not text", async () => {
+    const details = ["  ", "x".repeat(1_001), 7, "x".repeat(1_000)];
+    const errors = details.map((detail) => ({ pointer: "/customer/phone", detail }));
+    const { fields } = await getRejectionOf422({ errors });
+    expect(fields.map(({ detail }) => detail)).toEqual([undefined, undefined, undefined, details[3]]);
+  });
+
+  it("prints no values when the pointers of the service contain values", async () => {
+    const values = ["/customer/+48600100200", "/customer/48600100200", "/fieldValues/Anna", "/Anna"];
+    const pointers = [...values, "/fieldValues/name"];
+    const error = await getRejectionOf422({
+      errors: pointers.map((pointer) => ({ pointer, detail: "Anna, +48600100200" })),
+    });
+    expect(error.fields).toHaveLength(pointers.length);
+    const printed = inspect(error) + JSON.stringify(error) + error.stack;
+    expect(printed).toContain(": /fieldValues/name.");
+    expect(printed).not.toMatch(/Anna|48600100200/);
+  });
+});
+
+it("sets fields to an empty list in the error of another status", async () => {
+  const error = await getRejection(json({ errors: [{ pointer: "/customer/phone" }] }, 503));
+  expect(error.fields).toEqual([]);
 });

@@ -33,26 +33,6 @@ describe("issueCard", () => {
     expect((await client.issueCard(template.id, signUp, { userId: 8 })).id).not.toBe(ids[0]);
   });
 
-  it("throws a 422 with its detail in userMessage and all its members in problem", async () => {
-    const { client } = openWebsite();
-    const error = await client
-      .issueCard(template.id, { ...signUp, fieldValues: {} }, { userId: 1 })
-      .catch((thrown) => thrown);
-    expect(error).toMatchObject({
-      code: "validation",
-      status: 422,
-      outcome: "rejected",
-      retryable: false,
-      userMessage: 'Please fill in "Name".',
-      problem: {
-        type: "about:blank",
-        title: "Unprocessable Content",
-        status: 422,
-        errors: [{ pointer: "/fieldValues/name", detail: 'Please fill in "Name".' }],
-      },
-    });
-  });
-
   it("sends the body and headers of the specification", async () => {
     const { client, requests } = scripted([json(card, 201)]);
     await client.issueCard("tpl a/b", signUp, {
@@ -170,13 +150,6 @@ describe("onResponse", () => {
     });
     expect(meta?.headers.get("content-type")).toBe("application/json");
     expect(clock.pendingTimers).toBe(0);
-  });
-
-  it("is called for an error response too", async () => {
-    const { client } = scripted([json({}, 404)]);
-    const statuses: number[] = [];
-    await client.getCard("card_1", { onResponse: ({ status }) => statuses.push(status) }).catch(() => {});
-    expect(statuses).toEqual([404]);
   });
 });
 

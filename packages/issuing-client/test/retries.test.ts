@@ -19,7 +19,9 @@ import {
 } from "./scripted.ts";
 
 const issued = () => json(card, 201);
+const cutBody = () => new ReadableStream({ start: (stream) => stream.error(new TypeError("terminated")) });
 const odd = { type: "default", headers: new Headers(), body: null, text: async () => "{}" };
+const empty = (status: number) => new Response(null, { status });
 const html = (status: number) => new Response("<html>", { status, headers: { "content-type": "text/html" } });
 
 describe("a failed attempt", () => {
@@ -33,26 +35,17 @@ describe("a failed attempt", () => {
     ["a refused connection", () => networkError("ECONNREFUSED")],
     ["201 with HTML", () => html(201)],
     ["201 with half a body", () => new Response('{"id":"card_', { status: 201 })],
-    ["201 without a body", () => new Response(null, { status: 201 })],
-    ["204", () => new Response(null, { status: 204 })],
+    ["201 without a body", () => empty(201)],
+    ["204", () => empty(204)],
     ["an invalid status", () => ({ ...odd, status: 799 }) as unknown as Response],
-    [
-      "201 with a body that is cut",
-      () =>
-        new Response(new ReadableStream({ start: (stream) => stream.error(new TypeError("terminated")) }), {
-          status: 201,
-        }),
-    ],
+    ["201 with a body that is cut", () => new Response(cutBody(), { status: 201 })],
   ];
 
   it.each(failures)("is retried with the same key and body after %s", async (_name, failure) => {
     const { result, requests } = issueScripted([failure(), failure(), issued()]);
     expect((await result).id).toBe("card_1");
-    expect(requests.map(({ headers }) => headers.get("idempotency-key"))).toEqual([
-      "order-1",
-      "order-1",
-      "order-1",
-    ]);
+    const keys = requests.map(({ headers }) => headers.get("idempotency-key"));
+    expect(keys).toEqual(["order-1", "order-1", "order-1"]);
     expect(await Promise.all(requests.map((request) => request.json()))).toEqual([signUp, signUp, signUp]);
   });
 });
@@ -68,45 +61,24 @@ describe("a response that is not retryable", () => {
       expect(requests).toHaveLength(1);
     },
   );
-
-  it.each([301, 302, 303, 307, 308])(
-    "ends the call after %i without following the redirect",
-    async (status) => {
-      const { result, requests } = issueScripted([
-        new Response(null, { status, headers: { location: "https://evil.test/" } }),
-      ]);
-      const error = await catchIssuingError(result);
-      expect(error).toMatchObject({ code: "invalid-response", retryable: false, attempts: 1 });
-      expect(error.message).toMatch(/baseUrl/);
-      expect(requests.map(({ url, redirect }) => [new URL(url).host, redirect])).toEqual([
-        ["cards.test", "manual"],
-      ]);
-    },
-  );
 });
 
-describe("the number of retries", () => {
-  it("is 2 by default, and configurable for the client and for one call", async () => {
-    const down = () => Array.from({ length: 9 }, () => json({}, 503));
-    const { client, requests } = scripted(down());
-    await catchIssuingError(client.getCard("card_1"));
-    expect(requests).toHaveLength(3);
-    await catchIssuingError(client.getCard("card_1", { maxRetries: 0 }));
-    expect(requests).toHaveLength(4);
-    const patient = scripted(down(), { maxRetries: 4 });
-    await catchIssuingError(patient.client.getCard("card_1"));
-    expect(patient.requests).toHaveLength(5);
-  });
+it("retries twice by default, and as often as the client or the call says", async () => {
+  const down = () => Array.from({ length: 9 }, () => json({}, 503));
+  const { client, requests } = scripted(down());
+  await catchIssuingError(client.getCard("card_1"));
+  expect(requests).toHaveLength(3);
+  await catchIssuingError(client.getCard("card_1", { maxRetries: 0 }));
+  expect(requests).toHaveLength(4);
+  const patient = scripted(down(), { maxRetries: 4 });
+  await catchIssuingError(patient.client.getCard("card_1"));
+  expect(patient.requests).toHaveLength(5);
 });
 
 describe("the pause before a retry", () => {
-  async function getPausesMs(script: Script[], random: () => number, options = {}) {
-    const { client, events } = scripted(script, {
-      testing: { random },
-      maxRetries: 6,
-      deadlineMs: 100_000,
-      ...options,
-    });
+  async function getPausesMs(script: Script[], random: () => number) {
+    const options = { testing: { random }, maxRetries: 6, deadlineMs: 100_000 };
+    const { client, events } = scripted(script, options);
     await client.getCard("card_1").catch(() => {});
     return events.flatMap((event) => (event.type === "retry" ? event.delayMs : []));
   }
@@ -123,11 +95,7 @@ describe("the pause before a retry", () => {
     ["0", 0],
     ["Sun, 01 Mar 2026 12:00:03 GMT", 3000],
     ["Sun, 01 Mar 2026 11:00:00 GMT", 0],
-    ["Sunday, 01-Mar-26 12:00:03 GMT", 3000],
-    ["Sun Mar  1 12:00:03 2026", 3000],
-    ...["soon", "-1", "1.5", "1e3", "", "2026-03-01T12:00:03Z", "Sun, 01 Foo 2026 12:00:03 GMT", "1, 2"].map(
-      (malformed): [string, number] => [malformed, 300],
-    ),
+    ["soon", 300],
   ])("follows Retry-After, and is random when it is malformed: %j", async (value, ms) => {
     expect(await getPausesMs([json({}, 503, { "retry-after": value }), json(card)], () => 1)).toEqual([ms]);
   });
@@ -157,41 +125,22 @@ describe("the outcome of a call", () => {
   const cut = Object.assign(networkError("EHOSTUNREACH"), {
     cause: { code: "EHOSTUNREACH", syscall: "read" },
   });
-  const notTls = "client error (Connect): received corrupt message of type InvalidContentType";
+  const notTlsInDeno = "client error (Connect): received corrupt message of type InvalidContentType";
+  const notTlsInBun = Object.assign(new Error("EPROTO: The TLS handshake failed."), { code: "EPROTO" });
   const refusedInDeno = "error sending request for url (x): client error (Connect): Connection refused";
   const cases: [string, Script[], string, string][] = [
     ["three refused connections", codes("ECONNREFUSED"), "network", "not-sent"],
     ["three failed look-ups of the host name", codes("ENOTFOUND"), "network", "not-sent"],
-    [
-      "TLS errors, possibly after the request was sent",
-      codes("ERR_SSL_BAD_RECORD_MAC"),
-      "network",
-      "unknown",
-    ],
-    [
-      "a TLS handshake with a port that speaks http, in Bun",
-      [Object.assign(new Error("EPROTO: The TLS handshake failed."), { code: "EPROTO" })],
-      "configuration",
-      "not-sent",
-    ],
+    ["TLS errors, possibly in use", codes("ERR_SSL_BAD_RECORD_MAC"), "network", "unknown"],
+    ["a TLS handshake with a port that speaks http, in Bun", [notTlsInBun], "configuration", "not-sent"],
     [
       "a TLS handshake with a port that speaks http, in Deno",
-      [new TypeError("fetch failed", { cause: new Error(notTls) })],
+      [new TypeError("fetch failed", { cause: new Error(notTlsInDeno) })],
       "configuration",
       "not-sent",
     ],
-    [
-      "TLS handshakes that the service refuses with an alert",
-      codes("ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL"),
-      "network",
-      "not-sent",
-    ],
-    [
-      "alerts that also end an established connection",
-      codes("ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR"),
-      "network",
-      "unknown",
-    ],
+    ["refused TLS handshakes", codes("ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL"), "network", "not-sent"],
+    ["TLS alerts, possibly in use", codes("ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR"), "network", "unknown"],
     ["a host that becomes unreachable while the response is read", times(3, cut), "network", "unknown"],
     ["a refused connection in Deno", times(3, new TypeError(refusedInDeno)), "network", "not-sent"],
     ["a certificate that is not trusted", codes("DEPTH_ZERO_SELF_SIGNED_CERT"), "network", "not-sent"],
@@ -208,6 +157,9 @@ describe("the outcome of a call", () => {
     ["500 three times", times(3, () => json({}, 500)), "server", "unknown"],
     ["429 three times", times(3, () => json({}, 429)), "rate-limited", "rejected"],
     ["201 with HTML three times", times(3, () => html(201)), "invalid-response", "unknown"],
+    ["201 without a body three times", times(3, () => empty(201)), "invalid-response", "unknown"],
+    ["204 three times", times(3, () => empty(204)), "invalid-response", "unknown"],
+    ["a redirect", [empty(307)], "invalid-response", "unknown"],
     ["201 without a card", [json({ ok: true }, 201)], "invalid-response", "unknown"],
     ["201 with null", [json(null, 201)], "invalid-response", "unknown"],
     ["201 with an id that is a number", [json({ id: 7 }, 201)], "invalid-response", "unknown"],
@@ -219,44 +171,14 @@ describe("the outcome of a call", () => {
   });
 });
 
-describe("the size of a response", () => {
-  // G14
-  it.each([
-    [200, "invalid-response", false, 1],
-    [404, "not-found", false, 1],
-    [429, "rate-limited", true, 3],
-    [500, "server", true, 3],
-  ])("is limited when an endless body has the status %i", async (status, code, retryable, attempts) => {
-    let [sent, cancelled] = [0, 0];
-    const endless = () =>
-      new Response(
-        new ReadableStream({
-          pull(stream) {
-            sent += 65_536;
-            stream.enqueue(new Uint8Array(65_536));
-          },
-          cancel() {
-            cancelled += 1;
-          },
-        }),
-        { status },
-      );
-    const { client } = scripted(Array(3).fill(endless));
-    expect(await catchIssuingError(client.getCard("card_1"))).toMatchObject({ code, retryable, attempts });
-    expect(cancelled).toBe(attempts);
-    expect(sent).toBeLessThan(attempts * 5 * 1024 * 1024);
-  });
-});
-
-describe("isIdempotent", () => {
-  it.each(["GET", "HEAD", "PUT"])("returns true for %s", (method) => {
-    expect(isIdempotent(method, undefined)).toBe(true);
-  });
-
-  it.each(["POST", "PATCH"])("returns true for %s only with an idempotency key", (method) => {
-    expect(isIdempotent(method, "k")).toBe(true);
-    expect(isIdempotent(method, undefined)).toBe(false);
-  });
+it.each([
+  ["GET", true],
+  ["HEAD", true],
+  ["PUT", true],
+  ["POST", false],
+  ["PATCH", false],
+])("treats %s as idempotent without an idempotency key: %s", (method, withoutKey) => {
+  expect([isIdempotent(method, undefined), isIdempotent(method, "k")]).toEqual([withoutKey, true]);
 });
 
 it("retries 408, 425, 429 and every 5xx, and no other status of an error", () => {
@@ -292,11 +214,11 @@ it.each<[string | null, number | undefined]>([
   [null, undefined],
   [" 7\t", 7000],
   ...[
-    ...["x7", "7x", "7 s", "1234567890123"],
+    ...["", "soon", "-1", "1.5", "1e3", "1, 2", "x7", "7x", "7 s", "1234567890123"],
     ...["x Sun, 01 Mar 2026 12:00:03 GMT", "Sun, 01 Mar 2026 12:00:03 GMT x"],
     ...["x Sunday, 01-Mar-26 12:00:03 GMT", "Sunday, 01-Mar-26 12:00:03 GMT x"],
     ...["x Sun Mar  1 12:00:03 2026", "Sun Mar  1 12:00:03 2026 x"],
-    ...["Sun, 32 Mar 2026 12:00:03 GMT", "2026-03-01T12:00:03Z"],
+    ...["Sun, 32 Mar 2026 12:00:03 GMT", "Sun, 01 Foo 2026 12:00:03 GMT", "2026-03-01T12:00:03Z"],
   ].map((malformed): [string, undefined] => [malformed, undefined]),
   ["Sun, 01 Mar 2026 11:59:00 GMT", 0],
 ])("reads the Retry-After value %j", (value, expected) => {

@@ -1,7 +1,16 @@
-/** Stacks: the stack of an error contains the function that called the method, and a call has few frames of the package between the method and the transport. */
+/** Stacks: the stack of an error contains the function that called the method. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { IssuingClient, IssuingErrorCode } from "../src/index.ts";
-import { json, networkError, operationCalls, type Script, scripted, signUp, template } from "./scripted.ts";
+import {
+  catchIssuingError,
+  json,
+  networkError,
+  operationCalls,
+  type Script,
+  scripted,
+  signUp,
+  template,
+} from "./scripted.ts";
 
 const limit = Error.stackTraceLimit;
 beforeEach(() => {
@@ -18,11 +27,17 @@ async function joinHandler(call: Call, client: IssuingClient, options?: object):
   return await call(client, options);
 }
 
-async function catchError(call: Call, client: IssuingClient, options?: object) {
-  return joinHandler(call, client, options).then(
-    () => expect.unreachable("the call succeeded"),
-    (error) => error,
-  );
+async function expectCallerInStack(
+  code: IssuingErrorCode,
+  call: Call,
+  script: Script[],
+  options = {},
+  callOptions = {},
+) {
+  const { client } = scripted(script, { testing: { clock: undefined }, ...options });
+  const error = await catchIssuingError(joinHandler(call, client, callOptions));
+  expect(error.code).toBe(code);
+  expect(error.stack).toContain("joinHandler");
 }
 
 const methods: Record<string, Call> = {
@@ -31,43 +46,35 @@ const methods: Record<string, Call> = {
   ...operationCalls,
 };
 const never = () => new Promise<Response>(() => {});
+const three = (create: () => Script) => () => Array.from({ length: 3 }, create);
 
-interface Failure {
-  code: IssuingErrorCode;
-  script?: Script[];
-  options?: object;
-  callOptions?: object;
-}
-const failures: Record<string, Failure> = {
-  "a mistake in the options": { code: "configuration", callOptions: { timeoutMs: -1 } },
-  "an apiKey function that fails": {
-    code: "configuration",
-    options: { apiKey: () => Promise.reject(new Error("vault")) },
-  },
-  "a 404": { code: "not-found", script: [json({}, 404)] },
-  "a 422": { code: "validation", script: [json({}, 422)] },
-  "a 503 after two retries": { code: "server", script: [503, 503, 503].map((status) => json({}, status)) },
-  "a connection that fails": { code: "network", script: [1, 2, 3].map(() => networkError("ECONNRESET")) },
-  "an attempt that takes too long": {
-    code: "timeout",
-    script: [never],
-    callOptions: { timeoutMs: 20, maxRetries: 0 },
-  },
-  "a deadline that passes": { code: "deadline", script: [never], callOptions: { deadlineMs: 20 } },
-  "a response that is not JSON": {
-    code: "invalid-response",
-    script: [new Response(null, { status: 302 })],
-  },
-};
+type Failure = [
+  name: string,
+  code: IssuingErrorCode,
+  script: () => Script[],
+  options?: object,
+  call?: object,
+];
+const failures: Failure[] = [
+  ["a mistake in the options", "configuration", () => [], {}, { timeoutMs: -1 }],
+  [
+    "an apiKey function that fails",
+    "configuration",
+    () => [],
+    { apiKey: () => Promise.reject(new Error("vault")) },
+  ],
+  ["a 404", "not-found", () => [json({}, 404)]],
+  ["a 422", "validation", () => [json({}, 422)]],
+  ["a 503 after two retries", "server", three(() => json({}, 503))],
+  ["a connection that fails", "network", three(() => networkError("ECONNRESET"))],
+  ["an attempt that takes too long", "timeout", () => [never], {}, { timeoutMs: 20, maxRetries: 0 }],
+  ["a deadline that passes", "deadline", () => [never], {}, { deadlineMs: 20 }],
+  ["a response that is not JSON", "invalid-response", () => [new Response(null, { status: 302 })]],
+];
 
-describe.each(Object.entries(failures))("the stack after %s", (_name, failure) => {
+describe.each(failures)("the stack after %s", (_name, code, script, options, callOptions) => {
   it.each(Object.entries(methods))("contains the caller of %s", async (_method, call) => {
-    const { code, script = [], options, callOptions } = failure;
-    const responses = script.map((next) => (next instanceof Response ? next.clone() : next));
-    const { client } = scripted(responses, { testing: { clock: undefined }, ...options });
-    const error = await catchError(call, client, callOptions);
-    expect(error.code).toBe(code);
-    expect(error.stack).toContain("joinHandler");
+    await expectCallerInStack(code, call, script(), options, callOptions);
   });
 });
 
@@ -80,8 +87,5 @@ it.each<[string, IssuingErrorCode, Call]>([
     (client) => client.issueCard("t", signUp, { userId: 1, firstAttemptAt: Date.UTC(2026, 0, 1) }),
   ],
 ])("contains the caller of issueCard in the stack after %s", async (_name, code, call) => {
-  const { client } = scripted([], { testing: { clock: undefined } });
-  const error = await catchError(call, client);
-  expect(error.code).toBe(code);
-  expect(error.stack).toContain("joinHandler");
+  await expectCallerInStack(code, call, []);
 });

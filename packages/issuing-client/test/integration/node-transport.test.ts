@@ -1,40 +1,18 @@
-/** The default transport on Node.js: connections, responses and aborts on real sockets. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { createServer, globalAgent, type RequestListener } from "node:http";
+/** The default transport on Node.js: connections, responses and aborts on real sockets. And a baseUrl whose scheme is not the one of the port. */
+import { execFile } from "node:child_process";
+import { createServer, globalAgent } from "node:http";
 import { createServer as createTlsServer, globalAgent as tlsAgent } from "node:https";
-import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
+import { createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createIssuingClient } from "../../src/index.ts";
-import { listen } from "../server.ts";
+import { catchIssuingError, card as issuedCard, signUp } from "../scripted.ts";
+import { createClient, listen, openHttp, openRaw, pem, transports } from "../server.ts";
 
-const card = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/1", loyaltyBalance: 0 });
-
-const createClient = (baseUrl: string) =>
-  createIssuingClient({ baseUrl, apiKey: "k", testing: { random: () => 0 } });
-
-async function openHttp(respond: RequestListener) {
-  const server = createServer(respond);
-  const client = createClient(`http://127.0.0.1:${await listen(server)}`);
-  return { server, client };
-}
-
-/** A server that writes these bytes when a request arrives. */
-async function openRaw(write: (socket: Socket) => void) {
-  const requests: string[] = [];
-  const server = createTcpServer((socket) => {
-    socket.on("data", (bytes) => {
-      requests.push(bytes.toString());
-      write(socket);
-    });
-  });
-  return { client: createClient(`http://127.0.0.1:${await listen(server)}`), requests };
-}
-
+const card = JSON.stringify(issuedCard);
 const toResponse = (head: string, body: string) => `HTTP/1.1 ${head}\r\n\r\n${body}`;
+const tls = { key: pem, cert: pem };
 const cardLength = `content-length: ${card.length}`;
 
 describe("responses", () => {
@@ -55,31 +33,22 @@ describe("responses", () => {
     ["a body until the end of the connection", toResponse("200 OK\r\nconnection: close", card), true],
     ["the announced length, and is half-closed", toResponse(`200 OK\r\n${cardLength}`, card), true],
   ])("reads a response with %s", async (_name, response, isHalfClosed = false) => {
-    const { client } = await openRaw((socket) =>
-      isHalfClosed ? socket.end(response) : socket.write(response),
-    );
+    const { client } = await openRaw((socket) => socket[isHalfClosed ? "end" : "write"](response));
     expect(await client.getCard("card_1")).toMatchObject({ id: "card_1" });
   });
 
+  const chunked = "200 OK\r\ntransfer-encoding: chunked";
+  const changesProtocol = "101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade";
   it.each([
-    ["is half-closed before the end of its body", `200 OK\r\ncontent-length: ${card.length + 1}`, "network"],
-    ["is half-closed between two chunks", "200 OK\r\ntransfer-encoding: chunked", "network"],
-    ["has an invalid chunk in the packet of its head", "200 OK\r\ntransfer-encoding: chunked", "network"],
-    [
-      "changes the protocol",
-      "101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade",
-      "invalid-response",
-    ],
-    ["has two different lengths", `200 OK\r\n${cardLength}\r\ncontent-length: 1`, "network"],
-  ])("fails when the response %s", async (_name, head, code) => {
-    const body = head.includes("chunked")
-      ? _name.includes("invalid")
-        ? "zz\r\n"
-        : `5\r\n${card.slice(0, 5)}\r\n`
-      : card;
-    const { client, requests } = await openRaw((socket) => socket.end(toResponse(head, body)));
+    ["is half-closed before the end of its body", "network", `200 OK\r\ncontent-length: 1000`, card],
+    ["is half-closed between two chunks", "network", chunked, `5\r\n${card.slice(0, 5)}\r\n`],
+    ["has an invalid chunk in the packet of its head", "network", chunked, "zz\r\n"],
+    ["changes the protocol", "invalid-response", changesProtocol, card],
+    ["has two different lengths", "network", `200 OK\r\n${cardLength}\r\ncontent-length: 1`, card],
+  ])("fails when the response %s", async (_name, code, head, body) => {
+    const { client, requested } = await openRaw((socket) => socket.end(toResponse(head, body)));
     await expect(client.getCard("card_1")).rejects.toMatchObject({ code, outcome: "unknown", attempts: 3 });
-    expect(requests).toHaveLength(3);
+    expect(requested).toHaveLength(3);
   });
 
   it.each([
@@ -132,10 +101,8 @@ describe("connections", () => {
       keys.push(headers["idempotency-key"]);
       response.writeHead(201).end(card);
     });
-    const customer = { phone: "+48600100200", consents: { privacy: { version: "1" } } };
-    for (const userId of [1, 2]) {
-      expect(await client.issueCard("tpl_1", { customer }, { userId })).toMatchObject({ id: "card_1" });
-    }
+    for (const userId of [1, 2])
+      expect(await client.issueCard("tpl_1", signUp, { userId })).toMatchObject({ id: "card_1" });
     expect([sockets.length, new Set(keys).size]).toEqual([2, 2]);
   });
 
@@ -157,30 +124,17 @@ describe("connections", () => {
   });
 
   it("does not keep the process running when it has idle connections", async () => {
-    const { server } = await openHttp((_request, response) => void response.end(card));
+    const { server, baseUrl } = await openHttp((_request, response) => void response.end(card));
     server.keepAliveTimeout = 0; // the server never closes the connection
     const program = fileURLToPath(new URL("../idle-connection.ts", import.meta.url));
-    const { port } = server.address() as AddressInfo;
-    const child = spawn(
-      process.execPath,
-      ["--conditions=@loyalty-cards/source", "--import", "tsx", program, `http://127.0.0.1:${port}`],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
-    let output = "";
-    child.stdout.on("data", (bytes) => {
-      output += bytes;
-    });
-    const [exitCode] = await once(child, "exit");
-    expect([exitCode, output]).toEqual([0, "card_1"]);
+    const args = ["--conditions=@loyalty-cards/source", "--import", "tsx", program, baseUrl];
+    expect((await promisify(execFile)(process.execPath, args)).stdout).toBe("card_1");
     expect(await new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))).toBe(0);
   });
 });
 
 describe("TLS", () => {
-  /** A certificate and its key. */
-  const pem = readFileSync(new URL("../localhost.pem", import.meta.url));
-  const serveTls = () =>
-    createTlsServer({ key: pem, cert: pem }, (_request, response) => void response.end(card));
+  const serveTls = () => createTlsServer(tls, (_request, response) => void response.end(card));
 
   /** As `NODE_EXTRA_CA_CERTS` does for a whole process. */
   const trustCertificate = () => {
@@ -196,16 +150,13 @@ describe("TLS", () => {
     expect(await client.getCard("card_1")).toMatchObject({ id: "card_1" });
   });
 
-  it("reports not-sent for a certificate that is not trusted", async () => {
-    const client = createClient(`https://localhost:${await listen(serveTls())}`);
-    const failure = { code: "network", outcome: "not-sent", cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } };
-    await expect(client.getCard("card_1")).rejects.toMatchObject(failure);
-  });
-
-  it("reports not-sent for a certificate of another host", async () => {
-    trustCertificate();
-    const client = createClient(`https://127.0.0.1:${await listen(serveTls())}`);
-    const failure = { code: "network", outcome: "not-sent", cause: { code: "ERR_TLS_CERT_ALTNAME_INVALID" } };
+  it.each([
+    ["that is not trusted", "localhost", () => {}, "DEPTH_ZERO_SELF_SIGNED_CERT"],
+    ["of another host", "127.0.0.1", trustCertificate, "ERR_TLS_CERT_ALTNAME_INVALID"],
+  ])("reports not-sent for a certificate %s", async (_which, host, prepare, code) => {
+    prepare();
+    const client = createClient(`https://${host}:${await listen(serveTls())}`);
+    const failure = { code: "network", outcome: "not-sent", cause: { code } };
     await expect(client.getCard("card_1")).rejects.toMatchObject(failure);
   });
 });
@@ -269,3 +220,59 @@ it("is seen by tools that replace functions of node:http, such as nock", async (
   expect(await createClient("https://cards.test").getCard("card_1")).toMatchObject({ id: "card_1" });
   expect(request.isDone()).toBe(true);
 });
+const talksFirst = () => createTcpServer((socket) => void socket.write("SSH-2.0-OpenSSH_9.6\r\n"));
+const talksSecond = () =>
+  createTcpServer((socket) => void socket.once("data", () => socket.write("-ERR unknown command\r\n")));
+const closes = () => createTcpServer((socket) => void socket.once("data", () => socket.end()));
+
+describe.each(transports)(
+  "a baseUrl whose scheme is not the one of the port, over %s",
+  (_name, transport) => {
+    const failAt = async (scheme: string, server: Server) => {
+      const client = createClient(`${scheme}://127.0.0.1:${await listen(server)}`, transport);
+      return catchIssuingError(client.issueCard("t", signUp, { userId: 1 }));
+    };
+
+    it.each([
+      ["a port that speaks http", () => createServer((_request, response) => void response.end("{}"))],
+      ["a server that speaks first in another protocol", talksFirst],
+      ["a server that responds in another protocol", talksSecond],
+    ])("reports https:// with %s as a configuration problem, after one attempt", async (_port, create) => {
+      let received = 0;
+      const server = create();
+      server.on("request", () => void received++);
+      const error = await failAt("https", server);
+      const notSent = { code: "configuration", outcome: "not-sent", retryable: false, attempts: 1 };
+      expect(error).toMatchObject(notSent);
+      expect(error.message).toMatch(
+        /^The TLS handshake failed \((EPROTO|ERR_SSL_[A-Z_]+)\): baseUrl is https:\/\/[\w.]+:\d+, but that port does not seem to speak https\. Use http:\/\/ for the mock service/,
+      );
+      expect(received).toBe(0);
+    });
+
+    it.each([
+      [
+        "refuses every protocol of the client",
+        () => createTlsServer({ ...tls, ALPNProtocols: ["other"], ciphers: "PSK" }),
+      ],
+      ["ends the connection", closes],
+    ])("reports a TLS handshake that the server %s as not sent, and retries it", async (_how, create) => {
+      const error = await failAt("https", create());
+      expect(error).toMatchObject({ code: "network", outcome: "not-sent", retryable: true, attempts: 3 });
+    });
+
+    it.each([
+      ["speaks first", talksFirst],
+      ["responds", talksSecond],
+    ])("asks whether the port speaks http when a server %s in another protocol", async (_how, create) => {
+      const error = await failAt("http", create());
+      expect(error).toMatchObject({ code: "network", outcome: "unknown", retryable: true });
+      expect(error.message).toContain("the response is not HTTP. Does this port speak http?");
+    });
+
+    it("reports http:// with a port that speaks https as unknown, because a service that crashes looks the same", async () => {
+      const error = await failAt("http", createTlsServer(tls));
+      expect(error).toMatchObject({ code: "network", outcome: "unknown", retryable: true });
+    });
+  },
+);

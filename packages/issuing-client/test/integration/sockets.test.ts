@@ -1,43 +1,27 @@
-/** Failures on real sockets, over node:http and fetch. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createTcpServer, type Socket } from "node:net";
+/** Requests, and failures, on real sockets, over node:http and fetch. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { createIssuingClient, type IssuingClientOptions, isIssuingError } from "../../src/index.ts";
-import { signUp, template } from "../scripted.ts";
-import { listen } from "../server.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { type IssuingClientOptions, isIssuingError } from "../../src/index.ts";
+import { card, operationCalls, signUp, template } from "../scripted.ts";
+import { createClient, openHttp, openRaw, transports } from "../server.ts";
 
 type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
 
-const body = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/1", loyaltyBalance: 0 });
+const body = JSON.stringify(card);
 const issued: Behaviour = (_request, response) =>
   void response.writeHead(201, { "content-type": "application/json" }).end(body);
 
 async function serve(behaviours: readonly Behaviour[], options: Partial<IssuingClientOptions>) {
   const keys: unknown[] = [];
   const left = [...behaviours];
-  const server = createServer((request, response) => {
+  const opened = await openHttp((request, response) => {
     keys.push(request.headers["idempotency-key"]);
     request.resume().on("end", () => (left.shift() ?? issued)(request, response));
-  });
-  const baseUrl = `http://127.0.0.1:${await listen(server)}`;
-  const client = createIssuingClient({ baseUrl, apiKey: "k", testing: { random: () => 0 }, ...options });
-  const issue = () => client.issueCard(template.id, signUp, { userId: 1 });
-  return { issue, client, keys, server, baseUrl };
-}
-
-/** A server that writes these bytes for each request and never closes a connection. */
-async function serveRaw(bytes: string, options: Partial<IssuingClientOptions>) {
-  /** Not the idle connection that fetch opens in place of an aborted one, and closes after four seconds. */
-  const withRequest = new Set<Socket>();
-  const server = createTcpServer((socket) => {
-    socket.on("data", () => {
-      withRequest.add(socket);
-      socket.write(bytes);
-    });
-  });
-  const baseUrl = `http://127.0.0.1:${await listen(server)}`;
-  return { withRequest, client: createIssuingClient({ baseUrl, apiKey: "k", maxRetries: 0, ...options }) };
+  }, options);
+  return { ...opened, keys, issue: () => opened.client.issueCard(template.id, signUp, { userId: 1 }) };
 }
 
 const failures: Record<string, Behaviour> = {
@@ -87,13 +71,7 @@ const unreadable: Record<string, (status: number, headers?: Record<string, strin
     void response.writeHead(status, headers).end(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])),
 };
 
-/** How each transport is selected; node:http is the default. */
-const transports: Record<string, Partial<IssuingClientOptions>> = {
-  "node:http": {},
-  fetch: { fetch },
-};
-
-describe.each(Object.entries(transports))("over %s", (_name, transport) => {
+describe.each(transports)("over %s", (_name, transport) => {
   const open = (behaviours: readonly Behaviour[], options: Partial<IssuingClientOptions> = {}) =>
     serve(behaviours, { ...options, ...transport });
 
@@ -134,13 +112,18 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
   });
 
   // G7
-  it("does not follow a redirect", async () => {
+  it.each([301, 302, 303, 307, 308])("does not follow a redirect with %i", async (status) => {
     const other = await open([]);
-    const { issue } = await open([
-      (_request, response) => void response.writeHead(307, { location: `${other.baseUrl}/` }).end(),
+    const { issue, keys } = await open([
+      (_request, response) => void response.writeHead(status, { location: `${other.baseUrl}/` }).end(),
     ]);
-    await expect(issue()).rejects.toMatchObject({ code: "invalid-response", retryable: false });
-    expect(other.keys).toEqual([]);
+    await expect(issue()).rejects.toMatchObject({
+      code: "invalid-response",
+      retryable: false,
+      attempts: 1,
+      message: expect.stringContaining("baseUrl"),
+    });
+    expect([keys.length, other.keys]).toEqual([1, []]);
   });
 
   it("rejects a running call when the caller aborts", async () => {
@@ -216,13 +199,19 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
   });
 
   // G14
-  it("reads an endless error body up to the limit, and closes the connection", async () => {
-    const written: number[] = [];
-    let closed = 0;
-    const { issue } = await open(
-      Array(3).fill(((_request, response) => {
+  it.each([
+    [201, "invalid-response", false, 1],
+    [404, "not-found", false, 1],
+    [429, "rate-limited", true, 3],
+    [503, "server", true, 3],
+  ])(
+    "reads an endless body of a %i up to the limit, and closes the connection",
+    async (status, code, retryable, attempts) => {
+      const written: number[] = [];
+      let closed = 0;
+      const endless: Behaviour = (_request, response) => {
         const index = written.push(0) - 1;
-        response.writeHead(503);
+        response.writeHead(status, { "content-type": "application/json" });
         response.on("close", () => void closed++);
         const more = (error?: Error | null) => {
           if (error || response.destroyed) return;
@@ -230,30 +219,19 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
           response.write(" ".repeat(65_536), more);
         };
         more();
-      }) satisfies Behaviour),
-    );
-    await expect(issue()).rejects.toMatchObject({ code: "server", status: 503, attempts: 3 });
-    while (closed < 3) await new Promise((resolve) => setImmediate(resolve));
-    // Plus the buffers of the sockets on both sides.
-    for (const bytes of written) expect(bytes).toBeLessThan(3 * 4_194_304);
-  });
-
-  it("reads a body without a length up to the limit", async () => {
-    const { issue } = await open([
-      (_request, response) => {
-        response.writeHead(201, { "content-type": "application/json" });
-        const more = (error?: Error | null) =>
-          void (error || response.destroyed || response.write(" ".repeat(65_536), more));
-        more();
-      },
-    ]);
-    await expect(issue()).rejects.toMatchObject({
-      code: "invalid-response",
-      outcome: "unknown",
-      retryable: false,
-      message: expect.stringContaining("more than 4194304 bytes"),
-    });
-  });
+      };
+      const { issue } = await open(Array(3).fill(endless));
+      const error = await issue().catch((thrown) => thrown);
+      expect(error).toMatchObject({ code, retryable, attempts, status });
+      if (status === 201) {
+        expect(error.outcome).toBe("unknown");
+        expect(error.message).toContain("more than 4194304 bytes");
+      }
+      while (closed < attempts) await new Promise((resolve) => setImmediate(resolve));
+      // Plus the buffers of the sockets on both sides.
+      for (const bytes of written) expect(bytes).toBeLessThan(3 * 4_194_304);
+    },
+  );
 
   it("returns headers that the response has twice as one value", async () => {
     const received: unknown[] = [];
@@ -281,9 +259,14 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
       const isLeftOpen = "fetch" in transport && Number.parseInt(process.versions.node, 10) >= 26;
       skip(status === 205 && isLeftOpen, "fetch of Node 26 does not close the connection when it is aborted");
       const bytes = `HTTP/1.1 ${status} X\r\ncontent-length: 100\r\n\r\n{`;
-      const { client, withRequest } = await serveRaw(bytes, { ...transport, timeoutMs: 100 });
+      const { client, requested } = await openRaw((socket) => socket.write(bytes), {
+        ...transport,
+        timeoutMs: 100,
+        maxRetries: 0,
+      });
       await expect(client.getCard("card_1")).rejects.toSatisfy(isIssuingError);
-      await expect.poll(() => [...withRequest].map(({ destroyed }) => destroyed)).toEqual([true]);
+      // fetch replaces the connection by an idle one, which it closes after four seconds.
+      await expect.poll(() => requested.map(({ destroyed }) => destroyed)).toEqual([true]);
     },
   );
 
@@ -291,7 +274,7 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
     "returns the card, or an IssuingError, when the response has the invalid header %j",
     async (header) => {
       const bytes = `HTTP/1.1 200 OK\r\n${header}\r\nx-good: 1\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-      const { client } = await serveRaw(bytes, transport);
+      const { client } = await openRaw((socket) => socket.write(bytes), { ...transport, maxRetries: 0 });
       const received: unknown[] = [];
       const onResponse = ({ headers }: { headers: Headers }) => received.push([...headers.keys()]);
       const params = { path: { id: "card_1" } };
@@ -310,11 +293,35 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
 
   it.each([204, 205])("returns the result of client.api for a %i that has a body", async (status) => {
     const bytes = `HTTP/1.1 ${status} X\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-    const { client } = await serveRaw(bytes, transport);
+    const { client } = await openRaw((socket) => socket.write(bytes), transport);
     const { response } = await client.api.PUT("/passes/{id}/consent", {
       params: { path: { id: "card_1" } },
       body: { marketing: true },
     });
     expect([response.status, await response.text()]).toEqual([status, ""]);
+  });
+
+  it("sends the User-Agent with every method, retry and call of client.api", async () => {
+    const own = `loyalty-cards/${packageJson.version}`;
+    const userAgents: unknown[] = [];
+    const statuses = [503];
+    const { client, baseUrl } = await openHttp((request, response) => {
+      userAgents.push(request.headers["user-agent"]);
+      response.writeHead(statuses.shift() ?? 200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ ...card, items: [], marketingConsent: true }));
+    }, transport);
+    for (const call of Object.values(operationCalls)) await call(client);
+    const params = { path: { id: "card_1" } };
+    await client.api.GET("/passes/{id}", { params });
+    expect(userAgents.splice(0)).toEqual(Array(7).fill(own));
+
+    const shop = createClient(baseUrl, { ...transport, userAgent: "my-shop/1.2 (staging)" });
+    await shop.getCard("card_1");
+    await shop.getCard("card_1", { headers: { "User-Agent": "back-fill/3" } });
+    await shop.getCard("card_1", { headers: { "user-agent": "" } });
+    await shop.api.GET("/passes/{id}", { params, headers: { "user-agent": "back-fill/3" } });
+    expect(userAgents).toEqual(
+      ["", " back-fill/3", "", " back-fill/3"].map((added) => `${own} my-shop/1.2 (staging)${added}`),
+    );
   });
 });
