@@ -8,7 +8,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
   test: {
     include: [
-      "test/{body,dedupe,on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
+      "test/{body,on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
     ],
   },
 });

@@ -4,17 +4,18 @@
 import type { Server as HttpServer } from "node:http";
 import { request as httpRequest } from "node:http";
 import type { AddressInfo, Server } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { memoryDedupe, type ReceiverOptions, type ReceiverOutcome, type WebhookEvent } from "../src/index.ts";
 import {
-  isKnownEvent,
-  memoryDedupe,
-  type ReceiverOptions,
-  type ReceiverOutcome,
-  type WebhookEvent,
-} from "../src/index.ts";
-import { peakBytes } from "./peak-bytes.ts";
-import { balanceChanged, type SignedDelivery, secret, signedDelivery } from "./signed-delivery.ts";
-import { signatureVectors, type Vector } from "./vectors.ts";
+  balanceChanged,
+  type SignedDelivery,
+  secret,
+  signatureVectors,
+  signedDelivery,
+  type Vector,
+} from "./signed-delivery.ts";
 
 export interface RunningServer {
   /** The webhook route. */
@@ -97,6 +98,53 @@ function groupVectorsByReceiver(): (typeof signatureVectors)[] {
   return [...groups.values()];
 }
 
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+const chunk = Buffer.alloc(64 * 1024, " ");
+/** One measurement per mebibyte, because each needs a full garbage collection. */
+const chunksPerMeasurement = 16;
+
+/** The bytes of buffers in this process, without garbage. */
+export function heldBytes(): number {
+  collectGarbage();
+  collectGarbage(); // waits for the first collection, which frees the buffers on other threads
+  return process.memoryUsage().arrayBuffers;
+}
+
+/**
+ * Streams a body to a server in this process. @returns the maximum number of its bytes that the server held, without garbage.
+ * Ends when the server closes the connection, or when everything is sent.
+ */
+function peakBytes(url: string, headers: Record<string, string>, bytes: number): Promise<number> {
+  return new Promise((resolve) => {
+    const before = heldBytes();
+    let peak = 0;
+    let sent = 0;
+    const request = httpRequest(url, {
+      method: "POST",
+      headers: { ...headers, "transfer-encoding": "chunked" },
+    });
+    const done = () => resolve(peak);
+    request
+      .on("response", (response) => response.resume())
+      .on("error", done)
+      .on("close", done);
+    const write = () => {
+      if (request.destroyed) return;
+      if (sent >= bytes) return void request.end();
+      sent += chunk.length;
+      const next = () => {
+        if ((sent / chunk.length) % chunksPerMeasurement === 0) peak = Math.max(peak, heldBytes() - before);
+        write();
+      };
+      if (request.write(chunk)) setImmediate(next);
+      else request.once("drain", next);
+    };
+    write();
+  });
+}
+
 export function describeAdapter(name: string, adapter: Adapter): void {
   async function serve(options: Partial<ReceiverOptions> = {}, start = adapter.start) {
     const events: WebhookEvent[] = [];
@@ -130,26 +178,6 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect(outcomes).toMatchObject([{ reason: "mismatch" }]);
     });
 
-    it("logs a wrong secret and a wrong clock once each without onOutcome, with the seconds", async () => {
-      const log: string[] = [];
-      const { url, close } = await adapter.start({
-        secret,
-        handler: () => {},
-        log: (line) => log.push(line),
-      });
-      onTestFinished(async () => void (await close()));
-      const nowSeconds = Math.floor(Date.now() / 1000);
-      for (let count = 0; count < 3; count++) {
-        const forged = signedDelivery(balanceChanged(), { key: "whsec_other" });
-        const stale = signedDelivery(balanceChanged(), { timestamp: nowSeconds - 86_400 });
-        expect([(await send(url, forged)).status, (await send(url, stale)).status]).toEqual([401, 401]);
-      }
-      expect(log).toEqual([
-        expect.stringMatching(/rejected: mismatch; the signature does not match this secret and body/),
-        expect.stringMatching(/rejected: stale; signed 864\d\d s ago/),
-      ]);
-    });
-
     it("responds to every signature vector as the verifier decides", async () => {
       const verdicts: Record<string, string> = {};
       for (const vectors of groupVectorsByReceiver()) {
@@ -171,33 +199,6 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect(verdicts).toEqual(
         Object.fromEntries(signatureVectors.map(({ name, verdict }) => [name, toExpectedResponse(verdict)])),
       );
-    });
-
-    it("accepts an event of a known type whose data differs, and reports where", async () => {
-      const { deliver, events, outcomes, log } = await serve();
-      const event = { ...balanceChanged(), data: { ...balanceChanged().data, balance: "120" } };
-      expect(await deliver(signedDelivery(event))).toMatchObject({ status: 204, text: "" });
-      expect(events.map((each) => [each, isKnownEvent(each)])).toEqual([[event, false]]);
-      expect(outcomes).toMatchObject([{ outcome: "verified", unexpectedData: ["/data/balance"] }]);
-      expect(log).toEqual([expect.stringContaining("/data/balance")]);
-    });
-
-    it("responds 500 and accepts nothing when its clock fails", async () => {
-      let nowMs = Date.now();
-      const { deliver, events, log } = await serve({ now: () => nowMs });
-      nowMs = Number.NaN;
-      const old = signedDelivery(balanceChanged(), { timestamp: 1_000_000_000 });
-      expect(await deliver(old)).toMatchObject({ status: 500, text: "" });
-      expect([events, log]).toEqual([[], [expect.stringContaining("`now` function")]]);
-    });
-
-    it("responds 400 to a signed id that databases cannot store, and logs why", async () => {
-      const { deliver, events, log } = await serve();
-      for (const id of ["evt_\\u0000", "evt_\\ud800"]) {
-        const body = JSON.stringify(balanceChanged()).replace("evt_1", id);
-        expect(await deliver(signedDelivery(body))).toMatchObject({ status: 400, text: "" });
-      }
-      expect([events, log]).toEqual([[], Array(2).fill(expect.stringContaining("id has a NUL character"))]);
     });
 
     it("responds 401 to two signature lines, even when the first is valid", async () => {

@@ -1,11 +1,15 @@
-/** Every adapter in its framework, as a request listener that a test can put into any server. */
-import { createServer, type RequestListener } from "node:http";
+/** Every adapter in its framework, as a request listener that a test can put into any server; HTTP/2 clients; events of Lambda. */
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import {
+  type ClientHttp2Session,
+  connect,
   createServer as createHttp2Server,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type OutgoingHttpHeaders,
 } from "node:http2";
 import { getRequestListener } from "@hono/node-server";
+import type { ALBEvent, APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws-lambda";
 import express from "express";
 import fastify, { type FastifyInstance } from "fastify";
 import { Hono } from "hono";
@@ -17,7 +21,6 @@ import { nextPagesHandler, nextRoute } from "../src/adapters/next.ts";
 import { nodeReceiver } from "../src/adapters/node.ts";
 import type { ReceiverOptions } from "../src/index.ts";
 import { type Adapter, listening, type RunningServer } from "./adapter-contract.ts";
-import { bridge } from "./lambda-bridge.ts";
 
 export type HttpVersion = "HTTP/1.1" | "HTTP/2";
 
@@ -105,4 +108,168 @@ export function serving(listener: RequestListener, version: HttpVersion): Promis
       listener as never as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
     ),
   );
+}
+
+export interface Http2Response {
+  status: number;
+  headers: Record<string, unknown>;
+}
+
+/** Sends one request over this session. A number as the body sends that many bytes, and does not end the stream. */
+export function requestOver(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  body: string | number,
+): Promise<Http2Response & { closed: Promise<unknown> }> {
+  return new Promise((resolve, reject) => {
+    const request = session.request({ ":method": "POST", ":path": "/webhooks", ...headers });
+    const closed = new Promise((settle) => request.on("close", settle));
+    request.on("error", reject);
+    request.on("close", () => reject(new Error("The stream was closed without a response.")));
+    request.on("response", (response) => {
+      resolve({ status: Number(response[":status"]), headers: response, closed });
+      request.resume();
+    });
+    if (typeof body === "string") {
+      request.end(body);
+      return;
+    }
+    const chunk = Buffer.alloc(16_384, " ");
+    let left = body;
+    const write = () => {
+      while (left > 0 && !request.destroyed) {
+        left -= chunk.length;
+        if (!request.write(chunk)) return void request.once("drain", write);
+      }
+    };
+    write();
+  });
+}
+
+/** Sends one delivery over a new session, and returns the status. */
+export async function overHttp2(
+  address: string,
+  body: string,
+  headers: Record<string, string | string[]>,
+): Promise<number> {
+  const session = connect(address);
+  try {
+    return (await requestOver(session, headers, body)).status;
+  } finally {
+    session.close();
+  }
+}
+
+// Lambda: converts HTTP requests to the events of AWS, and the results of a function to responses.
+
+interface LambdaRequest {
+  request: IncomingMessage;
+  body: Buffer;
+}
+
+/** Encodes a body as text when its type is text and it is valid UTF-8, otherwise as base64. */
+function encodeBody({ request, body }: LambdaRequest, textTypes: RegExp) {
+  const isText = textTypes.test(request.headers["content-type"] ?? "");
+  const isUtf8 = Buffer.from(body.toString("utf8")).equals(body);
+  return isText && isUtf8
+    ? { body: body.toString("utf8"), isBase64Encoded: false }
+    : { body: body.toString("base64"), isBase64Encoded: true };
+}
+
+const everyLine = ({ headersDistinct }: IncomingMessage) =>
+  ({ ...headersDistinct }) as Record<string, string[]>;
+const lastLine = (request: IncomingMessage) =>
+  Object.fromEntries(Object.entries(everyLine(request)).map(([name, lines]) => [name, lines.at(-1) ?? ""]));
+const joinedLines = (request: IncomingMessage) =>
+  Object.fromEntries(Object.entries(everyLine(request)).map(([name, lines]) => [name, lines.join(",")]));
+/** REST APIs keep the case that the sender used. */
+const inTitleCase = <Value>(headers: Record<string, Value>) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.replace(/\b[a-z]/g, (c) => c.toUpperCase()), value]),
+  );
+
+const textType = /^(text\/|application\/json)/;
+const noType = /^$(?!)/;
+
+export const eventShapes = {
+  "a REST API": (received: LambdaRequest) =>
+    ({
+      resource: "/webhooks",
+      path: "/webhooks",
+      httpMethod: received.request.method ?? "",
+      headers: inTitleCase(lastLine(received.request)),
+      multiValueHeaders: inTitleCase(everyLine(received.request)),
+      queryStringParameters: null,
+      multiValueQueryStringParameters: null,
+      pathParameters: null,
+      stageVariables: null,
+      requestContext: { stage: "prod", httpMethod: received.request.method ?? "" } as never,
+      ...encodeBody(received, textType),
+    }) satisfies APIGatewayProxyEvent,
+  "a REST API with binary media types": (received: LambdaRequest) => ({
+    ...eventShapes["a REST API"](received),
+    ...encodeBody(received, noType),
+  }),
+  "an HTTP API": (received: LambdaRequest) =>
+    ({
+      version: "2.0",
+      routeKey: "ANY /webhooks",
+      rawPath: "/webhooks",
+      rawQueryString: "",
+      headers: joinedLines(received.request),
+      requestContext: { http: { method: received.request.method ?? "", path: "/webhooks" } } as never,
+      ...encodeBody(received, textType),
+    }) satisfies APIGatewayProxyEventV2,
+  "a function URL": (received: LambdaRequest) =>
+    ({
+      version: "2.0",
+      routeKey: "$default",
+      rawPath: "/webhooks",
+      rawQueryString: "",
+      headers: joinedLines(received.request),
+      requestContext: { http: { method: received.request.method ?? "", path: "/webhooks" } } as never,
+      ...encodeBody(received, noType),
+    }) satisfies APIGatewayProxyEventV2,
+  "a load balancer": (received: LambdaRequest) =>
+    ({
+      httpMethod: received.request.method ?? "",
+      path: "/webhooks",
+      queryStringParameters: {},
+      headers: joinedLines(received.request),
+      requestContext: { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:::targetgroup/shop/1" } },
+      ...encodeBody(received, textType),
+    }) satisfies ALBEvent,
+  "a load balancer with multi-value headers": (received: LambdaRequest) =>
+    ({
+      httpMethod: received.request.method ?? "",
+      path: "/webhooks",
+      multiValueQueryStringParameters: {},
+      multiValueHeaders: everyLine(received.request),
+      requestContext: { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:::targetgroup/shop/1" } },
+      ...encodeBody(received, textType),
+    }) satisfies ALBEvent,
+};
+
+export type EventShape = keyof typeof eventShapes;
+export type LambdaHttpEvent = ReturnType<(typeof eventShapes)[EventShape]>;
+
+type Handler = (event: LambdaHttpEvent) => ReturnType<ReturnType<typeof lambdaReceiver>>;
+
+/** Listens, and calls the function once for each request. */
+export function bridged(shape: EventShape, handler: Handler): Promise<RunningServer> {
+  return listening(createServer(bridge(shape, handler)));
+}
+
+export function bridge(shape: EventShape, handler: Handler): RequestListener {
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const event = eventShapes[shape]({ request, body: Buffer.concat(chunks) });
+    const result = await handler(event);
+    // A load balancer reads only the kind of headers that it is configured for.
+    const wantsLists = "multiValueHeaders" in event;
+    const headers = wantsLists ? result.multiValueHeaders : result.headers;
+    response.writeHead(result.statusCode, headers ?? {}).end(result.body);
+  }
+  return (request, response) => void handle(request, response).catch(() => response.destroy());
 }

@@ -1,4 +1,5 @@
 /** onEvents calls exactly the handler of the signed type. */
+import { readFileSync } from "node:fs";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
 import {
@@ -233,4 +234,13 @@ it("awaits and ignores the result of a handler", async () => {
 it("rejects when a handler rejects", async () => {
   const dispatch = onEvents({ otherTypes: () => Promise.reject(new Error("database down")) });
   await expect(dispatch(createEvent("ping"), delivery)).rejects.toThrow("database down");
+});
+
+it("exports the type of each event", () => {
+  const source = readFileSync(new URL("../src/index.ts", import.meta.url), "utf8");
+  const names = Object.values(openapi.webhooks).map(({ post }) =>
+    post.requestBody.content["application/json"].schema.$ref.replace(/^.*\/(\w+)Event$/, "$1"),
+  );
+  const missing = names.filter((name) => !new RegExp(`\\b${name},`).test(source));
+  expect(missing, "src/index.ts must export these types").toEqual([]);
 });

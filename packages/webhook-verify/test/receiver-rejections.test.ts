@@ -4,8 +4,15 @@ import { describe, expect, it } from "vitest";
 import { RawBodyError } from "../src/body.ts";
 import { createReceiver, type ReceiverOptions, type ReceiverOutcome } from "../src/index.ts";
 import type { ReceivedRequest } from "../src/receiver.ts";
-import { createGate, createTestClock, createTestReceiver, post } from "./receiver-setup.ts";
-import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
+import {
+  balanceChanged,
+  createGate,
+  createTestClock,
+  createTestReceiver,
+  post,
+  secret,
+  signedDelivery,
+} from "./signed-delivery.ts";
 
 describe("a rejected delivery", () => {
   const rejections: [string, number, string, () => ReceivedRequest][] = [

@@ -1,8 +1,15 @@
 /** The receiver without a framework: a `secret` function, and how long its result is used. */
 import { describe, expect, it } from "vitest";
 import type { ReceiverOptions, Secret } from "../src/index.ts";
-import { createGate, createTestClock, createTestReceiver, post } from "./receiver-setup.ts";
-import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
+import {
+  balanceChanged,
+  createGate,
+  createTestClock,
+  createTestReceiver,
+  post,
+  secret,
+  signedDelivery,
+} from "./signed-delivery.ts";
 
 describe("a `secret` function", () => {
   it("is called once, and again after a mismatch, at most every 30 seconds", async () => {

@@ -8,8 +8,14 @@ import {
   type ReceiverOptions,
   signWebhookSync,
 } from "../src/index.ts";
-import { createGate, createTestReceiver, post } from "./receiver-setup.ts";
-import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
+import {
+  balanceChanged,
+  createGate,
+  createTestReceiver,
+  post,
+  secret,
+  signedDelivery,
+} from "./signed-delivery.ts";
 
 describe("a valid delivery", () => {
   it("responds 204 after handler has resolved", async () => {

@@ -1,5 +1,7 @@
-/** Signed deliveries for the tests. */
-import { signWebhookSync } from "../src/index.ts";
+/** Signed deliveries and the signature vectors for the tests; receivers without a framework, a test clock, and gates. */
+import signatures from "@loyalty-cards/openapi/vectors" with { type: "json" };
+import { createReceiver, type ReceiverOptions, type ReceiverOutcome, signWebhookSync } from "../src/index.ts";
+import type { ReceivedRequest } from "../src/receiver.ts";
 
 export const secret = "whsec_mock_4fZr0nXqT1";
 
@@ -35,4 +37,57 @@ export function signedDelivery(
       "service-signature": signWebhookSync({ rawBody: body, secret: key, timestamp }),
     },
   };
+}
+
+export interface Vector {
+  name: string;
+  rawBody: Uint8Array;
+  secrets: Uint8Array[];
+  /** A list for several header lines. */
+  signature: string | string[] | undefined;
+  nowMs: number;
+  toleranceSeconds: number;
+  verdict: string;
+}
+
+export const signatureVectors: readonly Vector[] = signatures.vectors.map((vector) => ({
+  name: vector.name,
+  rawBody: Buffer.from(vector.body, "base64"),
+  secrets: vector.secrets.map((secret) => Buffer.from(secret, "base64")),
+  signature: vector.header.length > 1 ? vector.header : vector.header[0],
+  nowMs: vector.nowSeconds * 1000,
+  toleranceSeconds: vector.toleranceSeconds,
+  verdict: vector.reason ?? "valid",
+}));
+
+export function post({ body, headers }: SignedDelivery, overrides: Partial<ReceivedRequest> = {}) {
+  return { method: "POST", headers, rawBody: body, ...overrides };
+}
+
+/** A receiver that collects its outcomes and its log lines. */
+export function createTestReceiver(options: Partial<ReceiverOptions> = {}) {
+  const outcomes: ReceiverOutcome[] = [];
+  const log: string[] = [];
+  const receive = createReceiver({
+    secret,
+    onOutcome: (outcome) => outcomes.push(outcome),
+    log: (line) => log.push(line),
+    ...options,
+  });
+  return { receive, outcomes, log };
+}
+
+/** A clock that changes only when a test sets it. */
+export function createTestClock(nowMs = 0) {
+  const clock = { nowMs, now: () => clock.nowMs, monotonicMs: () => clock.nowMs };
+  return clock;
+}
+
+/** `opened` resolves when `open` is called. */
+export function createGate() {
+  let open: () => void = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
 }

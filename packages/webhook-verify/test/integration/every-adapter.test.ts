@@ -1,8 +1,13 @@
-/** The common test suite for each adapter. Those that need more than a listener run it in files of their own. */
+/** The common test suite for each adapter, and the node:http adapter. Those that need more than a listener run it in files of their own. */
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
 import { expect, it } from "vitest";
-import { describeAdapter } from "../adapter-contract.ts";
-import { everyAdapter, serving } from "../every-adapter.ts";
+import manifest from "../../package.json" with { type: "json" };
+import { nodeReceiver } from "../../src/adapters/node.ts";
+import { describeAdapter, listening, send } from "../adapter-contract.ts";
+import { everyAdapter, overHttp2, serving } from "../every-adapter.ts";
+import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 for (const { name, suite, listener } of everyAdapter) {
   if (typeof suite === "string") {
@@ -16,3 +21,47 @@ for (const { name, suite, listener } of everyAdapter) {
     });
   }
 }
+
+it("runs the shared test suite for each adapter", () => {
+  const paths = Object.keys(manifest.exports)
+    .map((path) => path.slice(2))
+    .filter((path) => path !== "" && path !== "package.json");
+  const suite = readFileSync(new URL("../every-adapter.ts", import.meta.url), "utf8");
+  const missing = paths.filter((path) => !suite.includes(`/adapters/${path}.ts`));
+  expect(missing, "test/every-adapter.ts needs a row for each of these adapters").toEqual([]);
+});
+
+it("responds over HTTP/2", async () => {
+  const receive = nodeReceiver({ secret, handler: () => {}, maxBodyBytes: 1000 });
+  const server = createHttp2Server((request, response) => void receive(request as never, response as never));
+  const { url, close } = await listening(server);
+  const { body, headers } = signedDelivery(balanceChanged());
+  expect(await overHttp2(url, body, headers)).toBe(204);
+  expect(await overHttp2(url, "x".repeat(2000), headers)).toBe(413); // HTTP/2 does not allow `connection: close`
+  await close();
+});
+
+it("does not fail when a response was sent before", async () => {
+  const receive = nodeReceiver({ secret, handler: () => {} });
+  const server = createServer((request, response) => {
+    response.writeHead(503).end();
+    void receive(request, response);
+  });
+  const { url, close } = await listening(server);
+  expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(503);
+  expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(503);
+  await close();
+});
+
+it("responds 500 after a middleware that decodes the body", async () => {
+  const log: string[] = [];
+  const receive = nodeReceiver({ secret, handler: () => {}, log: (line) => log.push(line) });
+  const server = createServer((request, response) => {
+    request.setEncoding("utf8");
+    void receive(request, response);
+  });
+  const { url, close } = await listening(server);
+  expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(500);
+  expect(log).toEqual([expect.stringMatching(/before anything reads its body/)]);
+  await close();
+});

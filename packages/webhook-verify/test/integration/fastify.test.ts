@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { fastifyReceiver } from "../../src/adapters/fastify.ts";
 import type { ReceiverOptions } from "../../src/index.ts";
 import { describeAdapter, type RunningServer, send } from "../adapter-contract.ts";
-import { overHttp2 } from "../http2-request.ts";
+import { overHttp2 } from "../every-adapter.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 async function listening(app: FastifyInstance): Promise<RunningServer> {

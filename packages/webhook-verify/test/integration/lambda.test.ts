@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { lambdaReceiver } from "../../src/adapters/lambda.ts";
 import { describeAdapter } from "../adapter-contract.ts";
-import { bridged, type EventShape, eventShapes } from "../lambda-bridge.ts";
+import { bridged, type EventShape, eventShapes } from "../every-adapter.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 for (const shape of Object.keys(eventShapes) as EventShape[]) {

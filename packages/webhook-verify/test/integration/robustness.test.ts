@@ -1,19 +1,18 @@
 /** Errors become responses, and a slow or hostile sender needs little memory: in every adapter, over HTTP/1.1 and HTTP/2. */
 import { request as httpRequest, type RequestListener } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ReceiverOptions } from "../../src/index.ts";
-import { type RunningServer, send } from "../adapter-contract.ts";
+import { heldBytes, type RunningServer, send } from "../adapter-contract.ts";
 import {
   type EveryAdapter,
   everyAdapter,
+  type Http2Response,
   type HttpVersion,
   maxOpenStreams,
+  requestOver,
   serving,
 } from "../every-adapter.ts";
-import { type Http2Response, requestOver } from "../http2-request.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 type Headers = Record<string, string | string[]>;
@@ -243,14 +242,6 @@ describe.each(everyVersion.filter(([, version]) => version === "HTTP/2"))(
     );
   },
 );
-
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
-function heldBytes(): number {
-  collectGarbage();
-  collectGarbage(); // waits for the first collection, which frees the buffers on other threads
-  return process.memoryUsage().arrayBuffers;
-}
 
 describe.each(everyNodeVersion.filter(([, version]) => version === "HTTP/1.1"))(
   "%s over %s",
