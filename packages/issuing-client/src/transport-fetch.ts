@@ -76,7 +76,10 @@ export function createFetchTransport(
         if (!isAllRead) abort();
       }
     };
-    const toFailure = (connectionError: unknown): ConnectionFailure => ({ connectionError });
+    const toFailure = (connectionError: unknown): ConnectionFailure => {
+      abort(); // fetch rejects a 407, and leaves its body unread
+      return { connectionError };
+    };
     return { response: send().catch(toFailure), abort };
   };
 }

@@ -253,7 +253,7 @@ describe.each(transports)("over %s", (_name, transport) => {
     expect(received).toEqual(["a, b", "application/json", "req_1"]);
   });
 
-  it.for([200, 204, 205, 304, 307, 422, 503])(
+  it.for([200, 204, 205, 304, 307, 407, 422, 503])(
     "closes the connection of a %i whose body does not end",
     async (status, { skip }) => {
       const isLeftOpen = "fetch" in transport && Number.parseInt(process.versions.node, 10) >= 26;
