@@ -92,8 +92,9 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   const notAfterMs = notAfter === undefined ? Number.POSITIVE_INFINITY : notAfter?.getTime?.();
   if (!(notAfterMs <= Number.POSITIVE_INFINITY))
     throw new TypeError("notAfter of a secret is not a valid date: pass a Date, or omit it.");
-  // A copy, because the caller may change the bytes.
-  return { ...toHmacKey(new Uint8Array(bytes)), id, notAfterMs };
+  const ownBytes = new Uint8Array(bytes); // the caller may change its bytes
+  if (typeof key === "string") bytes.fill(0); // small buffers of Node share memory
+  return { ...toHmacKey(ownBytes), id, notAfterMs };
 }
 
 type Keys = readonly SigningKey[];

@@ -7,7 +7,7 @@ import { createReceiverOf } from "../receiver.ts";
 type Task = () => Promise<void>;
 
 /**
- * Creates a handler. It never rejects: the receiver reads the members of the request, and handles what they throw.
+ * Creates a handler. It never rejects for a `Request`.
  * @param schedule runs `afterResponse` after the response; `platform` is what the framework passes after the request.
  */
 export function webHandler(
@@ -18,12 +18,8 @@ export function webHandler(
   const { receive, reporter } = createReceiverOf(kind, options);
   return async (request: Request, ...platform: unknown[]): Promise<Response> => {
     const { status, headers, afterResponse } = await receive({
-      get method() {
-        return request.method;
-      },
-      get headers() {
-        return request.headers;
-      },
+      method: request.method,
+      headers: request.headers,
       rawBody: (limits) => readBody(request, limits),
     });
     try {
