@@ -1,0 +1,116 @@
+/** Runs operations in a SQLite file, which is opened at first use. Nothing waits on a timer, so that fake timers of a test stop nothing. */
+import {
+  type OpenSqliteDatabase,
+  rollBack,
+  type SqliteDatabase,
+  type SqliteStatement,
+} from "../sqlite/database-node.ts";
+import { type Operation, type Row, runSync, type Step, toSqlite } from "./statement.ts";
+
+export interface SqliteJobsDatabase {
+  /** The connection. @throws when the file cannot be used. */
+  open(): SqliteDatabase;
+  /** Runs an operation of one statement. */
+  run<Result>(operation: Operation<Result>): Result;
+  /** Runs an operation in a transaction of the user's connection, which is open already. */
+  runIn<Result>(connection: SqliteDatabase, operation: Operation<Result>): Result;
+  /** Runs work in a transaction: commits when it returns, rolls back when it throws. */
+  transact<Result>(work: (connection: SqliteDatabase) => Result): Result;
+  close(): void;
+}
+
+/** How long a statement waits for the transaction of another process. */
+const busyTimeoutMs = 5_000;
+
+/** @param openFile opens the file and creates the tables. @param now the time in milliseconds. */
+export function createSqliteDatabase(
+  openFile: () => OpenSqliteDatabase,
+  now: () => number,
+): SqliteJobsDatabase {
+  let opened: OpenSqliteDatabase | undefined;
+  let isClosed = false;
+  let latestMs = Number.NEGATIVE_INFINITY;
+  /** Time never goes back, so that setting the clock back neither delays new jobs nor extends leases. */
+  const getTimeMs = () => {
+    latestMs = Math.max(latestMs, now());
+    return latestMs;
+  };
+
+  function open(): OpenSqliteDatabase {
+    if (isClosed) throw new Error("It is closed.");
+    if (opened === undefined) {
+      opened = openFile();
+      opened.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    }
+    return opened;
+  }
+
+  function runIn<Result>(connection: SqliteDatabase, operation: Operation<Result>): Result {
+    return runSync(operation, (step) => execute(connection, step, getTimeMs()));
+  }
+
+  return {
+    open,
+    runIn,
+    run: (operation) => runIn(open(), operation),
+    transact(work) {
+      const connection = open();
+      connection.exec("BEGIN IMMEDIATE");
+      try {
+        const result = work(connection);
+        connection.exec("COMMIT");
+        return result;
+      } catch (error) {
+        rollBack(connection);
+        throw error;
+      }
+    },
+    close() {
+      isClosed = true;
+      opened?.close();
+      opened = undefined;
+    },
+  };
+}
+
+interface Prepared {
+  statement: SqliteStatement;
+  order: readonly number[];
+  hasRows: boolean;
+}
+
+/** Prepared statements of each connection. */
+const prepared = new WeakMap<SqliteDatabase, Map<string, Prepared>>();
+/** Statements for many rows differ by the number of rows. */
+const maxPrepared = 200;
+
+function execute(connection: SqliteDatabase, step: Step, nowMs: number): Row[] {
+  if ("call" in step) {
+    step.call(connection as never);
+    return [];
+  }
+  const { statement, order, hasRows } = prepare(connection, step.sql);
+  const values = order.map((index) => (index < 0 ? nowMs : (step.values[index] ?? null)));
+  if (hasRows) return statement.all(...values) as Row[];
+  statement.run(...values);
+  return [];
+}
+
+function prepare(connection: SqliteDatabase, sql: string): Prepared {
+  let statements = prepared.get(connection);
+  if (statements === undefined || statements.size >= maxPrepared) {
+    statements = new Map();
+    prepared.set(connection, statements);
+  }
+  let found = statements.get(sql);
+  if (found === undefined) {
+    const { sql: text, order } = toSqlite(sql);
+    found = {
+      statement: connection.prepare(text),
+      order,
+      hasRows: /^\s*(SELECT|WITH)|\bRETURNING\b/.test(text),
+    };
+    statements.set(sql, found);
+  }
+  return found;
+}

@@ -1,0 +1,429 @@
+/** The engine of durable jobs, on SQLite and on a real PostgreSQL. */
+import { rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { hasPostgres, ownSchema } from "../../../packages/webhook-inbox/test/servers.ts";
+import { overPg } from "../../../packages/webhook-inbox/test/transactions.ts";
+import {
+  createJobs,
+  type End,
+  formatTables,
+  idTypes,
+  type LeasedJob,
+  type NewJob,
+  ranks,
+} from "../../jobs/jobs.ts";
+import { createPostgresDatabase } from "../../jobs/postgres.ts";
+import { createSqliteDatabase } from "../../jobs/sqlite.ts";
+import type { Operation } from "../../jobs/statement.ts";
+import { openSqlite } from "../../sqlite/database-node.ts";
+
+const jobs = createJobs("work");
+const leaseMs = 30_000;
+const startMs = Date.parse("2026-03-01T12:00:00Z");
+
+interface Database {
+  run<Result>(start: () => Operation<Result>): Promise<Result>;
+}
+
+/** The time of both databases. */
+const clock = { nowMs: startMs };
+
+function onSqlite() {
+  const file = join(tmpdir(), `jobs-${crypto.randomUUID()}.db`);
+  const database = createSqliteDatabase(
+    () => {
+      const opened = openSqlite(file);
+      opened.exec(`PRAGMA journal_mode = WAL; ${formatTables("work", idTypes.sqlite)}`);
+      return opened;
+    },
+    () => clock.nowMs,
+  );
+  afterAll(() => {
+    database.close();
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+  });
+  const run = async <Result>(start: () => Operation<Result>) =>
+    database.transact((connection) => database.runIn(connection, start()));
+  const empty = async () => {
+    for (const table of ["work", "work_breakers"]) database.open().exec(`DELETE FROM ${table}`);
+  };
+  return { run, empty, database };
+}
+
+function onPostgres() {
+  const { pool: createPool } = ownSchema();
+  const pool = createPool(8);
+  beforeAll(() => pool.query(formatTables("work", idTypes.postgres)));
+  const { transact } = createPostgresDatabase(overPg(pool).transaction, () => clock.nowMs);
+  return { run: transact, empty: async () => void (await pool.query("TRUNCATE work, work_breakers")), pool };
+}
+
+const newJob = (name: string | number, more: Partial<NewJob> = {}): NewJob => ({
+  topic: "tpl_1",
+  name: String(name),
+  key: `key_${name}`,
+  body: "{}",
+  ...more,
+});
+
+const isPostgresThere = await hasPostgres();
+
+describe.each([
+  ["SQLite", true, onSqlite],
+  ["PostgreSQL", isPostgresThere, onPostgres],
+] as const)("jobs in %s", (_name, isThere, openDatabase) => {
+  describe.skipIf(!isThere)("which is there", () => {
+    const { run, empty }: Database & { empty(): Promise<void> } = openDatabase();
+    beforeEach(async () => {
+      clock.nowMs += 86_400_000; // a clock that goes back would be corrected
+      await empty();
+    });
+
+    const add = (name: string | number, more?: Partial<NewJob>, delayMs = 0) =>
+      run(() => jobs.add(newJob(name, more), delayMs));
+    const lease = (limit = 10) => run(() => jobs.lease(limit, leaseMs));
+    const leaseOne = (name: string | number, topic = "tpl_1") =>
+      run(() => jobs.leaseOne(topic, String(name), leaseMs));
+    const probe = () => run(() => jobs.leaseProbe(leaseMs));
+    const settle = (job: LeasedJob, end: End) => run(() => jobs.settle(job, end));
+    const find = (name: string | number) => run(() => jobs.find("tpl_1", String(name)));
+    const namesOf = (list: readonly { name: string }[]) => list.map(({ name }) => name);
+    const advance = (ms: number) => {
+      clock.nowMs += ms;
+    };
+    const leased = async (name: string | number): Promise<LeasedJob> => {
+      const job = await leaseOne(name);
+      if (job === undefined) throw new Error(`job ${name} cannot be leased`);
+      return job;
+    };
+    const failed = (delayMs = 1_000): End => ({
+      state: "waiting",
+      rank: ranks.started,
+      delayMs,
+      topic: { reason: "server" },
+    });
+    const done: End = { state: "done", topic: "working", isErased: true, result: '{"id":1}' };
+    /** Adds jobs, and fails each of them once. */
+    async function failEach(...names: (string | number)[]) {
+      const ends = [];
+      for (const name of names) {
+        await add(name);
+        ends.push(await settle(await leased(name), failed()));
+        advance(1);
+      }
+      return ends;
+    }
+
+    it("adds a job once for its topic and name, and finds it", async () => {
+      expect(await add("user 1", { suffix: "2", key: "k" })).toBeUndefined();
+      expect(await add("user 1", { key: "another" })).toMatchObject({ state: "waiting", key: "k" });
+      expect(await add("user 1", { topic: "tpl_2" })).toBeUndefined();
+      expect(await find("user 1")).toMatchObject({
+        ...{ topic: "tpl_1", name: "user 1", key: "k", suffix: "2", body: "{}", state: "waiting" },
+        ...{ rank: ranks.new, attempts: 0, addedAtMs: clock.nowMs, dueAtMs: clock.nowMs },
+        ...{ startedAtMs: undefined, lease: undefined, result: undefined, endedAtMs: undefined },
+      });
+      expect(await find("nobody")).toBeUndefined();
+    });
+
+    it("adds many jobs, and counts those that were known", async () => {
+      await add(3);
+      const list = [1, 2, 3].map((name) => newJob(name));
+      expect(await run(() => jobs.addAll([...list, newJob(4, { startedAtMs: clock.nowMs - 5 })]))).toBe(3);
+      expect(await find(1)).toMatchObject({ rank: ranks.bulk, startedAtMs: undefined });
+      expect(await find(4)).toMatchObject({ rank: ranks.started, startedAtMs: clock.nowMs - 5 });
+      expect(await run(() => jobs.addAll([]))).toBe(0);
+    });
+
+    it("leases callbacks, then started, then new, then bulk jobs, in the order in which they are due", async () => {
+      await run(() => jobs.addAll([newJob("bulk")]));
+      await add("later", {}, 2_000);
+      await add("new");
+      await add("delivered");
+      await add("tried");
+      await settle(await leased("delivered"), { state: "done", rank: ranks.callback });
+      await settle(await leased("tried"), { state: "waiting", rank: ranks.started });
+      const order: string[] = [];
+      for (let jobsLeft = await lease(); jobsLeft.length > 0; jobsLeft = await lease())
+        order.push(...namesOf(jobsLeft));
+      expect(order).toEqual(["delivered", "tried", "new", "bulk"]);
+      expect(await run(() => jobs.getDelay())).toBe(2_000);
+      advance(2_000);
+      expect(namesOf(await lease())).toEqual(["later"]);
+    });
+
+    it("leases at most as many as asked for, each to one attempt until its lease expires", async () => {
+      for (const name of [1, 2, 3]) await add(name, {}, -name);
+      expect(namesOf(await lease(2)).sort()).toEqual(["2", "3"]);
+      expect(namesOf(await lease(2))).toEqual(["1"]);
+      expect(await lease()).toEqual([]);
+      expect(await leaseOne(1)).toBeUndefined();
+      expect(await run(() => jobs.getDelay())).toBe(leaseMs);
+      advance(leaseMs);
+      expect(await lease()).toHaveLength(3);
+    });
+
+    it("stores the instant of the attempt before it begins, and clears it only when that attempt was not sent", async () => {
+      await add(1);
+      const firstMs = clock.nowMs;
+      const first = await leased(1);
+      expect(first).toMatchObject({
+        startedAtMs: firstMs,
+        triedAtMs: firstMs,
+        attempts: 1,
+        isFirstAttempt: true,
+      });
+      await settle(first, { state: "waiting", rank: ranks.started, isUnsent: true });
+      expect(await find(1)).toMatchObject({ startedAtMs: undefined });
+      advance(10);
+      await settle(await leased(1), { state: "waiting", rank: ranks.started });
+      advance(10);
+      const third = await leased(1);
+      expect(third).toMatchObject({
+        startedAtMs: firstMs + 10,
+        triedAtMs: firstMs + 20,
+        isFirstAttempt: false,
+      });
+      await settle(third, { state: "waiting", rank: ranks.started, isUnsent: true });
+      expect(await find(1)).toMatchObject({ startedAtMs: firstMs + 10, attempts: 3 });
+    });
+
+    it("records the end of an attempt only while its lease is its own", async () => {
+      await add(1);
+      const slow = await leased(1);
+      advance(leaseMs);
+      const second = await leased(1);
+      expect(await settle(slow, done)).toEqual({ isLost: true });
+      expect(await settle(second, done)).toEqual({ isLost: false });
+      expect(await settle(second, done)).toEqual({ isLost: true });
+      expect(await find(1)).toMatchObject({
+        ...{ state: "done", rank: undefined, lease: undefined, body: undefined, result: '{"id":1}' },
+        endedAtMs: clock.nowMs,
+      });
+      expect(await lease()).toEqual([]);
+    });
+
+    it("takes back a job that was not sent, as if it had not been leased", async () => {
+      await add(1);
+      await run(() => jobs.giveBack({ ...newLease, id: 0 }));
+      const job = await leased(1);
+      advance(5);
+      await run(() => jobs.giveBack(job));
+      expect(await find(1)).toMatchObject({ attempts: 0, startedAtMs: undefined, lease: undefined });
+      expect(namesOf(await lease())).toEqual(["1"]);
+    });
+
+    it("opens the breaker of a topic after failures of three jobs in a row, where one job counts once", async () => {
+      await add(0);
+      for (let attempt = 0; attempt < 5; attempt++)
+        expect(await settle(await leased(0), failed())).toEqual({ isLost: false });
+      const ends = await failEach(1, 2);
+      expect(ends).toEqual([{ isLost: false }, { isLost: false, breaker: "opened" }]);
+      const [breaker] = await run(() => jobs.listBreakers());
+      expect(breaker).toEqual({ topic: "tpl_1", sinceMs: expect.any(Number), reason: "server" });
+      expect(await leaseOne(1)).toBeUndefined();
+    });
+
+    it("counts from one again after an end that shows the topic working", async () => {
+      await failEach(1, 2);
+      await add(3);
+      expect(await settle(await leased(3), done)).toEqual({ isLost: false });
+      await failEach(4, 5);
+      expect(await run(() => jobs.listBreakers())).toEqual([]);
+      expect(await leased(4)).toMatchObject({ failures: 2 });
+    });
+
+    it("tries one job at a time while the breaker is open, after growing pauses, and other topics at once", async () => {
+      await failEach(1, 2, 3);
+      await add(4);
+      await add("other", { topic: "tpl_2" });
+      const [other] = await lease();
+      expect(other?.name).toBe("other");
+      await settle(other as LeasedJob, done);
+      expect(await lease()).toEqual([]);
+      const pauses: number[] = [];
+      for (let count = 1; count <= 9; count++) {
+        expect(await probe()).toBeUndefined();
+        const delayMs = Number(await run(() => jobs.getDelay()));
+        pauses.push(delayMs);
+        advance(delayMs);
+        const job = await probe();
+        expect(job).toMatchObject({ probe: count });
+        expect(await probe()).toBeUndefined();
+        await settle(job as LeasedJob, failed());
+      }
+      expect(pauses).toEqual([999, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+    });
+
+    it("probes the started job that was tried longest ago; the 16th and the 32nd probe try a new one", async () => {
+      await failEach(1, 2, 3);
+      await add(4);
+      const order: string[] = [];
+      for (let count = 1; count <= 32; count++) {
+        advance(60_000);
+        const job = (await probe()) as LeasedJob;
+        order.push(job.name);
+        await settle(job, failed());
+      }
+      expect(order.slice(0, 15)).toEqual(Array.from({ length: 15 }, (_, index) => String((index % 3) + 1)));
+      expect(order[15]).toBe("4");
+      expect(order.slice(16, 20)).toEqual(["1", "2", "3", "4"]);
+    });
+
+    it("closes the breaker with the first job that works, and then all started ones are due", async () => {
+      await failEach(1, 2, 3);
+      advance(1_000);
+      const job = (await probe()) as LeasedJob;
+      expect(await settle(job, done)).toEqual({ isLost: false, breaker: "closed" });
+      expect(namesOf(await lease()).sort()).toEqual(["2", "3"]);
+    });
+
+    it("waits as long as the service asks, at most 15 minutes", async () => {
+      await failEach(1, 2);
+      await add(3);
+      await settle(await leased(3), {
+        ...failed(),
+        topic: { reason: "rate-limited", retryAfterMs: 3_600_000 },
+      });
+      expect(await run(() => jobs.getDelay())).toBe(15 * 60_000);
+    });
+
+    it("goes on with a job whose probe was lost, when its lease expires", async () => {
+      await failEach(1, 2, 3);
+      advance(1_000);
+      const lost = await probe();
+      expect(await run(() => jobs.getDelay())).toBe(leaseMs);
+      advance(leaseMs);
+      expect((await probe())?.name).not.toBe(lost?.name);
+    });
+
+    it("delivers callbacks while the breaker is open", async () => {
+      await add("delivered");
+      await settle(await leased("delivered"), { state: "done", rank: ranks.callback, delayMs: 10 });
+      await failEach(1, 2, 3);
+      advance(10);
+      const [job] = await lease();
+      expect(job).toMatchObject({ name: "delivered", rank: ranks.callback, isFirstAttempt: false });
+    });
+
+    it("restarts a job with another form, and not while it is leased", async () => {
+      await add(1);
+      const job = await leased(1);
+      const changes = { key: "new", suffix: "2", body: '{"a":1}' };
+      expect(await run(() => jobs.restart(job.id, changes))).toBe(false);
+      await settle(job, { state: "rejected", error: "{}" });
+      expect(await run(() => jobs.restart(job.id, changes))).toBe(true);
+      expect(await find(1)).toMatchObject({
+        ...changes,
+        state: "waiting",
+        rank: ranks.new,
+        startedAtMs: undefined,
+        error: undefined,
+      });
+    });
+
+    it("lists, counts, sweeps and deletes", async () => {
+      for (const name of [1, 2, 3]) await add(name);
+      await settle(await leased(2), { state: "rejected", error: "{}" });
+      const all = await run(() => jobs.list(undefined, 0, 10));
+      expect(namesOf(all)).toEqual(["1", "2", "3"]);
+      expect(namesOf(await run(() => jobs.list("waiting", all[0]?.id ?? 0, 10)))).toEqual(["3"]);
+      expect(await run(() => jobs.count())).toEqual({ waiting: 2, rejected: 1 });
+      expect(await run(() => jobs.sweep("rejected", 1_000))).toBe(false);
+      expect(await find(2)).toBeDefined();
+      advance(1_001);
+      await run(() => jobs.sweep("rejected", 1_000));
+      expect(await find(2)).toBeUndefined();
+      expect(await run(() => jobs.delete("tpl_1", "1"))).toMatchObject({ name: "1" });
+      expect(await run(() => jobs.delete("tpl_1", "1"))).toBeUndefined();
+      await add(1);
+      expect((await find(1))?.id).toBeGreaterThan(all[2]?.id ?? 0); // ids are never used again
+    });
+  });
+});
+
+const newLease = {
+  ...{
+    topic: "",
+    name: "",
+    key: "",
+    suffix: "",
+    body: undefined,
+    state: "",
+    rank: 1,
+    dueAtMs: 0,
+    lease: "none",
+  },
+  ...{
+    startedAtMs: undefined,
+    triedAtMs: undefined,
+    attempts: 0,
+    result: undefined,
+    error: undefined,
+    addedAtMs: 0,
+  },
+  ...{ endedAtMs: undefined, leasedAtMs: 0, isFirstAttempt: false, failures: 0 },
+};
+
+describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () => {
+  const { run, pool } = onPostgres();
+
+  it("are leased once each, while eight workers lease at the same time", async () => {
+    await run(() => jobs.addAll(Array.from({ length: 500 }, (_, name) => newJob(name))));
+    const names: string[] = [];
+    const work = async () => {
+      for (;;) {
+        const leased = await run(() => jobs.lease(7, leaseMs));
+        if (leased.length === 0) return;
+        names.push(...leased.map(({ name }) => name));
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, work));
+    await work(); // what others had locked
+    expect([names.length, new Set(names).size]).toEqual([500, 500]);
+  });
+
+  it("are repeated after a serialization failure", async () => {
+    let attempts = 0;
+    const { transaction } = overPg(pool);
+    const { transact } = createPostgresDatabase(async (work) =>
+      transaction(async (inner) => {
+        const result = await work(inner as never);
+        attempts += 1;
+        if (attempts < 3) throw Object.assign(new Error("could not serialize access"), { code: "40001" });
+        return result;
+      }),
+    );
+    expect(await transact(() => jobs.add(newJob("again"), 0))).toBeUndefined();
+    expect(attempts).toBe(3);
+  });
+});
+
+describe("a lease", () => {
+  it("scans no table and sorts nothing", () => {
+    const connection = openSqlite(":memory:");
+    onTestFinished(() => void connection.close());
+    connection.exec(formatTables("work", idTypes.sqlite));
+    const statements: string[] = [];
+    const recorded = {
+      exec: (sql: string) => connection.exec(sql),
+      prepare(sql: string) {
+        statements.push(sql);
+        return connection.prepare(sql);
+      },
+      close() {},
+    };
+    const database = createSqliteDatabase(() => recorded, Date.now);
+    database.run(jobs.lease(1, leaseMs));
+    database.run(jobs.getDelay());
+    for (const sql of statements) {
+      const values = Array.from({ length: sql.split("?").length - 1 }, () => 1);
+      const plan = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+      const details = plan.map(({ detail }) => detail).join("\n");
+      expect(details).not.toMatch(/SCAN (work|j)\b/);
+      expect(details).toContain("USING");
+    }
+  });
+});
