@@ -1,0 +1,150 @@
+/** Runs the jobs that are due: several at once, each with a lease, one at a time while its topic fails. */
+import { maxTimerMs } from "../timer-limit.ts";
+import type { LeasedJob } from "./jobs.ts";
+
+export interface WorkerContext {
+  /** Leases what is due, and a job that tries a topic whose breaker is open. */
+  lease(limit: number): Promise<LeasedJob[]>;
+  /** How long until something is due; undefined when nothing waits. */
+  getDelay(): Promise<number | undefined>;
+  /** Runs a leased job, and records how it ended. It never rejects. */
+  run(job: LeasedJob, signal: AbortSignal): Promise<unknown>;
+  /** Returns a job that was leased and not begun. */
+  giveBack(job: LeasedJob): Promise<void>;
+  /** The database could not be used. The worker goes on. */
+  onUnavailable(error: unknown): void;
+  /** Called before the worker sleeps because nothing is due. */
+  onIdle?(): Promise<unknown>;
+  clock: { monotonicMs(): number; after(ms: number, wake: () => void): () => void };
+}
+
+/** How fast a worker runs jobs, and how often it looks for them. */
+export interface WorkOptions {
+  /** The maximum number of jobs that run at once. */
+  concurrency: number;
+  /** The maximum number of jobs that begin in a second. */
+  maxPerSecond: number;
+  /** How often to look for jobs that others added, in milliseconds. */
+  pollMs: number;
+}
+
+/** When a worker ends by itself. */
+export interface WorkLimits {
+  /** It ends when nothing is due within this time and nothing runs. */
+  maxIdleMs: number;
+  maxJobs: number;
+  /** Begins nothing after this time, on the monotonic clock. */
+  endsAtMs: number;
+}
+
+const unlimited: WorkLimits = {
+  maxIdleMs: Number.POSITIVE_INFINITY,
+  maxJobs: Number.POSITIVE_INFINITY,
+  endsAtMs: Number.POSITIVE_INFINITY,
+};
+
+export interface Worker {
+  /** Resolves when the worker has ended and its jobs are recorded. */
+  readonly ended: Promise<void>;
+  /** Begins nothing more, and waits for the jobs that run, at most `graceMs`; then these are aborted. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** After jobs were leased by others in the moment before, or when the database failed. */
+const minWaitMs = 50;
+
+/**
+ * Starts a worker. It is in one of three states: it works, it waits until something is due or a job ends, or it stops.
+ * @param limits default: none, it works until it is stopped.
+ */
+export function startWorker(
+  { lease, getDelay, run, giveBack, onUnavailable, onIdle, clock }: WorkerContext,
+  { concurrency, maxPerSecond, pollMs }: WorkOptions,
+  limits: WorkLimits = unlimited,
+): Worker {
+  const running = new Set<Promise<unknown>>();
+  const aborting = new AbortController();
+  let state: "working" | "stopping" = "working";
+  let wake = () => {};
+  let begun = 0;
+  /** When the next job may begin. */
+  let nextAtMs = Number.NEGATIVE_INFINITY;
+  /** Failures of the topic of the last job: a worker begins with one job while some are recorded. */
+  let failures = 0;
+
+  const isOver = () =>
+    state === "stopping" || begun >= limits.maxJobs || clock.monotonicMs() >= limits.endsAtMs;
+
+  function wait(ms: number): Promise<void> {
+    const waitMs = Math.max(1, Math.min(ms, pollMs, limits.endsAtMs - clock.monotonicMs(), maxTimerMs));
+    return new Promise((resolve) => {
+      const cancel = clock.after(waitMs, resolve);
+      wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+
+  function begin(job: LeasedJob): void {
+    begun += 1;
+    failures = job.failures;
+    nextAtMs = Math.max(nextAtMs, clock.monotonicMs()) + 1_000 / maxPerSecond;
+    const work: Promise<unknown> = run(job, aborting.signal).finally(() => {
+      running.delete(work);
+      wake();
+    });
+    running.add(work);
+  }
+
+  /** Leases and begins what may begin now. @returns how long to wait before the next time; undefined when the worker ends. */
+  async function work(): Promise<number | undefined> {
+    const limit = failures > 0 ? 1 : concurrency;
+    const free = limit - running.size;
+    const waitMs = nextAtMs - clock.monotonicMs();
+    if (free < limit / 2) return pollMs; // a lease is a write, so it waits for several jobs; each that ends wakes the worker
+    if (waitMs > 0) return waitMs;
+    const atOnce = Number.isFinite(maxPerSecond) ? 1 : free;
+    const leased = await lease(Math.min(atOnce, limits.maxJobs - begun));
+    for (const job of leased) {
+      if (isOver()) await giveBack(job);
+      else begin(job);
+    }
+    if (leased.length > 0) return 0;
+    failures = 0;
+    const delayMs = (await getDelay()) ?? Number.POSITIVE_INFINITY;
+    if (running.size > 0) return Math.max(minWaitMs, delayMs);
+    if (delayMs > 0) await onIdle?.();
+    return delayMs > limits.maxIdleMs ? undefined : Math.max(minWaitMs, delayMs);
+  }
+
+  async function loop(): Promise<void> {
+    while (!isOver()) {
+      const waitMs = await work().catch((error: unknown) => {
+        onUnavailable(error);
+        return Math.max(minWaitMs, pollMs);
+      });
+      if (waitMs === undefined) break;
+      if (waitMs > 0 && !isOver()) await wait(waitMs);
+    }
+    while (running.size > 0) await Promise.all(running);
+  }
+
+  const ended = loop();
+  return {
+    ended,
+    async stop(graceMs) {
+      state = "stopping";
+      wake();
+      const cancel = clock.after(graceMs, () => aborting.abort(new Error("The worker stops.")));
+      await ended;
+      cancel();
+    },
+  };
+}
+
+/** The delay before the next attempt of a job: 1 s, doubled with each attempt, up to 15 minutes, less up to a quarter at random. */
+export function getBackoffMs(attempts: number, random: () => number): number {
+  const fullMs = Math.min(15 * 60_000, 1_000 * 2 ** Math.min(Math.max(0, attempts - 1), 20));
+  return Math.round(fullMs * (0.75 + random() / 4));
+}

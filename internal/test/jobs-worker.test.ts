@@ -1,0 +1,212 @@
+/** The worker of the engine, on a SQLite database in memory, in virtual time. */
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createVirtualClock } from "../../packages/issuing-outbox/test/virtual-clock.ts";
+import { createJobs, type End, formatTables, idTypes, type LeasedJob, ranks } from "../jobs/jobs.ts";
+import { createSqliteDatabase } from "../jobs/sqlite.ts";
+import { getBackoffMs, startWorker, type WorkLimits, type WorkOptions } from "../jobs/worker.ts";
+import { openSqlite } from "../sqlite/database-node.ts";
+
+const jobs = createJobs("work");
+const leaseMs = 40_000;
+const done: End = { state: "done", topic: "working" };
+const failing = (job: LeasedJob): End => ({
+  state: "waiting",
+  rank: ranks.started,
+  delayMs: getBackoffMs(job.attempts, () => 1),
+  topic: { reason: "server" },
+});
+
+/** @param attempt what the service does with a job; its time is virtual. */
+function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End> | End = () => done) {
+  const clock = createVirtualClock();
+  const database = createSqliteDatabase(() => {
+    const opened = openSqlite(":memory:");
+    opened.exec(formatTables("work", idTypes.sqlite));
+    return opened;
+  }, clock.now);
+  onTestFinished(() => database.close());
+  const attempts: { name: string; atMs: number }[] = [];
+  const errors: unknown[] = [];
+  let runningNow = 0;
+  const most = { running: 0 };
+  const context = {
+    clock,
+    lease: async (limit: number) => {
+      const leased = database.run(jobs.lease(limit, leaseMs));
+      const probe = database.run(jobs.leaseProbe(leaseMs));
+      return probe === undefined ? leased : [...leased, probe];
+    },
+    getDelay: async () => database.run(jobs.getDelay()),
+    async run(job: LeasedJob, signal: AbortSignal) {
+      attempts.push({ name: job.name, atMs: clock.monotonicMs() });
+      runningNow += 1;
+      most.running = Math.max(most.running, runningNow);
+      const end = await attempt(job, signal);
+      runningNow -= 1;
+      database.transact((connection) => database.runIn(connection, jobs.settle(job, end)));
+    },
+    giveBack: async (job: LeasedJob) => database.run(jobs.giveBack(job)),
+    onUnavailable: (error: unknown) => errors.push(error),
+  };
+  const start = (options: Partial<WorkOptions> = {}, limits?: Partial<WorkLimits>, more = {}) =>
+    startWorker(
+      { ...context, ...more },
+      { concurrency: 8, maxPerSecond: Number.POSITIVE_INFINITY, pollMs: 1_000, ...options },
+      limits && {
+        ...{ maxIdleMs: 10_000, maxJobs: Number.POSITIVE_INFINITY, endsAtMs: Number.POSITIVE_INFINITY },
+        ...limits,
+      },
+    );
+  const add = (name: string | number, topic = "tpl_1") =>
+    database.run(jobs.add({ topic, name: String(name), key: `${topic}${name}`, body: "{}" }, 0));
+  const takes = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
+  return {
+    clock,
+    database,
+    attempts,
+    errors,
+    most,
+    start,
+    add,
+    takes,
+    count: () => database.run(jobs.count()),
+  };
+}
+
+/** A number of names. */
+const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+describe("startWorker", () => {
+  it("runs every job once, and at most `concurrency` at a time", async () => {
+    const work = openWork(async () => {
+      await work.takes(100);
+      return done;
+    });
+    for (const name of range(50)) work.add(name);
+    await work.clock.run(work.start({ concurrency: 8 }, {}).ended);
+    expect(work.attempts).toHaveLength(50);
+    expect(new Set(work.attempts.map(({ name }) => name)).size).toBe(50);
+    expect(work.most.running).toBe(8);
+    expect(work.count()).toEqual({ done: 50 });
+  });
+
+  it("begins at most `maxPerSecond` jobs in a second", async () => {
+    const work = openWork();
+    for (const name of range(21)) work.add(name);
+    await work.clock.run(work.start({ maxPerSecond: 4 }, {}).ended);
+    expect(work.attempts.at(-1)?.atMs).toBeGreaterThanOrEqual(5_000);
+    expect(work.attempts.at(-1)?.atMs).toBeLessThan(6_500);
+  });
+
+  it("tries few jobs while the service fails for 30 hours, has the first card within 61 s of its recovery, and then all", async () => {
+    const hour = 3_600_000;
+    const work = openWork(async (job) => {
+      await work.takes(200);
+      return work.clock.monotonicMs() < 30 * hour ? failing(job) : done;
+    });
+    const worker = work.start({ pollMs: 60_000 });
+    for (const at of range(30)) {
+      await work.clock.pass(Math.max(0, at * hour - work.clock.monotonicMs()));
+      for (const name of range(10)) work.add(`${at}-${name}`);
+    }
+    await work.clock.pass(30 * hour - work.clock.monotonicMs() + 61_000);
+    const before = work.attempts.filter(({ atMs }) => atMs < 30 * hour);
+    expect(new Set(before.map(({ name }) => name)).size).toBeLessThanOrEqual(10 + 12);
+    expect(work.count()["done"]).toBeGreaterThan(0);
+    await work.clock.pass(60_000);
+    expect(work.count()).toEqual({ done: 300 });
+    await work.clock.run(worker.stop(0));
+  });
+
+  it("delays nobody for a job that always makes the service fail, also after a quiet night", async () => {
+    const work = openWork((job) => (job.name === "bad" ? failing(job) : done));
+    const worker = work.start();
+    work.add("bad");
+    await work.clock.pass(2 * 3_600_000);
+    expect(work.attempts.length).toBeGreaterThan(10);
+    const atMs = work.clock.monotonicMs();
+    work.add("good");
+    await work.clock.pass(1_500);
+    const good = work.attempts.find(({ name }) => name === "good");
+    expect((good?.atMs ?? Number.POSITIVE_INFINITY) - atMs).toBeLessThan(1_100);
+    await work.clock.run(worker.stop(0));
+  });
+
+  it("runs the jobs of another topic at once while one topic fails", async () => {
+    const work = openWork((job) => (job.topic === "tpl_1" ? failing(job) : done));
+    const worker = work.start();
+    for (const name of range(1_000)) work.add(name);
+    await work.clock.pass(60_000);
+    const atMs = work.clock.monotonicMs();
+    for (const name of range(20)) work.add(name, "tpl_2");
+    await work.clock.pass(3_000);
+    expect(work.count()["done"]).toBe(20);
+    const tried = work.attempts.filter(({ atMs: at }) => at <= atMs).map(({ name }) => name);
+    expect(new Set(tried).size).toBeLessThan(12);
+    await work.clock.run(worker.stop(0));
+  });
+
+  it("ends when nothing is due within the time, and waits for what is due before", async () => {
+    let failed = 0;
+    const work = openWork((job) => (failed++ < 2 ? failing(job) : done));
+    work.add(1);
+    await work.clock.run(work.start({}, { maxIdleMs: 10_000 }).ended);
+    expect(work.attempts.map(({ atMs }) => Math.round(atMs / 100) / 10)).toEqual([0, 1, 3]);
+    expect(work.count()).toEqual({ done: 1 });
+    const idle = openWork();
+    await idle.clock.run(idle.start({}, {}).ended);
+    expect(idle.attempts).toEqual([]);
+  });
+
+  it("ends after `maxJobs`, and at its time", async () => {
+    const work = openWork(async () => {
+      await work.takes(1_000);
+      return done;
+    });
+    for (const name of range(30)) work.add(name);
+    await work.clock.run(work.start({ concurrency: 4 }, { maxJobs: 6 }).ended);
+    expect(work.count()).toEqual({ done: 6, waiting: 24 });
+    await work.clock.run(
+      work.start({ concurrency: 1 }, { endsAtMs: work.clock.monotonicMs() + 2_500 }).ended,
+    );
+    expect(work.count()).toEqual({ done: 9, waiting: 21 });
+  });
+
+  it("lets its jobs end when it is stopped, and aborts them after the grace", async () => {
+    const work = openWork(async (job, signal) => {
+      if (job.name === "slow")
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      else await work.takes(500);
+      return signal.aborted ? { state: "waiting", rank: ranks.started } : done;
+    });
+    work.add("quick");
+    work.add("slow");
+    const worker = work.start();
+    await work.clock.pass(10);
+    work.add("later");
+    const stoppedMs = work.clock.monotonicMs();
+    await work.clock.run(worker.stop(2_000));
+    expect(work.clock.monotonicMs() - stoppedMs).toBe(2_000);
+    expect(work.count()).toEqual({ done: 1, waiting: 2 });
+    expect(work.attempts.map(({ name }) => name)).toEqual(["quick", "slow"]);
+  });
+
+  it("goes on after the database could not be used", async () => {
+    const work = openWork();
+    work.add(1);
+    let left = 3;
+    const lease = async (limit: number) => {
+      if (left-- > 0) throw new Error("locked");
+      return work.database.run(jobs.lease(limit, leaseMs));
+    };
+    await work.clock.run(work.start({}, {}, { lease }).ended);
+    expect([work.errors.length, work.count()["done"]]).toEqual([3, 1]);
+  });
+});
+
+it("doubles the delay of a job from one second to 15 minutes, less up to a quarter at random", () => {
+  expect([1, 2, 5, 10, 11, 99].map((attempts) => getBackoffMs(attempts, () => 1) / 1_000)).toEqual([
+    1, 2, 16, 512, 900, 900,
+  ]);
+  expect(getBackoffMs(1, () => 0)).toBe(750);
+});
