@@ -1,7 +1,4 @@
-/**
- * Durable jobs in a table of the user's own database: what is due, leases, how an attempt ended, and circuit breakers. The outbox and
- * the SQLite inbox are lists of jobs. All statements are in this file.
- */
+/** Durable jobs in a table of the user's own database: what is due, leases, how an attempt ended, and circuit breakers. All statements are in this file. */
 import {
   formatRows,
   type Operation,

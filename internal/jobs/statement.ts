@@ -1,7 +1,4 @@
-/**
- * Operations on tables, written once for SQLite and PostgreSQL. An operation is a generator of its statements: SQLite executes them
- * synchronously, so that they can be part of a synchronous transaction of the user; PostgreSQL returns a promise for each.
- */
+/** Operations on tables, written once for SQLite, which executes a generator of statements synchronously, and PostgreSQL, which returns a promise for each. */
 
 export type Value = string | number | null;
 
