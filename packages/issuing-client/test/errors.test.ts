@@ -1,7 +1,14 @@
-/** Errors: their members and messages, what those of a 4xx or 5xx take from the response, and the rejected fields of a 422. */
+/** Errors: their members and messages, what those of a 4xx or 5xx take from the response, the rejected fields of a 422, and stacks. */
 import { inspect } from "node:util";
-import { describe, expect, it } from "vitest";
-import { IssuingError, type IssuingErrorCode, isIssuingError, type ResponseMeta } from "../src/index.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  type CallOptions,
+  type IssuingClient,
+  IssuingError,
+  type IssuingErrorCode,
+  isIssuingError,
+  type ResponseMeta,
+} from "../src/index.ts";
 import { isRetryableStatus } from "../src/retry.ts";
 import {
   catchIssuingError,
@@ -10,6 +17,7 @@ import {
   networkError,
   operationCalls,
   readText,
+  type Script,
   scripted,
   signUp,
   template,
@@ -254,4 +262,57 @@ describe("a 422 of the service", () => {
 it("sets fields to an empty list in the error of another status", async () => {
   const error = await getRejection(json({ errors: [{ pointer: "/customer/phone" }] }, 503));
   expect(error.fields).toEqual([]);
+});
+
+describe("the stack of an error", () => {
+  beforeEach(() => {
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 10; // Node's default, which the test runner raises
+    return () => {
+      Error.stackTraceLimit = limit;
+    };
+  });
+
+  /** The caller, whose name must be in the stack. */
+  async function joinHandler(call: (typeof calls)[number], client: IssuingClient, options: CallOptions) {
+    return await call(client, options);
+  }
+
+  const calls = Object.values(operationCalls);
+  const [issue] = calls;
+  const never = () => new Promise<Response>(() => {});
+  const three = (create: () => Script) => () => Array.from({ length: 3 }, create);
+  const noKey = { apiKey: () => Promise.reject(new Error("vault")) };
+
+  it.each<[string, IssuingErrorCode, () => Script[], CallOptions?, object?]>([
+    ["a mistake in the options", "configuration", () => [], { timeoutMs: -1 }],
+    ["an apiKey function that fails", "configuration", () => [], {}, noKey],
+    ["a 404", "not-found", () => [json({}, 404)]],
+    ["a 422", "validation", () => [json({}, 422)]],
+    ["a 503 after two retries", "server", three(() => json({}, 503))],
+    ["a connection that fails", "network", three(() => networkError("ECONNRESET"))],
+    ["an attempt that takes too long", "timeout", () => [never], { timeoutMs: 20, maxRetries: 0 }],
+    ["a deadline that passes", "deadline", () => [never], { deadlineMs: 20 }],
+    ["a response that is not JSON", "invalid-response", () => [new Response(null, { status: 302 })]],
+  ])(
+    "contains the caller of each method after %s",
+    async (_name, code, script, callOptions = {}, options = {}) => {
+      for (const call of calls) {
+        const { client } = scripted(script(), { testing: { clock: undefined }, ...options });
+        const error = await catchIssuingError(joinHandler(call, client, callOptions));
+        expect(error.code).toBe(code);
+        expect(error.stack).toContain("joinHandler");
+      }
+    },
+  );
+
+  it.each<[IssuingErrorCode, object]>([
+    ["configuration", { userId: "" }],
+    ["idempotency-expired", { firstAttemptAt: Date.UTC(2026, 0, 1) }],
+  ])("contains the caller of issueCard after %s: %o", async (code, options) => {
+    const { client } = scripted([], { testing: { clock: undefined } });
+    const error = await catchIssuingError(joinHandler(issue ?? expect.unreachable(), client, options));
+    expect(error.code).toBe(code);
+    expect(error.stack).toContain("joinHandler");
+  });
 });

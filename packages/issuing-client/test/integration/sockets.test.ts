@@ -36,6 +36,8 @@ const failures: Record<string, Behaviour> = {
     response.writeHead(201, { "content-type": "application/json", "content-length": body.length });
     response.write(body.slice(0, 10));
   },
+  "500 with a body that stalls": (_request, response) =>
+    void response.writeHead(500, { "content-length": 100 }).write("{"),
   "201 with a malformed chunk": ({ socket }) =>
     void socket.end("HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{\r\n"),
   "201 with HTML": (_request, response) =>
@@ -47,7 +49,7 @@ const failures: Record<string, Behaviour> = {
 
 /** For failures that end by the timeout. On a busy machine a good response can be later than the timeout too: it is repeated. */
 const shortTimeout = { timeoutMs: 250, maxRetries: 9 };
-const stalling = ["201 with a body that stalls", "no response"];
+const stalling = ["201 with a body that stalls", "500 with a body that stalls", "no response"];
 
 const tooLong = JSON.stringify({ detail: "x".repeat(4 * 1024 * 1024) });
 
@@ -95,14 +97,10 @@ describe.each(transports)("over %s", (_name, transport) => {
   );
 
   it("accepts a reason phrase that is not ASCII", async () => {
-    const { issue, keys } = await open([
-      ({ socket }) => {
-        const head = "HTTP/1.1 201 Utworzono pomyślnie\r\ncontent-type: application/json";
-        socket.end(`${head}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
-      },
-    ]);
-    expect((await issue()).id).toBe("card_1");
-    expect(keys).toHaveLength(1);
+    const bytes = `HTTP/1.1 200 W porządku\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const { client, requested } = await openRaw((socket) => socket.write(bytes), transport);
+    expect((await client.getCard("card_1")).id).toBe("card_1");
+    expect(requested).toHaveLength(1);
   });
 
   it("reports not-sent when the port is closed", async () => {
@@ -189,15 +187,6 @@ describe.each(transports)("over %s", (_name, transport) => {
     );
   });
 
-  it("retries an error response whose body stalls until the timeout", async () => {
-    const stalls: Behaviour = (_request, response) => {
-      response.writeHead(500, { "content-type": "application/json", "content-length": 100 }).write("{");
-    };
-    const { issue, keys } = await open([stalls, stalls], shortTimeout);
-    expect((await issue()).id).toBe("card_1");
-    expect(keys.length).toBeGreaterThanOrEqual(3);
-  });
-
   // G14
   it.each([
     [201, "invalid-response", false, 1],
@@ -235,20 +224,14 @@ describe.each(transports)("over %s", (_name, transport) => {
 
   it("returns headers that the response has twice as one value", async () => {
     const received: unknown[] = [];
-    const { client } = await open([
-      (_request, response) =>
-        void response
-          .writeHead(200, [
-            ["content-type", "application/json"],
-            ["x-request-id", "req_1"],
-            ["x-twice", "a"],
-            ["x-twice", "b"],
-          ] as never)
-          .end(body),
-    ]);
+    const headers = { "content-type": "application/json", "x-request-id": "req_1", "x-twice": ["a", "b"] };
+    const { client } = await openHttp(
+      (_request, response) => void response.writeHead(200, headers).end(body),
+      transport,
+    );
+    const names = ["x-twice", "content-type", "x-request-id"];
     await client.getCard("card_1", {
-      onResponse: ({ headers, requestId }) =>
-        received.push(headers.get("x-twice"), headers.get("content-type"), requestId),
+      onResponse: ({ headers }) => received.push(...names.map((name) => headers.get(name))),
     });
     expect(received).toEqual(["a, b", "application/json", "req_1"]);
   });
