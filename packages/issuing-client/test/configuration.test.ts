@@ -75,8 +75,6 @@ describe("the options of createIssuingClient", () => {
   it("are not printed when they contain an API key", () => {
     for (const baseUrl of ["hunter2", "hunter2:1", "user:hunter2@localhost", "hunter2.live.eyJ"])
       expect(getRejection(make({ baseUrl }))).not.toContain("hunter2");
-    for (const apiKey of ["hunter2\n", "hunter2 ", "hunter2\u0000"])
-      expect(getRejection(make({ apiKey }))).not.toContain("hunter2");
   });
 
   it.each([null, "https://cards.test", 7])("rejects options that are not an object: %j", (options) => {

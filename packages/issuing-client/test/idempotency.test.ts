@@ -175,6 +175,7 @@ describe("the namespace and the keySuffix of a call", () => {
 });
 
 const day = 24 * 3_600_000;
+const attemptedAt = (...times: unknown[]) => times.map((firstAttemptAt) => ({ userId: 1, firstAttemptAt }));
 const refusedOptions: [string, unknown[]][] = [
   [
     "issueCard needs userId or idempotencyKey: pass { userId: user.id }",
@@ -203,19 +204,11 @@ const refusedOptions: [string, unknown[]][] = [
   ["keySuffix", [undefined, null, "", " ", 7].map((keySuffix) => ({ userId: 1, keySuffix }))],
   ["keySuffix needs userId", [{ keySuffix: "2" }, { keySuffix: "2", idempotencyKey: "order-1" }]],
   ["firstAttemptAt is present but undefined", [{ userId: 1, firstAttemptAt: undefined }]],
+  ["firstAttemptAt", attemptedAt(null, Number.NaN, new Date(Number.NaN), "yesterday", Date.UTC(2027, 0))],
+  // A time in seconds is before 2001 when it is read as milliseconds.
   [
-    "firstAttemptAt",
-    [null, Number.NaN, new Date(Number.NaN), "yesterday", Date.UTC(2027, 0)].map((firstAttemptAt) => ({
-      userId: 1,
-      firstAttemptAt,
-    })),
-  ],
-  [
-    "firstAttemptAt .* milliseconds", // a time in seconds is before 2001 when it is read as milliseconds
-    [1_790_000_000, new Date(1_790_000_000), 0, Date.UTC(2001, 0, 1) - 1].map((firstAttemptAt) => ({
-      userId: 1,
-      firstAttemptAt,
-    })),
+    "firstAttemptAt .* milliseconds",
+    attemptedAt(1_790_000_000, new Date(1_790_000_000), 0, Date.UTC(2001, 0, 1) - 1),
   ],
 ];
 

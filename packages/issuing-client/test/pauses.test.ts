@@ -163,8 +163,3 @@ it("ends a short pause, and throws at a time limit", async () => {
   await sleep(1, limits);
   await expect(waitWithin(1, new Promise(() => {}), limits)).rejects.toBe(timeLimit);
 });
-
-it("returns a monotonic time that does not decrease", () => {
-  const before = systemClock.monotonicMs();
-  expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(before);
-});

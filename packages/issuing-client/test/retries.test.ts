@@ -50,19 +50,6 @@ describe("a failed attempt", () => {
   });
 });
 
-describe("a response that is not retryable", () => {
-  const statuses = Array.from({ length: 100 }, (_, index) => 400 + index);
-
-  it.each(statuses.filter((status) => ![...retryableStatuses, 409, 423].includes(status)))(
-    "ends the call after %i",
-    async (status) => {
-      const { result, requests } = issueScripted([json({}, status), issued()]);
-      await expect(result).rejects.toMatchObject({ status, problem: { status } });
-      expect(requests).toHaveLength(1);
-    },
-  );
-});
-
 it("retries twice by default, and as often as the client or the call says", async () => {
   const down = () => Array.from({ length: 9 }, () => json({}, 503));
   const { client, requests } = scripted(down());
@@ -198,17 +185,17 @@ afterEach(() => {
   else process.env["TZ"] = zone;
 });
 
-it.each(["Asia/Kolkata", "America/St_Johns", "UTC"])(
-  "reads a Retry-After date as GMT when the local time zone is %s",
-  (name) => {
+it("reads the three formats of a Retry-After date as GMT in any local time zone", () => {
+  for (const name of ["Asia/Kolkata", "America/St_Johns", "UTC"]) {
     process.env["TZ"] = name;
-    expect([
-      parseRetryAfter("Sun, 01 Mar 2026 12:00:03 GMT", nowMs),
-      parseRetryAfter("Sunday, 01-Mar-26 12:00:03 GMT", nowMs),
-      parseRetryAfter("Sun Mar  1 12:00:03 2026", nowMs),
-    ]).toEqual([3000, 3000, 3000]);
-  },
-);
+    for (const date of [
+      "Sun, 01 Mar 2026 12:00:03 GMT",
+      "Sunday, 01-Mar-26 12:00:03 GMT",
+      "Sun Mar  1 12:00:03 2026",
+    ])
+      expect(parseRetryAfter(date, nowMs)).toBe(3000);
+  }
+});
 
 it.each<[string | null, number | undefined]>([
   [null, undefined],

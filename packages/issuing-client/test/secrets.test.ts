@@ -12,21 +12,18 @@ import {
 } from "../src/index.ts";
 import { json, type Script, scripted } from "./scripted.ts";
 
-interface Secrets {
-  apiKey: string;
-  phone: string;
-  email: string;
-  name: string;
-  userId: string;
-  /** The value of a header that the caller adds. */
-  header: string;
-  /** Text in the response of the service. */
-  serviceText: string;
-  /** A header value of the response. */
-  headerValue: string;
-  /** The message of the network error. */
-  failure: string;
-}
+const plain = {
+  apiKey: "key",
+  phone: "+48600100200",
+  email: "anna@example.com",
+  name: "Anna",
+  userId: "7",
+  header: "h", // of the request, added by the caller
+  serviceText: "serviceText", // in the response
+  headerValue: "a", // of the response
+  failure: "failed", // the message of the network error
+};
+type Secrets = typeof plain;
 
 const visible = fc.string({
   unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -56,18 +53,6 @@ const randomSecrets = fc.record<Secrets>({
   headerValue: visible,
   failure: text,
 });
-
-const plain: Secrets = {
-  apiKey: "key",
-  phone: "+48600100200",
-  email: "anna@example.com",
-  name: "Anna",
-  userId: "7",
-  header: "h",
-  serviceText: "serviceText",
-  headerValue: "a",
-  failure: "failed",
-};
 
 /** A call that fails, with the secrets in its request and response. */
 interface FailingCall {

@@ -29,6 +29,7 @@ describe("responses", () => {
         `5\r\n${card.slice(0, 5)}\r\n${(card.length - 5).toString(16)}\r\n${card.slice(5)}\r\n0\r\nx-end: 1\r\n\r\n`,
       ),
     ],
+    ["a reason phrase that is not ASCII", toResponse(`200 W porządku\r\n${cardLength}`, card)],
     ["a byte order mark", toResponse(`200 OK\r\ncontent-length: ${card.length + 3}`, `\ufeff${card}`)],
     ["a body until the end of the connection", toResponse("200 OK\r\nconnection: close", card), true],
     ["the announced length, and is half-closed", toResponse(`200 OK\r\n${cardLength}`, card), true],
@@ -220,59 +221,52 @@ it("is seen by tools that replace functions of node:http, such as nock", async (
   expect(await createClient("https://cards.test").getCard("card_1")).toMatchObject({ id: "card_1" });
   expect(request.isDone()).toBe(true);
 });
+
 const talksFirst = () => createTcpServer((socket) => void socket.write("SSH-2.0-OpenSSH_9.6\r\n"));
 const talksSecond = () =>
   createTcpServer((socket) => void socket.once("data", () => socket.write("-ERR unknown command\r\n")));
+const otherProtocols = { ALPNProtocols: ["other"], ciphers: "PSK" };
 const closes = () => createTcpServer((socket) => void socket.once("data", () => socket.end()));
 
-describe.each(transports)(
-  "a baseUrl whose scheme is not the one of the port, over %s",
-  (_name, transport) => {
-    const failAt = async (scheme: string, server: Server) => {
-      const client = createClient(`${scheme}://127.0.0.1:${await listen(server)}`, transport);
-      return catchIssuingError(client.issueCard("t", signUp, { userId: 1 }));
-    };
+describe.each(transports)("a baseUrl whose scheme is wrong, over %s", (_name, transport) => {
+  const failAt = async (scheme: string, server: Server) => {
+    const client = createClient(`${scheme}://127.0.0.1:${await listen(server)}`, transport);
+    return catchIssuingError(client.issueCard("t", signUp, { userId: 1 }));
+  };
 
-    it.each([
-      ["a port that speaks http", () => createServer((_request, response) => void response.end("{}"))],
-      ["a server that speaks first in another protocol", talksFirst],
-      ["a server that responds in another protocol", talksSecond],
-    ])("reports https:// with %s as a configuration problem, after one attempt", async (_port, create) => {
-      let received = 0;
-      const server = create();
-      server.on("request", () => void received++);
-      const error = await failAt("https", server);
-      const notSent = { code: "configuration", outcome: "not-sent", retryable: false, attempts: 1 };
-      expect(error).toMatchObject(notSent);
-      expect(error.message).toMatch(
-        /^The TLS handshake failed \((EPROTO|ERR_SSL_[A-Z_]+)\): baseUrl is https:\/\/[\w.]+:\d+, but that port does not seem to speak https\. Use http:\/\/ for the mock service/,
-      );
-      expect(received).toBe(0);
-    });
+  it.each([
+    ["a port that speaks http", () => createServer((_request, response) => void response.end("{}"))],
+    ["a server that speaks first in another protocol", talksFirst],
+    ["a server that responds in another protocol", talksSecond],
+  ])("reports https:// with %s as a configuration problem, after one attempt", async (_port, create) => {
+    let received = 0;
+    const server = create();
+    server.on("request", () => void received++);
+    const error = await failAt("https", server);
+    const notSent = { code: "configuration", outcome: "not-sent", retryable: false, attempts: 1 };
+    expect(error).toMatchObject(notSent);
+    expect(error.message).toMatch(
+      /^The TLS handshake failed \((EPROTO|ERR_SSL_[A-Z_]+)\): baseUrl is https:\/\/[\w.]+:\d+, but that port does not seem to speak https\. Use http:\/\/ for the mock service/,
+    );
+    expect(received).toBe(0);
+  });
 
-    it.each([
-      [
-        "refuses every protocol of the client",
-        () => createTlsServer({ ...tls, ALPNProtocols: ["other"], ciphers: "PSK" }),
-      ],
-      ["ends the connection", closes],
-    ])("reports a TLS handshake that the server %s as not sent, and retries it", async (_how, create) => {
-      const error = await failAt("https", create());
-      expect(error).toMatchObject({ code: "network", outcome: "not-sent", retryable: true, attempts: 3 });
-    });
+  it.each([
+    ["refuses every protocol of the client", () => createTlsServer({ ...tls, ...otherProtocols })],
+    ["ends the connection", closes],
+  ])("reports a TLS handshake that the server %s as not sent, and retries it", async (_how, create) => {
+    const error = await failAt("https", create());
+    expect(error).toMatchObject({ code: "network", outcome: "not-sent", retryable: true, attempts: 3 });
+  });
 
-    it.each([
-      ["speaks first", talksFirst],
-      ["responds", talksSecond],
-    ])("asks whether the port speaks http when a server %s in another protocol", async (_how, create) => {
-      const error = await failAt("http", create());
-      expect(error).toMatchObject({ code: "network", outcome: "unknown", retryable: true });
-      expect(error.message).toContain("the response is not HTTP. Does this port speak http?");
-    });
-
-    it("reports http:// with a port that speaks https as unknown, because a service that crashes looks the same", async () => {
-      const error = await failAt("http", createTlsServer(tls));
-      expect(error).toMatchObject({ code: "network", outcome: "unknown", retryable: true });
-    });
-  },
-);
+  // A service that crashes looks the same.
+  it.each([
+    ["speaks first in another protocol", talksFirst, "the response is not HTTP. Does this port speak http?"],
+    ["responds in another protocol", talksSecond, "the response is not HTTP. Does this port speak http?"],
+    ["speaks https", () => createTlsServer(tls), ""],
+  ])("reports http:// with a port that %s as unknown", async (_how, create, message) => {
+    const error = await failAt("http", create());
+    expect(error).toMatchObject({ code: "network", outcome: "unknown", retryable: true });
+    expect(error.message).toContain(message);
+  });
+});
