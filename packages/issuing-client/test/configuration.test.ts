@@ -1,4 +1,6 @@
-/** Invalid options and arguments: rejected before a request, with a message that names the option and the fix. */
+/** Invalid options and arguments: rejected before a request, with a message that names the option and the fix. And the names of the package, in a browser and in the README. */
+import { readFileSync } from "node:fs";
+import { operations } from "@loyalty-cards/openapi/operations";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   createIssuingClient,
@@ -284,4 +286,18 @@ it("sends the headers of the client with every call, and those of a call take pr
   await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } });
   expect(requests.map(({ headers }) => headers.get("accept-language"))).toEqual(["pl", "de", "pl"]);
   expect(requests[0]?.headers.get("accept")).toContain("application/json");
+});
+
+// G22
+it("exports the same names to a browser, where the import throws an error with the reason", async () => {
+  const source = readFileSync(new URL("../src/browser.ts", import.meta.url), "utf8");
+  const names = [...source.matchAll(/^export const (\w+)/gm)].map(([, name]) => name).sort();
+  expect(names).toEqual(Object.keys(await import("../src/index.ts")).sort());
+  await expect(import("../src/browser.ts")).rejects.toThrow(/must not run in a browser/);
+});
+
+it("describes the method of each operation in the README", () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const missing = Object.keys(operations).filter((id) => !new RegExp(`^\\|.*\`${id}\\(`, "m").test(readme));
+  expect(missing, "the table of methods in README.md needs these operations").toEqual([]);
 });

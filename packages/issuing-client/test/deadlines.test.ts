@@ -203,17 +203,6 @@ const issuedCard = JSON.stringify(card);
 
 // With random delays: a call ends in time, and reports "not-sent" only when nothing was sent.
 
-/** The response to one request. `null` milliseconds: never. */
-interface Scenario {
-  /** How long the event loop is blocked when the request is sent. */
-  blockedMs: number;
-  /** Correction of the date at that time. */
-  correctedMs: number;
-  headersMs: number | null;
-  bodyMs: number | null;
-  end: keyof typeof ends;
-}
-
 /** A body in two chunks: the second is delayed, or the connection is cut. */
 function body(time: TestClock, text: string, bodyMs: number | null, isCut: boolean): ReadableStream {
   const bytes = new TextEncoder().encode(text);
@@ -264,8 +253,11 @@ const neverSent: ReadonlySet<string> = new Set(["refused", "notResolved"]);
 
 const ms = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 5_000 }));
 const msOrNever = fc.oneof({ weight: 5, arbitrary: ms }, { weight: 1, arbitrary: fc.constant(null) });
-const scenario: fc.Arbitrary<Scenario> = fc.record({
+/** The response to one request. `null` milliseconds: never. */
+const scenario = fc.record({
+  /** How long the event loop is blocked when the request is sent. */
   blockedMs: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: ms }),
+  /** Correction of the date at that time. */
   correctedMs: fc.oneof(fc.constant(0), fc.integer({ min: -1e9, max: 1e9 })),
   headersMs: msOrNever,
   bodyMs: msOrNever,

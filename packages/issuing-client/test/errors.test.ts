@@ -77,10 +77,6 @@ describe("an error response without problem details", () => {
   );
 });
 
-it("has the delay of Retry-After", async () => {
-  expect((await getRejection(json({}, 429, { "retry-after": "7" }))).retryAfterMs).toBe(7000);
-});
-
 it.each<[isId: boolean, ids: string[]]>([
   [true, ["req_9", "01HQ:a/b.c+d=", "Root=1-67891233-abcdef012345678912345678", "x".repeat(128)]],
   [false, ["", "a b", "req_1, req_2", "<script>", "x".repeat(129), "\u00e9", "a;b", '"a"']],

@@ -49,10 +49,7 @@ function drawResponse(seed: number, card: string, echo: string): HostileResponse
   return { writes: split(draw, bytes, head.length + framed.length - 1), end };
 }
 
-interface Body {
-  bytes: Uint8Array;
-  encoding?: string;
-}
+type Body = { bytes: Uint8Array; encoding?: string };
 
 function drawBody(draw: Draw, card: string, echo: string): Body {
   const text = draw.pick([

@@ -82,10 +82,7 @@ export const readText = ({ message }: Error) => message.replace(/ See https:\S+$
 
 /** The error of a call that fails. */
 export async function catchIssuingError(promise: Promise<unknown>): Promise<IssuingError> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown) => thrown,
-  );
+  const error: unknown = await promise.catch((thrown) => thrown);
   if (!isIssuingError(error)) throw new Error(`not an IssuingError: ${error}`);
   return error;
 }

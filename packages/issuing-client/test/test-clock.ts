@@ -26,14 +26,6 @@ export function createTestClock(getDelayMs: () => number = () => 0): TestClock {
   let correctionMs = 0;
   const timers = new Set<Timer>();
 
-  function runNextTimer(): void {
-    const [next] = [...timers].sort((one, other) => one.atMs - other.atMs);
-    if (next === undefined) throw new Error("The work has not ended, and no timer is left.");
-    timers.delete(next);
-    passedMs = Math.max(passedMs, next.atMs) + getDelayMs();
-    next.wake();
-  }
-
   return {
     now: () => startMs + passedMs + correctionMs,
     monotonicMs: () => passedMs,
@@ -61,7 +53,11 @@ export function createTestClock(getDelayMs: () => number = () => 0): TestClock {
       for (;;) {
         await new Promise((resolve) => setImmediate(resolve)); // lets everything run that needs no timer
         if (hasEnded) return work;
-        runNextTimer();
+        const [next] = [...timers].sort((one, other) => one.atMs - other.atMs);
+        if (next === undefined) throw new Error("The work has not ended, and no timer is left.");
+        timers.delete(next);
+        passedMs = Math.max(passedMs, next.atMs) + getDelayMs();
+        next.wake();
       }
     },
     get pendingTimers() {

@@ -3,7 +3,6 @@ import { execFile } from "node:child_process";
 import { createServer, globalAgent } from "node:http";
 import { createServer as createTlsServer, globalAgent as tlsAgent } from "node:https";
 import { createServer as createTcpServer, type Server, type Socket } from "node:net";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -127,8 +126,11 @@ describe("connections", () => {
   it("does not keep the process running when it has idle connections", async () => {
     const { server, baseUrl } = await openHttp((_request, response) => void response.end(card));
     server.keepAliveTimeout = 0; // the server never closes the connection
-    const program = fileURLToPath(new URL("../idle-connection.ts", import.meta.url));
-    const args = ["--conditions=@loyalty-cards/source", "--import", "tsx", program, baseUrl];
+    const program = `import { createIssuingClient } from "${new URL("../../src/index.ts", import.meta.url)}";
+      const client = createIssuingClient({ baseUrl: "${baseUrl}", apiKey: "k" });
+      process.stdout.write((await client.getCard("card_1")).id);`;
+    const node = ["--conditions=@loyalty-cards/source", "--import", "tsx"];
+    const args = [...node, "--input-type=module", "--eval", program];
     expect((await promisify(execFile)(process.execPath, args)).stdout).toBe("card_1");
     expect(await new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))).toBe(0);
   });
