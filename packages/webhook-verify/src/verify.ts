@@ -144,10 +144,11 @@ export function checkHeader(
   if (line === undefined || line === null || line === "") return { reason: "missing-signature" };
   const header = typeof line === "string" ? parseHeader(line) : undefined;
   if (header === undefined) return { reason: "malformed-signature" };
-  const skewSeconds = Math.floor(nowMs / 1000) - Number(header.timestamp);
+  const { timestamp, signatures } = header;
+  const skewSeconds = Math.floor(nowMs / 1000) - Number(timestamp);
   if (skewSeconds > toleranceSeconds) return { reason: "stale", skewSeconds };
   if (skewSeconds < -toleranceSeconds) return { reason: "future", skewSeconds };
-  return { ...header, skewSeconds };
+  return { timestamp, signatures, skewSeconds };
 }
 
 const maxHeaderLength = 1024;
