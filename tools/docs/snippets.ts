@@ -7,13 +7,15 @@ import { updateTables } from "./tables.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** A mark such as `<!-- snippet: examples/snippets/client/issue.ts#issue -->`, for a region or (without `#…`) a whole file, and the code block below it. */
-const quotation = /(<!-- snippet: (?<file>[^\s#]+)(?:#(?<region>[\w-]+))? -->\n)```\w*\n(?:[\s\S]*?\n)??```/g;
+const quotation =
+  /(<!-- snippet: (?<file>[^\s#]+)(?:#(?<region>[\w-]+))? -->\n)(?<block>```\w*\n(?:[\s\S]*?\n)??```)?/g;
 
 /** Returns the page with every quoted block as its source file is now. @throws when the file or region does not exist. */
 export function updateSnippets(page: string, read: (file: string) => string): string {
-  return page.replace(quotation, (_whole, mark: string, file: string, region: string | undefined) => {
+  return page.replace(quotation, (_whole, mark: string, file: string, region?: string, block?: string) => {
     const program = region === undefined ? read(file).trimEnd() : readRegion(read(file), file, region);
-    return `${mark}\`\`\`${toFenceLanguage(file)}\n${program}\n\`\`\``;
+    const end = block === undefined ? "\n" : ""; // a mark without its block gets one
+    return `${mark}\`\`\`${toFenceLanguage(file)}\n${program}\n\`\`\`${end}`;
   });
 }
 

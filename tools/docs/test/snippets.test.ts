@@ -32,6 +32,11 @@ it("replaces a code block and nothing around it", () => {
   expect(updateSnippets(page, () => program)).toBe(page.replace("```ts\n", "```ts\nnew;\n"));
 });
 
+it("adds the code block that a mark has lost", () => {
+  const page = "<!-- snippet: a.ts -->\n\nafter";
+  expect(updateSnippets(page, () => "1;\n")).toBe("<!-- snippet: a.ts -->\n```ts\n1;\n```\n\nafter");
+});
+
 it.each([
   "```ts\n1;\n```",
   "```sh\nrm -r /\n```",
