@@ -24,10 +24,9 @@ export function createApi(settings: Settings): Api {
     if (contentType !== undefined) headers["content-type"] = contentType;
     checkAddress(root, url); // again, because a middleware can replace the request
     // Every POST has an idempotency key, because it could not be retried without one.
-    const given = headers["idempotency-key"];
-    const ownKey = given === undefined ? crypto.randomUUID() : parseIdempotencyKey(given);
-    const idempotencyKey = method === "POST" ? ownKey : undefined;
-    if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
+    const ownKey = headers["idempotency-key"];
+    if (ownKey !== undefined) parseIdempotencyKey(ownKey);
+    const idempotencyKey = method === "POST" ? (ownKey ?? crypto.randomUUID()) : undefined;
     const body = request.body === null ? undefined : await request.text();
     const path = url.slice(baseUrl.length);
     const call = {

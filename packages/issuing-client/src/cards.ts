@@ -147,10 +147,7 @@ export function getDifferentFields(sent: Record<string, unknown>, card: { fieldV
   if (!isObject(fieldValues)) return [];
   const normalize = (value: unknown) => String(value).trim();
   return Object.keys(sent).filter(
-    (key) =>
-      sent[key] !== undefined &&
-      Object.hasOwn(fieldValues, key) &&
-      normalize(sent[key]) !== normalize(fieldValues[key]),
+    (key) => Object.hasOwn(fieldValues, key) && normalize(sent[key]) !== normalize(fieldValues[key]),
   );
 }
 

@@ -46,16 +46,7 @@ export function waitWithin<Result>(
     };
     const abort = () => end(signal?.reason);
     const cancelTimer = clock.after(ms, () => end(timeLimit));
-    work.then(
-      (result) => {
-        cleanUp();
-        resolve(result);
-      },
-      (error) => {
-        cleanUp();
-        reject(error);
-      },
-    );
+    work.finally(cleanUp).then(resolve, reject);
     if (signal === undefined) return;
     if (signal.aborted) return abort();
     allowManyListeners(signal);

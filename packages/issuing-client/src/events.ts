@@ -10,11 +10,11 @@ export type CallEnd =
   | { type: "response"; status: number }
   /** The call ended without a usable response. */
   | { type: "failure"; code: IssuingErrorCode }
-  /** The caller aborted the call after a request was sent. */
+  /** The caller aborted the call. */
   | { type: "abort" };
 
 export type CallEvent =
-  /** A request is sent next, synchronously after the event. `attempt` counts from 1. */
+  /** A request is sent next, unless the listener aborts the call or uses up its time. `attempt` counts from 1. */
   | { type: "attempt"; attempt: number; method: string }
   /** An attempt failed, and is retried after `delayMs`. It has the `status` of the response, or the `code` of a failure without one. */
   | { type: "retry"; attempt: number; status?: number; code?: IssuingErrorCode; delayMs: number }
@@ -27,7 +27,7 @@ export type CallEvent =
 
 /**
  * An event of a call, for logs and metrics, without keys, bodies and personal data. All events of one call have the same `callId`.
- * `response`, `failure` and `abort` end a call; each call has one of them.
+ * A call that passed validation ends with one of `response`, `failure` and `abort`.
  */
 export type ClientEvent = CallEvent & { callId: number; operation: OperationName };
 

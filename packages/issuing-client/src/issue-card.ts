@@ -26,7 +26,7 @@ import {
   parseObject,
   type Settings,
 } from "./options.ts";
-import { createCall, send, toDeadlineError } from "./send.ts";
+import { createCall, send } from "./send.ts";
 
 /** Options of every call of `issueCard`. */
 interface IssueCardCallOptions extends CallOptions {
@@ -88,11 +88,8 @@ export async function sendCard<Fields = FieldValues>(
   options: CallSettings,
 ): Promise<Card<Fields>> {
   const { clock } = settings;
-  options.signal?.throwIfAborted();
-  const nowMs = clock.monotonicMs();
-  if (options.endsAtMs - nowMs < 1) throw toDeadlineError({ outcome: "not-sent", idempotencyKey });
-  const retentionMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
-  const endsAtMs = Math.min(options.endsAtMs, nowMs + retentionMs);
+  const remainingMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
+  const endsAtMs = Math.min(options.endsAtMs, clock.monotonicMs() + remainingMs);
   const hasEarlierAttempt = firstAttemptAt !== undefined && Number(firstAttemptAt) < clock.now();
   const given = { body, idempotencyKey, hasEarlierAttempt };
   const call = createCall("issueCard", templateId, given);
@@ -188,7 +185,7 @@ function checkFieldValues(values: unknown): void {
   // A plain object can belong to another realm, such as that of a test runner. Its prototype has no prototype.
   const isPlain =
     prototype === null || (prototype !== undefined && Object.getPrototypeOf(prototype) === null);
-  if (!isPlain || Array.isArray(values)) throw configurationError("fieldValues must be a plain object.");
+  if (!isPlain) throw configurationError("fieldValues must be a plain object.");
   for (const [key, value] of Object.entries(values as object)) {
     const isSendable = typeof value === "string" || Number.isFinite(value) || value === undefined;
     if (!isSendable) throw configurationError(`fieldValues.${key} must be a string or a finite number.`);

@@ -43,23 +43,25 @@ const notHttp =
  */
 export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl: string): AttemptFailure {
   const { code, syscall, message } = readNetworkError(error);
-  const networkCode = code ?? "no code";
+  const shownCode = code ?? "no code";
+  const networkCode = code !== undefined && { networkCode: code };
   const { protocol, origin } = new URL(baseUrl);
   const isHandshake = protocol === "https:" && !hasHead && handshakeFailed.test(code ?? "");
   if ((isHandshake && !tlsAlert.test(`${code} ${message}`)) || notTlsInDeno.test(message)) {
     // Nothing of the request was sent, and another attempt would fail in the same way.
     return {
       code: "configuration",
-      message: `The TLS handshake failed (${networkCode}): baseUrl is ${origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`,
+      message: `The TLS handshake failed (${shownCode}): baseUrl is ${origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`,
       wasSent: false,
       retryable: false,
-      networkCode,
+      ...networkCode,
     };
   }
-  const isConnecting = syscall === undefined || syscall === "connect" || syscall === "getaddrinfo";
+  const isConnecting = syscall === "connect" || syscall === "getaddrinfo";
   const isNotConnected =
     isHandshake ||
-    (code !== undefined && notConnected.test(code) && isConnecting) ||
+    isConnecting ||
+    (syscall === undefined && code !== undefined && notConnected.test(code)) ||
     notConnectedByMessage.test(message);
   // Bytes of an earlier response on a kept connection cause the same code, so the service may have received the request.
   const hint = notHttp.test(`${code} ${message}`)
@@ -67,10 +69,10 @@ export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl
     : ".";
   return {
     code: "network",
-    message: `The connection to ${origin} failed (${networkCode})${hint}`,
+    message: `The connection to ${origin} failed (${shownCode})${hint}`,
     wasSent: hasHead || !isNotConnected,
     retryable: true,
-    networkCode,
+    ...networkCode,
   };
 }
 

@@ -16,7 +16,10 @@ interface LimitOptions {
   timeoutMs?: number | undefined;
   /** Time limit of a whole call with its attempts, delays and bodies, in milliseconds. Default 30 000; of a call, the value of its client. */
   deadlineMs?: number | undefined;
-  /** Maximum number of retries of a call; 0 disables retries. Default 2; of a call, the value of its client. */
+  /**
+   * Maximum number of retries; 0 disables all. Retries after a 409 or 423 to a request with an idempotency key are not counted: they have
+   * a time limit of their own. Default 2; of a call, the value of its client.
+   */
   maxRetries?: number | undefined;
 }
 
@@ -29,7 +32,7 @@ export interface CallOptions extends LimitOptions {
    * replaced by the client's. `content-*`, `expect`, `host`, `proxy-*` and headers of the connection, such as `te`, throw.
    */
   headers?: Record<string, string> | undefined;
-  /** Called with every response, including errors. */
+  /** Called once, with the response that ends the call, also when it is a 4xx or 5xx. */
   onResponse?: ((meta: ResponseMeta) => void) | undefined;
 }
 
@@ -45,7 +48,7 @@ export interface IssuingClientOptions extends LimitOptions {
   /**
    * Part of every key that is derived from a `userId`. Set it when several user tables use one service, such as staging and
    * production: without it, user 1 of one gets the card of user 1 of the other. Default: the environment variable
-   * `LOYALTY_IDEMPOTENCY_NAMESPACE`, else `""`, which is none.
+   * `LOYALTY_IDEMPOTENCY_NAMESPACE`, else `""`, which is none. Passing `undefined` throws.
    */
   idempotencyNamespace?: string;
   /**
@@ -80,18 +83,15 @@ export function parseOptions(options: IssuingClientOptions) {
   }
   const { fetch, onEvent, testing } = options;
   const { clock = systemClock, random = Math.random } = testing ?? {};
-  for (const [name, value] of Object.entries({ fetch, onEvent })) {
-    if (value !== undefined && typeof value !== "function")
-      throw configurationError(`${name} must be a function.`);
-  }
+  requireFunction("fetch", fetch);
+  requireFunction("onEvent", onEvent);
   const baseUrl = parseBaseUrl(options);
   return Object.freeze({
-    /** undefined when the address is missing. */
-    baseUrl,
+    /** The address of the service, and what sends to it; undefined when the address is missing. */
+    service: baseUrl === undefined ? undefined : { baseUrl, transport: selectTransport(baseUrl, fetch) },
     /** A valid key, or the function that returns one; undefined when it is missing. */
     apiKey: getApiKey(options),
     idempotencyNamespace: getNamespace(options),
-    transport: baseUrl === undefined ? undefined : selectTransport(baseUrl, fetch),
     /** The value of the `user-agent` header. */
     userAgent: formatUserAgent(options.userAgent),
     limits: parseLimits(options, defaultLimits),
@@ -114,6 +114,7 @@ export function parseCallOptions(
   const { signal, headers, onResponse } = given;
   if (signal && typeof signal.throwIfAborted !== "function")
     throw configurationError("signal must be an AbortSignal.");
+  requireFunction("onResponse", onResponse);
   const { timeoutMs, deadlineMs, maxRetries } = parseLimits(given, limits);
   signal?.throwIfAborted();
   return {
@@ -129,6 +130,11 @@ export function parseCallOptions(
 
 /** Validated options of a call. */
 export type CallSettings = ReturnType<typeof parseCallOptions>;
+
+function requireFunction(name: string, value: unknown): void {
+  if (value === undefined || value === null || typeof value === "function") return;
+  throw configurationError(`${name} must be a function.`);
+}
 
 /** @returns the object, or an empty one for null and undefined. @throws {IssuingError} `configuration` for any other value. */
 export function parseObject<Value extends object>(name: string, value: Value | null | undefined): Value {
@@ -180,16 +186,22 @@ export function parseHeaders(headers: Record<string, string> | undefined): Recor
         `headers must not have ${JSON.stringify(key)}: the client or the connection sets it.`,
       );
     try {
-      new Headers([[name, value]]);
+      parsed[name] = parseHeaderValue(name, value);
     } catch {
       // The runtime's error would quote the value.
       throw configurationError(
         `headers has an invalid entry, ${JSON.stringify(key)}: a name or value contains characters that are not allowed.`,
       );
     }
-    parsed[name] = value;
   }
   return parsed;
+}
+
+/** @returns the value without surrounding white space, as fetch sends it. @throws for what fetch or node:http does not accept. */
+function parseHeaderValue(name: string, value: string): string {
+  const normalized = new Headers([[name, value]]).get(name) ?? "";
+  if (/^[\t\x20-\x7e\x80-\xff]*$/.test(normalized)) return normalized;
+  throw new TypeError("node:http accepts no control characters");
 }
 
 /** node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
@@ -198,9 +210,9 @@ function selectTransport(baseUrl: string, fetch: Fetch | undefined): Transport {
   return (isNode ? createNodeTransport(baseUrl) : undefined) ?? createFetchTransport(baseUrl, fetch);
 }
 
-/** The address of the service, and what sends to it. @throws {IssuingError} `configuration` when the address is missing. */
-export function getService({ baseUrl, transport }: Settings): { baseUrl: string; transport: Transport } {
-  if (baseUrl !== undefined && transport !== undefined) return { baseUrl, transport };
+/** @throws {IssuingError} `configuration` when the address is missing. */
+export function getService({ service }: Settings): { baseUrl: string; transport: Transport } {
+  if (service !== undefined) return service;
   throw configurationError(
     "baseUrl is missing or empty. Set the environment variable LOYALTY_URL, or the option.",
   );

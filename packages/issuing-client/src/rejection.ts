@@ -1,4 +1,5 @@
 /** The error of a 4xx or 5xx response, from its problem details (RFC 9457, spec 7): code, rejected fields, and a message without personal data. */
+import { isObject } from "./cards.ts";
 import {
   IssuingError,
   type IssuingErrorCode,
@@ -47,9 +48,9 @@ export function toRejection(
   { attempts, outcome, idempotencyKey }: Pick<IssuingErrorFacts, "attempts" | "outcome" | "idempotencyKey">,
   { baseUrl, nowMs }: { baseUrl: string; nowMs: number },
 ): IssuingError {
-  const { status, text, requestId } = response;
+  const { status, body, requestId } = response;
   const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
-  const problem = readProblem(status, text);
+  const problem = readProblem(status, body);
   const fields = status === 422 ? readRejectedFields(problem) : [];
   const detail = status === 422 ? toShowable(problem.detail) : undefined; // spec 7
   const hint = formatHint(code, { ...request, baseUrl }, fields, detail);
@@ -76,14 +77,8 @@ export function toRejection(
 }
 
 /** @returns problem details for any body: an error page or an empty body has only `type` and `status`. */
-function readProblem(status: number, text: string): ProblemDetails {
-  let members: Record<string, unknown> = {};
-  try {
-    const body: unknown = JSON.parse(text);
-    if (typeof body === "object" && body !== null && !Array.isArray(body)) members = { ...body };
-  } catch {
-    // not JSON
-  }
+function readProblem(status: number, body: unknown): ProblemDetails {
+  const members = isObject(body) ? { ...body } : {};
   for (const name of ["title", "detail"]) if (typeof members[name] !== "string") delete members[name];
   return { ...members, type: typeof members["type"] === "string" ? members["type"] : "about:blank", status };
 }

@@ -8,7 +8,7 @@ export type ExpectedBody = "json" | "json-or-empty" | "any";
 
 /** A response that a method or an error can use. */
 export interface ReceivedResponse extends Pick<HttpResponse, "status" | "header" | "headers" | "text"> {
-  /** The JSON of a success; undefined when the body is not JSON. */
+  /** The JSON of the body; undefined when it is not JSON. */
   body: unknown;
   /** The service's identifier of the request. */
   requestId: string | undefined;
@@ -47,7 +47,10 @@ export function readResponse(
     );
   if (!(status >= 200 && status < 600)) return unusable(status, `the invalid status ${status}.`, true);
   // The status of an error is enough when its body cannot be read.
-  if (status >= 400) return receive(response, isUtf8(response) ? text : "");
+  if (status >= 400) {
+    const errorText = isUtf8(response) ? text : "";
+    return receive(response, errorText, parseJson(errorText));
+  }
   if (bodyFailure !== undefined && "connectionError" in bodyFailure)
     return describeNetworkFailure(bodyFailure.connectionError, true, baseUrl);
   if (bodyFailure !== undefined) return unusable(status, `${bodyFailure.reason}.`, bodyFailure.retryable);
@@ -71,7 +74,7 @@ function readSuccess(response: HttpResponse, text: string, expectedBody: Expecte
   return receive(response, text, body);
 }
 
-function receive({ status, header, headers }: HttpResponse, text: string, body?: unknown): ReceivedResponse {
+function receive({ status, header, headers }: HttpResponse, text: string, body: unknown): ReceivedResponse {
   // The specification does not name the header of the request's identifier; these two are common.
   const id = header("x-request-id") ?? header("request-id");
   const requestId = id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // other text is no identifier

@@ -1,8 +1,8 @@
-/** Sends one operation: its attempts, their time limits, the pauses between them, its events, and what its end means for the card. */
+/** Sends one call: attempts, time limits, retries, events, and the value or the error at its end. */
 import { notify } from "@loyalty-cards/internal/reporting";
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { type Clock, sleep, timeLimit, waitWithin } from "./clock.ts";
-import { configurationError, IssuingError, type IssuingErrorFacts, type Outcome } from "./errors.ts";
+import { configurationError, IssuingError, type Outcome } from "./errors.ts";
 import type { CallEnd, CallEvent, ResponseMeta } from "./events.ts";
 import { type CallSettings, getService, parseApiKey, type Settings } from "./options.ts";
 import { type RejectedRequest, toRejection } from "./rejection.ts";
@@ -53,7 +53,6 @@ export function createCall(
   const { method, path } = operations[operation];
   const headers: Record<string, string> = { accept: "application/json, application/problem+json" };
   if (given.body !== undefined) headers["content-type"] = "application/json";
-  if (given.idempotencyKey !== undefined) headers["idempotency-key"] = given.idempotencyKey;
   return {
     operation,
     method,
@@ -98,11 +97,9 @@ export async function send<Value>(
     const key = typeof apiKey === "function" ? await callApiKeyFunction(apiKey, settings, options) : apiKey;
     const request = createRequest(settings, call, options, parseApiKey(key));
     for (;;) {
-      signal?.throwIfAborted();
+      requireTime(options, clock);
       emit({ type: "attempt", attempt: attempts + 1, method });
-      signal?.throwIfAborted(); // the listener may have aborted the call, or used up its time
-      const remainingMs = endsAtMs - clock.monotonicMs();
-      if (remainingMs < 1) throw timeLimit;
+      const remainingMs = requireTime(options, clock); // the listener may have aborted the call, or used up its time
       attempts += 1;
       const exchange = transport(request);
       result = await receive(exchange, { baseUrl, clock, signal, timeoutMs, remainingMs, expectedBody });
@@ -112,7 +109,7 @@ export async function send<Value>(
       const requestedMs = getRetryAfterMs(result, clock.now());
       let delayMs = requestedMs ?? getBackoffMs(attempts, random);
       if (isConflict(result) && idempotencyKey !== undefined) {
-        // An attempt with this key may still run. Where none is known, a conflict that lasts is one of the business.
+        // An attempt with this key may still run. If no earlier one is known, a conflict that lasts is an error of the request.
         const { minDelayMs, maxDelayMs, maxMs } = retryPolicy.conflict;
         delayMs = Math.max(minDelayMs, requestedMs ?? Math.min(maxDelayMs, delayMs));
         firstConflictAtMs ??= clock.monotonicMs();
@@ -146,15 +143,23 @@ export async function send<Value>(
     emit({ type: "response", status, attempts, durationMs });
     return value;
   } catch (thrown) {
-    const error = thrown === timeLimit ? toDeadlineError({ attempts, outcome, idempotencyKey }) : thrown;
-    const end = toEnd(error, signal);
+    const facts = { attempts, outcome, idempotencyKey };
+    const error = thrown === timeLimit ? toFailure({ ...pastDeadline, wasSent: false }, facts) : thrown;
     const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
-    if (end.type !== "abort" || attempts > 0) emit({ ...end, attempts, durationMs });
+    emit({ ...toEnd(error, signal), attempts, durationMs });
     throw error;
   }
 }
 
-/** The API key is read once for all attempts, within the deadline. */
+/** @returns the time until the deadline. @throws {@link timeLimit} when there is none; the `reason` of an aborted signal. */
+function requireTime({ signal, endsAtMs }: CallSettings, clock: Clock): number {
+  signal?.throwIfAborted();
+  const remainingMs = endsAtMs - clock.monotonicMs();
+  if (remainingMs < 1) throw timeLimit;
+  return remainingMs;
+}
+
+/** Calls the apiKey function once for all attempts, within the deadline. */
 async function callApiKeyFunction(
   apiKey: () => unknown,
   { clock }: Settings,
@@ -172,7 +177,7 @@ async function callApiKeyFunction(
 /** Adds the headers that every request has. */
 function createRequest(
   settings: Settings,
-  { method, path, headers: ownHeaders, body }: Call,
+  { method, path, headers: ownHeaders, body, idempotencyKey }: Call,
   options: CallSettings,
   apiKey: string,
 ): HttpRequest {
@@ -180,6 +185,7 @@ function createRequest(
   const { userAgent } = settings;
   const program = headers["user-agent"];
   headers["user-agent"] = program === undefined ? userAgent : `${userAgent} ${program}`;
+  if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
   headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
   return { method, path, headers, body };
 }
@@ -211,17 +217,16 @@ async function receive(
   } catch (reason) {
     if (reason !== timeLimit) throw reason;
     return remainingMs <= timeoutMs
-      ? { code: "deadline", message: deadlineMessage, wasSent: true, retryable: true }
+      ? { ...pastDeadline, wasSent: true }
       : { code: "timeout", message: "The service did not respond in time.", wasSent: true, retryable: true };
   }
 }
 
-const deadlineMessage = "The call did not succeed before its deadline.";
-
-/** Creates the error of a call whose time is over before another attempt. */
-export function toDeadlineError(facts: Omit<IssuingErrorFacts, "code">): IssuingError {
-  return new IssuingError(deadlineMessage, { ...facts, code: "deadline", retryable: true });
-}
+const pastDeadline = {
+  code: "deadline",
+  message: "The call did not succeed before its deadline.",
+  retryable: true,
+} as const;
 
 /** The specification names no header for a replay; these two are common. */
 const replayHeaders = ["idempotent-replayed", "idempotency-replayed"];
@@ -247,10 +252,8 @@ function toMeta(
 }
 
 function toEnd(error: unknown, signal: AbortSignal | undefined): CallEnd {
-  const isAbort = signal?.aborted === true && error === signal.reason;
-  if (isAbort || !(error instanceof IssuingError)) return { type: "abort" };
-  const { status, problem, code } = error;
-  return status === undefined || problem === undefined
-    ? { type: "failure", code }
-    : { type: "response", status };
+  if (signal?.aborted === true && error === signal.reason) return { type: "abort" };
+  if (!(error instanceof IssuingError)) return { type: "failure", code: "configuration" }; // a mistake in the program
+  const { problem, code } = error;
+  return problem === undefined ? { type: "failure", code } : { type: "response", status: problem.status };
 }

@@ -82,7 +82,7 @@ function readMessage(message: Http.IncomingMessage, resolve: (response: HttpResp
   message.on("end", () => {
     const bytes = Buffer.concat(chunks);
     const encoding = header("content-encoding")?.trim().toLowerCase() ?? "identity";
-    if (encoding === "identity" || encoding === "") end(bytes.toString());
+    if (encoding === "identity" || encoding === "" || bytes.length === 0) end(bytes.toString());
     else decode(bytes, encoding, end);
   });
   message.on("error", (connectionError) => end("", { connectionError }));

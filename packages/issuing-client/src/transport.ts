@@ -1,4 +1,4 @@
-/** What both transports share: a request, and its response whose body was read. */
+/** The interface of both transports (request, response, failure), and the limit of a body. */
 
 /** A request to the service. Everything in it is text, so it can be sent again. */
 export interface HttpRequest {
@@ -11,7 +11,6 @@ export interface HttpRequest {
   body: string | undefined;
 }
 
-/** A response. */
 export interface HttpResponse {
   status: number;
   /** Returns the value of a header, or null. @param name in lower case. */
@@ -22,7 +21,7 @@ export interface HttpResponse {
   bodyFailure?: ConnectionFailure | BodyFailure | undefined;
 }
 
-/** The connection failed. Anything that a transport throws is a mistake in the program, and is not retried. */
+/** The connection failed, or the caller's `fetch` threw. */
 export interface ConnectionFailure {
   /** What the runtime reported. */
   connectionError: unknown;

@@ -237,7 +237,7 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     ...["Content-Type", "content-length", "content-encoding", "expect", "host", "proxy-authorization"],
     ...["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"],
   ].map((name): [RegExp, Call[]] => [new RegExp(`headers must not have "${name}"`), [withHeader(name, "1")]]),
-  [/headers has an invalid entry, "x-a"/, [withHeader("x-a", "b\nhunter2")]],
+  [/headers has an invalid entry, "x-a"/, [withHeader("x-a", "b\nhunter2"), withHeader("x-a", "b\u0001")]],
 ];
 
 describe("the arguments of a method", () => {

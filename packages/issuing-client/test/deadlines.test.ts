@@ -2,7 +2,12 @@
 import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createIssuingClient, type IssuingClientOptions, type IssuingError } from "../src/index.ts";
+import {
+  type ClientEvent,
+  createIssuingClient,
+  type IssuingClientOptions,
+  type IssuingError,
+} from "../src/index.ts";
 import {
   card,
   catchIssuingError,
@@ -123,6 +128,35 @@ describe("the caller's abort", () => {
     expect([requests, events]).toEqual([[], []]);
   });
 
+  it("sends nothing when the signal is aborted while the key is derived", async () => {
+    const controller = new AbortController();
+    const { client, requests, events } = scripted([issued()]);
+    const call = client.issueCard(template.id, signUp, { userId: 1, signal: controller.signal });
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    expect(requests).toEqual([]);
+    expect(events).toMatchObject([{ type: "abort", attempts: 0 }]);
+  });
+
+  it("ends with one event when a listener aborts the call, or its time is over, before a request is sent", async () => {
+    const controller = new AbortController();
+    const events: ClientEvent[] = [];
+    const { client, requests } = scripted([issued()], {
+      onEvent(event) {
+        events.push(event);
+        controller.abort(reason);
+      },
+    });
+    await expect(client.getCard("card_1", { signal: controller.signal })).rejects.toBe(reason);
+    expect(events.map(({ type }) => type)).toEqual(["attempt", "abort"]);
+    const late = scripted([]);
+    const error = await catchIssuingError(late.client.getCard("card_1", { deadlineMs: 0.5 }));
+    expect(error).toMatchObject({ code: "deadline", outcome: "not-sent" });
+    expect(late.events).toMatchObject([{ type: "failure", code: "deadline", attempts: 0 }]);
+    expect([requests, late.requests]).toEqual([[], []]);
+  });
+
   it("sends no retry when a listener aborts the call before it", async () => {
     const controller = new AbortController();
     const { client, requests } = scripted([json({}, 503), json(card)], {
@@ -131,16 +165,6 @@ describe("the caller's abort", () => {
     });
     await expect(client.getCard("card_1", { signal: controller.signal })).rejects.toBe(reason);
     expect(requests).toHaveLength(1);
-  });
-
-  it("sends nothing when the signal is aborted while the key is derived", async () => {
-    const controller = new AbortController();
-    const { client, requests, events } = scripted([issued()]);
-    const call = client.issueCard(template.id, signUp, { userId: 1, signal: controller.signal });
-    controller.abort(reason);
-    await expect(call).rejects.toBe(reason);
-    for (let turn = 0; turn < 20; turn++) await nextTurn();
-    expect([requests, events]).toEqual([[], []]);
   });
 
   it.each([

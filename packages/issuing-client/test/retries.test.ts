@@ -109,11 +109,13 @@ describe("the outcome of a call", () => {
   const cut = Object.assign(networkError("EHOSTUNREACH"), {
     cause: { code: "EHOSTUNREACH", syscall: "read" },
   });
+  const noPort = Object.assign(new Error("connect"), { code: "EADDRNOTAVAIL", syscall: "connect" });
   const notTlsInDeno = "client error (Connect): received corrupt message of type InvalidContentType";
   const notTlsInBun = Object.assign(new Error("EPROTO: The TLS handshake failed."), { code: "EPROTO" });
   const refusedInDeno = "error sending request for url (x): client error (Connect): Connection refused";
   const cases: [string, Script[], string, string][] = [
     ["three refused connections", codes("ECONNREFUSED"), "network", "not-sent"],
+    ["no free local port", times(3, noPort), "network", "not-sent"],
     ["three failed look-ups of the host name", codes("ENOTFOUND"), "network", "not-sent"],
     ["TLS errors, possibly in use", codes("ERR_SSL_BAD_RECORD_MAC"), "network", "unknown"],
     ["a TLS handshake with a port that speaks http, in Bun", [notTlsInBun], "configuration", "not-sent"],

@@ -82,6 +82,23 @@ describe("responses", () => {
     });
   });
 
+  it("accepts an empty body in any encoding", async () => {
+    const { client } = await openHttp(
+      (_request, response) => void response.writeHead(200, { "content-encoding": "gzip" }).end(),
+    );
+    expect(await client.setConsent("card_1", { marketing: true })).toBeUndefined();
+  });
+
+  it("sends the value of a header without the white space around it", async () => {
+    const received: unknown[] = [];
+    const { client } = await openHttp(({ headers }, response) => {
+      received.push(headers["x-token"]);
+      response.writeHead(200).end(card);
+    });
+    await client.getCard("card_1", { headers: { "x-token": "abc\n" } });
+    expect(received).toEqual(["abc"]);
+  });
+
   it.each(["zstd", "constructor"])("rejects a body in the unknown encoding %s", async (encoding) => {
     const { client } = await openHttp(
       (_request, response) => void response.writeHead(200, { "content-encoding": encoding }).end(card),
