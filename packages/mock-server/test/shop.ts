@@ -146,8 +146,9 @@ export function receiver() {
       secret = endpoint.secret;
       return endpoint;
     },
-    useSecret(next: string) {
+    useSecret(next: string, of = service) {
       secret = next;
+      service = of;
     },
   };
 }

@@ -1,7 +1,7 @@
 /** A correct hand-written receiver, and receivers in which one step is replaced by a common mistake. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { listening, type RunningServer } from "../../../webhook-verify/test/adapter-contract.ts";
 import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
 
@@ -82,6 +82,17 @@ const respondWith = (response: ServerResponse, status: number): false => {
   return false;
 };
 
+/** Responds with this status, before the body is read, when the condition is true. */
+const respondsWhen = (
+  status: number,
+  condition: (headers: IncomingHttpHeaders, method?: string) => boolean,
+): Partial<Steps> => ({
+  before: (request, response) =>
+    condition(request.headers, request.method)
+      ? respondWith(response, status)
+      : correctSteps.before(request, response),
+});
+
 async function readFirstChunk(request: IncomingMessage): Promise<Buffer> {
   const [chunk = Buffer.alloc(0)] = await Promise.race([once(request, "data"), once(request, "end")]);
   return chunk;
@@ -133,12 +144,7 @@ export const wrongReceivers: [
   ],
   [
     "accepts a delivery without a signature",
-    () => ({
-      before: (request, response) =>
-        request.method === "POST" && request.headers["service-signature"] === undefined
-          ? respondWith(response, 204)
-          : correctSteps.before(request, response),
-    }),
+    () => respondsWhen(204, (headers, method) => method === "POST" && !headers["service-signature"]),
     ["fail missing-signature: a delivery without a signature"],
   ],
   [
@@ -262,12 +268,7 @@ export const wrongReceivers: [
   ],
   [
     "requires an exact content type",
-    () => ({
-      before: (request, response) =>
-        /;/.test(request.headers["content-type"] ?? "")
-          ? respondWith(response, 415)
-          : correctSteps.before(request, response),
-    }),
+    () => respondsWhen(415, (headers) => /;/.test(headers["content-type"] ?? "")),
     ["warn unspecified: application/json with a charset"],
   ],
   [
@@ -277,12 +278,7 @@ export const wrongReceivers: [
   ],
   [
     "looks up the unsigned type in an object",
-    () => ({
-      before: (request, response) =>
-        String(request.headers["service-event"]) in {}
-          ? respondWith(response, 500)
-          : correctSteps.before(request, response),
-    }),
+    () => respondsWhen(500, (headers) => String(headers["service-event"]) in {}),
     [
       "fail unknown: an event type that is a name of Object.prototype",
       "fail server-error: a name of Object.prototype in the Service-Event header",
