@@ -70,7 +70,7 @@ describe("operations", () => {
     service.cards.redeem(id, { points: 0.1000000004 });
     await service.idle();
     const expected = [0.3, 0.3, -0.2, 0.1, -0.1, 0];
-    const toNumbers = (all: object[]) =>
+    const toNumbers = (all: unknown[]) =>
       (all as { change: number; balance: number }[]).flatMap(({ change, balance }) => [change, balance]);
     expect(toNumbers(inbox.events.map(({ data }) => data))).toEqual(expected);
     expect((await read()).fieldValues.points).toBe(0);
