@@ -47,21 +47,22 @@ export function cardLinks(card: { publicUrl: string } | string, options: CardLin
     throw configurationError(
       "cardLinks got a promise instead of a card: await it, as in cardLinks(await loyalty.issueCard(…)).",
     );
-  const page = httpUrl("publicUrl", typeof card === "string" ? card : card?.publicUrl);
-  const service = httpUrl("baseUrl", options.baseUrl ?? page.origin);
+  const page = parseHttpUrl("publicUrl", typeof card === "string" ? card : card?.publicUrl);
+  const service = parseHttpUrl("baseUrl", options.baseUrl ?? page.origin);
   const { first, second } = getWallets(options);
-  const button = (wallet: string) => below(service, `assets/add-to-${encodeURIComponent(wallet)}-wallet.svg`);
+  const button = (wallet: string) =>
+    appendPath(service, `assets/add-to-${encodeURIComponent(wallet)}-wallet.svg`);
   return {
     page: page.href,
-    addToFirstWallet: below(page, "pass.pkpass"),
-    addToSecondWallet: below(page, encodeURIComponent(second)),
+    addToFirstWallet: appendPath(page, "pass.pkpass"),
+    addToSecondWallet: appendPath(page, encodeURIComponent(second)),
     firstWalletButton: button(first),
     secondWalletButton: button(second),
   };
 }
 
 /** Only http and https, because users click these links. */
-function httpUrl(name: string, address: string | URL | undefined): URL {
+function parseHttpUrl(name: string, address: string | URL | undefined): URL {
   try {
     const url = new URL(address as string);
     if (/^https?:$/.test(url.protocol)) return url;
@@ -75,14 +76,14 @@ function httpUrl(name: string, address: string | URL | undefined): URL {
 function getWallets({ wallets }: CardLinksOptions): { first: string; second: string } {
   const { first = "apple", second = "google" } = wallets ?? {};
   for (const [name, wallet] of Object.entries({ first, second })) {
-    if (typeof wallet !== "string" || !/[^.]/.test(wallet) || !wallet.isWellFormed())
+    if (typeof wallet !== "string" || /^\.*$/.test(wallet) || !wallet.isWellFormed())
       throw configurationError(`wallets.${name} must be the name of a wallet.`);
   }
   return { first, second };
 }
 
 /** Appends a path to the path of an address, before its query. */
-function below(address: URL, path: string): string {
+function appendPath(address: URL, path: string): string {
   const url = new URL(address);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
   return url.href;

@@ -187,6 +187,7 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
     return send(settings, createCall(operation, id, given), callSettings, read);
   }
 
+  // The compiler reports an operation without a method.
   const client: IssuingClient & Record<OperationId, unknown> = {
     issueCard: (template, request, callOptions) => issueCard(settings, template, request, callOptions),
     getCard: (cardId, callOptions) => run("getCard", cardId, callOptions, readCard<FieldValues>),

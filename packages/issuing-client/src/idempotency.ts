@@ -28,7 +28,7 @@ const retentionMs = 24 * 3_600_000;
 /** No attempt begins this long before the end of the retention: clocks differ, and a request takes time. */
 const retentionMarginMs = 60_000;
 
-/** No card is older. A current time in seconds is earlier than this when it is read as milliseconds. */
+/** The service is newer. A time in seconds, read as milliseconds, is in January 1970. */
 const earliestMs = Date.UTC(2001, 0, 1);
 
 /**
@@ -136,35 +136,29 @@ export function parseIdempotencyKey(key: unknown): string {
  * Returns the key of a call: derived from `userId`, or the caller's own.
  * @throws {IssuingError} `configuration` when both are set or neither is, and when an option is present but undefined.
  */
-export function resolveIdempotencyKey(
+export async function resolveIdempotencyKey(
   templateId: string,
   options: { userId?: UserId; idempotencyKey?: string; keySuffix?: string; firstAttemptAt?: unknown },
   namespace: string,
-): string | Promise<string> {
+): Promise<string> {
   for (const name of ["idempotencyKey", "firstAttemptAt"] as const) {
     if (name in options && options[name] === undefined) {
       throw configurationError(`${name} is present but undefined: set it before this call, or leave it out.`);
     }
   }
-  const { idempotencyKey, keySuffix } = options;
+  const { idempotencyKey } = options;
   const hasUserId = "userId" in options;
-  const hasKeySuffix = "keySuffix" in options;
   if (idempotencyKey !== undefined && hasUserId) {
     throw configurationError(
       "Set userId or idempotencyKey, not both: the key is derived from the user's id.",
     );
   }
-  if (hasKeySuffix && !hasUserId)
+  if ("keySuffix" in options && !hasUserId)
     throw configurationError(
       "keySuffix needs userId: it is part of the key that is derived from the user's id.",
     );
   if (idempotencyKey !== undefined) return parseIdempotencyKey(idempotencyKey);
-  if (hasUserId) {
-    // deriveIdempotencyKey rejects undefined.
-    const userId = options.userId as UserId;
-    const suffix = hasKeySuffix && { keySuffix: keySuffix as string };
-    return deriveIdempotencyKey({ templateId, userId, namespace, ...suffix });
-  }
+  if (hasUserId) return deriveIdempotencyKey({ ...options, templateId, namespace } as IdempotencyKeyInput);
   throw configurationError(
     "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",
   );

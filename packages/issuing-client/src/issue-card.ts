@@ -91,8 +91,8 @@ export async function sendCard<Fields = FieldValues>(
   const remainingMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
   const endsAtMs = Math.min(options.endsAtMs, clock.monotonicMs() + remainingMs);
   const hasEarlierAttempt = firstAttemptAt !== undefined && Number(firstAttemptAt) < clock.now();
-  const given = { body, idempotencyKey, hasEarlierAttempt };
-  const call = createCall("issueCard", templateId, given);
+  const content = { body, idempotencyKey, hasEarlierAttempt };
+  const call = createCall("issueCard", templateId, content);
   return send<Card<Fields>>(settings, call, { ...options, endsAtMs }, (response) => {
     const reading = readCard<Fields>(response);
     if (!("value" in reading) || settings.onEvent === undefined) return reading;
@@ -136,8 +136,8 @@ function toJson(name: string, value: unknown): string {
 }
 
 /**
- * Validates consents before the request ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)): they are set by the program, not by
- * the visitor who would see the service's message.
+ * Validates consents before the request is sent ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)): the program sets them, so
+ * the user could not correct a 422.
  * @throws {IssuingError} `configuration`.
  */
 function checkConsents(

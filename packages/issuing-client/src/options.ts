@@ -110,12 +110,12 @@ export function parseCallOptions(
   options: CallOptions | null | undefined,
   { limits, clock }: Pick<Settings, "limits" | "clock">,
 ) {
-  const given = parseObject("options", options);
-  const { signal, headers, onResponse } = given;
+  const parsed = parseObject("options", options);
+  const { signal, headers, onResponse } = parsed;
   if (signal && typeof signal.throwIfAborted !== "function")
     throw configurationError("signal must be an AbortSignal.");
   requireFunction("onResponse", onResponse);
-  const { timeoutMs, deadlineMs, maxRetries } = parseLimits(given, limits);
+  const { timeoutMs, deadlineMs, maxRetries } = parseLimits(parsed, limits);
   signal?.throwIfAborted();
   return {
     signal: signal ?? undefined,

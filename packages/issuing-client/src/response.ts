@@ -14,8 +14,10 @@ export interface ReceivedResponse extends Pick<HttpResponse, "status" | "header"
   requestId: string | undefined;
 }
 
-/** How an attempt ended: with a response, which has a `text`, or without a usable one. */
+/** How an attempt ended: with a response, or without a usable one. */
 export type AttemptResult = ReceivedResponse | AttemptFailure;
+
+export const isResponse = (result: AttemptResult): result is ReceivedResponse => "text" in result;
 
 /** What a method makes of the body of a success: its value, or why the body is not one. */
 export type Reading<Value> =
@@ -40,20 +42,20 @@ export function readResponse(
   const { status, bodyFailure } = response;
   const text = response.text.startsWith("\ufeff") ? response.text.slice(1) : response.text;
   if (status >= 300 && status < 400)
-    return unusable(
+    return toUnusable(
       status,
       "a redirect, which is not followed. Is baseUrl the address of the service?",
       false,
     );
-  if (!(status >= 200 && status < 600)) return unusable(status, `the invalid status ${status}.`, true);
+  if (!(status >= 200 && status < 600)) return toUnusable(status, `the invalid status ${status}.`, true);
   // The status of an error is enough when its body cannot be read.
   if (status >= 400) {
     const errorText = isUtf8(response) ? text : "";
-    return receive(response, errorText, parseJson(errorText));
+    return toReceived(response, errorText, parseJson(errorText));
   }
   if (bodyFailure !== undefined && "connectionError" in bodyFailure)
     return describeNetworkFailure(bodyFailure.connectionError, true, baseUrl);
-  if (bodyFailure !== undefined) return unusable(status, `${bodyFailure.reason}.`, bodyFailure.retryable);
+  if (bodyFailure !== undefined) return toUnusable(status, `${bodyFailure.reason}.`, bodyFailure.retryable);
   return readSuccess(response, text, expectedBody);
 }
 
@@ -62,19 +64,23 @@ function readSuccess(response: HttpResponse, text: string, expectedBody: Expecte
   const body = parseJson(text);
   if (body === undefined) {
     if (isHtml(response, text))
-      return unusable(status, "an HTML page. Is baseUrl the address of the service?", true);
+      return toUnusable(status, "an HTML page. Is baseUrl the address of the service?", true);
     const isUsable =
       expectedBody === "any" ||
       (expectedBody === "json-or-empty" && text === "") ||
-      // The 202 of a method can have any body: its reader reports that the work is not done yet. openapi-fetch parses that of `client.api`.
+      // A 202 may have any body: readCard reports that the card is issued later. openapi-fetch parses that of `client.api`.
       (expectedBody === "json" && status === 202);
-    if (!isUsable) return unusable(status, "a body that is not JSON.", true);
+    if (!isUsable) return toUnusable(status, "a body that is not JSON.", true);
   }
-  if (!isUtf8(response)) return unusable(status, "a body whose charset is not UTF-8.", false);
-  return receive(response, text, body);
+  if (!isUtf8(response)) return toUnusable(status, "a body whose charset is not UTF-8.", false);
+  return toReceived(response, text, body);
 }
 
-function receive({ status, header, headers }: HttpResponse, text: string, body: unknown): ReceivedResponse {
+function toReceived(
+  { status, header, headers }: HttpResponse,
+  text: string,
+  body: unknown,
+): ReceivedResponse {
   // The specification does not name the header of the request's identifier; these two are common.
   const id = header("x-request-id") ?? header("request-id");
   const requestId = id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // other text is no identifier
@@ -82,7 +88,7 @@ function receive({ status, header, headers }: HttpResponse, text: string, body: 
 }
 
 /** @param what completes the sentence "The service responded with …". */
-function unusable(status: number, what: string, retryable: boolean): AttemptFailure {
+function toUnusable(status: number, what: string, retryable: boolean): AttemptFailure {
   const message = `The service responded with ${what}`;
   return { code: "invalid-response", message, wasSent: true, retryable, status };
 }

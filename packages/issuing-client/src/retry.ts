@@ -1,6 +1,6 @@
 /** Retries: which ends of an attempt are temporary, how long to wait, and what they mean for the card. */
 import type { Outcome } from "./errors.ts";
-import type { AttemptResult } from "./response.ts";
+import { type AttemptResult, isResponse } from "./response.ts";
 
 export const retryPolicy = {
   /** Upper bound of the first delay. It doubles with each retry. */
@@ -19,11 +19,11 @@ export const isRetryableStatus = (status: number): boolean =>
 
 /** Whether another attempt may succeed. */
 export const isRetryable = (result: AttemptResult): boolean =>
-  "text" in result ? isRetryableStatus(result.status) : result.retryable;
+  isResponse(result) ? isRetryableStatus(result.status) : result.retryable;
 
 /** Whether a response says that another request with the same key is still running. */
 export const isConflict = (result: AttemptResult): boolean =>
-  "text" in result && (result.status === 409 || result.status === 423);
+  isResponse(result) && (result.status === 409 || result.status === 423);
 
 /** Whether sending a request twice has the effect of sending it once. */
 export const isIdempotent = (method: string, idempotencyKey: string | undefined): boolean =>
@@ -34,7 +34,7 @@ const outcomes: readonly Outcome[] = ["not-sent", "rejected", "unknown"];
 /** Returns the outcome of a call after one more attempt: the less certain one. After a 5xx or a lost response the card may exist; after a 4xx it does not. */
 export function addOutcome(outcome: Outcome, result: AttemptResult): Outcome {
   let next: Outcome;
-  if ("text" in result) next = result.status >= 500 || result.status === 408 ? "unknown" : "rejected";
+  if (isResponse(result)) next = result.status >= 500 || result.status === 408 ? "unknown" : "rejected";
   else next = result.wasSent ? "unknown" : "not-sent";
   return outcomes.indexOf(next) > outcomes.indexOf(outcome) ? next : outcome;
 }
@@ -58,6 +58,5 @@ export function parseRetryAfter(header: string | null, nowMs: number): number | 
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
-/** Reads the `Retry-After` of a response. */
 export const getRetryAfterMs = (result: AttemptResult, nowMs: number): number | undefined =>
-  "text" in result ? parseRetryAfter(result.header("retry-after"), nowMs) : undefined;
+  isResponse(result) ? parseRetryAfter(result.header("retry-after"), nowMs) : undefined;

@@ -1,4 +1,4 @@
-/** The runtime: its environment variables, which one it is, and the check that it is not a browser. */
+/** Detects the runtime, reads its environment variables, and refuses to run in a browser. */
 import { configurationError } from "./errors.ts";
 
 /** @returns undefined where no environment exists (Workers) or reading it is not allowed (Deno). */

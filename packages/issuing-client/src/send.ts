@@ -9,6 +9,7 @@ import { type RejectedRequest, toRejection } from "./rejection.ts";
 import {
   type AttemptResult,
   type ExpectedBody,
+  isResponse,
   type Reading,
   type ReceivedResponse,
   readResponse,
@@ -102,8 +103,15 @@ export async function send<Value>(
       const remainingMs = requireTime(options, clock); // the listener may have aborted the call, or used up its time
       attempts += 1;
       const exchange = transport(request);
-      result = await receive(exchange, { baseUrl, clock, signal, timeoutMs, remainingMs, expectedBody });
-      if ("text" in result && result.status < 400) break;
+      result = await waitForResponse(exchange, {
+        baseUrl,
+        clock,
+        signal,
+        timeoutMs,
+        remainingMs,
+        expectedBody,
+      });
+      if (isResponse(result) && result.status < 400) break;
       outcome = addOutcome(outcome, result);
 
       const requestedMs = getRetryAfterMs(result, clock.now());
@@ -121,7 +129,7 @@ export async function send<Value>(
       }
       if (maxRetries === 0 || !isIdempotent(method, idempotencyKey)) break;
       if (delayMs >= endsAtMs - clock.monotonicMs()) break;
-      const failure = "text" in result ? { status: result.status } : { code: result.code };
+      const failure = isResponse(result) ? { status: result.status } : { code: result.code };
       emit({ type: "retry", attempt: attempts, ...failure, delayMs });
       await sleep(delayMs, { clock, signal });
       if (endsAtMs - clock.monotonicMs() < 1) break; // the timer fired late: the last result says more than a deadline
@@ -129,7 +137,7 @@ export async function send<Value>(
 
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
     const facts = { attempts, outcome, idempotencyKey };
-    if (!("text" in result)) throw toFailure(result, facts);
+    if (!isResponse(result)) throw toFailure(result, facts);
     const { status } = result;
     const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
     if (onResponse !== undefined)
@@ -191,7 +199,7 @@ function createRequest(
 }
 
 /** Waits for the response of one attempt, within its time limits. @throws the `reason` of the signal. */
-async function receive(
+async function waitForResponse(
   { response, abort }: Exchange,
   {
     baseUrl,

@@ -46,7 +46,7 @@ export function createFetchTransport(
       controller.abort(discarded);
       cancelBody();
     };
-    const send = async (): Promise<HttpResponse> => {
+    const exchange = async (): Promise<HttpResponse> => {
       const init = { method, headers, body, redirect: "manual", signal: controller.signal } as const;
       const response = await fetch(baseUrl + path, init);
       const status = response.type === "opaqueredirect" ? 300 : response.status; // some runtimes hide the status of a redirect
@@ -76,11 +76,11 @@ export function createFetchTransport(
         if (!isAllRead) abort();
       }
     };
-    const toFailure = (connectionError: unknown): ConnectionFailure => {
+    const toConnectionFailure = (connectionError: unknown): ConnectionFailure => {
       abort(); // fetch rejects a 407, and leaves its body unread
       return { connectionError };
     };
-    return { response: send().catch(toFailure), abort };
+    return { response: exchange().catch(toConnectionFailure), abort };
   };
 }
 
