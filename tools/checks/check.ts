@@ -33,7 +33,7 @@ const gates: readonly Gate[] = [
   { name: "licences and bills of materials", command: "npm run release -- licences" },
   { name: "guides and reference", command: "npm run docs" },
   { name: "demo", command: "npm run demo" },
-  { name: "simulated histories", command: "npm run --silent simulate -- --built --seed 1 --histories 500" },
+  { name: "simulated histories", command: "npm run --silent simulate -- --built --seed 1 --histories 250" },
   compat("packed tarballs in an empty folder", "smoke", { linuxOnly: needsShell }),
   compat("killed receivers", "crash-inbox 150 6", { linuxOnly: needsServers }),
   compat("killed shops", "crash-outbox 60 5", { linuxOnly: needsServers }),
