@@ -137,7 +137,7 @@ export function createJobs(table: string) {
     `EXISTS (SELECT 1 FROM ${breakers} b WHERE b.topic = ${topic} AND b.due IS NOT NULL)`;
 
   /**
-   * Marks a job as leased. A callback is no attempt: it changes no instant. The lease says whether the attempt is the first one, because
+   * Marks a job as leased. A callback does not count as an attempt: it changes no instant. The lease says whether the attempt is the first one, because
    * RETURNING has the new values only.
    */
   const setLease = `lease = $1::text || CASE WHEN rank > 0 AND started IS NULL THEN ' first' ELSE '' END,
@@ -372,7 +372,7 @@ export function createJobs(table: string) {
       }));
     },
 
-    /** Makes a job that nobody has leased due again. @param changes what is sent instead; without `startedAtMs` no attempt is known. */
+    /** Makes a job that is not leased due again. @param changes what is sent instead; without `startedAtMs`, no earlier attempt counts. */
     *restart(
       id: number,
       {

@@ -23,15 +23,20 @@ export function* callBack(call: (transaction: never) => unknown): Operation<void
   yield { call };
 }
 
-export function runSync<Result>(operation: Operation<Result>, execute: (step: Step) => Row[]): Result {
+/** Executes an operation with a function that executes a step synchronously. */
+export function runSync<Result, AStep = Step>(
+  operation: Generator<AStep, Result, Row[]>,
+  execute: (step: AStep) => Row[],
+): Result {
   let next = operation.next();
   while (!next.done) next = operation.next(execute(next.value));
   return next.value;
 }
 
-export async function runAsync<Result>(
-  operation: Operation<Result>,
-  execute: (step: Step) => Promise<Row[]>,
+/** Executes an operation with a function that returns a promise for each step. */
+export async function runAsync<Result, AStep = Step>(
+  operation: Generator<AStep, Result, Row[]>,
+  execute: (step: AStep) => Promise<Row[]>,
 ): Promise<Result> {
   let next = operation.next();
   while (!next.done) next = operation.next(await execute(next.value));

@@ -28,7 +28,7 @@ export interface WorkOptions {
   pollMs: number;
 }
 
-/** When a worker ends by itself. */
+/** When a worker ends without being stopped. */
 export interface WorkLimits {
   /** It ends when nothing is due within this time and nothing runs. */
   maxIdleMs: number;

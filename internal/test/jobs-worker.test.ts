@@ -118,7 +118,7 @@ describe("startWorker", () => {
     await work.clock.run(worker.stop(0));
   });
 
-  it("delays nobody for a job that always makes the service fail, also after a quiet night", async () => {
+  it("delays no other job for one that always makes the service fail, also after a quiet night", async () => {
     const work = openWork((job) => (job.name === "bad" ? failing(job) : done));
     const worker = work.start();
     work.add("bad");

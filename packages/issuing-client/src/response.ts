@@ -83,7 +83,7 @@ function toReceived(
 ): ReceivedResponse {
   // The specification does not name the header of the request's identifier; these two are common.
   const id = header("x-request-id") ?? header("request-id");
-  const requestId = id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // other text is no identifier
+  const requestId = id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // drops other text
   return { status, header, headers, text, body, requestId };
 }
 

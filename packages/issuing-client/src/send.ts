@@ -4,6 +4,7 @@ import { type OperationId, operations } from "@loyalty-cards/openapi/operations"
 import { type Clock, sleep, timeLimit, waitWithin } from "./clock.ts";
 import { configurationError, IssuingError, type Outcome } from "./errors.ts";
 import type { CallEnd, CallEvent, ResponseMeta } from "./events.ts";
+import type { AttemptFailure } from "./network-failure.ts";
 import { type CallSettings, getService, parseApiKey, type Settings } from "./options.ts";
 import { type RejectedRequest, toRejection } from "./rejection.ts";
 import {
@@ -83,7 +84,7 @@ export async function send<Value>(
   const { baseUrl, transport } = getService(settings);
   const { clock, random, onEvent } = settings;
   const { operation, method, expectedBody, idempotencyKey, hasEarlierAttempt = false } = call;
-  const { signal, endsAtMs, timeoutMs, maxRetries, onResponse } = options;
+  const { signal, endsAtMs, maxRetries, onResponse } = options;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
   const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
@@ -102,15 +103,8 @@ export async function send<Value>(
       emit({ type: "attempt", attempt: attempts + 1, method });
       const remainingMs = requireTime(options, clock); // the listener may have aborted the call, or used up its time
       attempts += 1;
-      const exchange = transport(request);
-      result = await waitForResponse(exchange, {
-        baseUrl,
-        clock,
-        signal,
-        timeoutMs,
-        remainingMs,
-        expectedBody,
-      });
+      const received = await waitForResponse(transport(request), settings, options, remainingMs);
+      result = "code" in received ? received : readResponse(received, baseUrl, expectedBody);
       if (isResponse(result) && result.status < 400) break;
       outcome = addOutcome(outcome, result);
 
@@ -159,7 +153,7 @@ export async function send<Value>(
   }
 }
 
-/** @returns the time until the deadline. @throws {@link timeLimit} when there is none; the `reason` of an aborted signal. */
+/** @returns the time until the deadline. @throws {@link timeLimit} when no time is left; the `reason` of an aborted signal. */
 function requireTime({ signal, endsAtMs }: CallSettings, clock: Clock): number {
   signal?.throwIfAborted();
   const remainingMs = endsAtMs - clock.monotonicMs();
@@ -198,30 +192,15 @@ function createRequest(
   return { method, path, headers, body };
 }
 
-/** Waits for the response of one attempt, within its time limits. @throws the `reason` of the signal. */
+/** Waits for the response of one attempt. @param remainingMs until the deadline of the call. @throws the `reason` of the signal. */
 async function waitForResponse(
   { response, abort }: Exchange,
-  {
-    baseUrl,
-    clock,
-    signal,
-    timeoutMs,
-    remainingMs,
-    expectedBody,
-  }: {
-    baseUrl: string;
-    clock: Clock;
-    signal: AbortSignal | undefined;
-    timeoutMs: number;
-    /** Until the deadline of the call. */
-    remainingMs: number;
-    expectedBody: ExpectedBody;
-  },
-): Promise<AttemptResult> {
+  { clock }: Settings,
+  { signal, timeoutMs }: CallSettings,
+  remainingMs: number,
+): Promise<Awaited<Exchange["response"]> | AttemptFailure> {
   try {
-    const limits = { clock, signal, stop: abort };
-    const received = await waitWithin(Math.min(timeoutMs, remainingMs), response, limits);
-    return readResponse(received, baseUrl, expectedBody);
+    return await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal, stop: abort });
   } catch (reason) {
     if (reason !== timeLimit) throw reason;
     return remainingMs <= timeoutMs

@@ -1,14 +1,21 @@
 /** Operations on the tables, written once for SQLite and PostgreSQL. */
 
+import { type Row, toNumber, type Value } from "@loyalty-cards/internal/jobs/statement";
+
+export {
+  type Row,
+  runAsync,
+  runSync,
+  toNumber,
+  toOptionalNumber,
+  toOptionalText,
+  type Value,
+} from "@loyalty-cards/internal/jobs/statement";
+
 /*
  * An operation is a generator that yields its statements. SQLite executes them synchronously, so that `add` is part of a synchronous
  * transaction of the user; PostgreSQL returns a promise for each. The text of a statement is PostgreSQL's; `toSqlite` adapts it.
  */
-
-export type Value = string | number | null;
-
-/** PostgreSQL returns integers of 8 bytes as text or bigint: see {@link toNumber}. */
-export type Row = Record<string, string | number | bigint | null>;
 
 /** One step of an operation. */
 export type Step =
@@ -37,15 +44,6 @@ export function* callBack(call: (transaction: never) => unknown): Operation<void
   yield { call };
 }
 
-/** Converts an integer of a row, whichever type the driver returns. */
-export const toNumber = (value: Row[string] | undefined): number => Number(value);
-
-export const toOptionalNumber = (value: Row[string] | undefined): number | undefined =>
-  value === null || value === undefined ? undefined : Number(value);
-
-export const toOptionalText = (value: Row[string] | undefined): string | undefined =>
-  value === null || value === undefined ? undefined : String(value);
-
 /** Returns `($1::text, $2::text::bigint), ($3::text, $4::text::bigint)` for two rows. @param before how many parameters precede them. */
 export function formatRows(types: readonly string[], rows: number, before = 0): string {
   const row = (index: number) =>
@@ -60,23 +58,6 @@ export function formatList(type: string, count: number, first: number): string {
 
 const formatParameter = (number: number, type: string) =>
   type === "text" ? `$${number}::text` : `$${number}::text::${type}`;
-
-/** Executes an operation with a function that executes a step synchronously. */
-export function runSync<Result>(operation: Operation<Result>, execute: (step: Step) => Row[]): Result {
-  let next = operation.next();
-  while (!next.done) next = operation.next(execute(next.value));
-  return next.value;
-}
-
-/** Executes an operation with a function that returns a promise for each step. */
-export async function runAsync<Result>(
-  operation: Operation<Result>,
-  execute: (step: Step) => Promise<Row[]>,
-): Promise<Result> {
-  let next = operation.next();
-  while (!next.done) next = operation.next(await execute(next.value));
-  return next.value;
-}
 
 /**
  * Adapts a statement to SQLite: without types, with one `?` for each use of a parameter, and without the clause that skips rows of
