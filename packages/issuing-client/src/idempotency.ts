@@ -113,8 +113,8 @@ let nodeCrypto: { hash?(algorithm: "sha256", text: string, encoding: "base64url"
 
 /** Returns the SHA-256 of a text in base64url: synchronously, because WebCrypto takes longer than the rest of a call's own work. */
 function digestSync(text: string): string | undefined {
-  nodeCrypto ??= (getBuiltinModule("node:crypto") ?? {}) as typeof nodeCrypto & object;
-  return nodeCrypto.hash?.("sha256", text, "base64url");
+  nodeCrypto ??= getBuiltinModule("node:crypto") as typeof nodeCrypto;
+  return nodeCrypto?.hash?.("sha256", text, "base64url");
 }
 
 /** The same hash in runtimes without node:crypto. */

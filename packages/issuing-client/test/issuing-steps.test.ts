@@ -105,6 +105,7 @@ describe("deriveKey", () => {
     const { getBuiltinModule } = process;
     onTestFinished(() => {
       process.getBuiltinModule = getBuiltinModule;
+      vi.resetModules();
     });
     process.getBuiltinModule = (() => undefined) as typeof getBuiltinModule;
     vi.resetModules(); // a module of Node.js is loaded once
