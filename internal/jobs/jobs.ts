@@ -44,6 +44,9 @@ export interface Job {
   startedAtMs: number | undefined;
   /** When the last attempt began. */
   triedAtMs: number | undefined;
+  /** When the last attempt began that may still have an effect: it got no response, or its process ended. */
+  lostAtMs: number | undefined;
+  /** Without callbacks. */
   attempts: number;
   /** JSON of the package. */
   result: string | undefined;
@@ -51,6 +54,15 @@ export interface Job {
   error: string | undefined;
   addedAtMs: number;
   endedAtMs: number | undefined;
+}
+
+export interface JobCounts {
+  states: Record<string, number>;
+  callbacks: number;
+  /** When the first one was added that is waiting. */
+  oldestWaitingAtMs: number | undefined;
+  /** The earliest first attempt of those that are waiting. */
+  oldestStartedAtMs: number | undefined;
 }
 
 /** A job that belongs to one attempt until its lease expires. */
@@ -65,6 +77,11 @@ export interface LeasedJob extends Job {
   probe?: number;
 }
 
+/** The job that an end is recorded for: a leased one; or one that is not leased, which has no `lease`. */
+export type Ended = Pick<LeasedJob, "id" | "topic" | "isFirstAttempt" | "failures" | "probe"> & {
+  lease: string | undefined;
+};
+
 /** How an attempt ended. */
 export interface End {
   state: string;
@@ -76,11 +93,21 @@ export interface End {
   result?: string | undefined;
   /** Default: none. */
   error?: string | undefined;
-  /** Whether nothing can come from this attempt: then it does not count as the first one. */
-  isUnsent?: boolean;
+  /** Whether nothing can come from this attempt: then it does not count as the first one. Default: something can. */
+  hasNoEffect?: boolean;
   isErased?: boolean;
   /** What the end says of the topic: `working` closes its breaker, a failure counts. Default: nothing. */
   topic?: "working" | { reason: string; retryAfterMs?: number | undefined };
+}
+
+/** What a job begins again with. */
+export interface Restart {
+  key: string;
+  suffix: string;
+  body: string;
+  startedAtMs?: number | undefined;
+  /** Default 0. */
+  delayMs?: number;
 }
 
 /** Jobs of a topic that failed in a row before its breaker opens. A job counts once. */
@@ -94,8 +121,8 @@ const firstNewProbe = 16;
 /** The tables. Names of columns are one word, because clients can rename others: `due_at` to `dueAt`. @param id the type of an id. */
 export const formatTables = (table: string, id: string): string => `CREATE TABLE IF NOT EXISTS ${table} (
   id ${id}, topic text NOT NULL, name text NOT NULL, key text NOT NULL, suffix text NOT NULL DEFAULT '', body text,
-  state text NOT NULL, rank integer, due bigint NOT NULL, lease text, started bigint, tried bigint, attempts integer NOT NULL DEFAULT 0,
-  result text, error text, added bigint NOT NULL, ended bigint, UNIQUE (topic, name));
+  state text NOT NULL, rank integer, due bigint NOT NULL, lease text, started bigint, tried bigint, lost bigint,
+  attempts integer NOT NULL DEFAULT 0, result text, error text, added bigint NOT NULL, ended bigint, UNIQUE (name, topic));
 CREATE INDEX IF NOT EXISTS ${table}_due ON ${table} (topic, rank, due) WHERE rank IS NOT NULL;
 CREATE INDEX IF NOT EXISTS ${table}_state ON ${table} (state, id);
 CREATE TABLE IF NOT EXISTS ${table}_breakers (topic text PRIMARY KEY, failed text NOT NULL, failures integer NOT NULL, reason text NOT NULL,
@@ -122,6 +149,7 @@ function readJob(row: Row): Job {
     lease: toOptionalText(row["lease"]),
     startedAtMs: toOptionalNumber(row["started"]),
     triedAtMs: toOptionalNumber(row["tried"]),
+    lostAtMs: toOptionalNumber(row["lost"]),
     attempts: toNumber(row["attempts"]),
     result: toOptionalText(row["result"]),
     error: toOptionalText(row["error"]),
@@ -130,18 +158,36 @@ function readJob(row: Row): Job {
   };
 }
 
-/** @param table the name of the table; that of the breakers follows from it. */
-export function createJobs(table: string) {
+/** A condition of leases, such as that the tables have the version that this process knows. */
+export interface Guard {
+  values: readonly string[];
+  /** @param first the number of the parameter of the first value: `$4`. */
+  format(first: number): string;
+}
+
+/**
+ * @param table the name of the table; that of the breakers follows from it.
+ * @param guard nothing is leased while it is false. Default: none.
+ */
+export function createJobs(table: string, guard: Guard = { values: [], format: () => "true" }) {
   const breakers = `${table}_breakers`;
   const isOpen = (topic: string) =>
     `EXISTS (SELECT 1 FROM ${breakers} b WHERE b.topic = ${topic} AND b.due IS NOT NULL)`;
 
+  /** The topics of what is waiting: each is one step in the index. */
+  const withTopics = `WITH RECURSIVE topics (topic) AS (
+    SELECT min(topic) FROM ${table} WHERE rank IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(j.topic) FROM ${table} j WHERE j.rank IS NOT NULL AND j.topic > topics.topic) FROM topics WHERE topics.topic IS NOT NULL
+  )`;
+
   /**
-   * Marks a job as leased. A callback does not count as an attempt: it changes no instant. The lease says whether the attempt is the first one, because
-   * RETURNING has the new values only.
+   * Marks a job as leased. A callback is no attempt: it changes no instant. When a lease has expired, its attempt may still have an effect.
+   * The lease says whether the attempt is the first one, because RETURNING has the new values only.
    */
   const setLease = `lease = $1::text || CASE WHEN rank > 0 AND started IS NULL THEN ' first' ELSE '' END,
-    due = :now + $2::text::bigint, attempts = attempts + 1, tried = CASE WHEN rank > 0 THEN :now ELSE tried END,
+    lost = CASE WHEN rank > 0 AND lease IS NOT NULL THEN tried ELSE lost END, due = :now + $2::text::bigint,
+    attempts = attempts + CASE WHEN rank > 0 THEN 1 ELSE 0 END, tried = CASE WHEN rank > 0 THEN :now ELSE tried END,
     started = CASE WHEN rank > 0 THEN coalesce(started, :now) ELSE started END, rank = CASE WHEN rank > 0 THEN ${ranks.started} ELSE rank END`;
   const returning = `RETURNING *, (SELECT b.failures FROM ${breakers} b WHERE b.topic = ${table}.topic) AS failures`;
 
@@ -160,9 +206,10 @@ export function createJobs(table: string) {
      */
     *add(job: NewJob, delayMs: number): Operation<Job | undefined> {
       const added = yield* query(
-        `INSERT INTO ${table} (topic, name, key, suffix, body, state, rank, due, started, tried, added)
-         VALUES ($1::text, $2::text, $3::text, $4::text, $5::text, 'waiting', $6::text::integer, :now + $7::text::bigint, $8::text::bigint, $8::text::bigint, :now)
-         ON CONFLICT (topic, name) DO NOTHING RETURNING id`,
+        `INSERT INTO ${table} (topic, name, key, suffix, body, state, rank, due, started, tried, lost, added)
+         VALUES ($1::text, $2::text, $3::text, $4::text, $5::text, 'waiting', $6::text::integer, :now + $7::text::bigint,
+           $8::text::bigint, $8::text::bigint, $8::text::bigint, :now)
+         ON CONFLICT (name, topic) DO NOTHING RETURNING id`,
         ...[job.topic, job.name, job.key, job.suffix ?? "", job.body],
         ...[job.startedAtMs === undefined ? ranks.new : ranks.started, delayMs, job.startedAtMs ?? null],
       );
@@ -174,9 +221,9 @@ export function createJobs(table: string) {
       if (list.length === 0) return 0;
       const types = ["text", "text", "text", "text", "text", "integer", "bigint"];
       const added = yield* query(
-        `INSERT INTO ${table} (topic, name, key, suffix, body, state, rank, due, started, tried, added)
-         SELECT v.column1, v.column2, v.column3, v.column4, v.column5, 'waiting', v.column6, :now, v.column7, v.column7, :now
-         FROM (VALUES ${formatRows(types, list.length)}) AS v WHERE true ON CONFLICT (topic, name) DO NOTHING RETURNING id`,
+        `INSERT INTO ${table} (topic, name, key, suffix, body, state, rank, due, started, tried, lost, added)
+         SELECT v.column1, v.column2, v.column3, v.column4, v.column5, 'waiting', v.column6, :now, v.column7, v.column7, v.column7, :now
+         FROM (VALUES ${formatRows(types, list.length)}) AS v WHERE true ON CONFLICT (name, topic) DO NOTHING RETURNING id`,
         ...list.flatMap(({ topic, name, key, suffix = "", body, startedAtMs }): Value[] => [
           ...[topic, name, key, suffix, body],
           ...[startedAtMs === undefined ? ranks.bulk : ranks.started, startedAtMs ?? null],
@@ -186,12 +233,20 @@ export function createJobs(table: string) {
     },
 
     *find(topic: string, name: string): Operation<Job | undefined> {
-      const [row] = yield* query(
-        `SELECT * FROM ${table} WHERE topic = $1::text AND name = $2::text`,
-        topic,
-        name,
+      return (yield* jobs.findAll(name, topic))[0];
+    },
+
+    /**
+     * Finds the jobs of a name, at most two.
+     * @param topic default: of all topics.
+     * @param isLocked locks them until the end of the transaction, which changes them.
+     */
+    *findAll(name: string, topic?: string, isLocked = false): Operation<Job[]> {
+      const rows = yield* query(
+        `SELECT * FROM ${table} WHERE name = $1::text ${topic === undefined ? "" : "AND topic = $2::text "}LIMIT 2${isLocked ? " FOR UPDATE" : ""}`,
+        ...(topic === undefined ? [name] : [name, topic]),
       );
-      return row && readJob(row);
+      return rows.map(readJob);
     },
 
     /**
@@ -200,11 +255,7 @@ export function createJobs(table: string) {
      */
     *lease(limit: number, leaseMs: number): Operation<LeasedJob[]> {
       const rows = yield* query(
-        `WITH RECURSIVE topics (topic) AS (
-           SELECT min(topic) FROM ${table} WHERE rank IS NOT NULL
-           UNION ALL
-           SELECT (SELECT min(j.topic) FROM ${table} j WHERE j.rank IS NOT NULL AND j.topic > topics.topic) FROM topics WHERE topics.topic IS NOT NULL
-         ), places AS (
+        `${withTopics}, places AS (
            SELECT topics.topic, r.rank, (SELECT min(j.due) FROM ${table} j WHERE j.topic = topics.topic AND j.rank = r.rank) AS due
            FROM topics CROSS JOIN (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) r
            WHERE topics.topic IS NOT NULL AND (r.rank = ${ranks.callback} OR NOT ${isOpen("topics.topic")})
@@ -212,10 +263,10 @@ export function createJobs(table: string) {
            SELECT topic, rank FROM places WHERE due <= :now ORDER BY rank, due LIMIT 1
          ), chosen AS MATERIALIZED (
            SELECT j.id FROM ${table} j WHERE j.topic = (SELECT topic FROM place) AND j.rank = (SELECT rank FROM place) AND j.due <= :now
-           ORDER BY j.due LIMIT $3::text::integer FOR UPDATE SKIP LOCKED
+             AND ${guard.format(4)} ORDER BY j.due LIMIT $3::text::integer FOR UPDATE SKIP LOCKED
          )
          UPDATE ${table} SET ${setLease} WHERE id IN (SELECT id FROM chosen) ${returning}`,
-        ...[crypto.randomUUID(), leaseMs, limit],
+        ...[crypto.randomUUID(), leaseMs, limit, ...guard.values],
       );
       return rows.map((row) => toLeased(row, leaseMs));
     },
@@ -224,8 +275,8 @@ export function createJobs(table: string) {
     *leaseOne(topic: string, name: string, leaseMs: number): Operation<LeasedJob | undefined> {
       const [row] = yield* query(
         `UPDATE ${table} SET ${setLease} WHERE topic = $3::text AND name = $4::text AND rank > 0 AND (lease IS NULL OR due <= :now)
-           AND NOT ${isOpen(`${table}.topic`)} ${returning}`,
-        ...[crypto.randomUUID(), leaseMs, topic, name],
+           AND NOT ${isOpen(`${table}.topic`)} AND ${guard.format(5)} ${returning}`,
+        ...[crypto.randomUUID(), leaseMs, topic, name, ...guard.values],
       );
       return row && toLeased(row, leaseMs);
     },
@@ -237,9 +288,10 @@ export function createJobs(table: string) {
     *leaseProbe(leaseMs: number): Operation<LeasedJob | undefined> {
       const [breaker] = yield* query(
         `UPDATE ${breakers} SET due = :now + $1::text::bigint, probes = probes + 1 WHERE topic = (
-           SELECT topic FROM ${breakers} WHERE due <= :now ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED
+           SELECT topic FROM ${breakers} WHERE due <= :now AND ${guard.format(2)} ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED
          ) RETURNING topic, probes`,
         leaseMs,
+        ...guard.values,
       );
       if (breaker === undefined) return undefined;
       const topic = String(breaker["topic"]);
@@ -261,34 +313,43 @@ export function createJobs(table: string) {
 
     /**
      * Records how an attempt ended, and what it says of its topic.
-     * @param call runs in the same transaction when the lease is still that of this attempt.
-     * @returns whether it was, and whether the breaker opened or closed.
+     * @returns the job, undefined when the lease is no longer that of this attempt; and whether the breaker opened or closed.
      */
-    *settle(job: LeasedJob, end: End): Operation<{ isLost: boolean; breaker?: "opened" | "closed" }> {
-      const { state, rank, delayMs = 0, result, error, isUnsent = false, isErased = false, topic } = end;
+    *settle(
+      job: Ended,
+      { state, rank, delayMs = 0, result, error, hasNoEffect = false, isErased = false, topic }: End,
+    ): Operation<{ job: Job | undefined; breaker?: "opened" | "closed" }> {
       const failure = typeof topic === "object" ? topic : undefined;
       const breaker = failure && (yield* jobs.fail(job, failure));
       // While the breaker is open, a started job is due since it was tried: that is the order of the probes.
       const waitMs = breaker?.isOpen && rank === ranks.started ? 0 : delayMs;
-      const [settled] = yield* query(
+      const [row] = yield* query(
         `UPDATE ${table} SET state = $1::text, rank = $2::text::integer, due = :now + $3::text::bigint, lease = NULL,
            result = coalesce($4::text, result), error = $5::text, started = CASE WHEN $6::text::integer = 1 THEN NULL ELSE started END,
-           body = CASE WHEN $7::text::integer = 1 THEN NULL ELSE body END, ended = CASE WHEN $1::text = 'waiting' THEN NULL ELSE :now END
-         WHERE id = $8::text::bigint AND lease = $9::text
-         RETURNING (SELECT b.failures FROM ${breakers} b WHERE b.topic = ${table}.topic) AS failures`,
-        ...[state, rank ?? null, waitMs, result ?? null, error ?? null],
-        ...[Number(isUnsent && job.isFirstAttempt), Number(isErased), job.id, job.lease],
+           lost = CASE WHEN $7::text::integer = 1 THEN tried ELSE lost END, body = CASE WHEN $8::text::integer = 1 THEN NULL ELSE body END,
+           ended = CASE WHEN $1::text = 'waiting' THEN NULL ELSE coalesce(ended, :now) END
+         WHERE id = $9::text::bigint AND coalesce(lease, '') = $10::text
+         RETURNING *, (SELECT b.failures FROM ${breakers} b WHERE b.topic = ${table}.topic) AS failures`,
+        ...[
+          state,
+          rank ?? null,
+          waitMs,
+          result ?? null,
+          error ?? null,
+          Number(hasNoEffect && job.isFirstAttempt),
+        ],
+        ...[Number(!hasNoEffect && state === "waiting"), Number(isErased), job.id, job.lease ?? ""],
       );
-      const isLost = settled === undefined;
-      if (breaker?.isOpened) return { isLost, breaker: "opened" };
-      const failures = settled === undefined ? job.failures : (toOptionalNumber(settled["failures"]) ?? 0);
-      if (topic !== "working" || failures === 0) return { isLost };
-      return (yield* jobs.close(job.topic)) ? { isLost, breaker: "closed" } : { isLost };
+      const settled = row && readJob(row);
+      if (breaker?.isOpened) return { job: settled, breaker: "opened" };
+      const failures = row === undefined ? job.failures : (toOptionalNumber(row["failures"]) ?? 0);
+      if (topic !== "working" || failures === 0) return { job: settled };
+      return (yield* jobs.close(job.topic)) ? { job: settled, breaker: "closed" } : { job: settled };
     },
 
     /** Counts a failure of a topic. */
     *fail(
-      { id, topic, probe }: LeasedJob,
+      { id, topic, probe }: Pick<Ended, "id" | "topic" | "probe">,
       { reason, retryAfterMs }: { reason: string; retryAfterMs?: number | undefined },
     ): Operation<{ isOpen: boolean; isOpened: boolean }> {
       const requestedMs = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, maxRequestedMs);
@@ -324,7 +385,7 @@ export function createJobs(table: string) {
     /** Returns a job unsent: the attempt did not begin. */
     *giveBack(job: LeasedJob): Operation<void> {
       yield* query(
-        `UPDATE ${table} SET lease = NULL, due = :now, attempts = attempts - 1,
+        `UPDATE ${table} SET lease = NULL, due = :now, attempts = attempts - CASE WHEN rank > 0 THEN 1 ELSE 0 END,
            started = CASE WHEN $1::text::integer = 1 THEN NULL ELSE started END WHERE id = $2::text::bigint AND lease = $3::text`,
         ...[Number(job.isFirstAttempt), job.id, job.lease],
       );
@@ -333,16 +394,22 @@ export function createJobs(table: string) {
     /** How long until something is due, in milliseconds: negative when it is overdue; undefined when nothing waits. */
     *getDelay(): Operation<number | undefined> {
       const [row] = yield* query(
-        `WITH RECURSIVE topics (topic) AS (
-           SELECT min(topic) FROM ${table} WHERE rank IS NOT NULL
-           UNION ALL
-           SELECT (SELECT min(j.topic) FROM ${table} j WHERE j.rank IS NOT NULL AND j.topic > topics.topic) FROM topics WHERE topics.topic IS NOT NULL
-         ), places AS (
+        `${withTopics}, places AS (
            SELECT (SELECT min(j.due) FROM ${table} j WHERE j.topic = topics.topic AND j.rank = r.rank) AS due
            FROM topics CROSS JOIN (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) r
            WHERE topics.topic IS NOT NULL AND (r.rank = ${ranks.callback} OR NOT ${isOpen("topics.topic")})
            UNION ALL SELECT due FROM ${breakers} WHERE due IS NOT NULL
          ) SELECT min(due) - :now AS delay FROM places`,
+      );
+      return toOptionalNumber(row?.["delay"]);
+    },
+
+    /** How long until the first lease of a running attempt expires, in milliseconds; undefined when none is running. */
+    *getLeaseDelay(): Operation<number | undefined> {
+      const [row] = yield* query(
+        `${withTopics} SELECT min(j.due) - :now AS delay FROM topics
+           JOIN ${table} j ON j.topic = topics.topic AND j.rank IN (${ranks.callback}, ${ranks.started})
+           WHERE j.lease IS NOT NULL AND j.due > :now`,
       );
       return toOptionalNumber(row?.["delay"]);
     },
@@ -356,9 +423,21 @@ export function createJobs(table: string) {
       return rows.map(readJob);
     },
 
-    *count(): Operation<Record<string, number>> {
+    /** Counts the jobs of each state and the callbacks that are due, and returns the times to monitor. */
+    *count(): Operation<JobCounts> {
       const rows = yield* query(`SELECT state, count(*) AS jobs FROM ${table} GROUP BY state`);
-      return Object.fromEntries(rows.map((row) => [String(row["state"]), toNumber(row["jobs"])]));
+      const [row] = yield* query(
+        `${withTopics} SELECT
+           (SELECT count(*) FROM topics JOIN ${table} j ON j.topic = topics.topic AND j.rank = ${ranks.callback}) AS callbacks,
+           (SELECT added FROM ${table} WHERE state = 'waiting' ORDER BY id LIMIT 1) AS oldest,
+           (SELECT min(j.started) FROM topics JOIN ${table} j ON j.topic = topics.topic AND j.rank = ${ranks.started}) AS started`,
+      );
+      return {
+        states: Object.fromEntries(rows.map(({ state, jobs: count }) => [String(state), toNumber(count)])),
+        callbacks: toNumber(row?.["callbacks"]),
+        oldestWaitingAtMs: toOptionalNumber(row?.["oldest"]),
+        oldestStartedAtMs: toOptionalNumber(row?.["started"]),
+      };
     },
 
     *listBreakers(): Operation<{ topic: string; sinceMs: number; reason: string }[]> {
@@ -372,29 +451,36 @@ export function createJobs(table: string) {
       }));
     },
 
-    /** Makes a job that is not leased due again. @param changes what is sent instead; without `startedAtMs`, no earlier attempt counts. */
-    *restart(
-      id: number,
-      {
-        key,
-        suffix,
-        body,
-        startedAtMs,
-      }: { key: string; suffix: string; body: string; startedAtMs?: number | undefined },
-    ): Operation<boolean> {
+    /** Makes a job due again that is not leased. @param changes what is sent; without `startedAtMs`, no earlier attempt counts. */
+    *restart(id: number, changes: Restart): Operation<boolean> {
+      const { key, suffix, body, startedAtMs, delayMs = 0 } = changes;
       const rows = yield* query(
-        `UPDATE ${table} SET state = 'waiting', rank = $1::text::integer, due = :now, key = $2::text, suffix = $3::text, body = $4::text,
-           started = $5::text::bigint, error = NULL, ended = NULL WHERE id = $6::text::bigint AND lease IS NULL RETURNING id`,
-        ...[
-          startedAtMs === undefined ? ranks.new : ranks.started,
-          key,
-          suffix,
-          body,
-          startedAtMs ?? null,
-          id,
-        ],
+        `UPDATE ${table} SET state = 'waiting', rank = $1::text::integer, due = :now + $2::text::bigint, key = $3::text, suffix = $4::text,
+           body = $5::text, started = $6::text::bigint, lost = CASE WHEN $6::text IS NULL THEN NULL ELSE lost END, error = NULL, ended = NULL
+         WHERE id = $7::text::bigint AND lease IS NULL RETURNING id`,
+        ...[startedAtMs === undefined ? ranks.new : ranks.started, delayMs, key, suffix, body],
+        ...[startedAtMs ?? null, id],
       );
       return rows.length > 0;
+    },
+
+    /** Makes a job due now, unless it is leased. */
+    *hurry(id: number): Operation<void> {
+      yield* query(
+        `UPDATE ${table} SET due = :now WHERE id = $1::text::bigint AND rank IS NOT NULL AND lease IS NULL`,
+        id,
+      );
+    },
+
+    /** Erases what was sent, and the error, of jobs that ended long ago, at most a thousand. @returns whether more may be left. */
+    *erase(state: string, retentionMs: number): Operation<boolean> {
+      const rows = yield* query(
+        `UPDATE ${table} SET body = NULL, error = NULL WHERE id IN (
+           SELECT id FROM ${table} WHERE state = $1::text AND body IS NOT NULL AND ended < :now - $2::text::bigint LIMIT 1000
+         ) RETURNING id`,
+        ...[state, retentionMs],
+      );
+      return rows.length === 1000;
     },
 
     /** Deletes jobs that ended long ago, at most a thousand. @returns whether more may be left. */

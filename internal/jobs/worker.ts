@@ -35,12 +35,15 @@ export interface WorkLimits {
   maxJobs: number;
   /** Begins nothing after this time, on the monotonic clock. */
   endsAtMs: number;
+  /** How long until the lease of an attempt of another process expires: the worker waits for it. undefined when there is none. */
+  getLeaseDelay(): Promise<number | undefined>;
 }
 
 const unlimited: WorkLimits = {
   maxIdleMs: Number.POSITIVE_INFINITY,
   maxJobs: Number.POSITIVE_INFINITY,
   endsAtMs: Number.POSITIVE_INFINITY,
+  getLeaseDelay: async () => undefined,
 };
 
 export interface Worker {
@@ -69,8 +72,8 @@ export function startWorker(
   let begun = 0;
   /** When the next job may begin. */
   let nextAtMs = Number.NEGATIVE_INFINITY;
-  /** Failures of the topic of the last job: a worker begins with one job while some are recorded. */
-  let failures = 0;
+  /** Failures of the topic of the last job, unknown at first: a worker begins with one job while some are recorded. */
+  let failures = 1;
 
   const isOver = () =>
     state === "stopping" || begun >= limits.maxJobs || clock.monotonicMs() >= limits.endsAtMs;
@@ -111,11 +114,13 @@ export function startWorker(
       else begin(job);
     }
     if (leased.length > 0) return 0;
-    failures = 0;
+    failures = 1;
     const delayMs = (await getDelay()) ?? Number.POSITIVE_INFINITY;
     if (running.size > 0) return Math.max(minWaitMs, delayMs);
     if (delayMs > 0) await onIdle?.();
-    return delayMs > limits.maxIdleMs ? undefined : Math.max(minWaitMs, delayMs);
+    if (delayMs <= limits.maxIdleMs) return Math.max(minWaitMs, delayMs);
+    const leaseDelayMs = await limits.getLeaseDelay();
+    return leaseDelayMs === undefined ? undefined : Math.max(minWaitMs, leaseDelayMs);
   }
 
   async function loop(): Promise<void> {

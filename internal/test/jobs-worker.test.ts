@@ -53,6 +53,7 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
       { ...context, ...more },
       { concurrency: 8, maxPerSecond: Number.POSITIVE_INFINITY, pollMs: 1_000, ...options },
       limits && {
+        getLeaseDelay: async () => database.run(jobs.getLeaseDelay()),
         ...{ maxIdleMs: 10_000, maxJobs: Number.POSITIVE_INFINITY, endsAtMs: Number.POSITIVE_INFINITY },
         ...limits,
       },
@@ -69,7 +70,7 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
     start,
     add,
     takes,
-    count: () => database.run(jobs.count()),
+    count: () => database.run(jobs.count()).states,
   };
 }
 
@@ -153,6 +154,11 @@ describe("startWorker", () => {
     await work.clock.run(work.start({}, { maxIdleMs: 10_000 }).ended);
     expect(work.attempts.map(({ atMs }) => Math.round(atMs / 100) / 10)).toEqual([0, 1, 3]);
     expect(work.count()).toEqual({ done: 1 });
+    const other = openWork();
+    other.add(1);
+    other.database.run(jobs.leaseOne("tpl_1", "1", leaseMs)); // a process that ends
+    await other.clock.run(other.start({}, { maxIdleMs: 10_000 }).ended);
+    expect(other.count()).toEqual({ done: 1 });
     const idle = openWork();
     await idle.clock.run(idle.start({}, {}).ended);
     expect(idle.attempts).toEqual([]);

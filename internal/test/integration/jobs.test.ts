@@ -87,7 +87,10 @@ describe.each([
     const leaseOne = (name: string | number, topic = "tpl_1") =>
       run(() => jobs.leaseOne(topic, String(name), leaseMs));
     const probe = () => run(() => jobs.leaseProbe(leaseMs));
-    const settle = (job: LeasedJob, end: End) => run(() => jobs.settle(job, end));
+    const settle = async (job: LeasedJob, end: End) => {
+      const { job: settled, ...rest } = await run(() => jobs.settle(job, end));
+      return { isLost: settled === undefined, ...rest };
+    };
     const find = (name: string | number) => run(() => jobs.find("tpl_1", String(name)));
     const namesOf = (list: readonly { name: string }[]) => list.map(({ name }) => name);
     const advance = (ms: number) => {
@@ -161,6 +164,7 @@ describe.each([
       expect(await lease()).toEqual([]);
       expect(await leaseOne(1)).toBeUndefined();
       expect(await run(() => jobs.getDelay())).toBe(leaseMs);
+      expect(await run(() => jobs.getLeaseDelay())).toBe(leaseMs);
       advance(leaseMs);
       expect(await lease()).toHaveLength(3);
     });
@@ -175,7 +179,7 @@ describe.each([
         attempts: 1,
         isFirstAttempt: true,
       });
-      await settle(first, { state: "waiting", rank: ranks.started, isUnsent: true });
+      await settle(first, { state: "waiting", rank: ranks.started, hasNoEffect: true });
       expect(await find(1)).toMatchObject({ startedAtMs: undefined });
       advance(10);
       await settle(await leased(1), { state: "waiting", rank: ranks.started });
@@ -186,8 +190,33 @@ describe.each([
         triedAtMs: firstMs + 20,
         isFirstAttempt: false,
       });
-      await settle(third, { state: "waiting", rank: ranks.started, isUnsent: true });
+      await settle(third, { state: "waiting", rank: ranks.started, hasNoEffect: true });
       expect(await find(1)).toMatchObject({ startedAtMs: firstMs + 10, attempts: 3 });
+    });
+
+    it("stores when the last attempt began that may still have an effect, also of a process that ended", async () => {
+      await add(1);
+      const firstMs = clock.nowMs;
+      await settle(await leased(1), { state: "waiting", rank: ranks.started });
+      advance(10);
+      await settle(await leased(1), { state: "waiting", rank: ranks.started, hasNoEffect: true });
+      expect(await find(1)).toMatchObject({ lostAtMs: firstMs, triedAtMs: firstMs + 10 });
+      advance(10);
+      await leased(1); // its process ends
+      advance(leaseMs);
+      expect(await leased(1)).toMatchObject({ lostAtMs: firstMs + 20 });
+    });
+
+    it("leases nothing while the guard is false", async () => {
+      const guarded = createJobs("work", {
+        values: ["1"],
+        format: (first) => `1 = $${first}::text::integer - 1`,
+      });
+      await add(1);
+      expect(await run(() => guarded.lease(1, leaseMs))).toEqual([]);
+      expect(await run(() => guarded.leaseOne("tpl_1", "1", leaseMs))).toBeUndefined();
+      expect(await run(() => guarded.leaseProbe(leaseMs))).toBeUndefined();
+      expect(await leaseOne(1)).toBeDefined();
     });
 
     it("records the end of an attempt only while its lease is its own", async () => {
@@ -295,6 +324,7 @@ describe.each([
       advance(1_000);
       const lost = await probe();
       expect(await run(() => jobs.getDelay())).toBe(leaseMs);
+      expect(await run(() => jobs.getLeaseDelay())).toBe(leaseMs);
       advance(leaseMs);
       expect((await probe())?.name).not.toBe(lost?.name);
     });
@@ -330,10 +360,18 @@ describe.each([
       const all = await run(() => jobs.list(undefined, 0, 10));
       expect(namesOf(all)).toEqual(["1", "2", "3"]);
       expect(namesOf(await run(() => jobs.list("waiting", all[0]?.id ?? 0, 10)))).toEqual(["3"]);
-      expect(await run(() => jobs.count())).toEqual({ waiting: 2, rejected: 1 });
+      expect(await run(() => jobs.count())).toEqual({
+        states: { waiting: 2, rejected: 1 },
+        callbacks: 0,
+        oldestWaitingAtMs: all[0]?.addedAtMs,
+        oldestStartedAtMs: undefined,
+      });
+      expect(await run(() => jobs.erase("rejected", 1_000))).toBe(false);
       expect(await run(() => jobs.sweep("rejected", 1_000))).toBe(false);
-      expect(await find(2)).toBeDefined();
+      expect(await find(2)).toMatchObject({ body: "{}", error: "{}" });
       advance(1_001);
+      expect(await run(() => jobs.erase("rejected", 1_000))).toBe(false);
+      expect(await find(2)).toMatchObject({ state: "rejected", body: undefined, error: undefined });
       await run(() => jobs.sweep("rejected", 1_000));
       expect(await find(2)).toBeUndefined();
       expect(await run(() => jobs.delete("tpl_1", "1"))).toMatchObject({ name: "1" });
@@ -359,6 +397,7 @@ const newLease = {
   ...{
     startedAtMs: undefined,
     triedAtMs: undefined,
+    lostAtMs: undefined,
     attempts: 0,
     result: undefined,
     error: undefined,
