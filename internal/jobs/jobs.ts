@@ -391,6 +391,12 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       );
     },
 
+    /** The time of the database. */
+    *getNow(): Operation<number> {
+      const [row] = yield* query("SELECT :now AS now");
+      return toNumber(row?.["now"]);
+    },
+
     /** How long until something is due, in milliseconds: negative when it is overdue; undefined when nothing waits. */
     *getDelay(): Operation<number | undefined> {
       const [row] = yield* query(

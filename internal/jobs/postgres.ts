@@ -1,6 +1,7 @@
 /** Runs operations in PostgreSQL: in a transaction of the user, or in one of our own, which is repeated after a serialization failure or a deadlock. */
-import { type PostgresTransaction, queryRows } from "../postgres/transaction.ts";
-import { type Operation, type Row, runAsync, type Step, toPostgres } from "./statement.ts";
+import { type PostgresClient, type PostgresTransaction, queryRows } from "../postgres/transaction.ts";
+import { withSafeMessage } from "../reporting.ts";
+import { type Operation, type Row, runAsync, toPostgres } from "./statement.ts";
 
 /** Runs work in a transaction: commits when it resolves, rolls back when it rejects. */
 export type Transact<Transaction> = <Result>(
@@ -8,60 +9,73 @@ export type Transact<Transaction> = <Result>(
 ) => Promise<Result>;
 
 /** 40001 serialization_failure, 40P01 deadlock_detected: PostgreSQL rolled back, and says that the transaction may be repeated. */
-const repeatable: readonly unknown[] = ["40001", "40P01"];
+const repeatable: readonly string[] = ["40001", "40P01"];
 const maxAttempts = 5;
 
 export interface PostgresJobsDatabase {
   /** Runs an operation in a transaction of the user. */
   runIn<Result>(transaction: PostgresTransaction, operation: Operation<Result>): Promise<Result>;
-  /** Runs an operation in a transaction of its own. @param start creates the operation, once for each attempt. */
+  /** Runs an operation of which each statement is a transaction. @param start creates it, once for each attempt. */
+  run<Result>(start: () => Operation<Result>): Promise<Result>;
+  /** Runs an operation in a transaction of its own. @param start creates it, once for each attempt. */
   transact<Result>(start: () => Operation<Result>): Promise<Result>;
 }
 
-/** @param now the time in milliseconds, for tests; default: the time of the database. */
+export interface PostgresJobsOptions {
+  /** Executes a single statement. Default: in a transaction. */
+  pool?: PostgresClient | undefined;
+  /** The time in milliseconds, for tests. Default: the time of the database. */
+  now?: (() => number) | undefined;
+  /** The message of the error when the tables do not exist. */
+  missingTables?: string;
+}
+
 export function createPostgresDatabase<Transaction extends PostgresTransaction>(
   transact: Transact<Transaction>,
-  now?: () => number,
+  { pool, now, missingTables }: PostgresJobsOptions = {},
 ): PostgresJobsDatabase {
-  const runIn = <Result>(transaction: PostgresTransaction, operation: Operation<Result>) =>
-    runAsync(operation, (step) => execute(transaction, step, now?.()));
+  const runIn = <Result>(client: PostgresClient, operation: Operation<Result>) =>
+    runAsync(operation, async (step) => {
+      if ("call" in step) {
+        await step.call(client as never);
+        return [];
+      }
+      const { sql, values } = toPostgres(step, now?.());
+      try {
+        return Array.from(await queryRows(client, sql, values)) as Row[];
+      } catch (error) {
+        if (missingTables === undefined || !hasCode(error, ["42P01"])) throw error;
+        throw withSafeMessage(new Error(missingTables, { cause: error }));
+      }
+    });
+
+  async function repeat<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (attempt === maxAttempts || !hasCode(error, repeatable)) throw error;
+      }
+    }
+  }
+
   return {
     runIn,
-    async transact(start) {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await transact((transaction) => runIn(transaction, start()));
-        } catch (error) {
-          if (attempt === maxAttempts || !isRepeatable(error)) throw error;
-        }
-      }
-    },
+    run: (start) =>
+      repeat(() => (pool === undefined ? transact((own) => runIn(own, start())) : runIn(pool, start()))),
+    transact: (start) => repeat(() => transact((transaction) => runIn(transaction, start()))),
   };
 }
 
 /** The code is that of the driver's error, or of its cause: Drizzle and Prisma wrap it. */
-function isRepeatable(error: unknown): boolean {
+function hasCode(error: unknown, codes: readonly string[]): boolean {
   const { code, cause, meta } = (error ?? {}) as {
     code?: unknown;
     cause?: unknown;
     meta?: { code?: unknown };
   };
   return (
-    repeatable.includes(code) ||
-    repeatable.includes(meta?.code) ||
-    (cause !== undefined && isRepeatable(cause))
+    [code, meta?.code].some((found) => codes.includes(found as string)) ||
+    (cause !== undefined && hasCode(cause, codes))
   );
-}
-
-async function execute(
-  transaction: PostgresTransaction,
-  step: Step,
-  nowMs: number | undefined,
-): Promise<Row[]> {
-  if ("call" in step) {
-    await step.call(transaction as never);
-    return [];
-  }
-  const { sql, values } = toPostgres(step, nowMs);
-  return Array.from(await queryRows(transaction, sql, values)) as Row[];
 }

@@ -1,4 +1,6 @@
 /** Runs operations in a SQLite file, which is opened at first use. Nothing waits on a timer, so that fake timers of a test stop nothing. */
+
+import { withSafeMessage } from "../reporting.ts";
 import {
   type OpenSqliteDatabase,
   rollBack,
@@ -19,10 +21,19 @@ export interface SqliteJobsDatabase {
   close(): void;
 }
 
-/** How long a statement waits for the transaction of another process. */
-const busyTimeoutMs = 5_000;
+/**
+ * @param name the option or method that takes the user's function, for the message.
+ * @throws {TypeError} when the function returned a promise, whose work would run outside of the transaction.
+ */
+export function requireSynchronous<Result>(name: string, result: Result): Result {
+  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function") return result;
+  Promise.resolve(result).catch(() => {}); // the caller has one error, which says what to change
+  throw withSafeMessage(
+    new TypeError(`${name} takes a synchronous function: the transaction ends when it returns.`),
+  );
+}
 
-/** @param openFile opens the file and creates the tables. @param now the time in milliseconds. */
+/** @param openFile opens the file with its tables. @param now the time in milliseconds. */
 export function createSqliteDatabase(
   openFile: () => OpenSqliteDatabase,
   now: () => number,
@@ -38,10 +49,7 @@ export function createSqliteDatabase(
 
   function open(): OpenSqliteDatabase {
     if (isClosed) throw new Error("It is closed.");
-    if (opened === undefined) {
-      opened = openFile();
-      opened.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    }
+    opened ??= openFile();
     return opened;
   }
 
@@ -86,7 +94,7 @@ const maxPrepared = 200;
 
 function execute(connection: SqliteDatabase, step: Step, nowMs: number): Row[] {
   if ("call" in step) {
-    step.call(connection as never);
+    requireSynchronous("The callback", step.call(connection as never));
     return [];
   }
   const { statement, order, hasRows } = prepare(connection, step.sql);

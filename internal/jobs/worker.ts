@@ -2,15 +2,15 @@
 import { maxTimerMs } from "../timer-limit.ts";
 import type { LeasedJob } from "./jobs.ts";
 
-export interface WorkerContext {
+export interface WorkerContext<Leased extends LeasedJob> {
   /** Leases what is due, and a job that tries a topic whose breaker is open. */
-  lease(limit: number): Promise<LeasedJob[]>;
+  lease(limit: number): Promise<Leased[]>;
   /** How long until something is due; undefined when nothing waits. */
   getDelay(): Promise<number | undefined>;
   /** Runs a leased job, and records how it ended. It never rejects. */
-  run(job: LeasedJob, signal: AbortSignal): Promise<unknown>;
+  run(job: Leased, signal: AbortSignal): Promise<unknown>;
   /** Returns a job that was leased and not begun. */
-  giveBack(job: LeasedJob): Promise<void>;
+  giveBack(job: Leased): Promise<void>;
   /** The database could not be used. The worker goes on. */
   onUnavailable(error: unknown): void;
   /** Called before the worker sleeps because nothing is due. */
@@ -60,8 +60,8 @@ const minWaitMs = 50;
  * Starts a worker. It is in one of three states: it works, it waits until something is due or a job ends, or it stops.
  * @param limits default: none, it works until it is stopped.
  */
-export function startWorker(
-  { lease, getDelay, run, giveBack, onUnavailable, onIdle, clock }: WorkerContext,
+export function startWorker<Leased extends LeasedJob>(
+  { lease, getDelay, run, giveBack, onUnavailable, onIdle, clock }: WorkerContext<Leased>,
   { concurrency, maxPerSecond, pollMs }: WorkOptions,
   limits: WorkLimits = unlimited,
 ): Worker {
@@ -89,7 +89,7 @@ export function startWorker(
     });
   }
 
-  function begin(job: LeasedJob): void {
+  function begin(job: Leased): void {
     begun += 1;
     failures = job.failures;
     nextAtMs = Math.max(nextAtMs, clock.monotonicMs()) + 1_000 / maxPerSecond;
@@ -148,8 +148,13 @@ export function startWorker(
   };
 }
 
-/** The delay before the next attempt of a job: 1 s, doubled with each attempt, up to 15 minutes, less up to a quarter at random. */
+export const maxBackoffMs = 15 * 60_000;
+
+/** The delay before the next attempt of a job: 1 s, doubled with each attempt, up to 15 minutes, with jitter. */
 export function getBackoffMs(attempts: number, random: () => number): number {
-  const fullMs = Math.min(15 * 60_000, 1_000 * 2 ** Math.min(Math.max(0, attempts - 1), 20));
-  return Math.round(fullMs * (0.75 + random() / 4));
+  return withJitter(Math.min(maxBackoffMs, 1_000 * 2 ** Math.min(Math.max(0, attempts - 1), 20)), random);
 }
+
+/** Less up to a quarter at random, so that jobs that failed together are not retried together. */
+export const withJitter = (ms: number, random: () => number): number =>
+  Math.round(ms * (0.75 + random() / 4));

@@ -96,7 +96,7 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
   work: (transaction: Transaction) => PromiseLike<Result> | Result,
 ): Promise<Result> {
   let outcome: { result: Result } | { error: unknown } | undefined;
-  let isCommitting = false;
+  let commit = "none" as "none" | "sent" | "done";
   let ended: Error | undefined;
   const checkOpen = () => {
     if (ended !== undefined) throw ended;
@@ -104,7 +104,7 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
   /** A write of postgres.js to a closed socket ends the process, so COMMIT and ROLLBACK must not be sent on a lost connection. */
   const proceed = (next: () => void) =>
     // In a timer, because Node.js reports a closed socket before it runs timers, and reports no other one before `next` has written.
-    setTimeout(() => {
+    setRealTimeout(() => {
       if (ended === undefined) next();
     }, 0);
   try {
@@ -112,24 +112,32 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
       try {
         outcome = { result: await work(guarded(transaction, checkOpen)) };
         await new Promise<void>(proceed);
-        isCommitting = true;
+        commit = "sent";
+        // The COMMIT of postgres.js is a prepared statement: where a pooler loses it, PostgreSQL rolls back, and nobody is told. This
+        // one is not prepared and says what happened; AND CHAIN, because then postgres.js commits a transaction without statements.
+        const { command } = (await transaction.unsafe("COMMIT AND CHAIN", [])) as { command?: string };
+        if (command === "ROLLBACK") throw withSafeMessage(new Error(rolledBack));
+        commit = "done";
       } catch (error) {
         outcome = { error };
         await new Promise<void>(proceed);
         throw error;
       }
     });
-    return (outcome as unknown as { result: Result }).result;
   } catch (error) {
     ended = new Error("The transaction has ended, so this query was not sent.", { cause: error });
-    if (outcome !== undefined && "error" in outcome) throw outcome.error;
-    throw isCommitting && isConnectionError(error) ? new Error(unknownCommit, { cause: error }) : error;
+    if (commit === "sent" && isConnectionError(error)) throw new Error(unknownCommit, { cause: error });
+    if (commit !== "done") throw outcome !== undefined && "error" in outcome ? outcome.error : error;
   } finally {
     ended ??= new Error(
       "The transaction has ended, so this query was not sent: await every query inside of it.",
     );
   }
+  return (outcome as unknown as { result: Result }).result;
 }
+
+/** Fake timers of a test do not stop a transaction. */
+const setRealTimeout = setTimeout;
 
 /** Wraps a function or object, so that each call runs `check` first, in savepoints too. */
 function guarded<Target extends object>(target: Target, check: () => void): Target {

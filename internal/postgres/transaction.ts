@@ -55,15 +55,22 @@ export async function queryRows(
     return (await (client as KyselyTransaction).executeQuery(compileForKysely(text, values))).rows;
   if (hasMethod(client, "unsafe"))
     return (client as PostgresJsTransaction).unsafe(text, [...values] as never[]);
-  if (hasMethod(client, "query")) return (await (client as PgTransaction).query(text, [...values])).rows;
+  if (hasMethod(client, "query")) {
+    const { rows } = await (client as PgTransaction).query(text, [...values]);
+    if (Array.isArray(rows)) return rows;
+    throw noTransaction(
+      "its query returns no rows, as those of TypeORM and MikroORM: pass the client of pg below it",
+    );
+  }
   if (hasMethod(client, "execute"))
     return toRows(await (client as DrizzleTransaction).execute(inlineForDrizzle(text, values)));
-  throw withSafeMessage(
-    new TypeError(
-      "This is not a transaction of pg, postgres, Prisma, Drizzle or Kysely: it has none of query, unsafe, $queryRawUnsafe, execute, executeQuery.",
-    ),
-  );
+  throw noTransaction("it has none of query, unsafe, $queryRawUnsafe, execute, executeQuery");
 }
+
+const noTransaction = (reason: string) =>
+  withSafeMessage(
+    new TypeError(`This is not a transaction of pg, postgres, Prisma, Drizzle or Kysely: ${reason}.`),
+  );
 
 /**
  * @param purpose what the transaction does, for the error message, such as `writes the effect of the event`.

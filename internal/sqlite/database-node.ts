@@ -50,7 +50,8 @@ export const openSqlite: OpenSqlite = (file) => {
  * ```
  */
 export const openLibsql: OpenSqlite = (file) => {
-  const require = createRequire(import.meta.url);
+  // A CommonJS bundle has no import.meta.url.
+  const require = createRequire(typeof __filename === "string" ? __filename : import.meta.url);
   let Database: new (file: string) => OpenSqliteDatabase;
   try {
     Database = require("libsql");

@@ -56,7 +56,7 @@ function onPostgres() {
   const { pool: createPool } = ownSchema();
   const pool = createPool(8);
   beforeAll(() => pool.query(formatTables("work", idTypes.postgres)));
-  const { transact } = createPostgresDatabase(overPg(pool).transaction, () => clock.nowMs);
+  const { transact } = createPostgresDatabase(overPg(pool).transaction, { now: () => clock.nowMs });
   return { run: transact, empty: async () => void (await pool.query("TRUNCATE work, work_breakers")), pool };
 }
 
