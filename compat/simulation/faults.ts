@@ -51,9 +51,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a 409 is final while an earlier request is running",
     guarantees: ["G2", "G1"],
-    file: `${client}/rejection.ts`,
-    find: "const mayStillRun = isConflict(response)",
-    replace: "const mayStillRun = false && isConflict(response)",
+    file: `${client}/retry.ts`,
+    find: "(result.status === 409 || result.status === 423) &&",
+    replace: "false &&",
   },
   {
     name: "balances are compared by whole seconds",
@@ -223,8 +223,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "any text is the address of a card",
     guarantees: ["G10"],
     file: "packages/issuing-client/src/cards.ts",
-    find: 'if (name === "publicUrl") return isHttpUrl(value);',
-    replace: 'if (name === "publicUrl") return isString(value);',
+    find: "publicUrl: isHttpUrl,",
+    replace: "publicUrl: isString,",
   },
   {
     name: "time stands still while the clock is set back",

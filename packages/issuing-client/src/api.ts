@@ -2,10 +2,11 @@
 import type { paths } from "@loyalty-cards/openapi";
 import createClient, { defaultPathSerializer } from "openapi-fetch";
 import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, which the build can inline into our declarations
+import type { Call } from "./call.ts";
 import { configurationError } from "./errors.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
-import { getService, parseCallOptions, parseHeaders, parseId, type Settings } from "./options.ts";
-import type { ExpectedBody, ReceivedResponse } from "./response.ts";
+import { getService, parseCallOptions, parseId, type Settings } from "./options.ts";
+import type { ReceivedResponse } from "./response.ts";
 import { send } from "./send.ts";
 
 /** The typed openapi-fetch client, with every path and method of the service: `api.GET("/passes/{id}", { params })`. */
@@ -17,35 +18,29 @@ export function createApi(settings: Settings): Api {
   const root = `${baseUrl}/api/v1`; // spec 9
   const client = createClient<paths>({ baseUrl: root });
 
-  async function fetch(request: Request, expectedBody: ExpectedBody): Promise<Response> {
+  async function fetch(request: Request, expectedBody: Call["expectedBody"]): Promise<Response> {
     const { method, url, signal } = request;
-    const { "content-type": contentType, ...others } = Object.fromEntries(request.headers);
-    const headers = parseHeaders(others);
-    if (contentType !== undefined) headers["content-type"] = contentType;
+    const { "content-type": contentType, ...headers } = Object.fromEntries(request.headers);
+    const options = parseCallOptions({ signal, headers }, settings);
     checkAddress(root, url); // again, because a middleware can replace the request
     // Every POST has an idempotency key, because it could not be retried without one.
-    const ownKey = headers["idempotency-key"];
+    const ownKey = options.headers["idempotency-key"];
     if (ownKey !== undefined) parseIdempotencyKey(ownKey);
-    const idempotencyKey = method === "POST" ? (ownKey ?? crypto.randomUUID()) : undefined;
-    const body = request.body === null ? undefined : await request.text();
-    const path = url.slice(baseUrl.length);
-    const call = {
+    const call: Call = {
       operation: "api",
       method,
-      path,
-      headers,
-      body,
+      path: url.slice(baseUrl.length),
+      contentType,
+      body: request.body === null ? undefined : await request.text(),
       expectedBody,
-      idempotencyKey,
-    } as const;
-    return send(settings, call, parseCallOptions({ signal }, settings), (response) => ({
-      value: toResponse(response),
-    }));
+      idempotencyKey: method === "POST" ? (ownKey ?? crypto.randomUUID()) : undefined,
+    };
+    return send(settings, call, options, (response) => ({ value: toResponse(response) }));
   }
 
   const call = client.request as (method: string, path: string, init: CallInit) => Promise<unknown>;
   const request = async (method: string, path: string, init?: CallInit) => {
-    const expectedBody = (init?.parseAs ?? "json") === "json" ? "json-or-empty" : "any";
+    const expectedBody = (init?.parseAs ?? "json") === "json" ? "json-or-empty" : "text";
     const checked = withCheckedAddress(root, init);
     return call(method, path, { ...checked, fetch: (sent: Request) => fetch(sent, expectedBody) });
   };

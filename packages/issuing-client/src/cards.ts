@@ -70,38 +70,39 @@ export function defineTemplate<Fields = FieldValues>(id: string): Template<Field
 
 export type { ConsentChange, ConsentState, Consents, Operation } from "@loyalty-cards/openapi/types";
 
+const isString = (value: unknown): value is string => typeof value === "string";
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Only http and https, because users open the page and its links. */
+const isHttpUrl = (value: unknown) => isString(value) && /^https?:\/\/[^\s/?#]/i.test(value);
+
+const isOptional = (isValid: (value: unknown) => boolean) => (value: unknown) =>
+  value === undefined || isValid(value);
+
 /**
- * The types of a card's members ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). Another type is an error, because the
+ * The members of a card ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). A value of another type is an error, because the
  * program would calculate with it: `"120" + 1` is `"1201"`.
  */
-const memberTypes: Record<keyof Card, readonly string[]> = {
-  id: ["string"],
-  publicUrl: ["string"],
-  status: ["string", "undefined"],
-  customerId: ["string", "undefined"],
-  loyaltyBalance: ["finite number", "undefined"],
-  loyaltyTier: ["string", "null", "undefined"],
-  issuedVia: ["string", "undefined"],
-  fieldValues: ["object", "undefined"],
+const isValidMember: Record<keyof Card, (value: unknown) => boolean> = {
+  id: (value) => isString(value) && value !== "",
+  publicUrl: isHttpUrl,
+  status: isOptional(isString),
+  customerId: isOptional(isString),
+  loyaltyBalance: isOptional(Number.isFinite), // 1e999 is JSON, and becomes Infinity
+  loyaltyTier: (value) => value === null || isOptional(isString)(value),
+  issuedVia: isOptional(isString),
+  fieldValues: isOptional(isObject),
 };
 
-const memberNames = Object.keys(memberTypes) as (keyof Card)[];
-
-function isMember(name: keyof Card, value: unknown): boolean {
-  if (name === "publicUrl") return isHttpUrl(value);
-  return memberTypes[name].includes(getType(value)) && !(name === "id" && value === "");
-}
-
-function getType(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  return Number.isFinite(value) ? "finite number" : typeof value; // 1e999 is JSON, and becomes Infinity
-}
+const memberNames = Object.keys(isValidMember) as (keyof Card)[];
 
 /** Reads a card. An object that has an id and no `publicUrl` is not one: it can be a wrapper, or a job that issues the card later. */
 export function readCard<Fields>({ body, status }: ReceivedResponse): Reading<Card<Fields>> {
   const members = isObject(body) ? body : {};
-  const invalid = memberNames.filter((name) => !isMember(name, members[name]));
+  const invalid = memberNames.filter((name) => !isValidMember[name](members[name]));
   if (invalid.length === 0) return { value: members as typeof members & Card<Fields> };
 
   const { id, publicUrl, public_url, loyaltyBalance } = members;
@@ -133,11 +134,6 @@ function describeDifference(members: Record<string, unknown>, invalid: readonly 
 const isCardLike = (value: unknown) =>
   isObject(value) && isString(value["id"]) && (isString(value["publicUrl"]) || isString(value["public_url"]));
 
-/** Only http and https, because users open the page and its links. */
-function isHttpUrl(value: unknown): value is string {
-  return typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value);
-}
-
 /**
  * Returns the keys of the fields whose value on the card differs from the one that was sent. The service removes surrounding spaces
  * (`customer-match` in the assumptions) and may return a number as text; neither is a difference.
@@ -149,14 +145,6 @@ export function getDifferentFields(sent: Record<string, unknown>, card: { fieldV
   return Object.keys(sent).filter(
     (key) => Object.hasOwn(fieldValues, key) && normalize(sent[key]) !== normalize(fieldValues[key]),
   );
-}
-
-function isString(value: unknown): value is string {
-  return typeof value === "string";
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**
@@ -180,9 +168,8 @@ export function readOperations({ body }: ReceivedResponse): Reading<wire.Operati
   return { value: list as wire.Operation[] };
 }
 
-function isOperation(entry: unknown): boolean {
-  return isObject(entry) && isString(entry["id"]) && (entry["type"] === undefined || isString(entry["type"]));
-}
+const isOperation = (entry: unknown) =>
+  isObject(entry) && isString(entry["id"]) && isOptional(isString)(entry["type"]);
 
 export function parseLimit(limit: unknown): number {
   if (Number.isSafeInteger(limit) && (limit as number) >= 1) return limit as number;
@@ -190,24 +177,25 @@ export function parseLimit(limit: unknown): number {
 }
 
 /** Reads a consent. The text "false" for `marketingConsent` would count as consent in an `if`. */
-export function readConsent(response: ReceivedResponse): Reading<wire.ConsentState> {
-  const { value } = findConsent(response);
-  return value === undefined ? { expected: "a consent: marketingConsent is not true or false" } : { value };
+export function readConsent({ body }: ReceivedResponse): Reading<wire.ConsentState> {
+  if (isObject(body) && typeof body["marketingConsent"] === "boolean")
+    return { value: body as unknown as wire.ConsentState };
+  return { expected: "a consent: marketingConsent is not true or false" };
 }
 
 /**
- * Reads the consent, which is undefined when the body does not have it: the response to a PUT is not specified
- * ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)).
+ * Reads the response to a change of consent, which is not specified ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)): it may
+ * have no consent.
  */
-export function findConsent({ body }: ReceivedResponse): { value: wire.ConsentState | undefined } {
-  const { marketingConsent } = (body ?? {}) as { marketingConsent?: unknown };
-  return { value: typeof marketingConsent === "boolean" ? (body as wire.ConsentState) : undefined };
+export function readChangedConsent(response: ReceivedResponse): Reading<wire.ConsentState | undefined> {
+  const reading = readConsent(response);
+  return "value" in reading ? reading : { value: undefined };
 }
 
 export function parseConsentChange(change: wire.ConsentChange): wire.ConsentChange {
   const { marketing, version } = change ?? {};
   if (typeof marketing !== "boolean") throw configurationError("marketing must be true or false.");
-  if (version !== undefined && typeof version !== "string")
-    throw configurationError("version must be a string.");
-  return version === undefined ? { marketing } : { marketing, version };
+  if (version === undefined) return { marketing };
+  if (typeof version !== "string") throw configurationError("version must be a string.");
+  return { marketing, version };
 }

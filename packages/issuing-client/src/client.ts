@@ -1,23 +1,23 @@
 /** The client: `createIssuingClient`, its method for each operation of the service, and its card links. */
 import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { type Api, createApi } from "./api.ts";
-import { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
 import {
   type Card,
   type ConsentChange,
   type ConsentState,
   type FieldValues,
-  findConsent,
   type IssueCardRequest,
   type Operation,
   parseConsentChange,
   parseLimit,
   readCard,
+  readChangedConsent,
   readConsent,
   readOperations,
   type Template,
 } from "./cards.ts";
 import { createIssuingSteps, type IssueCardOptions, issueCard } from "./issue-card.ts";
+import { type CardLinks, type CardLinksOptions, cardLinks } from "./links.ts";
 import {
   type CallOptions,
   getService,
@@ -180,7 +180,7 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
     cardId: string,
     callOptions: CallOptions | null | undefined,
     read: (response: ReceivedResponse) => Reading<Value>,
-    given?: { query?: string; body?: string },
+    given: { query?: string; body?: string } = {},
   ): Promise<Value> {
     const id = parseId("card id", cardId);
     const callSettings = parseCallOptions(callOptions, settings);
@@ -199,7 +199,7 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
     getConsent: (cardId, callOptions) => run("getConsent", cardId, callOptions, readConsent),
     async setConsent(cardId, change, callOptions) {
       const body = JSON.stringify(parseConsentChange(change));
-      return run("setConsent", cardId, callOptions, findConsent, { body });
+      return run("setConsent", cardId, callOptions, readChangedConsent, { body });
     },
     cardLinks: (card, linkOptions) =>
       cardLinks(card, { ...linkOptions, baseUrl: linkOptions?.baseUrl ?? getService(settings).baseUrl }),

@@ -21,32 +21,43 @@ export const systemClock: Clock = {
   },
 };
 
-/** What {@link waitWithin} throws at its time limit. */
+interface Limits {
+  clock: Clock;
+  signal: AbortSignal | undefined;
+}
+
+/** What {@link waitWithin} returns at its time limit. */
 export const timeLimit = Symbol("time limit");
 
 /**
  * Waits for work until a time limit or an abort, even when the work ignores both. Removes its timer and its listener.
  * @param stop ends the work when the wait ends early. What the work then does has no effect.
- * @throws {@link timeLimit}; the signal's `reason`; and what the work throws.
+ * @throws the signal's `reason`; and what the work throws.
  */
 export function waitWithin<Result>(
   ms: number,
   work: Promise<Result>,
-  { clock, signal, stop }: { clock: Clock; signal: AbortSignal | undefined; stop?: () => void },
-): Promise<Result> {
+  { clock, signal }: Limits,
+  stop?: () => void,
+): Promise<Result | typeof timeLimit> {
   return new Promise((resolve, reject) => {
-    const cleanUp = () => {
+    const end = (settle: () => void) => {
       cancelTimer();
       signal?.removeEventListener("abort", abort);
+      settle();
     };
-    const end = (reason: unknown) => {
-      cleanUp();
-      reject(reason);
+    const abort = () => {
+      end(() => reject(signal?.reason));
       stop?.();
     };
-    const abort = () => end(signal?.reason);
-    const cancelTimer = clock.after(ms, () => end(timeLimit));
-    work.finally(cleanUp).then(resolve, reject);
+    const cancelTimer = clock.after(ms, () => {
+      end(() => resolve(timeLimit));
+      stop?.();
+    });
+    work.then(
+      (result) => end(() => resolve(result)),
+      (error) => end(() => reject(error)),
+    );
     if (signal === undefined) return;
     if (signal.aborted) return abort();
     allowManyListeners(signal);
@@ -63,13 +74,6 @@ function allowManyListeners(signal: AbortSignal): void {
 }
 
 /** Resolves after `ms` milliseconds. @throws the signal's `reason`. */
-export async function sleep(
-  ms: number,
-  limits: { clock: Clock; signal: AbortSignal | undefined },
-): Promise<void> {
-  try {
-    await waitWithin(ms, new Promise<never>(() => {}), limits);
-  } catch (reason) {
-    if (reason !== timeLimit) throw reason;
-  }
+export async function sleep(ms: number, limits: Limits): Promise<void> {
+  await waitWithin(ms, new Promise<never>(() => {}), limits);
 }

@@ -39,33 +39,21 @@ export type IssuingErrorCode =
 /** The effect of the whole call at the service. */
 export type Outcome = "not-sent" | "rejected" | "unknown";
 
-export interface IssuingErrorFacts {
-  code: IssuingErrorCode;
-  outcome: Outcome;
-  retryable?: boolean;
-  attempts?: number | undefined;
-  idempotencyKey?: string | undefined;
-  /** Default: a general sentence. */
-  userMessage?: string | undefined;
-  fields?: readonly RejectedField[] | undefined;
-  status?: number | undefined;
-  problem?: ProblemDetails | undefined;
-  requestId?: string | undefined;
-  retryAfterMs?: number | undefined;
-  cardId?: string | undefined;
-  cause?: unknown;
-}
+/** The members of an error. Those that are undefined are left out. */
+export type IssuingErrorFacts = Pick<IssuingError, "code" | "outcome"> & {
+  [Name in Exclude<keyof IssuingError, keyof Error | "code" | "outcome">]?: IssuingError[Name] | undefined;
+} & { cause?: unknown };
 
 /** Every error of the client, except the caller's own abort. The message ends with the address of the page that describes its `code`. */
 export class IssuingError extends Error {
   override readonly name = "IssuingError";
-  readonly code: IssuingErrorCode;
+  declare readonly code: IssuingErrorCode;
   /** Whether the same call, with the same idempotency key, may succeed later. */
-  readonly retryable: boolean;
+  readonly retryable: boolean = false;
   /** Whether a card may exist: after `unknown`, repeat the call with the same key. */
-  readonly outcome: Outcome;
+  declare readonly outcome: Outcome;
   /** How many requests were sent. */
-  readonly attempts: number;
+  readonly attempts: number = 0;
   /**
    * Safe to show to the user: the `detail` of a 422
    * ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)), else a general sentence.
@@ -86,22 +74,14 @@ export class IssuingError extends Error {
   declare readonly cardId?: string;
 
   constructor(message: string, facts: IssuingErrorFacts) {
-    super(message + formatErrorLink(facts.code), facts.cause === undefined ? {} : { cause: facts.cause });
-    const { status, requestId, idempotencyKey, retryAfterMs, cardId } = facts;
-    this.code = facts.code;
-    this.outcome = facts.outcome;
-    this.retryable = facts.retryable ?? false;
-    this.attempts = facts.attempts ?? 0;
-    if (status !== undefined) this.status = status;
-    if (requestId !== undefined) this.requestId = requestId;
-    if (idempotencyKey !== undefined) this.idempotencyKey = idempotencyKey;
-    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
-    if (cardId !== undefined) this.cardId = cardId;
-    // These are not enumerable, so that they are not printed: text of the service can quote the user.
+    const { cause, userMessage = generalUserMessage, fields = [], problem, ...shown } = facts;
+    super(message + formatErrorLink(facts.code), cause === undefined ? {} : { cause });
+    Object.assign(this, Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined)));
+    // Not enumerable, so that they are not printed: text of the service can quote the user.
     Object.defineProperties(this, {
-      userMessage: { value: facts.userMessage ?? generalUserMessage },
-      fields: { value: facts.fields ?? [] },
-      ...(facts.problem !== undefined && { problem: { value: facts.problem } }),
+      userMessage: { value: userMessage },
+      fields: { value: fields },
+      ...(problem !== undefined && { problem: { value: problem } }),
       [brand]: { value: true },
     });
   }

@@ -47,53 +47,53 @@ const earliestMs = Date.UTC(2001, 0, 1);
  * ```
  */
 export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<string> {
-  const text = toKeyText(input);
+  const namespace = "namespace" in input ? parseNamespace("namespace", input.namespace) : "";
+  return deriveKey(input.templateId, input, namespace);
+}
+
+/** @param namespace a valid one, or `""`. */
+async function deriveKey(templateId: string, user: KeyUser, namespace: string): Promise<string> {
+  const text = toKeyText(templateId, user, namespace);
   return `${version}_${digestSync(text) ?? (await digest(text))}`;
 }
 
-/**
- * Derives the same key without a promise, which needs node:crypto.
- * @throws {IssuingError} `configuration`.
- */
-export function deriveIdempotencyKeySync(input: IdempotencyKeyInput): string {
-  const key = digestSync(toKeyText(input));
-  if (key === undefined)
-    throw configurationError("This runtime has no node:crypto, which the outbox needs: run it on Node.js.");
-  return `${version}_${key}`;
+/** Derives the same key without a promise, which needs node:crypto. */
+export function deriveKeySync(templateId: string, user: KeyUser, namespace: string): string {
+  const hash = digestSync(toKeyText(templateId, user, namespace));
+  if (hash !== undefined) return `${version}_${hash}`;
+  throw configurationError("This runtime has no node:crypto, which the outbox needs: run it on Node.js.");
 }
 
+type KeyUser = Pick<IdempotencyKeyInput, "userId" | "keySuffix">;
+
 /** Returns the text that is hashed. Each part follows its length, so that different inputs never give the same text. */
-function toKeyText(input: IdempotencyKeyInput): string {
-  const { templateId, userId } = input;
+function toKeyText(templateId: string, user: KeyUser, namespace: string): string {
   if (typeof templateId !== "string" || templateId === "")
     throw configurationError("templateId is missing or empty.");
-  const parts = [version, templateId, formatUserId(userId), parseKeyPart("keySuffix", input)];
-  // Added only when it is set, so that keys without a namespace stay the same.
-  const namespace = parseKeyPart("namespace", input);
-  if (namespace !== "") parts.push(namespace);
+  const keySuffix = "keySuffix" in user ? parseKeyPart("keySuffix", user.keySuffix) : "";
+  const parts = [version, templateId, formatUserId(user.userId), keySuffix];
+  if (namespace !== "") parts.push(namespace); // so that keys without a namespace stay the same
   const text = parts.map((part) => `${part.length}:${part}`).join("");
   if (text.isWellFormed()) return text;
   throw configurationError("templateId, userId, keySuffix and namespace must be well-formed text.");
 }
 
-/**
- * Returns the keySuffix or the namespace; `""` when it is not set. An empty namespace is none, because an environment variable can be empty.
- * @throws {IssuingError} `configuration` when it is present but undefined, blank or not a string: the key could be another person's.
- */
-export function parseKeyPart<Name extends string>(name: Name, options: { [Key in Name]?: unknown }): string {
-  if (!(name in options)) return "";
-  const value = options[name];
-  if (value === "" && name !== "keySuffix") return "";
+/** An empty namespace is none, because an environment variable can be empty. */
+export const parseNamespace = (name: string, value: unknown): string =>
+  value === "" ? "" : parseKeyPart(name, value);
+
+/** @throws {IssuingError} `configuration` for a value that is blank or not text: the key could be another person's. */
+function parseKeyPart(name: string, value: unknown): string {
   if (typeof value === "string" && value.trim() !== "" && value.isWellFormed()) return value;
+  const problem = value === undefined ? "undefined" : "blank or not text";
   throw configurationError(
-    `${name} is present but ${value === undefined ? "undefined" : "blank or not text"}: set a string that is not blank, or leave it out.`,
+    `${name} is present but ${problem}: set a string that is not blank, or leave it out.`,
   );
 }
 
 /** @throws {IssuingError} `configuration` for a value that is not a user id. */
 export function formatUserId(userId: unknown): string {
-  if (typeof userId === "bigint") return String(userId);
-  if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId);
+  if (typeof userId === "bigint" || Number.isSafeInteger(userId)) return String(userId);
   if (typeof userId === "string" && userId.trim() !== "") return userId;
   throw configurationError(
     `userId must be a non-empty string, a safe integer or a bigint, not ${describeUserId(userId)}. Await the saving of the user, and pass its id.`,
@@ -102,10 +102,9 @@ export function formatUserId(userId: unknown): string {
 
 /** Without the value, which may be personal data. */
 function describeUserId(userId: unknown): string {
-  if (userId === undefined || userId === null) return String(userId);
+  if (userId === undefined || userId === null || Number.isNaN(userId)) return String(userId);
   if (typeof userId === "string") return "a blank string";
-  if (typeof userId === "number") return Number.isNaN(userId) ? "NaN" : "another number";
-  return `a value of type ${typeof userId}`;
+  return typeof userId === "number" ? "another number" : `a value of type ${typeof userId}`;
 }
 
 /** Loaded for the first key, because that takes milliseconds. */
@@ -120,10 +119,8 @@ function digestSync(text: string): string | undefined {
 /** The same hash in runtimes without node:crypto. */
 async function digest(text: string): Promise<string> {
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replace(/=+$/, "");
+  const base64 = btoa(String.fromCharCode(...bytes));
+  return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 /** @throws {IssuingError} `configuration`, without the key: it can be a secret that was pasted by mistake. */
@@ -136,7 +133,7 @@ export function parseIdempotencyKey(key: unknown): string {
  * Returns the key of a call: derived from `userId`, or the caller's own.
  * @throws {IssuingError} `configuration` when both are set or neither is, and when an option is present but undefined.
  */
-export async function resolveIdempotencyKey(
+export async function resolveKey(
   templateId: string,
   options: { userId?: UserId; idempotencyKey?: string; keySuffix?: string; firstAttemptAt?: unknown },
   namespace: string,
@@ -158,7 +155,7 @@ export async function resolveIdempotencyKey(
       "keySuffix needs userId: it is part of the key that is derived from the user's id.",
     );
   if (idempotencyKey !== undefined) return parseIdempotencyKey(idempotencyKey);
-  if (hasUserId) return deriveIdempotencyKey({ ...options, templateId, namespace } as IdempotencyKeyInput);
+  if (hasUserId) return deriveKey(templateId, options as KeyUser, namespace);
   throw configurationError(
     "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",
   );

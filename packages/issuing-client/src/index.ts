@@ -2,14 +2,13 @@
 
 // The client
 
+export type { ClientEvent, ResponseMeta } from "./call.ts";
 export { createIssuingClient, type IssuingClient } from "./client.ts";
-export type { ClientEvent, ResponseMeta } from "./events.ts";
 export type { IssueCardOptions } from "./issue-card.ts";
 export type { CallOptions, IssuingClientOptions } from "./options.ts";
 
 // Cards
 
-export { type CardLinks, cardLinks } from "./card-links.ts";
 export {
   type Card,
   type ConsentState,
@@ -20,6 +19,7 @@ export {
   type Operation,
   type Template,
 } from "./cards.ts";
+export { type CardLinks, cardLinks } from "./links.ts";
 
 // Errors
 

@@ -2,7 +2,6 @@
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import {
   type Card,
-  type Customer,
   type FieldValues,
   getDifferentFields,
   type IssueCardRequest,
@@ -11,10 +10,10 @@ import {
 } from "./cards.ts";
 import { configurationError } from "./errors.ts";
 import {
-  deriveIdempotencyKeySync,
+  deriveKeySync,
   formatUserId,
   getRemainingRetentionMs,
-  resolveIdempotencyKey,
+  resolveKey,
   type UserId,
 } from "./idempotency.ts";
 import {
@@ -28,7 +27,6 @@ import {
 } from "./options.ts";
 import { createCall, send } from "./send.ts";
 
-/** Options of every call of `issueCard`. */
 interface IssueCardCallOptions extends CallOptions {
   /**
    * When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. With
@@ -70,39 +68,33 @@ export async function issueCard<Fields>(
   const options = parseObject("options", callOptions);
   const { firstAttemptAt } = options;
   const callSettings = parseCallOptions(options, settings);
-  const prepared = prepareRequest(template, request);
+  const { templateId, body } = prepareRequest(template, request);
   const { idempotencyNamespace } = settings;
-  const idempotencyKey = await resolveIdempotencyKey(prepared.templateId, options, idempotencyNamespace);
-  return sendCard(settings, { ...prepared, idempotencyKey, firstAttemptAt }, callSettings);
+  const idempotencyKey = await resolveKey(templateId, options, idempotencyNamespace);
+  return sendCard(settings, { templateId, body, idempotencyKey, firstAttemptAt }, callSettings);
 }
 
 /** Sends a prepared request under its key, while the service still stores the key. */
-export async function sendCard<Fields = FieldValues>(
+function sendCard<Fields>(
   settings: Settings,
-  {
-    templateId,
-    body,
-    idempotencyKey,
-    firstAttemptAt,
-  }: PreparedRequest & { idempotencyKey: string; firstAttemptAt: Date | number | undefined },
+  request: PreparedRequest & { idempotencyKey: string; firstAttemptAt: Date | number | undefined },
   options: CallSettings,
 ): Promise<Card<Fields>> {
-  const { clock } = settings;
+  const { clock, onEvent } = settings;
+  const { templateId, body, idempotencyKey, firstAttemptAt } = request;
   const remainingMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
   const endsAtMs = Math.min(options.endsAtMs, clock.monotonicMs() + remainingMs);
   const hasEarlierAttempt = firstAttemptAt !== undefined && Number(firstAttemptAt) < clock.now();
-  const content = { body, idempotencyKey, hasEarlierAttempt };
-  const call = createCall("issueCard", templateId, content);
+  const call = createCall("issueCard", templateId, { body, idempotencyKey, hasEarlierAttempt });
   return send<Card<Fields>>(settings, call, { ...options, endsAtMs }, (response) => {
     const reading = readCard<Fields>(response);
-    if (!("value" in reading) || settings.onEvent === undefined) return reading;
-    const differentFields = getDifferentFields(JSON.parse(body).fieldValues, reading.value);
-    return { ...reading, differentFields };
+    if (!("value" in reading) || onEvent === undefined) return reading;
+    return { ...reading, differentFields: getDifferentFields(JSON.parse(body).fieldValues, reading.value) };
   });
 }
 
 /** Validates template and request, and returns what is sent. @throws {IssuingError} `configuration`. */
-export function prepareRequest(
+function prepareRequest(
   template: string | Template<unknown>,
   request: IssueCardRequest<unknown>,
 ): PreparedRequest {
@@ -114,26 +106,22 @@ export function prepareRequest(
     );
   }
   checkConsents(customer.consents);
-  checkContacts(customer);
   checkFieldValues(fieldValues);
-  const json = toJson("customer", customer);
-  const customerJson = contacts.some((name) => isBlank(customer[name])) ? removeBlankContacts(json) : json;
-  return {
-    templateId,
-    body: `{"customer":${customerJson},"fieldValues":${toJson("fieldValues", fieldValues)}}`,
-  };
-}
-
-/** Returns the value as JSON, so that later changes by the caller have no effect. */
-function toJson(name: string, value: unknown): string {
+  const sent = { ...customer };
+  for (const name of contacts) {
+    checkContact(name, sent[name]);
+    if (isBlank(sent[name])) delete sent[name]; // an empty form field or column, which the service would reject
+  }
   try {
-    return JSON.stringify(value) ?? "null";
+    return { templateId, body: JSON.stringify({ customer: sent, fieldValues }) };
   } catch {
     throw configurationError(
-      `${name} cannot be serialized as JSON: it has a bigint or a circular reference.`,
+      "customer cannot be serialized as JSON: it has a bigint or a circular reference.",
     );
   }
 }
+
+const isBlank = (value: unknown) => value === null || (typeof value === "string" && value.trim() === "");
 
 /**
  * Validates consents before the request is sent ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)): the program sets them, so
@@ -158,25 +146,13 @@ function checkConsents(
 
 const contacts = ["phone", "email", "name"] as const;
 
-const isBlank = (value: unknown) => value === null || (typeof value === "string" && value.trim() === "");
-
 /** @throws {IssuingError} `configuration` for a contact that is not text: a phone that became a number has lost its `+` or `0`. */
-function checkContacts(customer: Customer): void {
-  for (const name of contacts) {
-    const value: unknown = customer[name];
-    if (value === undefined || value === null || typeof value === "string") continue;
-    const fix = name === "phone" ? 'keep it as text, such as "+48600100200".' : "keep it as text.";
-    throw configurationError(
-      `customer.${name} must be a string, not ${typeof value === "object" ? "an" : "a"} ${typeof value}: ${fix}`,
-    );
-  }
-}
-
-/** Removes empty form fields and columns, which the service would reject. */
-function removeBlankContacts(json: string): string {
-  const customer = JSON.parse(json);
-  for (const name of contacts) if (isBlank(customer?.[name])) delete customer[name];
-  return JSON.stringify(customer);
+function checkContact(name: string, value: unknown): void {
+  if (value === undefined || value === null || typeof value === "string") return;
+  const fix = name === "phone" ? 'keep it as text, such as "+48600100200".' : "keep it as text.";
+  throw configurationError(
+    `customer.${name} must be a string, not ${typeof value === "object" ? "an" : "a"} ${typeof value}: ${fix}`,
+  );
 }
 
 /** @throws {IssuingError} `configuration` for values that JSON would change or drop. */
@@ -205,11 +181,11 @@ export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
     prepare: (template, request) => prepareRequest(template, request as IssueCardRequest<unknown>),
     deriveKey: (input) => ({
       userId: formatUserId(input.userId),
-      idempotencyKey: deriveIdempotencyKeySync({ ...input, namespace: idempotencyNamespace }),
+      idempotencyKey: deriveKeySync(input.templateId, input, idempotencyNamespace),
     }),
     async send({ firstAttemptAt, ...prepared }, options = {}) {
-      const withoutRetries = { limits: { ...limits, maxRetries: 0 }, clock };
-      return sendCard(settings, { ...prepared, firstAttemptAt }, parseCallOptions(options, withoutRetries));
+      const callSettings = parseCallOptions({ ...options, maxRetries: options.maxRetries ?? 0 }, settings);
+      return sendCard<FieldValues>(settings, { ...prepared, firstAttemptAt }, callSettings);
     },
   };
 }

@@ -1,9 +1,90 @@
 /** Pages with a card: its links, and its QR code as SVG. Runs in a browser too. */
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
-import { cardLinks } from "./card-links.ts";
-import { configurationError } from "./errors.ts";
+import { configurationError, isPromise } from "./errors.ts";
 
-export { type CardLinks, cardLinks } from "./card-links.ts";
+/** The addresses of one card, ready for `href` and `src` ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). */
+export interface CardLinks {
+  /** The card's public page, and the target of its QR code. */
+  page: string;
+  /** Adds the card to the first wallet: `pass.pkpass` below the page. */
+  addToFirstWallet: string;
+  /** Adds the card to the second wallet: below the page, named after the wallet's vendor. */
+  addToSecondWallet: string;
+  /** The button image of the first wallet. */
+  firstWalletButton: string;
+  /** The button image of the second wallet. */
+  secondWalletButton: string;
+}
+
+/** Names and addresses of a service that differs from the defaults. */
+export interface CardLinksOptions {
+  /**
+   * Address of the service, which has the button images below `/assets` ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)).
+   * Default: the origin of the card's page, which is wrong when the pages are on another host, or when the service's address has a path. The `cardLinks` of a
+   * client knows the address.
+   */
+  baseUrl?: string | URL | undefined;
+  /** Names of the wallets in the service's addresses. Default: `apple` and `google`. */
+  wallets?: { first?: string | undefined; second?: string | undefined } | undefined;
+}
+
+/**
+ * Returns the addresses of a card's page, of both wallets and of both wallet buttons
+ * ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). It needs no API key and no request; import it from
+ * `@loyalty-cards/issuing-client/links` in a browser. Without `baseUrl` the button images are expected on the origin of the card's page: on a server use
+ * `loyalty.cardLinks(card)`, which takes them from the service's address.
+ * @param card a card, or its `publicUrl`.
+ * @param options names and address of a service that differs from the defaults.
+ * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.
+ * @example
+ * ```ts
+ * import { cardLinks } from "@loyalty-cards/issuing-client/links";
+ *
+ * const { page, addToFirstWallet, firstWalletButton } = cardLinks("https://cards.example.com/cards/8sT2kq");
+ * ```
+ */
+export function cardLinks(card: { publicUrl: string } | string, options: CardLinksOptions = {}): CardLinks {
+  if (isPromise(card))
+    throw configurationError(
+      "cardLinks got a promise instead of a card: await it, as in cardLinks(await loyalty.issueCard(…)).",
+    );
+  const page = parseHttpUrl("publicUrl", typeof card === "string" ? card : card?.publicUrl);
+  const service = parseHttpUrl("baseUrl", options.baseUrl ?? page.origin);
+  const { first, second } = getWallets(options);
+  const button = (wallet: string) =>
+    appendPath(service, `assets/add-to-${encodeURIComponent(wallet)}-wallet.svg`);
+  return {
+    page: page.href,
+    addToFirstWallet: appendPath(page, "pass.pkpass"),
+    addToSecondWallet: appendPath(page, encodeURIComponent(second)),
+    firstWalletButton: button(first),
+    secondWalletButton: button(second),
+  };
+}
+
+/** Only http and https, because users click these links. */
+function parseHttpUrl(name: string, address: string | URL | undefined): URL {
+  const url = URL.canParse(address as string) ? new URL(address as string) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
+  throw configurationError(`${name} is not an http or https address.`);
+}
+
+/** @throws {IssuingError} `configuration` for a name that cannot be part of an address. */
+function getWallets({ wallets }: CardLinksOptions): { first: string; second: string } {
+  const { first = "apple", second = "google" } = wallets ?? {};
+  for (const [name, wallet] of Object.entries({ first, second })) {
+    if (typeof wallet !== "string" || /^\.*$/.test(wallet) || !wallet.isWellFormed())
+      throw configurationError(`wallets.${name} must be the name of a wallet.`);
+  }
+  return { first, second };
+}
+
+/** Appends a path to the path of an address, before its query. */
+function appendPath(address: URL, path: string): string {
+  const url = new URL(address);
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
+  return url.href;
+}
 
 /** Options of {@link qrCodeSvg}. */
 interface QrCodeOptions {

@@ -9,7 +9,7 @@ export interface AttemptFailure {
   retryable: boolean;
   status?: number;
   /** The code of the runtime's error. */
-  networkCode?: string;
+  networkCode?: string | undefined;
 }
 
 /** Error codes of undici, Node.js, Bun and TLS libraries. */
@@ -43,25 +43,23 @@ const notHttp =
  */
 export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl: string): AttemptFailure {
   const { code, syscall, message } = readNetworkError(error);
-  const shownCode = code ?? "no code";
-  const networkCode = code !== undefined && { networkCode: code };
   const { protocol, origin } = new URL(baseUrl);
   const isHandshake = protocol === "https:" && !hasHead && handshakeFailed.test(code ?? "");
   if ((isHandshake && !tlsAlert.test(`${code} ${message}`)) || notTlsInDeno.test(message)) {
     // Nothing of the request was sent, and another attempt would fail in the same way.
     return {
       code: "configuration",
-      message: `The TLS handshake failed (${shownCode}): baseUrl is ${origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`,
+      message: `The TLS handshake failed (${code ?? "no code"}): baseUrl is ${origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`,
       wasSent: false,
       retryable: false,
-      ...networkCode,
+      networkCode: code,
     };
   }
-  const isConnecting = syscall === "connect" || syscall === "getaddrinfo";
   const isNotConnected =
     isHandshake ||
-    isConnecting ||
-    (syscall === undefined && code !== undefined && notConnected.test(code)) ||
+    syscall === "connect" ||
+    syscall === "getaddrinfo" ||
+    (syscall === undefined && notConnected.test(code ?? "")) ||
     notConnectedByMessage.test(message);
   // Bytes of an earlier response on a kept connection cause the same code, so the service may have received the request.
   const hint = notHttp.test(`${code} ${message}`)
@@ -69,20 +67,24 @@ export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl
     : ".";
   return {
     code: "network",
-    message: `The connection to ${origin} failed (${shownCode})${hint}`,
+    message: `The connection to ${origin} failed (${code ?? "no code"})${hint}`,
     wasSent: hasHead || !isNotConnected,
     retryable: true,
-    ...networkCode,
+    networkCode: code,
   };
 }
 
 /** Reads any thrown value, even one with getters that throw. Only known codes are returned: other text may quote the request. */
-function readNetworkError(error: unknown): { code?: string; syscall?: unknown; message: string } {
+function readNetworkError(error: unknown): { code?: string | undefined; syscall?: unknown; message: string } {
   try {
     const outer = (error ?? {}) as { code?: unknown; cause?: unknown; message?: unknown; syscall?: unknown };
-    const inner = (outer.cause ?? {}) as { code?: unknown; syscall?: unknown; message?: unknown };
+    const inner = (outer.cause ?? {}) as typeof outer;
     const { code, syscall } = isKnownCode(outer.code) ? outer : inner;
-    return { ...(isKnownCode(code) && { code }), syscall, message: `${outer.message} ${inner.message}` };
+    return {
+      code: isKnownCode(code) ? code : undefined,
+      syscall,
+      message: `${outer.message} ${inner.message}`,
+    };
   } catch {
     return { message: "" };
   }

@@ -1,12 +1,12 @@
 /** Options of the client: defaults, environment variables, validation. */
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { version } from "../package.json";
+import type { ClientEvent, ResponseMeta } from "./call.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { configurationError, isPromise } from "./errors.ts";
-import type { ClientEvent, ResponseMeta } from "./events.ts";
-import { parseKeyPart } from "./idempotency.ts";
+import { parseNamespace } from "./idempotency.ts";
 import { getRuntime, readEnvironment } from "./runtime.ts";
-import type { Transport } from "./transport.ts";
+import { type Transport, toHeaders } from "./transport.ts";
 import { createFetchTransport, type Fetch } from "./transport-fetch.ts";
 import { createNodeTransport } from "./transport-node.ts";
 
@@ -95,7 +95,7 @@ export function parseOptions(options: IssuingClientOptions) {
     /** The value of the `user-agent` header. */
     userAgent: formatUserAgent(options.userAgent),
     limits: parseLimits(options, defaultLimits),
-    headers: parseHeaders(options.headers),
+    headers: parseHeaders(options.headers ?? {}),
     clock,
     random,
     onEvent,
@@ -106,10 +106,8 @@ export function parseOptions(options: IssuingClientOptions) {
 export type Settings = ReturnType<typeof parseOptions>;
 
 /** @throws {IssuingError} `configuration` for an invalid option; the `reason` of a signal that is aborted already. */
-export function parseCallOptions(
-  options: CallOptions | null | undefined,
-  { limits, clock }: Pick<Settings, "limits" | "clock">,
-) {
+export function parseCallOptions(options: CallOptions | null | undefined, settings: Settings) {
+  const { limits, clock } = settings;
   const parsed = parseObject("options", options);
   const { signal, headers, onResponse } = parsed;
   if (signal && typeof signal.throwIfAborted !== "function")
@@ -123,7 +121,8 @@ export function parseCallOptions(
     endsAtMs: clock.monotonicMs() + deadlineMs,
     timeoutMs,
     maxRetries,
-    headers: parseHeaders(headers),
+    /** Those of the client, and those of the call. */
+    headers: headers ? { ...settings.headers, ...parseHeaders(headers) } : settings.headers,
     onResponse: onResponse ?? undefined,
   };
 }
@@ -145,21 +144,19 @@ export function parseObject<Value extends object>(name: string, value: Value | n
 
 /** @throws {IssuingError} `configuration` for a value that cannot be a path segment. */
 export function parseId(name: string, id: unknown): string {
+  if (isPromise(id)) throw configurationError(`The ${name} is a promise: await it.`);
   if (typeof id !== "string" || id.trim() === "")
-    throw configurationError(
-      isPromise(id) ? `The ${name} is a promise: await it.` : `The ${name} is missing or empty.`,
-    );
+    throw configurationError(`The ${name} is missing or empty.`);
   // Dot segments would change the path; all other characters are encoded.
   if (id === "." || id === "..") throw configurationError(`The ${name} is "${id}", which is not an id.`);
-  if (!id.isWellFormed()) throw configurationError(`The ${name} is not well-formed text.`);
-  return id;
+  if (id.isWellFormed()) return id;
+  throw configurationError(`The ${name} is not well-formed text.`);
 }
 
 function parseLimits(options: LimitOptions, defaults: Limits): Limits {
   const maxRetries = options.maxRetries ?? defaults.maxRetries;
-  if (typeof maxRetries !== "number" || !Number.isInteger(maxRetries) || maxRetries < 0) {
+  if (!Number.isInteger(maxRetries) || maxRetries < 0)
     throw configurationError(`maxRetries must be a whole number, 0 or more, not ${String(maxRetries)}.`);
-  }
   return {
     timeoutMs: parseMs("timeoutMs", options.timeoutMs ?? defaults.timeoutMs),
     deadlineMs: parseMs("deadlineMs", options.deadlineMs ?? defaults.deadlineMs),
@@ -176,32 +173,23 @@ function parseMs(name: string, value: unknown): number {
 const reservedHeaders =
   /^(connection|content-.*|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
 
-/** @returns a new object with names in lower case. @throws {IssuingError} `configuration`, without the value of a header. */
-export function parseHeaders(headers: Record<string, string> | undefined): Record<string, string> {
+/** @returns names in lower case, and values without surrounding white space. @throws {IssuingError} `configuration`, without a value. */
+function parseHeaders(headers: Record<string, string>): Record<string, string> {
   const parsed: Record<string, string> = {};
-  for (const [key, value] of Object.entries(headers ?? {})) {
-    const name = key.toLowerCase();
-    if (reservedHeaders.test(name))
+  for (const [name, value] of Object.entries(headers)) {
+    if (reservedHeaders.test(name.toLowerCase()))
       throw configurationError(
-        `headers must not have ${JSON.stringify(key)}: the client or the connection sets it.`,
+        `headers must not have ${JSON.stringify(name)}: the client or the connection sets it.`,
       );
-    try {
-      parsed[name] = parseHeaderValue(name, value);
-    } catch {
-      // The runtime's error would quote the value.
+    const [normalized] = toHeaders([[name, value]]);
+    // node:http accepts no control characters.
+    if (normalized === undefined || !/^[\t\x20-\x7e\x80-\xff]*$/.test(normalized[1]))
       throw configurationError(
-        `headers has an invalid entry, ${JSON.stringify(key)}: a name or value contains characters that are not allowed.`,
+        `headers has an invalid entry, ${JSON.stringify(name)}: a name or value contains characters that are not allowed.`,
       );
-    }
+    parsed[normalized[0]] = normalized[1];
   }
   return parsed;
-}
-
-/** @returns the value without surrounding white space, as fetch sends it. @throws for what fetch or node:http does not accept. */
-function parseHeaderValue(name: string, value: string): string {
-  const normalized = new Headers([[name, value]]).get(name) ?? "";
-  if (/^[\t\x20-\x7e\x80-\xff]*$/.test(normalized)) return normalized;
-  throw new TypeError("node:http accepts no control characters");
 }
 
 /** node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
@@ -220,37 +208,32 @@ export function getService({ service }: Settings): { baseUrl: string; transport:
 
 /** @throws {IssuingError} `configuration` for a blank namespace, and for an option that is present but undefined. */
 function getNamespace(options: IssuingClientOptions): string {
-  if ("idempotencyNamespace" in options) return parseKeyPart("idempotencyNamespace", options);
+  if ("idempotencyNamespace" in options)
+    return parseNamespace("idempotencyNamespace", options.idempotencyNamespace);
   const name = "LOYALTY_IDEMPOTENCY_NAMESPACE";
-  return parseKeyPart(name, { [name]: readEnvironment(name) ?? "" });
+  return parseNamespace(name, readEnvironment(name) ?? "");
 }
 
 /** @returns undefined when the address is missing. */
 function parseBaseUrl(options: IssuingClientOptions): string | undefined {
   const text = String(options.baseUrl ?? readEnvironment("LOYALTY_URL") ?? "");
   if (text.trim() === "") return undefined;
+  const reject = (problem: string) => configurationError(`baseUrl ${problem}`);
   // "localhost:4010" is a URL too, with the scheme "localhost:".
-  if (!/^https?:/i.test(text) && !text.includes("://")) throw configurationError(formatMissingScheme(text));
-  if (!URL.canParse(text)) {
-    throw configurationError(
-      'baseUrl is not a URL: set the address of the service, such as "https://cards.example.com".',
+  if (!/^https?:/i.test(text) && !text.includes("://")) throw reject(formatMissingScheme(text));
+  if (!URL.canParse(text))
+    throw reject('is not a URL: set the address of the service, such as "https://cards.example.com".');
+  const { protocol, hostname, origin, pathname, username, password, search, hash } = new URL(text);
+  if (protocol !== "https:" && protocol !== "http:")
+    throw reject(`must begin with https://, not ${protocol}`);
+  if (protocol === "http:" && !isLoopback(hostname) && !options.allowInsecureHttp)
+    throw reject(
+      `is ${origin}, which would send the API key unencrypted: use https://. For a service on a private network, set allowInsecureHttp: true.`,
     );
-  }
-  const url = new URL(text);
-  if (url.protocol !== "https:" && url.protocol !== "http:") {
-    throw configurationError(`baseUrl must begin with https://, not ${url.protocol}`);
-  }
-  if (url.protocol === "http:" && !isLoopback(url.hostname) && !options.allowInsecureHttp) {
-    throw configurationError(
-      `baseUrl is ${url.origin}, which would send the API key unencrypted: use https://. For a service on a private network, set allowInsecureHttp: true.`,
-    );
-  }
-  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    throw configurationError("baseUrl must be an address only: without user, password, query or fragment.");
-  }
-  const address = url.origin + url.pathname.replace(/\/+$/, "");
-  if (address.endsWith("/api/v1"))
-    throw configurationError("baseUrl must not end in /api/v1: the client appends it.");
+  if (username + password + search + hash !== "")
+    throw reject("must be an address only: without user, password, query or fragment.");
+  const address = origin + pathname.replace(/\/+$/, "");
+  if (address.endsWith("/api/v1")) throw reject("must not end in /api/v1: the client appends it.");
   return address;
 }
 
@@ -258,8 +241,8 @@ function parseBaseUrl(options: IssuingClientOptions): string | undefined {
 function formatMissingScheme(text: string): string {
   const url = URL.canParse(`http://${text}`) ? new URL(`http://${text}`) : undefined;
   return url !== undefined && isLoopback(url.hostname)
-    ? `baseUrl has no scheme: write "http://${url.host}".`
-    : 'baseUrl has no scheme: write https:// before the host, as in "https://cards.example.com".';
+    ? `has no scheme: write "http://${url.host}".`
+    : 'has no scheme: write https:// before the host, as in "https://cards.example.com".';
 }
 
 function formatUserAgent(program: unknown): string {
@@ -271,23 +254,19 @@ function formatUserAgent(program: unknown): string {
 }
 
 function getApiKey(options: IssuingClientOptions): string | (() => unknown) | undefined {
-  const apiKey = options.apiKey ?? readEnvironment("LOYALTY_API_KEY");
-  const isMissing = apiKey === undefined || (typeof apiKey === "string" && apiKey.trim() === "");
-  if (isMissing) return undefined;
-  return typeof apiKey === "function" ? apiKey : parseApiKey(apiKey);
+  const apiKey = options.apiKey ?? readEnvironment("LOYALTY_API_KEY") ?? "";
+  if (typeof apiKey === "function") return apiKey;
+  return String(apiKey).trim() === "" ? undefined : parseApiKey(apiKey);
 }
 
 /** The message never contains the key. */
 export function parseApiKey(apiKey: unknown): string {
-  if (typeof apiKey !== "string" || apiKey.trim() === "") {
+  if (typeof apiKey !== "string" || apiKey.trim() === "")
     throw configurationError(
       "apiKey is missing or empty. Set the environment variable LOYALTY_API_KEY, or the option.",
     );
-  }
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw configurationError(
-      "apiKey has a character that a header cannot contain. Is it a space, or a line break from a file?",
-    );
-  }
-  return apiKey;
+  if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey;
+  throw configurationError(
+    "apiKey has a character that a header cannot contain. Is it a space, or a line break from a file?",
+  );
 }

@@ -1,4 +1,5 @@
 /** The error of a 4xx or 5xx response, from its problem details (RFC 9457, spec 7): code, rejected fields, and a message without personal data. */
+import type { Call } from "./call.ts";
 import { isObject } from "./cards.ts";
 import {
   IssuingError,
@@ -7,9 +8,8 @@ import {
   type ProblemDetails,
   type RejectedField,
 } from "./errors.ts";
-import type { OperationName } from "./events.ts";
-import type { ReceivedResponse } from "./response.ts";
-import { getRetryAfterMs, isConflict, isRetryable } from "./retry.ts";
+import { getRequestId, type ReceivedResponse } from "./response.ts";
+import { getRetryAfterMs, isRetryable, mayStillRun } from "./retry.ts";
 
 const codes: Readonly<Record<number, IssuingErrorCode>> = {
   401: "unauthorized",
@@ -27,53 +27,37 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
  */
 const maxRetryAfterMs = 24 * 3_600_000;
 
-/** What the error says of the request. */
-export interface RejectedRequest {
-  operation: OperationName;
-  /** The id in the path. */
-  id?: string;
-  /** JSON. */
-  body?: string | undefined;
-  /** Whether the caller knows of an attempt with the same key before this call. */
-  hasEarlierAttempt?: boolean;
-}
-
 /**
  * Creates the error of a call that ended with a 4xx or 5xx. Its message contains no text of the service, because that text can quote a
  * customer.
  */
 export function toRejection(
   response: ReceivedResponse,
-  request: RejectedRequest,
-  { attempts, outcome, idempotencyKey }: Pick<IssuingErrorFacts, "attempts" | "outcome" | "idempotencyKey">,
+  call: Call,
+  facts: Pick<IssuingErrorFacts, "attempts" | "outcome" | "idempotencyKey">,
   { baseUrl, nowMs }: { baseUrl: string; nowMs: number },
 ): IssuingError {
-  const { status, body, requestId } = response;
+  const { status, body } = response;
   const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
   const problem = readProblem(status, body);
   const fields = status === 422 ? readRejectedFields(problem) : [];
-  const detail = status === 422 ? toShowable(problem.detail) : undefined; // spec 7
-  const hint = formatHint(code, { ...request, baseUrl }, fields, detail);
-  const isKnown = request.hasEarlierAttempt === true || outcome === "unknown";
-  const mayStillRun = isConflict(response) && idempotencyKey !== undefined && isKnown;
+  const userMessage = status === 422 ? toShowable(problem.detail) : undefined; // spec 7
+  const hint = formatHint(code, call, baseUrl) ?? (status === 422 && formatFields(fields, call, userMessage));
   const retryAfterMs = getRetryAfterMs(response, nowMs);
-  return new IssuingError(
-    `The service responded ${status} to ${request.operation}${hint === undefined ? "." : `: ${hint}`}`,
-    {
-      code,
-      status,
-      problem,
-      fields,
-      retryable: mayStillRun || isRetryable(response),
-      // A 422 is about the request, so an earlier attempt with the same body cannot have succeeded.
-      outcome: mayStillRun ? "unknown" : status === 422 ? "rejected" : outcome,
-      attempts,
-      idempotencyKey,
-      requestId,
-      retryAfterMs: retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, maxRetryAfterMs),
-      userMessage: detail,
-    },
-  );
+  return new IssuingError(`The service responded ${status} to ${call.operation}${hint ? `: ${hint}` : "."}`, {
+    ...facts,
+    code,
+    status,
+    problem,
+    fields,
+    userMessage,
+    requestId: getRequestId(response),
+    retryAfterMs: retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, maxRetryAfterMs),
+    retryable:
+      isRetryable(response) || (facts.outcome === "unknown" && mayStillRun(response, facts.idempotencyKey)),
+    // A 422 is about the request, so an earlier attempt with the same body cannot have succeeded.
+    outcome: status === 422 ? "rejected" : facts.outcome,
+  });
 }
 
 /** @returns problem details for any body: an error page or an empty body has only `type` and `status`. */
@@ -83,30 +67,20 @@ function readProblem(status: number, body: unknown): ProblemDetails {
   return { ...members, type: typeof members["type"] === "string" ? members["type"] : "about:blank", status };
 }
 
-/** A longer id is other text that was pasted by mistake. */
-const maxIdLength = 100;
-
+/** @returns what to correct, without a full stop when it ends with an address. */
 function formatHint(
   code: IssuingErrorCode,
-  { operation, baseUrl, id = "", body = "" }: RejectedRequest & { baseUrl: string },
-  fields: readonly RejectedField[],
-  detail: string | undefined,
+  { operation, id = "" }: Call,
+  baseUrl: string,
 ): string | undefined {
-  if (code === "unauthorized") {
+  if (code === "unauthorized")
     return `the apiKey was not accepted, because it is mistyped, revoked or of another service. Copy the Website key from the console of the service at ${baseUrl}.`;
-  }
   if (code === "forbidden") return "this apiKey is not allowed to do that.";
-  if (code === "not-found") {
-    const quoted = JSON.stringify(id.slice(0, maxIdLength));
-    return operation === "issueCard"
-      ? `template ${quoted} does not exist or is archived. Copy the id of a template from the console of the service at ${baseUrl}.`
-      : `card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
-  }
-  if (code !== "validation") return undefined;
-  const pointers = formatFields(fields, body);
-  if (detail === undefined)
-    return pointers === "" ? "the response has no detail that says what to correct." : `${pointers}.`;
-  return `${pointers === "" ? "" : `${pointers}. `}userMessage says what to correct.`;
+  if (code !== "not-found") return undefined;
+  const quoted = JSON.stringify(id.slice(0, 100)); // a longer id is other text that was pasted by mistake
+  return operation === "issueCard"
+    ? `template ${quoted} does not exist or is archived. Copy the id of a template from the console of the service at ${baseUrl}.`
+    : `card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
 }
 
 /** No form has more fields. */
@@ -147,17 +121,20 @@ function parsePointer(value: unknown): string | undefined {
 const printable =
   /^\/(?:marketing|version|customer(?:\/(?:phone|email|name|consents(?:\/(?:privacy|marketing)(?:\/version)?)?))?|fieldValues(?:\/(?<key>[\p{L}_][\p{L}\p{N}_.-]{0,63}))?)$/u;
 
-/**
- * Formats the pointers for a message, separated by commas; `""` when there are none.
- * @param sent the JSON of the request. A field key that equals a value in it is left out.
- */
-function formatFields(fields: readonly RejectedField[], sent: string): string {
-  const pointers = new Set<string>();
-  for (const { pointer } of fields) {
-    const match = printable.exec(pointer);
-    const key = match?.groups?.["key"];
-    const isValue = key !== undefined && sent.includes(`:${JSON.stringify(key)}`);
-    if (match !== null && !isValue && pointers.size < maxPointers) pointers.add(pointer);
-  }
-  return [...pointers].join(", ");
+/** Formats the hint of a 422. A field key that equals a value in the request is left out, because it can be personal data. */
+function formatFields(
+  fields: readonly RejectedField[],
+  { body = "" }: Call,
+  detail: string | undefined,
+): string {
+  const pointers = fields
+    .map(({ pointer }) => pointer)
+    .filter((pointer) => {
+      const match = printable.exec(pointer);
+      const key = match?.groups?.["key"];
+      return match !== null && !(key !== undefined && body.includes(`:${JSON.stringify(key)}`));
+    });
+  const named = [...new Set(pointers)].slice(0, maxPointers).join(", ");
+  if (detail !== undefined) return `${named === "" ? "" : `${named}. `}userMessage says what to correct.`;
+  return named === "" ? "the response has no detail that says what to correct." : `${named}.`;
 }

@@ -1,17 +1,13 @@
 /** Reads a response: a body that a method can use, the body of an error, or why the attempt has no usable response. */
+import type { Call } from "./call.ts";
 import { IssuingError, type IssuingErrorFacts } from "./errors.ts";
 import { type AttemptFailure, describeNetworkFailure } from "./network-failure.ts";
 import type { ConnectionFailure, HttpResponse } from "./transport.ts";
 
-/** Which bodies of a success are usable. A success with any other body is a failure, which is retried. */
-export type ExpectedBody = "json" | "json-or-empty" | "any";
-
 /** A response that a method or an error can use. */
-export interface ReceivedResponse extends Pick<HttpResponse, "status" | "header" | "headers" | "text"> {
+export interface ReceivedResponse extends Omit<HttpResponse, "bodyFailure"> {
   /** The JSON of the body; undefined when it is not JSON. */
   body: unknown;
-  /** The service's identifier of the request. */
-  requestId: string | undefined;
 }
 
 /** How an attempt ended: with a response, or without a usable one. */
@@ -36,65 +32,47 @@ export type Reading<Value> =
 export function readResponse(
   response: HttpResponse | ConnectionFailure,
   baseUrl: string,
-  expectedBody: ExpectedBody,
+  expectedBody: Call["expectedBody"],
 ): AttemptResult {
   if ("connectionError" in response) return describeNetworkFailure(response.connectionError, false, baseUrl);
-  const { status, bodyFailure } = response;
-  const text = response.text.startsWith("\ufeff") ? response.text.slice(1) : response.text;
+  const { status, header, headers, bodyFailure } = response;
   if (status >= 300 && status < 400)
-    return toUnusable(
-      status,
-      "a redirect, which is not followed. Is baseUrl the address of the service?",
-      false,
-    );
-  if (!(status >= 200 && status < 600)) return toUnusable(status, `the invalid status ${status}.`, true);
+    return toUnusable(response, "a redirect, which is not followed. Is baseUrl the address of the service?");
+  if (!(status >= 200 && status < 600)) return toUnusable(response, `the invalid status ${status}.`, true);
+  const text = response.text.startsWith("\ufeff") ? response.text.slice(1) : response.text;
   // The status of an error is enough when its body cannot be read.
   if (status >= 400) {
     const errorText = isUtf8(response) ? text : "";
-    return toReceived(response, errorText, parseJson(errorText));
+    return { status, header, headers, text: errorText, body: parseJson(errorText) };
   }
-  if (bodyFailure !== undefined && "connectionError" in bodyFailure)
-    return describeNetworkFailure(bodyFailure.connectionError, true, baseUrl);
-  if (bodyFailure !== undefined) return toUnusable(status, `${bodyFailure.reason}.`, bodyFailure.retryable);
-  return readSuccess(response, text, expectedBody);
-}
-
-function readSuccess(response: HttpResponse, text: string, expectedBody: ExpectedBody): AttemptResult {
-  const { status } = response;
+  if (bodyFailure !== undefined) {
+    return "connectionError" in bodyFailure
+      ? describeNetworkFailure(bodyFailure.connectionError, true, baseUrl)
+      : toUnusable(response, `${bodyFailure.reason}.`, bodyFailure.retryable);
+  }
   const body = parseJson(text);
   if (body === undefined) {
-    if (isHtml(response, text))
-      return toUnusable(status, "an HTML page. Is baseUrl the address of the service?", true);
+    if (isHtml(response))
+      return toUnusable(response, "an HTML page. Is baseUrl the address of the service?", true);
     const isUsable =
-      expectedBody === "any" ||
+      expectedBody === "text" ||
       (expectedBody === "json-or-empty" && text === "") ||
       // A 202 may have any body: readCard reports that the card is issued later. openapi-fetch parses that of `client.api`.
       (expectedBody === "json" && status === 202);
-    if (!isUsable) return toUnusable(status, "a body that is not JSON.", true);
+    if (!isUsable) return toUnusable(response, "a body that is not JSON.", true);
   }
-  if (!isUtf8(response)) return toUnusable(status, "a body whose charset is not UTF-8.", false);
-  return toReceived(response, text, body);
-}
-
-function toReceived(
-  { status, header, headers }: HttpResponse,
-  text: string,
-  body: unknown,
-): ReceivedResponse {
-  // The specification does not name the header of the request's identifier; these two are common.
-  const id = header("x-request-id") ?? header("request-id");
-  const requestId = id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // drops other text
-  return { status, header, headers, text, body, requestId };
+  if (!isUtf8(response)) return toUnusable(response, "a body whose charset is not UTF-8.");
+  return { status, header, headers, text, body };
 }
 
 /** @param what completes the sentence "The service responded with …". */
-function toUnusable(status: number, what: string, retryable: boolean): AttemptFailure {
+function toUnusable({ status }: HttpResponse, what: string, retryable = false): AttemptFailure {
   const message = `The service responded with ${what}`;
   return { code: "invalid-response", message, wasSent: true, retryable, status };
 }
 
 /** Whether the body is an HTML page, such as that of a login or a proxy. `OK` as text/plain is not. */
-function isHtml({ header }: HttpResponse, text: string): boolean {
+function isHtml({ header, text }: HttpResponse): boolean {
   const start = text.slice(0, 2_000).trimStart();
   if (start.startsWith("<") && /<(!doctype\s+html|html|head|body)\b/i.test(start)) return true;
   return text !== "" && /^\s*text\/html\b/i.test(header("content-type") ?? "");
@@ -115,6 +93,12 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** The service's identifier of the request. The specification does not name its header; these two are common. */
+export function getRequestId({ header }: ReceivedResponse): string | undefined {
+  const id = header("x-request-id") ?? header("request-id");
+  return id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // drops other text
+}
+
 /** Creates the error of a call that ends without a usable response. */
 export function toFailure(failure: AttemptFailure, facts: Omit<IssuingErrorFacts, "code">): IssuingError {
   const { code, message, retryable, status, networkCode } = failure;
@@ -124,12 +108,21 @@ export function toFailure(failure: AttemptFailure, facts: Omit<IssuingErrorFacts
 
 /** Creates the error of a success whose body is not what the method returns. */
 export function toInvalidResponse(
-  { status, requestId }: ReceivedResponse,
+  response: ReceivedResponse,
   reading: Exclude<Reading<unknown>, { value: unknown }>,
-  facts: Omit<IssuingErrorFacts, "code">,
+  facts: Omit<IssuingErrorFacts, "code" | "outcome">,
 ): IssuingError {
-  const given = { ...facts, code: "invalid-response", outcome: "unknown", status, requestId } as const;
-  if ("accepted" in reading) return new IssuingError(reading.accepted, { ...given, retryable: true });
-  const message = `The service responded with something that is not ${reading.expected}.`;
-  return new IssuingError(message, { ...given, cardId: reading.cardId });
+  const isAccepted = "accepted" in reading;
+  return new IssuingError(
+    isAccepted ? reading.accepted : `The service responded with something that is not ${reading.expected}.`,
+    {
+      ...facts,
+      code: "invalid-response",
+      outcome: "unknown",
+      retryable: isAccepted,
+      status: response.status,
+      requestId: getRequestId(response),
+      cardId: isAccepted ? undefined : reading.cardId,
+    },
+  );
 }

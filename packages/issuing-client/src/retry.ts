@@ -21,9 +21,9 @@ export const isRetryableStatus = (status: number): boolean =>
 export const isRetryable = (result: AttemptResult): boolean =>
   isResponse(result) ? isRetryableStatus(result.status) : result.retryable;
 
-/** Whether a response says that another request with the same key is still running. */
-export const isConflict = (result: AttemptResult): boolean =>
-  isResponse(result) && (result.status === 409 || result.status === 423);
+/** Whether a response says that another request with the same key may still run. */
+export const mayStillRun = (result: AttemptResult, idempotencyKey: string | undefined): boolean =>
+  (result.status === 409 || result.status === 423) && idempotencyKey !== undefined;
 
 /** Whether sending a request twice has the effect of sending it once. */
 export const isIdempotent = (method: string, idempotencyKey: string | undefined): boolean =>

@@ -1,15 +1,14 @@
 /** Sends one call: attempts, time limits, retries, events, and the value or the error at its end. */
 import { notify } from "@loyalty-cards/internal/reporting";
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
-import { type Clock, sleep, timeLimit, waitWithin } from "./clock.ts";
+import type { Call, CallEnd, CallEvent, ResponseMeta } from "./call.ts";
+import { sleep, timeLimit, waitWithin } from "./clock.ts";
 import { configurationError, IssuingError, type Outcome } from "./errors.ts";
-import type { CallEnd, CallEvent, ResponseMeta } from "./events.ts";
-import type { AttemptFailure } from "./network-failure.ts";
 import { type CallSettings, getService, parseApiKey, type Settings } from "./options.ts";
-import { type RejectedRequest, toRejection } from "./rejection.ts";
+import { toRejection } from "./rejection.ts";
 import {
   type AttemptResult,
-  type ExpectedBody,
+  getRequestId,
   isResponse,
   type Reading,
   type ReceivedResponse,
@@ -21,49 +20,36 @@ import {
   addOutcome,
   getBackoffMs,
   getRetryAfterMs,
-  isConflict,
   isIdempotent,
   isRetryable,
+  mayStillRun,
   retryPolicy,
 } from "./retry.ts";
-import type { Exchange, HttpRequest } from "./transport.ts";
-
-/** One call of one operation. */
-export interface Call extends RejectedRequest {
-  method: string;
-  /** Follows the address of the service. */
-  path: string;
-  /** Names in lower case. */
-  headers: Record<string, string>;
-  expectedBody: ExpectedBody;
-  idempotencyKey?: string | undefined;
-}
+import type { HttpRequest } from "./transport.ts";
 
 /**
  * Creates the call of an operation.
  * @param id the id in the path.
- * @param given `query` begins with `?`; `body` is JSON.
+ * @param content `query` begins with `?`; `body` is JSON.
  */
 export function createCall(
   operation: OperationId,
   id: string,
-  {
-    query = "",
-    ...given
-  }: { query?: string; body?: string; idempotencyKey?: string; hasEarlierAttempt?: boolean } = {},
+  content: Pick<Call, "body" | "idempotencyKey" | "hasEarlierAttempt"> & { query?: string } = {},
 ): Call {
+  const { query = "", body, idempotencyKey, hasEarlierAttempt = false } = content;
   const { method, path } = operations[operation];
-  const headers: Record<string, string> = { accept: "application/json, application/problem+json" };
-  if (given.body !== undefined) headers["content-type"] = "application/json";
   return {
     operation,
     method,
     path: `/api/v1${path.replace(/\{\w+\}/, encodeURIComponent(id))}${query}`, // spec 9
-    headers,
+    contentType: body === undefined ? undefined : "application/json",
+    body,
     id,
     // The specification does not show the response to setConsent, so every body is usable (spec 4.5).
-    expectedBody: operation === "setConsent" ? "any" : "json",
-    ...given,
+    expectedBody: operation === "setConsent" ? "text" : "json",
+    idempotencyKey,
+    hasEarlierAttempt,
   };
 }
 
@@ -84,9 +70,10 @@ export async function send<Value>(
   const { baseUrl, transport } = getService(settings);
   const { clock, random, onEvent } = settings;
   const { operation, method, expectedBody, idempotencyKey, hasEarlierAttempt = false } = call;
-  const { signal, endsAtMs, maxRetries, onResponse } = options;
+  const { signal, timeoutMs, endsAtMs, maxRetries, onResponse } = options;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
+  const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
   const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
 
   let attempts = 0;
@@ -94,29 +81,39 @@ export async function send<Value>(
   let failures = 0;
   let firstConflictAtMs: number | undefined;
   let result: AttemptResult;
+  const getFacts = () => ({ attempts, outcome, idempotencyKey });
+  const getRemainingMs = () => {
+    signal?.throwIfAborted();
+    const remainingMs = endsAtMs - clock.monotonicMs();
+    if (remainingMs >= 1) return remainingMs;
+    throw toFailure({ ...pastDeadline, wasSent: false }, getFacts());
+  };
   try {
     const { apiKey } = settings;
     const key = typeof apiKey === "function" ? await callApiKeyFunction(apiKey, settings, options) : apiKey;
-    const request = createRequest(settings, call, options, parseApiKey(key));
+    getRemainingMs();
+    const request = createRequest(settings, call, options, key ?? parseApiKey(key));
     for (;;) {
-      requireTime(options, clock);
       emit({ type: "attempt", attempt: attempts + 1, method });
-      const remainingMs = requireTime(options, clock); // the listener may have aborted the call, or used up its time
+      const remainingMs = getRemainingMs(); // the listener may have aborted the call, or used up its time
       attempts += 1;
-      const received = await waitForResponse(transport(request), settings, options, remainingMs);
-      result = "code" in received ? received : readResponse(received, baseUrl, expectedBody);
+      const { response, abort } = transport(request);
+      const received = await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal }, abort);
+      if (received !== timeLimit) result = readResponse(received, baseUrl, expectedBody);
+      else result = { ...(remainingMs <= timeoutMs ? pastDeadline : timedOut), wasSent: true };
       if (isResponse(result) && result.status < 400) break;
       outcome = addOutcome(outcome, result);
 
       const requestedMs = getRetryAfterMs(result, clock.now());
       let delayMs = requestedMs ?? getBackoffMs(attempts, random);
-      if (isConflict(result) && idempotencyKey !== undefined) {
-        // An attempt with this key may still run. If no earlier one is known, a conflict that lasts is an error of the request.
+      if (mayStillRun(result, idempotencyKey)) {
+        if (hasEarlierAttempt) outcome = "unknown";
         const { minDelayMs, maxDelayMs, maxMs } = retryPolicy.conflict;
         delayMs = Math.max(minDelayMs, requestedMs ?? Math.min(maxDelayMs, delayMs));
         firstConflictAtMs ??= clock.monotonicMs();
         const passedMs = clock.monotonicMs() + delayMs - firstConflictAtMs;
-        if (passedMs > maxMs && !hasEarlierAttempt && outcome !== "unknown") break;
+        // If no earlier attempt is known, a conflict that lasts is an error of the request.
+        if (passedMs > maxMs && outcome !== "unknown") break;
       } else {
         failures += 1;
         if (!isRetryable(result) || failures > maxRetries) break;
@@ -130,82 +127,22 @@ export async function send<Value>(
     }
 
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
-    const facts = { attempts, outcome, idempotencyKey };
-    if (!isResponse(result)) throw toFailure(result, facts);
+    if (!isResponse(result)) throw toFailure(result, getFacts());
     const { status } = result;
-    const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
+    const durationMs = getDurationMs();
     if (onResponse !== undefined)
       notify(onResponse, toMeta(result, { attempts, idempotencyKey, durationMs }));
     if (status >= 400 && operation !== "api")
-      throw toRejection(result, call, facts, { baseUrl, nowMs: clock.now() });
+      throw toRejection(result, call, getFacts(), { baseUrl, nowMs: clock.now() });
     const reading = read(result);
-    if (!("value" in reading)) throw toInvalidResponse(result, reading, facts);
+    if (!("value" in reading)) throw toInvalidResponse(result, reading, getFacts());
     const { value, differentFields: fieldKeys = [] } = reading;
     if (fieldKeys.length > 0) emit({ type: "fields-differ", fieldKeys });
     emit({ type: "response", status, attempts, durationMs });
     return value;
-  } catch (thrown) {
-    const facts = { attempts, outcome, idempotencyKey };
-    const error = thrown === timeLimit ? toFailure({ ...pastDeadline, wasSent: false }, facts) : thrown;
-    const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
-    emit({ ...toEnd(error, signal), attempts, durationMs });
-    throw error;
-  }
-}
-
-/** @returns the time until the deadline. @throws {@link timeLimit} when no time is left; the `reason` of an aborted signal. */
-function requireTime({ signal, endsAtMs }: CallSettings, clock: Clock): number {
-  signal?.throwIfAborted();
-  const remainingMs = endsAtMs - clock.monotonicMs();
-  if (remainingMs < 1) throw timeLimit;
-  return remainingMs;
-}
-
-/** Calls the apiKey function once for all attempts, within the deadline. */
-async function callApiKeyFunction(
-  apiKey: () => unknown,
-  { clock }: Settings,
-  { endsAtMs, signal }: CallSettings,
-): Promise<unknown> {
-  try {
-    return await waitWithin(endsAtMs - clock.monotonicMs(), (async () => apiKey())(), { clock, signal });
   } catch (error) {
-    signal?.throwIfAborted();
-    // The function's own error is dropped: it can quote the key.
-    throw error === timeLimit ? error : configurationError("The apiKey function failed; nothing was sent.");
-  }
-}
-
-/** Adds the headers that every request has. */
-function createRequest(
-  settings: Settings,
-  { method, path, headers: ownHeaders, body, idempotencyKey }: Call,
-  options: CallSettings,
-  apiKey: string,
-): HttpRequest {
-  const headers: Record<string, string> = { ...settings.headers, ...options.headers, ...ownHeaders };
-  const { userAgent } = settings;
-  const program = headers["user-agent"];
-  headers["user-agent"] = program === undefined ? userAgent : `${userAgent} ${program}`;
-  if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
-  headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
-  return { method, path, headers, body };
-}
-
-/** Waits for the response of one attempt. @param remainingMs until the deadline of the call. @throws the `reason` of the signal. */
-async function waitForResponse(
-  { response, abort }: Exchange,
-  { clock }: Settings,
-  { signal, timeoutMs }: CallSettings,
-  remainingMs: number,
-): Promise<Awaited<Exchange["response"]> | AttemptFailure> {
-  try {
-    return await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal, stop: abort });
-  } catch (reason) {
-    if (reason !== timeLimit) throw reason;
-    return remainingMs <= timeoutMs
-      ? { ...pastDeadline, wasSent: true }
-      : { code: "timeout", message: "The service did not respond in time.", wasSent: true, retryable: true };
+    emit({ ...toEnd(error, signal), attempts, durationMs: getDurationMs() });
+    throw error;
   }
 }
 
@@ -214,24 +151,63 @@ const pastDeadline = {
   message: "The call did not succeed before its deadline.",
   retryable: true,
 } as const;
+const timedOut = {
+  code: "timeout",
+  message: "The service did not respond in time.",
+  retryable: true,
+} as const;
+
+/** Calls the apiKey function once for all attempts, within the deadline. @returns undefined when it did not respond in time. */
+async function callApiKeyFunction(
+  apiKey: () => unknown,
+  { clock }: Settings,
+  { endsAtMs, signal }: CallSettings,
+): Promise<string | undefined> {
+  let key: unknown;
+  try {
+    key = await waitWithin(endsAtMs - clock.monotonicMs(), (async () => apiKey())(), { clock, signal });
+  } catch {
+    signal?.throwIfAborted();
+    // The function's own error is dropped: it can quote the key.
+    throw configurationError("The apiKey function failed; nothing was sent.");
+  }
+  return key === timeLimit ? undefined : parseApiKey(key);
+}
+
+/** Adds the headers that every request has, which replace the caller's. */
+function createRequest(
+  { userAgent }: Settings,
+  { operation, method, path, contentType, body, idempotencyKey }: Call,
+  options: CallSettings,
+  apiKey: string,
+): HttpRequest {
+  const program = options.headers["user-agent"];
+  const headers: Record<string, string> = {
+    ...options.headers,
+    "user-agent": program === undefined ? userAgent : `${userAgent} ${program}`,
+    authorization: `Bearer ${apiKey}`, // spec 5.1
+  };
+  if (operation !== "api") headers["accept"] = "application/json, application/problem+json";
+  if (contentType !== undefined) headers["content-type"] = contentType;
+  if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
+  return { method, path, headers, body };
+}
 
 /** The specification names no header for a replay; these two are common. */
 const replayHeaders = ["idempotent-replayed", "idempotency-replayed"];
 
 function toMeta(
-  { status, header, headers, requestId }: ReceivedResponse,
-  {
-    attempts,
-    idempotencyKey,
-    durationMs,
-  }: { attempts: number; idempotencyKey: string | undefined; durationMs: number },
+  response: ReceivedResponse,
+  call: { attempts: number; idempotencyKey: string | undefined; durationMs: number },
 ): ResponseMeta {
+  const { status, header, headers } = response;
+  const { idempotencyKey, ...counted } = call;
+  const requestId = getRequestId(response);
   const isReplayed = replayHeaders.some((name) => header(name)?.trim().toLowerCase() === "true");
   return {
     status,
     headers: headers(),
-    attempts,
-    durationMs,
+    ...counted,
     ...(requestId !== undefined && { requestId }),
     ...(isReplayed && { replayed: true }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),

@@ -28,7 +28,6 @@ export function createNodeTransport(baseUrl: string): Transport | undefined {
   return ({ method, path, headers, body }) => {
     // `request` is looked up at each call, because MSW, nock and OpenTelemetry replace it.
     const request = (protocol === "https:" ? https : http).request({
-      protocol,
       host,
       port,
       path: basePath + path,

@@ -1,14 +1,10 @@
 /** The interface of both transports (request, response, failure), and the limit of a body. */
+import type { Call } from "./call.ts";
 
 /** A request to the service. Everything in it is text, so it can be sent again. */
-export interface HttpRequest {
-  method: string;
-  /** Follows the address of the service. */
-  path: string;
+export interface HttpRequest extends Pick<Call, "method" | "path" | "body"> {
   /** Names in lower case. */
   headers: Record<string, string>;
-  /** JSON; undefined when the request has no body. */
-  body: string | undefined;
 }
 
 export interface HttpResponse {

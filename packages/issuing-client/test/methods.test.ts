@@ -60,11 +60,6 @@ describe("issueCard", () => {
       { phone: " 600 100 200 ", email: "", note: "", consents: { ...consents, marketing: {} } },
       { phone: " 600 100 200 ", note: "", consents: { ...consents, marketing: {} } },
     ],
-    [
-      "the blank contacts of a customer with a toJSON method",
-      { phone: "", toJSON: () => ({ phone: "", name: "Anna", consents }) },
-      { name: "Anna" },
-    ],
     ["undefined members", { consents: { ...consents, marketing: undefined } }, {}],
   ])("leaves out %s: %o", async (_name, changes, sent) => {
     for (const fieldValues of [undefined, {}, { name: "" }]) {

@@ -1,9 +1,24 @@
-/** What a caller learns of a call: its events, and the metadata of its response. */
+/** One call of one operation: what is sent, its events, and the metadata of its response. */
 import type { OperationId } from "@loyalty-cards/openapi/operations";
 import type { IssuingErrorCode } from "./errors.ts";
 
-/** The method that was called; `api` for every call through `client.api`. */
-export type OperationName = OperationId | "api";
+export interface Call {
+  /** The method that was called; `api` for every call through `client.api`. */
+  operation: OperationId | "api";
+  method: string;
+  /** Follows the address of the service. */
+  path: string;
+  contentType?: string | undefined;
+  /** Undefined when the request has no body. */
+  body?: string | undefined;
+  /** The id in the path. */
+  id?: string;
+  /** Which bodies of a success are usable; any other body is a failure, which is retried. */
+  expectedBody: "json" | "json-or-empty" | "text";
+  idempotencyKey?: string | undefined;
+  /** Whether the caller knows of an attempt with the same key before this call. */
+  hasEarlierAttempt?: boolean;
+}
 
 export type CallEnd =
   /** The call ended with a response: a success, or an error of the service. */
@@ -29,7 +44,7 @@ export type CallEvent =
  * An event of a call, for logs and metrics, without keys, bodies and personal data. All events of one call have the same `callId`.
  * A call that passed validation ends with one of `response`, `failure` and `abort`.
  */
-export type ClientEvent = CallEvent & { callId: number; operation: OperationName };
+export type ClientEvent = CallEvent & Pick<Call, "operation"> & { callId: number };
 
 /** Metadata of a response. */
 export interface ResponseMeta {
