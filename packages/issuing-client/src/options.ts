@@ -144,9 +144,8 @@ export function parseObject<Value extends object>(name: string, value: Value | n
 
 /** @throws {IssuingError} `configuration` for a value that cannot be a path segment. */
 export function parseId(name: string, id: unknown): string {
-  if (isPromise(id)) throw configurationError(`The ${name} is a promise: await it.`);
   if (typeof id !== "string" || id.trim() === "")
-    throw configurationError(`The ${name} is missing or empty.`);
+    throw configurationError(`The ${name} is ${isPromise(id) ? "a promise: await it" : "missing or empty"}.`);
   // Dot segments would change the path; all other characters are encoded.
   if (id === "." || id === "..") throw configurationError(`The ${name} is "${id}", which is not an id.`);
   if (id.isWellFormed()) return id;
