@@ -17,7 +17,7 @@ import {
   type Template,
 } from "./cards.ts";
 import { createIssuingSteps, type IssueCardOptions, issueCard } from "./issue-card.ts";
-import { type CardLinks, type CardLinksOptions, cardLinks } from "./links.ts";
+import { cardLinks } from "./links.ts";
 import {
   type CallOptions,
   getService,
@@ -138,7 +138,7 @@ export interface IssuingClient {
    * const { page, addToFirstWallet, firstWalletButton } = loyalty.cardLinks(await loyalty.getCard("card_8sT2kq"));
    * ```
    */
-  cardLinks(card: { publicUrl: string } | string, options?: CardLinksOptions): CardLinks;
+  cardLinks: typeof cardLinks;
   /**
    * The typed openapi-fetch client on the same transport, for all other paths of the service below `/api/v1/`.
    * @throws {IssuingError} `configuration` for any other address, before the API key is read or added.

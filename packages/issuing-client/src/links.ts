@@ -17,7 +17,7 @@ export interface CardLinks {
 }
 
 /** Names and addresses of a service that differs from the defaults. */
-export interface CardLinksOptions {
+interface CardLinksOptions {
   /**
    * Address of the service, which has the button images below `/assets` ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)).
    * Default: the origin of the card's page, which is wrong when the pages are on another host, or when the service's address has a path. The `cardLinks` of a
