@@ -180,6 +180,10 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     UNION ALL
     SELECT (SELECT min(j.topic) FROM ${table} j WHERE j.rank IS NOT NULL AND j.topic > topics.topic) FROM topics WHERE topics.topic IS NOT NULL
   )`;
+  /** As `withTopics`. @param parameter that of the one topic that counts, after which there is no other. */
+  const withTopic = (topic: string | undefined, parameter: number) =>
+    topic === undefined ? withTopics : `WITH topics (topic) AS (SELECT $${parameter}::text)`;
+  const listValues = (value: string | undefined) => (value === undefined ? [] : [value]);
 
   /**
    * Marks a job as leased. A callback is no attempt: it changes no instant. When a lease has expired, its attempt may still have an effect.
@@ -252,10 +256,11 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     /**
      * Leases what is due: of the topic and rank that come first, the jobs that are due longest. A topic whose breaker is open has only
      * callbacks, so the time does not depend on how many of its jobs wait.
+     * @param topic default: of all topics.
      */
-    *lease(limit: number, leaseMs: number): Operation<LeasedJob[]> {
+    *lease(limit: number, leaseMs: number, topic?: string): Operation<LeasedJob[]> {
       const rows = yield* query(
-        `${withTopics}, places AS (
+        `${withTopic(topic, 4 + guard.values.length)}, places AS (
            SELECT topics.topic, r.rank, (SELECT min(j.due) FROM ${table} j WHERE j.topic = topics.topic AND j.rank = r.rank) AS due
            FROM topics CROSS JOIN (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) r
            WHERE topics.topic IS NOT NULL AND (r.rank = ${ranks.callback} OR NOT ${isOpen("topics.topic")})
@@ -266,7 +271,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
              AND ${guard.format(4)} ORDER BY j.due LIMIT $3::text::integer FOR UPDATE SKIP LOCKED
          )
          UPDATE ${table} SET ${setLease} WHERE id IN (SELECT id FROM chosen) ${returning}`,
-        ...[crypto.randomUUID(), leaseMs, limit, ...guard.values],
+        ...[crypto.randomUUID(), leaseMs, limit, ...guard.values, ...listValues(topic)],
       );
       return rows.map((row) => toLeased(row, leaseMs));
     },
@@ -397,15 +402,16 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       return toNumber(row?.["now"]);
     },
 
-    /** How long until something is due, in milliseconds: negative when it is overdue; undefined when nothing waits. */
-    *getDelay(): Operation<number | undefined> {
+    /** How long until something is due, in milliseconds: negative when it is overdue; undefined when nothing waits. @param topic default: all. */
+    *getDelay(topic?: string): Operation<number | undefined> {
       const [row] = yield* query(
-        `${withTopics}, places AS (
+        `${withTopic(topic, 1)}, places AS (
            SELECT (SELECT min(j.due) FROM ${table} j WHERE j.topic = topics.topic AND j.rank = r.rank) AS due
            FROM topics CROSS JOIN (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) r
            WHERE topics.topic IS NOT NULL AND (r.rank = ${ranks.callback} OR NOT ${isOpen("topics.topic")})
            UNION ALL SELECT due FROM ${breakers} WHERE due IS NOT NULL
          ) SELECT min(due) - :now AS delay FROM places`,
+        ...listValues(topic),
       );
       return toOptionalNumber(row?.["delay"]);
     },
@@ -420,23 +426,30 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       return toOptionalNumber(row?.["delay"]);
     },
 
-    /** Jobs in the order in which they were added. @param state undefined for all. */
-    *list(state: string | undefined, afterId: number, limit: number): Operation<Job[]> {
+    /** Jobs in the order in which they were added. @param state undefined for all. @param topic default: of all topics. */
+    *list(state: string | undefined, afterId: number, limit: number, topic?: string): Operation<Job[]> {
+      const ofState = state === undefined ? "" : "state = $3::text AND ";
+      const ofTopic = topic === undefined ? "" : `topic = $${state === undefined ? 3 : 4}::text AND `;
       const rows = yield* query(
-        `SELECT * FROM ${table} WHERE ${state === undefined ? "" : "state = $3::text AND "}id > $1::text::bigint ORDER BY id LIMIT $2::text::integer`,
-        ...[afterId, limit, ...(state === undefined ? [] : [state])],
+        `SELECT * FROM ${table} WHERE ${ofState}${ofTopic}id > $1::text::bigint ORDER BY id LIMIT $2::text::integer`,
+        ...[afterId, limit, ...listValues(state), ...listValues(topic)],
       );
       return rows.map(readJob);
     },
 
-    /** Counts the jobs of each state and the callbacks that are due, and returns the times to monitor. */
-    *count(): Operation<JobCounts> {
-      const rows = yield* query(`SELECT state, count(*) AS jobs FROM ${table} GROUP BY state`);
+    /** Counts the jobs of each state and the callbacks that are due, and returns the times to monitor. @param topic default: of all topics. */
+    *count(topic?: string): Operation<JobCounts> {
+      const ofTopic = topic === undefined ? "" : " AND topic = $1::text";
+      const rows = yield* query(
+        `SELECT state, count(*) AS jobs FROM ${table} WHERE true${ofTopic} GROUP BY state`,
+        ...listValues(topic),
+      );
       const [row] = yield* query(
-        `${withTopics} SELECT
+        `${withTopic(topic, 1)} SELECT
            (SELECT count(*) FROM topics JOIN ${table} j ON j.topic = topics.topic AND j.rank = ${ranks.callback}) AS callbacks,
-           (SELECT added FROM ${table} WHERE state = 'waiting' ORDER BY id LIMIT 1) AS oldest,
+           (SELECT added FROM ${table} WHERE state = 'waiting'${ofTopic} ORDER BY id LIMIT 1) AS oldest,
            (SELECT min(j.started) FROM topics JOIN ${table} j ON j.topic = topics.topic AND j.rank = ${ranks.started}) AS started`,
+        ...listValues(topic),
       );
       return {
         states: Object.fromEntries(rows.map(({ state, jobs: count }) => [String(state), toNumber(count)])),
@@ -489,13 +502,14 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       return rows.length === 1000;
     },
 
-    /** Deletes jobs that ended long ago, at most a thousand. @returns whether more may be left. */
-    *sweep(state: string, retentionMs: number): Operation<boolean> {
+    /** Deletes jobs that ended long ago, at most a thousand. @param topic default: of all topics. @returns whether more may be left. */
+    *sweep(state: string, retentionMs: number, topic?: string): Operation<boolean> {
       const rows = yield* query(
         `DELETE FROM ${table} WHERE id IN (
-           SELECT id FROM ${table} WHERE state = $1::text AND rank IS NULL AND ended < :now - $2::text::bigint LIMIT 1000
+           SELECT id FROM ${table} WHERE state = $1::text AND rank IS NULL AND ended < :now - $2::text::bigint
+             ${topic === undefined ? "" : "AND topic = $3::text "}LIMIT 1000
          ) RETURNING id`,
-        ...[state, retentionMs],
+        ...[state, retentionMs, ...listValues(topic)],
       );
       return rows.length === 1000;
     },

@@ -21,6 +21,9 @@ export interface SqliteJobsDatabase {
   close(): void;
 }
 
+/** The result of a function that must not be asynchronous: an async one does not compile. */
+export type Synchronous<Result> = Result extends PromiseLike<unknown> ? never : Result;
+
 /**
  * @param name the option or method that takes the user's function, for the message.
  * @throws {TypeError} when the function returned a promise, whose work would run outside of the transaction.
@@ -33,22 +36,30 @@ export function requireSynchronous<Result>(name: string, result: Result): Result
   );
 }
 
-/** @param openFile opens the file with its tables. @param now the time in milliseconds. */
+/**
+ * @param openFile opens the file with its tables.
+ * @param now the time in milliseconds.
+ * @param owner the name in the error of calls after `close`, such as `inbox`.
+ */
 export function createSqliteDatabase(
   openFile: () => OpenSqliteDatabase,
   now: () => number,
+  owner = "database",
 ): SqliteJobsDatabase {
   let opened: OpenSqliteDatabase | undefined;
   let isClosed = false;
   let latestMs = Number.NEGATIVE_INFINITY;
-  /** Time never goes back, so that setting the clock back neither delays new jobs nor extends leases. */
+  let correctionMs = 0;
+  /** Time goes on after the clock was set back, so that this neither delays jobs nor extends pauses and leases. */
   const getTimeMs = () => {
-    latestMs = Math.max(latestMs, now());
+    const clockMs = now();
+    correctionMs = Math.max(correctionMs, latestMs - clockMs);
+    latestMs = clockMs + correctionMs;
     return latestMs;
   };
 
   function open(): OpenSqliteDatabase {
-    if (isClosed) throw new Error("It is closed.");
+    if (isClosed) throw withSafeMessage(new Error(`The ${owner} is closed.`));
     opened ??= openFile();
     return opened;
   }

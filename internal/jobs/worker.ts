@@ -49,6 +49,8 @@ const unlimited: WorkLimits = {
 export interface Worker {
   /** Resolves when the worker has ended and its jobs are recorded. */
   readonly ended: Promise<void>;
+  /** Looks for jobs now: something was added, or is due earlier. */
+  wake(): void;
   /** Begins nothing more, and waits for the jobs that run, at most `graceMs`; then these are aborted. */
   stop(graceMs: number): Promise<void>;
 }
@@ -72,6 +74,7 @@ export function startWorker<Leased extends LeasedJob>(
   let begun = 0;
   /** When the next job may begin. */
   let nextAtMs = Number.NEGATIVE_INFINITY;
+  let leasedAtMs = Number.NEGATIVE_INFINITY;
   /** Failures of the topic of the last job, unknown at first: a worker begins with one job while some are recorded. */
   let failures = 1;
 
@@ -105,16 +108,18 @@ export function startWorker<Leased extends LeasedJob>(
     const limit = failures > 0 ? 1 : concurrency;
     const free = limit - running.size;
     const waitMs = nextAtMs - clock.monotonicMs();
-    if (free < limit / 2) return pollMs; // a lease is a write, so it waits for several jobs; each that ends wakes the worker
+    // A lease is a write, so it waits for several jobs, but not for long ones. Each that ends wakes the worker.
+    if (free < 1 || (free < limit / 2 && clock.monotonicMs() < leasedAtMs + pollMs)) return pollMs;
     if (waitMs > 0) return waitMs;
     const atOnce = Number.isFinite(maxPerSecond) ? 1 : free;
+    leasedAtMs = clock.monotonicMs();
     const leased = await lease(Math.min(atOnce, limits.maxJobs - begun));
     for (const job of leased) {
       if (isOver()) await giveBack(job);
       else begin(job);
     }
     if (leased.length > 0) return 0;
-    failures = 1;
+    if (running.size === 0) failures = 1;
     const delayMs = (await getDelay()) ?? Number.POSITIVE_INFINITY;
     if (running.size > 0) return Math.max(minWaitMs, delayMs);
     if (delayMs > 0) await onIdle?.();
@@ -138,6 +143,7 @@ export function startWorker<Leased extends LeasedJob>(
   const ended = loop();
   return {
     ended,
+    wake: () => wake(),
     async stop(graceMs) {
       state = "stopping";
       wake();

@@ -91,6 +91,31 @@ describe("startWorker", () => {
     expect(work.count()).toEqual({ done: 50 });
   });
 
+  it("runs `concurrency` jobs when some of them take long, also those that are added later", async () => {
+    const work = openWork(async (job) => {
+      await work.takes(job.name.startsWith("long") ? 600_000 : 100);
+      return done;
+    });
+    const worker = work.start({ concurrency: 4 });
+    for (const name of ["long 1", "long 2", "long 3", "short 1", "short 2"]) {
+      work.add(name);
+      await work.clock.pass(5_000);
+    }
+    expect(work.count()).toEqual({ done: 2, waiting: 3 });
+    await work.clock.run(worker.stop(0));
+  });
+
+  it("looks for jobs at once when it is woken", async () => {
+    const work = openWork();
+    const worker = work.start({ pollMs: 60_000 });
+    await work.clock.pass(1_000);
+    work.add(1);
+    worker.wake();
+    await work.clock.pass(10);
+    expect(work.count()).toEqual({ done: 1 });
+    await work.clock.run(worker.stop(0));
+  });
+
   it("begins at most `maxPerSecond` jobs in a second", async () => {
     const work = openWork();
     for (const name of range(21)) work.add(name);

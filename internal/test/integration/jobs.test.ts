@@ -354,6 +354,28 @@ describe.each([
       });
     });
 
+    it("leases, lists, counts and sweeps the jobs of one topic", async () => {
+      for (const topic of ["tpl_0", "tpl_1", "tpl_2"]) await add(topic, { topic });
+      expect(namesOf(await run(() => jobs.list("waiting", 0, 10, "tpl_1")))).toEqual(["tpl_1"]);
+      expect(namesOf(await run(() => jobs.list(undefined, 0, 10, "tpl_2")))).toEqual(["tpl_2"]);
+      const [job] = await run(() => jobs.lease(10, leaseMs, "tpl_1"));
+      expect(await run(() => jobs.lease(10, leaseMs, "tpl_1"))).toEqual([]);
+      expect(await run(() => jobs.getDelay("tpl_1"))).toBe(leaseMs);
+      expect(await run(() => jobs.getDelay("tpl_2"))).toBe(0);
+      await settle(job as LeasedJob, { state: "done" });
+      expect(await run(() => jobs.getDelay("tpl_1"))).toBeUndefined();
+      expect((await run(() => jobs.count("tpl_1"))).states).toEqual({ done: 1 });
+      expect(await run(() => jobs.count("tpl_3"))).toMatchObject({
+        states: {},
+        oldestWaitingAtMs: undefined,
+      });
+      advance(1_001);
+      await run(() => jobs.sweep("done", 1_000, "tpl_2"));
+      expect((await run(() => jobs.count())).states).toEqual({ done: 1, waiting: 2 });
+      await run(() => jobs.sweep("done", 1_000, "tpl_1"));
+      expect((await run(() => jobs.count())).states).toEqual({ waiting: 2 });
+    });
+
     it("lists, counts, sweeps and deletes", async () => {
       for (const name of [1, 2, 3]) await add(name);
       await settle(await leased(2), { state: "rejected", error: "{}" });
@@ -440,6 +462,31 @@ describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () 
   });
 });
 
+describe("jobs in SQLite", () => {
+  it("are due when their pause is over, also when the clock was set back meanwhile", () => {
+    let nowMs = startMs;
+    const database = createSqliteDatabase(
+      () => {
+        const opened = openSqlite(":memory:");
+        opened.exec(formatTables("work", idTypes.sqlite));
+        return opened;
+      },
+      () => nowMs,
+    );
+    onTestFinished(() => database.close());
+    const lease = () => database.run(jobs.lease(1, leaseMs)).length;
+    database.run(jobs.add(newJob(1), 60_000));
+    nowMs -= 7_200_000;
+    expect(lease()).toBe(0);
+    nowMs += 59_999;
+    expect(lease()).toBe(0);
+    nowMs += 1;
+    expect(lease()).toBe(1);
+    database.close();
+    expect(lease).toThrow("The database is closed.");
+  });
+});
+
 describe("a lease", () => {
   it("scans no table and sorts nothing", () => {
     const connection = openSqlite(":memory:");
@@ -457,6 +504,8 @@ describe("a lease", () => {
     const database = createSqliteDatabase(() => recorded, Date.now);
     database.run(jobs.lease(1, leaseMs));
     database.run(jobs.getDelay());
+    database.run(jobs.lease(1, leaseMs, "topic"));
+    database.run(jobs.getDelay("topic"));
     for (const sql of statements) {
       const values = Array.from({ length: sql.split("?").length - 1 }, () => 1);
       const plan = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
