@@ -8,7 +8,7 @@ export type RawBody = Uint8Array | ArrayBuffer | string;
 export interface ReadLimits {
   maxBodyBytes: number;
   /** The request's Content-Length. It may be wrong. */
-  expectedBytes?: number;
+  expectedBytes?: number | undefined;
 }
 
 /** Thrown when there are no bytes to verify. */

@@ -4,7 +4,7 @@ import { toHex } from "@loyalty-cards/internal/format";
 import { toBytes } from "./body.ts";
 
 /** The parts of node:crypto that are used; structural, because only files for Node import from it. */
-interface NodeCrypto {
+export interface NodeCrypto {
   createSecretKey(key: Uint8Array): object;
   createHmac(algorithm: "sha256", key: object): NodeHmac;
   timingSafeEqual(a: Uint8Array, b: Uint8Array): boolean;
@@ -31,6 +31,13 @@ export function getNodeCrypto(): NodeCrypto | undefined {
   return nodeCrypto;
 }
 
+/** @throws {TypeError} in runtimes without node:crypto; the message names the asynchronous function. */
+export function requireNodeCrypto(asyncFunction: string): NodeCrypto {
+  const crypto = getNodeCrypto();
+  if (crypto !== undefined) return crypto;
+  throw new TypeError(`This runtime has no node:crypto. Use ${asyncFunction}, which works with WebCrypto.`);
+}
+
 export const toHmacKey = (bytes: Uint8Array): HmacKey => ({
   bytes,
   nodeKey: getNodeCrypto()?.createSecretKey(bytes),
@@ -42,20 +49,30 @@ export function signWithNode(crypto: NodeCrypto, key: HmacKey, timestamp: string
   return hmac.update(`${timestamp}.`).update(body).digest("hex");
 }
 
-/** Whether one of the signatures is that of the text. Compares all of them, each in constant time. */
-export function matchesWithNode(
+/** A well-formed header within the tolerance. */
+export interface FreshHeader {
+  /** `t` exactly as received: it is part of the signed text. */
+  timestamp: string;
+  /** One to five signatures of 64 lower-case hex digits; one of them has to match. */
+  signatures: readonly string[];
+  /** The current time minus `t`, in whole seconds; negative when the sender's clock is ahead. */
+  skewSeconds: number;
+}
+
+/** The key that made one of the signatures. Tries all keys and signatures, each in constant time. */
+export function findKeyWithNode<Key extends HmacKey>(
   crypto: NodeCrypto,
-  key: HmacKey,
-  timestamp: string,
+  keys: readonly Key[],
+  { timestamp, signatures }: FreshHeader,
   body: Body,
-  signatures: readonly string[],
-): boolean {
-  const expected = toBytes(signWithNode(crypto, key, timestamp, body)) as Uint8Array;
-  let hasMatch = false;
-  for (const signature of signatures) {
-    if (crypto.timingSafeEqual(expected, toBytes(signature) as Uint8Array)) hasMatch = true;
+): Key | undefined {
+  let matching: Key | undefined;
+  for (const key of keys) {
+    const expected = toBytes(signWithNode(crypto, key, timestamp, body)) as Uint8Array;
+    for (const signature of signatures)
+      if (crypto.timingSafeEqual(expected, toBytes(signature) as Uint8Array)) matching ??= key;
   }
-  return hasMatch;
+  return matching;
 }
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -68,19 +85,20 @@ export async function signWithWebCrypto(key: HmacKey, timestamp: string, body: B
   return toHex(new Uint8Array(await crypto.subtle.sign(algorithm, webKey, joinText(timestamp, body))));
 }
 
-/** {@link matchesWithNode} in every runtime, which compares in constant time. */
-export async function matchesWithWebCrypto(
-  key: HmacKey,
-  timestamp: string,
+/** {@link findKeyWithNode} in every runtime. */
+export async function findKeyWithWebCrypto<Key extends HmacKey>(
+  keys: readonly Key[],
+  { timestamp, signatures }: FreshHeader,
   body: Body,
-  signatures: readonly string[],
-): Promise<boolean> {
-  const [webKey, signed] = [await importKey(key, "verify"), joinText(timestamp, body)];
-  let hasMatch = false;
-  for (const signature of signatures) {
-    if (await crypto.subtle.verify(algorithm, webKey, parseHex(signature), signed)) hasMatch = true;
+): Promise<Key | undefined> {
+  const signed = joinText(timestamp, body);
+  let matching: Key | undefined;
+  for (const key of keys) {
+    const webKey = await importKey(key, "verify");
+    for (const signature of signatures)
+      if (await crypto.subtle.verify(algorithm, webKey, parseHex(signature), signed)) matching ??= key;
   }
-  return hasMatch;
+  return matching;
 }
 
 const importKey = ({ bytes }: HmacKey, usage: "sign" | "verify") =>

@@ -13,21 +13,14 @@ import {
   type VerifiedFacts,
 } from "./reporter.ts";
 import { describeSecretFailure } from "./secrets.ts";
-import {
-  checkBody,
-  checkHeader,
-  type FreshHeader,
-  isTimeMs,
-  type VerificationFailure,
-  type Verified,
-} from "./verify.ts";
+import { checkBody, checkHeader, isTimeMs, type VerificationFailure, type Verified } from "./verify.ts";
 
 /** The parts of a request that a receiver needs. */
 export interface ReceivedRequest {
   method: string;
   headers: HeadersLike;
   /** The bytes that arrived, or a function that reads them; it is called only when the header is valid. */
-  rawBody: RawBody | ((limits: ReadLimits) => Promise<RawBody>);
+  rawBody: RawBody | ((limits: ReadLimits) => RawBody | Promise<RawBody>);
 }
 
 /** Takes a delivery and returns the response. Never throws or rejects: an error becomes a response and a log line. */
@@ -45,15 +38,12 @@ export interface ReceiverResponse {
 
 /** The state of one delivery while it is received. */
 interface Reception {
-  readonly request: ReceivedRequest;
   /** When the request arrived, by `performance.now()`. */
   readonly startedMs: number;
   /** Aborted by the timeout. */
   readonly controller: AbortController;
-  /** What the receiver waits for. It decides the response to a timeout. */
-  stage: "body" | "secret" | "handler";
-  /** Set in the stage `handler`. */
-  facts?: VerifiedFacts;
+  /** What the receiver waits for: the body, the secret, or, with what is known of the event, the handler. */
+  stage: "body" | "secret" | VerifiedFacts;
   /** The response was sent before the work ended; nothing is reported after it. */
   hasTimedOut: boolean;
 }
@@ -101,7 +91,7 @@ export function createReceiverOf(
   function receive(request: ReceivedRequest): Promise<ReceiverResponse> {
     const controller = new AbortController();
     const startedMs = performance.now();
-    const reception: Reception = { request, startedMs, controller, stage: "body", hasTimedOut: false };
+    const reception: Reception = { startedMs, controller, stage: "body", hasTimedOut: false };
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(respondToTimeout(reception)), timeoutMs);
       const complete = (response: ReceiverResponse) => {
@@ -110,12 +100,13 @@ export function createReceiverOf(
         // An event that is accepted later is processed all the same: its next delivery may be a duplicate.
         if (reception.hasTimedOut) void response.afterResponse?.();
       };
-      verifyAndHandle(reception).then(complete, (error) => complete(failUnexpectedly(reception, error)));
+      verifyAndHandle(request, reception).then(complete, (error) =>
+        complete(failUnexpectedly(reception, error)),
+      );
     });
   }
 
-  async function verifyAndHandle(reception: Reception): Promise<ReceiverResponse> {
-    const { request, controller } = reception;
+  async function verifyAndHandle(request: ReceivedRequest, reception: Reception): Promise<ReceiverResponse> {
     const nowMs = now();
     if (!isTimeMs(nowMs)) return failMisconfigured(reception, "invalid-clock");
     const { headers } = request;
@@ -123,7 +114,6 @@ export function createReceiverOf(
     if ("reason" in limits) return reject(reception, limits);
     const header = checkHeader(getHeader(headers, "service-signature"), nowMs, toleranceSeconds);
     if ("reason" in header) return reject(reception, header);
-
     const body = await readBody(request, limits);
     if (body === "already-consumed") return failMisconfigured(reception, body, kind.fix);
     if (typeof body === "string") return reject(reception, { reason: body });
@@ -131,7 +121,11 @@ export function createReceiverOf(
     reception.stage = "secret";
     let result: Verified | VerificationFailure;
     try {
-      result = await verifyWithSecrets(header, body, nowMs);
+      result = await checkBody({ header, body, nowMs, keys: await secretSource.current() });
+      if ("reason" in result && result.reason === "mismatch") {
+        const keys = await secretSource.reload(); // the secret may have been replaced
+        if (keys !== undefined) result = await checkBody({ header, body, nowMs, keys });
+      }
     } catch (error) {
       return failMisconfigured(reception, "no-secret", describeSecretFailure(error, options));
     }
@@ -139,18 +133,18 @@ export function createReceiverOf(
     // After 408 or 503 the service delivers again, so this delivery must not be accepted.
     if (reception.hasTimedOut) return unavailable;
 
-    const { event } = result;
+    const { event, key } = result;
+    const { id, type } = event;
     const delivery: Delivery = {
       id: getHeader(headers, "service-delivery"),
       rawBody: body,
       receivedAt: new Date(nowMs),
-      signal: controller.signal,
+      signal: reception.controller.signal,
     };
-    const { id, type } = event;
     const facts: VerifiedFacts = {
       event: { id, type },
-      secretId: result.key.id,
-      skewSeconds: result.skewSeconds,
+      secretId: key.id,
+      skewSeconds: header.skewSeconds,
       eventTypeMismatch: (getHeader(headers, "service-event") ?? type) !== type, // the header is not signed
     };
     const unexpectedData = findUnexpectedData(event);
@@ -158,21 +152,9 @@ export function createReceiverOf(
       facts.unexpectedData = unexpectedData;
       reporter.logUnexpectedData(event, unexpectedData);
     }
-    reception.facts = facts;
-    reception.stage = "handler";
+    reception.stage = facts;
     const handled = await handleOnce(options, event, delivery);
     return respondToEvent(reception, { ...handled, ...facts }, event, delivery);
-  }
-
-  async function verifyWithSecrets(
-    header: FreshHeader,
-    body: Uint8Array,
-    nowMs: number,
-  ): Promise<Verified | VerificationFailure> {
-    const result = await checkBody({ header, body, nowMs, keys: await secretSource.current() });
-    if (!("reason" in result) || result.reason !== "mismatch") return result;
-    const keys = await secretSource.reload(); // the secret may have been replaced
-    return keys === undefined ? result : checkBody({ header, body, nowMs, keys });
   }
 
   function respondToEvent(
@@ -181,11 +163,9 @@ export function createReceiverOf(
     event: WebhookEvent,
     delivery: Delivery,
   ): ReceiverResponse {
-    if (outcome.outcome === "failed") {
-      reporter.logHandlerError(event, outcome.error);
+    if (outcome.outcome === "failed") reporter.logHandlerError(event, outcome.error);
+    if (outcome.outcome === "failed" || outcome.outcome === "in-progress")
       return respond(reception, unavailable, outcome);
-    }
-    if (outcome.outcome === "in-progress") return respond(reception, unavailable, outcome);
     const response: ReceiverResponse = { status: 204, headers: {}, event };
     if (afterResponse !== undefined && outcome.outcome !== "duplicate") {
       response.afterResponse = async () => {
@@ -200,14 +180,13 @@ export function createReceiverOf(
   }
 
   function respondToTimeout(reception: Reception): ReceiverResponse {
-    const { stage, controller, facts } = reception;
+    const { stage, controller } = reception;
     let response: ReceiverResponse;
     if (stage === "body") response = reject(reception, { reason: "timeout" });
     else if (stage === "secret") response = failMisconfigured(reception, "secret-timeout");
     else {
       reporter.logHandlerTimeout();
-      const outcome = { outcome: "failed", reason: "timeout", ...(facts as VerifiedFacts) } as const;
-      response = respond(reception, unavailable, outcome);
+      response = respond(reception, unavailable, { outcome: "failed", reason: "timeout", ...stage });
     }
     reception.hasTimedOut = true;
     controller.abort(withSafeMessage(new Error("The receiver responded because of its timeout.")));
@@ -254,7 +233,7 @@ function checkRequest({ method, headers }: ReceivedRequest, maxBodyBytes: number
   // The signature covers the uncompressed bytes, and frameworks differ in whether they decompress.
   const encoding = getHeader(headers, "content-encoding")?.trim() ?? "";
   if (!/^(identity)?$/i.test(encoding)) return { reason: "unsupported-encoding" };
-  return { maxBodyBytes, ...(expectedBytes !== undefined && { expectedBytes }) };
+  return { maxBodyBytes, expectedBytes };
 }
 
 /** Returns the bytes, or why there are none to verify. */

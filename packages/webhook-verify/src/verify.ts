@@ -2,9 +2,12 @@
 import { type RawBody, toBody } from "./body.ts";
 import { parseEvent, type WebhookEvent } from "./event.ts";
 import {
+  type FreshHeader,
+  findKeyWithNode,
+  findKeyWithWebCrypto,
   getNodeCrypto,
-  matchesWithNode,
-  matchesWithWebCrypto,
+  type NodeCrypto,
+  requireNodeCrypto,
   signWithNode,
   signWithWebCrypto,
 } from "./hmac.ts";
@@ -47,7 +50,7 @@ export interface VerifyInput {
  * ```
  */
 export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
-  return getEventOrThrow(await checkBody(parseInput(input)));
+  return orThrow(await checkBody(parseInput(input))).event;
 }
 
 /**
@@ -62,7 +65,7 @@ export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
  * ```
  */
 export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
-  return getEventOrThrow(checkBodyWithNode(requireNodeCrypto("verifyWebhook"), parseInput(input)));
+  return orThrow(checkBodyWithNode(requireNodeCrypto("verifyWebhook"), parseInput(input))).event;
 }
 
 function parseInput({ secret, toleranceSeconds, rawBody, now = Date.now, signature }: VerifyInput) {
@@ -74,20 +77,9 @@ function parseInput({ secret, toleranceSeconds, rawBody, now = Date.now, signatu
   return { header, body, keys, nowMs };
 }
 
-const getEventOrThrow = (result: Verified | VerificationFailure) => orThrow(result).event;
-
 function orThrow<Result extends object>(result: Result | VerificationFailure): Result {
   if ("reason" in result) throw new WebhookVerificationError(result.reason, result);
   return result;
-}
-
-type NodeCrypto = NonNullable<ReturnType<typeof getNodeCrypto>>;
-
-/** @throws {TypeError} in runtimes without node:crypto; the message names the asynchronous function. */
-function requireNodeCrypto(asyncFunction: string): NodeCrypto {
-  const crypto = getNodeCrypto();
-  if (crypto !== undefined) return crypto;
-  throw new TypeError(`This runtime has no node:crypto. Use ${asyncFunction}, which works with WebCrypto.`);
 }
 
 /**
@@ -122,16 +114,6 @@ export interface VerificationFailure {
   skewSeconds?: number;
   /** For `invalid-payload`: what is wrong, without text of the body. */
   detail?: string;
-}
-
-/** A well-formed header within the tolerance. */
-export interface FreshHeader {
-  /** `t` exactly as received: it is part of the signed text. */
-  timestamp: string;
-  /** One to five signatures of 64 lower-case hex digits; one of them has to match. */
-  signatures: readonly string[];
-  /** The current time minus `t`, in whole seconds; negative when the sender's clock is ahead. */
-  skewSeconds: number;
 }
 
 /** Checks the form and the age of the header: cheap, and possible before the body is read. */
@@ -176,19 +158,18 @@ function parseHeader(line: string): Omit<FreshHeader, "skewSeconds"> | undefined
   return timestamp === undefined || signatures.length === 0 ? undefined : { timestamp, signatures };
 }
 
-/** A body, the header that {@link checkHeader} accepted, and the keys to verify it with. */
-export interface SignedBody {
+/** What {@link checkBody} verifies. */
+interface SignedBody {
   header: FreshHeader;
   body: Uint8Array | string;
   keys: readonly SigningKey[];
   nowMs: number;
 }
 
-/** A genuine delivery: its event, the secret that matched, and the difference of the clocks. */
+/** The event of a genuine delivery, and the secret that matched. */
 export interface Verified {
   event: WebhookEvent;
   key: SigningKey;
-  skewSeconds: number;
 }
 
 /** Verifies the signature and parses the event. */
@@ -197,35 +178,26 @@ export async function checkBody(input: SignedBody): Promise<Verified | Verificat
   return crypto === undefined ? checkBodyWithWebCrypto(input) : checkBodyWithNode(crypto, input);
 }
 
-/** Tries all keys, so that the time does not depend on which one matches. */
 function checkBodyWithNode(crypto: NodeCrypto, input: SignedBody): Verified | VerificationFailure {
-  const { header, body, keys, nowMs } = input;
-  let matching: SigningKey | undefined;
-  for (const key of keys) {
-    if (nowMs > key.notAfterMs) continue;
-    if (matchesWithNode(crypto, key, header.timestamp, body, header.signatures)) matching ??= key;
-  }
-  return toVerified(input, matching);
+  const key = findKeyWithNode(crypto, getValidKeys(input), input.header, input.body);
+  return parseVerified(key, input.body);
 }
 
+/** Exported for the tests, which compare it with node:crypto. */
 export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verified | VerificationFailure> {
-  const { header, body, keys, nowMs } = input;
-  let matching: SigningKey | undefined;
-  for (const key of keys) {
-    if (nowMs > key.notAfterMs) continue;
-    if (await matchesWithWebCrypto(key, header.timestamp, body, header.signatures)) matching ??= key;
-  }
-  return toVerified(input, matching);
+  const key = await findKeyWithWebCrypto(getValidKeys(input), input.header, input.body);
+  return parseVerified(key, input.body);
 }
 
-function toVerified(
-  { header, body }: SignedBody,
+const getValidKeys = ({ keys, nowMs }: SignedBody) => keys.filter(({ notAfterMs }) => nowMs <= notAfterMs);
+
+function parseVerified(
   key: SigningKey | undefined,
+  body: Uint8Array | string,
 ): Verified | VerificationFailure {
   if (key === undefined) return { reason: "mismatch" };
   const event = parseEvent(body);
-  if (typeof event === "string") return { reason: "invalid-payload", detail: event };
-  return { event, key, skewSeconds: header.skewSeconds };
+  return typeof event === "string" ? { reason: "invalid-payload", detail: event } : { event, key };
 }
 
 /** A body to sign. */

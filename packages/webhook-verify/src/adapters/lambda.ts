@@ -52,7 +52,7 @@ export function lambdaReceiver(
     const { status, headers } = await receive({
       method: event.httpMethod ?? event.requestContext?.http?.method ?? "",
       headers: event.multiValueHeaders ?? event.headers ?? {}, // multiValueHeaders, if present, keeps repeated lines
-      rawBody: async ({ maxBodyBytes }) => readBody(event, maxBodyBytes),
+      rawBody: ({ maxBodyBytes }) => readBody(event, maxBodyBytes),
     });
     if (!event.multiValueHeaders) return { statusCode: status, headers, body: "" };
     const lists = Object.entries(headers).map(([name, value]) => [name, [value]]);

@@ -39,7 +39,7 @@ export function toReceived(request: NodeRequest, stream: Readable = request): Re
   return {
     method: request.method ?? "",
     headers: { get: (name) => request.headers[name] ?? null },
-    async rawBody(limits) {
+    rawBody(limits) {
       if (!stream.readableDidRead && !stream.readableEnded) return collectFromEvents(stream, limits);
       for (const parsed of [request.body, request.rawBody]) {
         // Not a string: decoding may have changed the signed bytes.
