@@ -16,11 +16,32 @@ interface NodeHmac {
 
 type Body = Uint8Array | string;
 
-/** A key. Node 24 takes five times as long for an HMAC with bytes as for one with a `KeyObject`. */
-export interface HmacKey {
+/** A validated secret. */
+export interface SigningKey {
   readonly bytes: Uint8Array;
-  /** A `KeyObject`; undefined where node:crypto does not exist. */
+  /** A `KeyObject`: with bytes, Node 24 takes five times as long. Undefined where node:crypto does not exist. */
   readonly nodeKey: object | undefined;
+  readonly id: string | undefined;
+  /** Infinity for a secret that does not expire. */
+  readonly notAfterMs: number;
+}
+
+/** A well-formed header within the tolerance. */
+export interface FreshHeader {
+  /** `t` exactly as received: it is part of the signed text. */
+  timestamp: string;
+  /** One to five signatures of 64 lower-case hex digits; one of them has to match. */
+  signatures: readonly string[];
+  /** The current time minus `t`, in whole seconds; negative when the sender's clock is ahead. */
+  skewSeconds: number;
+}
+
+/** A delivery whose signature is to be verified. */
+export interface SignedBody {
+  header: FreshHeader;
+  body: Body;
+  keys: readonly SigningKey[];
+  nowMs: number;
 }
 
 let nodeCrypto: NodeCrypto | undefined;
@@ -38,38 +59,20 @@ export function requireNodeCrypto(asyncFunction: string): NodeCrypto {
   throw new TypeError(`This runtime has no node:crypto. Use ${asyncFunction}, which works with WebCrypto.`);
 }
 
-export const toHmacKey = (bytes: Uint8Array): HmacKey => ({
-  bytes,
-  nodeKey: getNodeCrypto()?.createSecretKey(bytes),
-});
-
 /** The signature in lower-case hex. */
-export function signWithNode(crypto: NodeCrypto, key: HmacKey, timestamp: string, body: Body): string {
+export function signWithNode(crypto: NodeCrypto, key: SigningKey, timestamp: string, body: Body): string {
   const hmac = crypto.createHmac("sha256", key.nodeKey as object);
   return hmac.update(`${timestamp}.`).update(body).digest("hex");
 }
 
-/** A well-formed header within the tolerance. */
-export interface FreshHeader {
-  /** `t` exactly as received: it is part of the signed text. */
-  timestamp: string;
-  /** One to five signatures of 64 lower-case hex digits; one of them has to match. */
-  signatures: readonly string[];
-  /** The current time minus `t`, in whole seconds; negative when the sender's clock is ahead. */
-  skewSeconds: number;
-}
-
-/** The key that made one of the signatures. Tries all keys and signatures, each in constant time. */
-export function findKeyWithNode<Key extends HmacKey>(
-  crypto: NodeCrypto,
-  keys: readonly Key[],
-  { timestamp, signatures }: FreshHeader,
-  body: Body,
-): Key | undefined {
-  let matching: Key | undefined;
+/** The key that made one of the signatures. Tries all keys and all signatures, each in constant time. */
+export function findKeyWithNode(crypto: NodeCrypto, signed: SignedBody): SigningKey | undefined {
+  const { header, body, keys, nowMs } = signed;
+  let matching: SigningKey | undefined;
   for (const key of keys) {
-    const expected = toBytes(signWithNode(crypto, key, timestamp, body)) as Uint8Array;
-    for (const signature of signatures)
+    if (nowMs > key.notAfterMs) continue;
+    const expected = toBytes(signWithNode(crypto, key, header.timestamp, body)) as Uint8Array;
+    for (const signature of header.signatures)
       if (crypto.timingSafeEqual(expected, toBytes(signature) as Uint8Array)) matching ??= key;
   }
   return matching;
@@ -80,28 +83,26 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 
 /** {@link signWithNode} in every runtime. */
-export async function signWithWebCrypto(key: HmacKey, timestamp: string, body: Body): Promise<string> {
+export async function signWithWebCrypto(key: SigningKey, timestamp: string, body: Body): Promise<string> {
   const webKey = await importKey(key, "sign");
   return toHex(new Uint8Array(await crypto.subtle.sign(algorithm, webKey, joinText(timestamp, body))));
 }
 
 /** {@link findKeyWithNode} in every runtime. */
-export async function findKeyWithWebCrypto<Key extends HmacKey>(
-  keys: readonly Key[],
-  { timestamp, signatures }: FreshHeader,
-  body: Body,
-): Promise<Key | undefined> {
-  const signed = joinText(timestamp, body);
-  let matching: Key | undefined;
+export async function findKeyWithWebCrypto(signed: SignedBody): Promise<SigningKey | undefined> {
+  const { header, body, keys, nowMs } = signed;
+  const text = joinText(header.timestamp, body);
+  let matching: SigningKey | undefined;
   for (const key of keys) {
+    if (nowMs > key.notAfterMs) continue;
     const webKey = await importKey(key, "verify");
-    for (const signature of signatures)
-      if (await crypto.subtle.verify(algorithm, webKey, parseHex(signature), signed)) matching ??= key;
+    for (const signature of header.signatures)
+      if (await crypto.subtle.verify(algorithm, webKey, parseHex(signature), text)) matching ??= key;
   }
   return matching;
 }
 
-const importKey = ({ bytes }: HmacKey, usage: "sign" | "verify") =>
+const importKey = ({ bytes }: SigningKey, usage: "sign" | "verify") =>
   crypto.subtle.importKey("raw", bytes as Bytes, algorithm, false, [usage]);
 
 function joinText(timestamp: string, body: Body): Bytes {

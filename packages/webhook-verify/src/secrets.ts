@@ -1,7 +1,7 @@
 /** Signing secrets: validation, rotation, and secrets that a function loads and that are refreshed before they expire. */
 import { describeError } from "@loyalty-cards/internal/reporting";
 import { toBytes } from "./body.ts";
-import { type HmacKey, toHmacKey } from "./hmac.ts";
+import { getNodeCrypto, type SigningKey } from "./hmac.ts";
 
 /** The signing secret as the console shows it. For a rotation it can have an id and an expiry. */
 export type Secret = string | Uint8Array | NamedSecret;
@@ -22,13 +22,6 @@ export type SecretOption =
   | Secret
   | readonly Secret[]
   | (() => Secret | readonly Secret[] | Promise<Secret | readonly Secret[]>);
-
-/** A validated secret, ready for an HMAC. */
-export interface SigningKey extends HmacKey {
-  readonly id: string | undefined;
-  /** Infinity for a secret that does not expire. */
-  readonly notAfterMs: number;
-}
 
 /** The message begins with `secret is` and never contains the secret. */
 class InvalidSecretError extends TypeError {
@@ -93,8 +86,7 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   if (!(notAfterMs <= Number.POSITIVE_INFINITY))
     throw new TypeError("notAfter of a secret is not a valid date: pass a Date, or omit it.");
   const ownBytes = new Uint8Array(bytes); // the caller may change its bytes
-  if (typeof key === "string") bytes.fill(0); // small buffers of Node share memory
-  return { ...toHmacKey(ownBytes), id, notAfterMs };
+  return { bytes: ownBytes, nodeKey: getNodeCrypto()?.createSecretKey(ownBytes), id, notAfterMs };
 }
 
 type Keys = readonly SigningKey[];

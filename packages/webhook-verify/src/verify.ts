@@ -8,11 +8,13 @@ import {
   getNodeCrypto,
   type NodeCrypto,
   requireNodeCrypto,
+  type SignedBody,
+  type SigningKey,
   signWithNode,
   signWithWebCrypto,
 } from "./hmac.ts";
 import { type VerificationErrorReason, WebhookVerificationError } from "./reasons.ts";
-import { type Secret, type SigningKey, toSigningKeys } from "./secrets.ts";
+import { type Secret, toSigningKeys } from "./secrets.ts";
 
 /** A delivery as it arrived, and the secret to verify it with. */
 export interface VerifyInput {
@@ -158,14 +160,6 @@ function parseHeader(line: string): Omit<FreshHeader, "skewSeconds"> | undefined
   return timestamp === undefined || signatures.length === 0 ? undefined : { timestamp, signatures };
 }
 
-/** What {@link checkBody} verifies. */
-interface SignedBody {
-  header: FreshHeader;
-  body: Uint8Array | string;
-  keys: readonly SigningKey[];
-  nowMs: number;
-}
-
 /** The event of a genuine delivery, and the secret that matched. */
 export interface Verified {
   event: WebhookEvent;
@@ -173,23 +167,19 @@ export interface Verified {
 }
 
 /** Verifies the signature and parses the event. */
-export async function checkBody(input: SignedBody): Promise<Verified | VerificationFailure> {
+export async function checkBody(signed: SignedBody): Promise<Verified | VerificationFailure> {
   const crypto = getNodeCrypto();
-  return crypto === undefined ? checkBodyWithWebCrypto(input) : checkBodyWithNode(crypto, input);
+  return crypto === undefined ? checkBodyWithWebCrypto(signed) : checkBodyWithNode(crypto, signed);
 }
 
-function checkBodyWithNode(crypto: NodeCrypto, input: SignedBody): Verified | VerificationFailure {
-  const key = findKeyWithNode(crypto, getValidKeys(input), input.header, input.body);
-  return parseVerified(key, input.body);
+function checkBodyWithNode(crypto: NodeCrypto, signed: SignedBody): Verified | VerificationFailure {
+  return parseVerified(findKeyWithNode(crypto, signed), signed.body);
 }
 
 /** Exported for the tests, which compare it with node:crypto. */
-export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verified | VerificationFailure> {
-  const key = await findKeyWithWebCrypto(getValidKeys(input), input.header, input.body);
-  return parseVerified(key, input.body);
+export async function checkBodyWithWebCrypto(signed: SignedBody): Promise<Verified | VerificationFailure> {
+  return parseVerified(await findKeyWithWebCrypto(signed), signed.body);
 }
-
-const getValidKeys = ({ keys, nowMs }: SignedBody) => keys.filter(({ notAfterMs }) => nowMs <= notAfterMs);
 
 function parseVerified(
   key: SigningKey | undefined,

@@ -31,6 +31,7 @@ export interface EveryAdapter {
   versions: readonly HttpVersion[];
   /** The receiver does not get Node's request and response. */
   isBridged?: true;
+  isPostOnly?: true;
   /** The options of `describeAdapter`, or the test file that runs it with more than the listener. */
   suite: Omit<Adapter, "start"> | `${string}.test.ts`;
 }
@@ -54,6 +55,7 @@ export const everyAdapter: readonly EveryAdapter[] = [
     name: "Fastify",
     suite: "fastify.test.ts",
     versions: both,
+    isPostOnly: true,
     listener: async (options) => {
       const app = fastify();
       await app.register(fastifyReceiver, { path: "/webhooks", ...options });

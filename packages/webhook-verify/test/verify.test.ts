@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { createContext, runInContext } from "node:vm";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { toBody } from "../src/body.ts";
-import { signWithWebCrypto } from "../src/hmac.ts";
+import { type SigningKey, signWithWebCrypto } from "../src/hmac.ts";
 import {
   createReceiver,
   isKnownEvent,
@@ -17,7 +17,7 @@ import {
   verifyWebhookSync,
   WebhookVerificationError,
 } from "../src/index.ts";
-import { type SigningKey, toSigningKeys } from "../src/secrets.ts";
+import { toSigningKeys } from "../src/secrets.ts";
 import { checkBodyWithWebCrypto, checkHeader } from "../src/verify.ts";
 import { balanceChanged, secret, signatureVectors, signedDelivery, type Vector } from "./signed-delivery.ts";
 

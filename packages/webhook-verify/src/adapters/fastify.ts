@@ -3,11 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ReceiverOptions } from "../options.ts";
 import { createReceiverOf, type ReceiverResponse } from "../receiver.ts";
 import {
+  failToRespond,
   getHeaders,
   type NodeRequest,
   type Readable,
   type ServerResponse,
-  sendAgain,
   toReceived,
 } from "./node-request.ts";
 
@@ -21,9 +21,9 @@ const fix =
   "A hook of the parent read the body; register fastifyReceiver outside that scope, or let the preParsing hook return a stream of the same bytes.";
 
 /**
- * A plugin: `app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler })`. It registers POST only, so that the
- * application can have other methods on the same path; methods that it does not have respond 405 (404 where the path has parameters).
- * @throws {TypeError} as createReceiver does, for a missing path, and with an older Fastify.
+ * A plugin: `app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler })`. It registers a POST route; Fastify itself
+ * responds to other methods.
+ * @throws {TypeError} as createReceiver does, and for a missing path.
  * @example
  * ```ts
  * import { onEvents } from "@loyalty-cards/webhook-verify";
@@ -37,8 +37,6 @@ const fix =
  */
 export function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
   if (typeof app?.addContentTypeParser !== "function") throw new TypeError(wrongUse); // at once: no plugin is awaited here
-  if (!Array.isArray(app.supportedMethods))
-    throw new TypeError("fastifyReceiver needs Fastify 5. This one is older.");
   return register(app, options);
 }
 
@@ -54,11 +52,7 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   const kind = { name: "fastifyReceiver", fix, ownOptions: optionsOfFastify };
   const { receive, reporter } = createReceiverOf(kind, options);
 
-  async function handle(
-    { raw, body }: FastifyRequest,
-    reply: FastifyReply,
-    ownHeaders?: Record<string, string>,
-  ): Promise<FastifyReply> {
+  async function handle({ raw, body }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const request = raw as NodeRequest;
     // A preParsing hook may have replaced the stream of the body; the request itself is read then.
     const stream = isStream(body) && body !== raw ? body : undefined;
@@ -66,12 +60,9 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     const result = await receive(toReceived(request, stream));
     runAfter(reply.raw, result.afterResponse);
     try {
-      return reply
-        .code(result.status)
-        .headers({ ...getHeaders(request, result), ...ownHeaders })
-        .send();
+      return reply.code(result.status).headers(getHeaders(request, result)).send();
     } catch (error) {
-      reporter.logUnexpectedError(error, sendAgain(reply.raw, result));
+      failToRespond(error, reply.raw, reporter);
       return reply.hijack();
     }
   }
@@ -85,19 +76,7 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     return handle(request, reply);
   });
 
-  const urls = new Set<string>(); // with the prefixes of all scopes
-  app.addHook("onRoute", ({ url }) => void urls.add(url).add(`${url}/`));
-  app.post(options.path, (request, reply) => handle(request, reply));
-
-  // The other methods of the application are known only when it has started, which is too late for a route. So requests without
-  // a route are handled at the root, where Fastify responds to them.
-  getRoot(app).addHook("onRequest", (request, reply, done) => {
-    const url = request.url.split("?", 1)[0] as string;
-    if (!request.is404 || !urls.has(url)) return done();
-    const methods = app.supportedMethods.filter((method) => app.hasRoute({ method, url }));
-    if (!methods.includes("POST")) return done();
-    void handle(request, reply, { allow: methods.join(", ") });
-  });
+  app.post(options.path, handle);
 }
 
 /** Runs the task when the framework has sent the response, or at once when the connection is closed already. */
@@ -110,9 +89,3 @@ function runAfter(response: ServerResponse, task: ReceiverResponse["afterRespons
 /** Structural, because a hook may use another implementation of streams. */
 const isStream = (value: unknown): value is Readable =>
   typeof (value as Readable | null | undefined)?.on === "function";
-
-/** The outermost scope: a scope inherits from the one it was registered in. */
-function getRoot(app: FastifyInstance): FastifyInstance {
-  const parent = Object.getPrototypeOf(app);
-  return typeof parent?.addHook === "function" ? getRoot(parent) : app;
-}

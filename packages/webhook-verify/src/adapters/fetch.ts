@@ -1,6 +1,6 @@
 /** Receives deliveries in runtimes whose handlers take a Request and return a Response: Hono, Bun, Deno, Workers, SvelteKit. */
 import type { ReceiverOptions } from "../options.ts";
-import { runAfter, webHandler } from "./web-request.ts";
+import { webHandler } from "./web-request.ts";
 
 const fix =
   "Pass the Request before anything reads its body, or give request.clone() to the code that reads it first.";
@@ -23,10 +23,9 @@ const fix =
 export function fetchReceiver(
   options: ReceiverOptions,
 ): (request: Request, ...platform: unknown[]) => Promise<Response> {
-  return webHandler({ name: "fetchReceiver", fix }, options, (task, platform) => {
-    const done = runAfter(task);
-    platform.find(isExecutionContext)?.waitUntil(done);
-  });
+  return webHandler({ name: "fetchReceiver", fix }, options, (done, platform) =>
+    platform.find(isExecutionContext)?.waitUntil(done),
+  );
 }
 
 /** Keeps the platform alive until a promise settles, like the execution context of Workers. */

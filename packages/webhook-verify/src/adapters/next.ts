@@ -1,7 +1,7 @@
 /** Receives deliveries in Next.js: as a route of the App Router, or as an API route of the Pages Router. */
 import type { ReceiverOptions } from "../options.ts";
 import { type IncomingMessage, nodeHandler, type ServerResponse } from "./node-request.ts";
-import { runAfter, webHandler } from "./web-request.ts";
+import { webHandler } from "./web-request.ts";
 
 /** The options of a receiver, and Next's `after`. */
 export interface NextRouteOptions extends ReceiverOptions {
@@ -38,15 +38,7 @@ const createKind = (name: string, fix: string) => ({
 export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
   const { after } = options;
   const kind = { ...createKind("nextRoute", routeFix), ownOptions: ["after"] };
-  return webHandler(kind, options, (task) => {
-    try {
-      if (after === undefined) void runAfter(task);
-      else after(task);
-    } catch (error) {
-      void runAfter(task); // the event is accepted, so the task runs even when the platform rejects it
-      throw error;
-    }
-  });
+  return webHandler(kind, options, (done) => after?.(() => done));
 }
 
 /**

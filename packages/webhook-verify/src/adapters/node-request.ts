@@ -6,6 +6,7 @@ import { addChunk, RawBodyError, type ReadLimits, toBytes } from "../body.ts";
 import type { WebhookEvent } from "../event.ts";
 import type { ReceiverKind, ReceiverOptions } from "../options.ts";
 import { createReceiverOf, type ReceivedRequest, type ReceiverResponse } from "../receiver.ts";
+import type { Reporter } from "../reporter.ts";
 
 export type { IncomingMessage, Readable, ServerResponse };
 
@@ -27,7 +28,7 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
       else if (!response.headersSent && !response.writableEnded)
         response.writeHead(result.status, getHeaders(request, result)).end();
     } catch (error) {
-      reporter.logUnexpectedError(error, sendAgain(response, result));
+      failToRespond(error, response, reporter);
     }
     await result.afterResponse?.();
   }
@@ -58,23 +59,10 @@ export function getHeaders(request: NodeRequest, { headers }: ReceiverResponse):
   return others;
 }
 
-/**
- * Responds after the framework's own way threw; if that throws too, closes the connection.
- * @returns what was done, for the log.
- */
-export function sendAgain(response: ServerResponse, { status, headers }: ReceiverResponse): string {
-  try {
-    if (response.headersSent) return "a response was sent before.";
-    response.writeHead(status, headers).end();
-    return `responded ${status}.`;
-  } catch {
-    try {
-      response.destroy();
-    } catch {
-      // Nothing else can close it.
-    }
-    return "closed the connection, so the service delivers again.";
-  }
+/** Handles an error that a middleware or a hook threw when the response was sent: without this, the process would end. */
+export function failToRespond(error: unknown, response: ServerResponse, reporter: Reporter): void {
+  reporter.logUnexpectedError(error, "no response could be sent, so the service delivers again.");
+  if (!response.headersSent) response.destroy();
 }
 
 /** Uses events: an async iterator takes longer than the rest of the receiver, and destroys the stream of a body that is too large. */

@@ -4,16 +4,14 @@ import { collectBody, RawBodyError, type ReadLimits } from "../body.ts";
 import type { ReceiverKind, ReceiverOptions } from "../options.ts";
 import { createReceiverOf } from "../receiver.ts";
 
-type Task = () => Promise<void>;
-
 /**
  * Creates a handler. It never rejects for a `Request`.
- * @param schedule runs `afterResponse` after the response; `platform` is what the framework passes after the request.
+ * @param keepAlive keeps the platform alive until `afterResponse` is done; `platform` is what the framework passes after the request.
  */
 export function webHandler(
   kind: ReceiverKind,
   options: ReceiverOptions,
-  schedule: (task: Task, platform: unknown[]) => void,
+  keepAlive: (done: Promise<void>, platform: unknown[]) => void,
 ) {
   const { receive, reporter } = createReceiverOf(kind, options);
   return async (request: Request, ...platform: unknown[]): Promise<Response> => {
@@ -22,18 +20,16 @@ export function webHandler(
       headers: request.headers,
       rawBody: (limits) => readBody(request, limits),
     });
-    try {
-      if (afterResponse !== undefined) schedule(afterResponse, platform);
-    } catch (error) {
-      reporter.logUnexpectedError(error, "afterResponse runs, but the platform may end before it.");
+    if (afterResponse !== undefined) {
+      const done = new Promise<void>((resolve) => setTimeout(() => resolve(afterResponse()), 0));
+      try {
+        keepAlive(done, platform);
+      } catch (error) {
+        reporter.logUnexpectedError(error, "afterResponse runs, but the platform may end before it.");
+      }
     }
     return new Response(null, { status, headers });
   };
-}
-
-/** Runs a task when the response has been returned. */
-export function runAfter(task: Task): Promise<void> {
-  return new Promise((resolve) => setTimeout(() => resolve(task()), 0));
 }
 
 async function readBody(request: Request, limits: ReadLimits): Promise<Uint8Array> {

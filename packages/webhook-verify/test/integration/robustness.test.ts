@@ -154,21 +154,6 @@ describe.each(everyVersion.filter(([name]) => !name.startsWith("Lambda")))(
 );
 
 describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
-  it("sends the response when writeHead throws once", async () => {
-    let failures = 0;
-    const { deliver, log, accepted } = await serve(adapter, version, {}, (_request, response) => {
-      const { writeHead } = response;
-      response.writeHead = () => {
-        failures += 1;
-        response.writeHead = writeHead;
-        throw new Error("a session that could not be saved");
-      };
-    });
-    expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204);
-    expect([failures, accepted]).toEqual([1, ["evt_1"]]);
-    expect(log).toEqual([expect.stringMatching(/responded 204\.$/)]);
-  });
-
   it("closes the connection when no response can be sent, and accepts the next delivery", async () => {
     let isBroken = true;
     const { deliver, accepted } = await serve(adapter, version, {}, (_request, response) => {
@@ -227,7 +212,8 @@ const rejectedUploads: [string, number, (headers: Headers) => Headers, (string |
 describe.each(everyVersion.filter(([, version]) => version === "HTTP/2"))(
   "%s over %s",
   (_name, version, adapter) => {
-    it.each(rejectedUploads)(
+    const uploads = rejectedUploads.filter(([, status]) => status !== 405 || !adapter.isPostOnly);
+    it.each(uploads)(
       "closes the stream of an upload that %s",
       async (_upload, status, change, body = uploadBytes) => {
         const { session, deliver } = await serve(adapter, version);
