@@ -1,5 +1,4 @@
 /** Deduplication: accepts each event once, and never acknowledges a duplicate whose first delivery can still fail. */
-import { readClock } from "./verify.ts";
 
 /**
  * Stores the ids of events. A duplicate is acknowledged only when the first delivery is `done`: while that is `in-progress` it can
@@ -20,11 +19,12 @@ interface MemoryDedupeOptions {
   maxEntries?: number;
   /** How long an id is stored, in seconds. Default 7 days; the last retry follows 8 h 36 min after the first attempt. */
   ttlSeconds?: number;
-  /** How long a claim lasts when its handler hangs, in seconds. Default 300. */
-  leaseSeconds?: number;
   /** Set by tests only. */
   testing?: { clock?: { /** The current time in milliseconds. Default `Date.now`. */ now(): number } };
 }
+
+/** How long a claim lasts when its handler hangs. */
+const leaseMs = 300_000;
 
 /**
  * Stores ids in the memory of this process. For several processes, or across a restart, use a shared store or an inbox.
@@ -42,30 +42,28 @@ interface MemoryDedupeOptions {
  * ```
  */
 export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
-  const { maxEntries = 10_000, ttlSeconds = 7 * 24 * 3600, leaseSeconds = 300 } = options;
+  const { maxEntries = 10_000, ttlSeconds = 7 * 24 * 3600, testing } = options;
   requirePositive("maxEntries", maxEntries);
   requirePositive("ttlSeconds", ttlSeconds);
-  requirePositive("leaseSeconds", leaseSeconds);
-  const clock = options.testing?.clock ?? Date;
-  const now = () => readClock("testing.clock.now", () => clock.now());
-  now(); // reports an invalid clock here, not with the first event
+  const clock = testing?.clock ?? Date;
   const claimedUntilMs = new Map<string, number>();
   const doneUntilMs = new Map<string, number>(); // in order of completion, so the first one is the oldest
 
   return {
     claim(eventId) {
-      const nowMs = now();
+      const nowMs = clock.now();
       if (nowMs < (claimedUntilMs.get(eventId) ?? Number.NEGATIVE_INFINITY)) return "in-progress";
       if (nowMs < (doneUntilMs.get(eventId) ?? Number.NEGATIVE_INFINITY)) return "done";
       doneUntilMs.delete(eventId);
-      claimedUntilMs.set(eventId, nowMs + leaseSeconds * 1000);
+      claimedUntilMs.set(eventId, nowMs + leaseMs);
       return "new";
     },
     complete(eventId) {
       claimedUntilMs.delete(eventId);
-      doneUntilMs.set(eventId, now() + ttlSeconds * 1000);
+      const nowMs = clock.now();
+      doneUntilMs.set(eventId, nowMs + ttlSeconds * 1000);
       for (const [oldest, untilMs] of doneUntilMs) {
-        if (doneUntilMs.size <= maxEntries && now() < untilMs) break;
+        if (doneUntilMs.size <= maxEntries && nowMs < untilMs) break;
         doneUntilMs.delete(oldest);
       }
     },

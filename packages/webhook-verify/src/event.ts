@@ -5,11 +5,7 @@ import { notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { type KnownEvents, requiredData } from "@loyalty-cards/openapi/events";
 import { decodeUtf8 } from "./body.ts";
 
-/*
- * The types of the events and the table of the members that a handler needs are generated from openapi.yaml. What a handler needs is
- * checked and has a type. The other members of `data` are optional and `unknown`: the service may omit or change them, and the
- * handler still gets the event.
- */
+// Generated from openapi.yaml. What a handler needs is checked and has a type; the other members of `data` are optional and `unknown`.
 export type { KnownEvents } from "@loyalty-cards/openapi/events";
 
 /**
@@ -27,10 +23,8 @@ export interface UnknownEvent {
   data: unknown;
 }
 
-/** The types of the known events. */
-export type KnownEventType = keyof KnownEvents;
 /** An event that this version knows ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
-export type KnownEvent = KnownEvents[KnownEventType];
+export type KnownEvent = KnownEvents[keyof KnownEvents];
 
 /**
  * Any event. Call {@link isKnownEvent} before you compare `type` and read `data`, or use `onEvents`, which does: the service may send
@@ -38,25 +32,17 @@ export type KnownEvent = KnownEvents[KnownEventType];
  */
 export type WebhookEvent = KnownEvent | UnknownEvent;
 
-type Members = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Members =>
+const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-type DataMembers = readonly (readonly [name: string, type: "string" | "number" | "string[]"])[];
+type MemberType = "string" | "number" | "string[]";
 
-/**
- * What a handler needs of `data`: a balance is stored by card, and needs neither `change` nor `operation`
- * ([spec 6.3.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-4)).
- */
-const neededData = new Map<string, DataMembers>(
+/** What a handler needs of `data`, by event type ([spec 6.3.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-4)). */
+const neededData = new Map<string, [name: string, type: MemberType][]>(
   Object.entries(requiredData).map(([type, members]) => [type, Object.entries(members)]),
 );
 
-/** The event types that this version knows. */
-export const getKnownTypes = (): string[] => [...neededData.keys()];
-
-export const isKnownType = (type: string): type is KnownEventType => neededData.has(type);
+const isKnownType = (type: string): type is keyof KnownEvents => neededData.has(type);
 
 /**
  * Returns the JSON Pointers, such as `/data/balance`, of the members of `data` that a handler needs and that are missing or invalid.
@@ -64,17 +50,18 @@ export const isKnownType = (type: string): type is KnownEventType => neededData.
  */
 export function findUnexpectedData({ type, data }: WebhookEvent): readonly string[] {
   const needed = neededData.get(type) ?? [];
-  if (needed.length > 0 && !isObject(data)) return ["/data"];
+  if (needed.length === 0) return [];
+  if (!isObject(data)) return ["/data"];
   const unexpected: string[] = [];
   for (const [name, memberType] of needed) {
-    const path = findDifference((data as Members)[name], memberType);
+    const path = findDifference(data[name], memberType);
     if (path !== undefined) unexpected.push(`/data/${name}${path}`);
   }
   return unexpected;
 }
 
 /** Where a value differs from a type: `""`, or for a list the first item that differs, because a list can have very many. */
-function findDifference(value: unknown, type: DataMembers[number][1]): string | undefined {
+function findDifference(value: unknown, type: MemberType): string | undefined {
   if (type === "string") return typeof value === "string" ? undefined : "";
   if (type === "number") return Number.isFinite(value) ? undefined : ""; // JSON.parse returns Infinity for 1e999
   if (!Array.isArray(value)) return "";
@@ -140,28 +127,30 @@ export interface Delivery {
 type Handler<Event, Arrival> = (event: Event, delivery: Arrival) => unknown;
 type Handlers<Arrival> = { [Type in keyof KnownEvents]: Handler<KnownEvents[Type], Arrival> };
 
-interface CommonHandlers<Arrival> {
+interface UnexpectedDataHandler<Arrival> {
   /**
    * Called in place of the handler of a type when `data` lacks what that handler needs. Without it, the function rejects: a receiver
    * responds 503 and the service delivers again; an inbox retries, and then stores the event as a dead letter.
    */
   unexpectedData?: Handler<UnknownEvent, Arrival>;
-  /** Called for the types without a handler of their own, newer ones included. */
-  otherTypes?: Handler<WebhookEvent, Arrival>;
 }
 
-/** A handler for each event type. @inline */
-interface HandlersOfEveryEvent<Arrival extends Delivery = Delivery>
-  extends Handlers<Arrival>,
-    CommonHandlers<Arrival> {}
+interface OtherTypesHandler<Arrival> {
+  /** Called for the types without a handler of their own, newer ones included. */
+  otherTypes: Handler<WebhookEvent, Arrival>;
+}
 
 /** Handlers for some event types, and `otherTypes` for the rest. @inline */
 interface HandlersWithOtherTypes<Arrival extends Delivery = Delivery>
   extends Partial<Handlers<Arrival>>,
-    CommonHandlers<Arrival> {
-  /** Called for the types without a handler of their own, newer ones included. */
-  otherTypes: Handler<WebhookEvent, Arrival>;
-}
+    UnexpectedDataHandler<Arrival>,
+    OtherTypesHandler<Arrival> {}
+
+/** A handler for each event type. @inline */
+interface HandlersOfEveryEvent<Arrival extends Delivery = Delivery>
+  extends Handlers<Arrival>,
+    UnexpectedDataHandler<Arrival>,
+    Partial<OtherTypesHandler<Arrival>> {}
 
 /**
  * A handler for each event type; or `otherTypes`, and handlers for some types. `unexpectedData` is called for events of a handled
@@ -212,42 +201,36 @@ export function onEvents<Arrival extends Delivery = Delivery>(
     const advice = isKnownType(type)
       ? "Add a handler if you need these events; if not, do not select the type in the console."
       : "A newer version of this package may know the type.";
-    notify(
-      log,
-      `webhook-verify: onEvents has no handler for ${toPrintable(type)} (${toPrintable(id)}): ${fate}. ${advice} Further events of this type are not logged.`,
-    );
+    const event = `${toPrintable(type)} (${toPrintable(id)})`;
+    const line = `onEvents has no handler for ${event}: ${fate}. ${advice} Further events of this type are not logged.`;
+    notify(log, `webhook-verify: ${line}`);
   }
 
   return async (event, delivery) => {
-    const handler = isKnownType(event.type)
-      ? (handlers[event.type] as Handler<WebhookEvent, Arrival> | undefined)
-      : undefined;
+    const { type } = event;
+    const handler = isKnownType(type) ? (handlers[type] as Handler<WebhookEvent, Arrival>) : undefined;
+    const unexpected = handler === undefined ? [] : findUnexpectedData(event);
     if (handler === undefined) {
       logType(event);
       await handlers.otherTypes?.(event, delivery);
-      return;
-    }
-    const unexpected = findUnexpectedData(event);
-    if (unexpected.length === 0) await handler(event, delivery);
-    else if (handlers.unexpectedData !== undefined) {
+    } else if (unexpected.length === 0) {
+      await handler(event, delivery);
+    } else if (handlers.unexpectedData !== undefined) {
       await handlers.unexpectedData(event as UnknownEvent, delivery);
     } else {
-      throw withSafeMessage(
-        new Error(
-          `The data of ${event.type} lacks what its handler needs at ${unexpected.join(", ")}: update this package, or pass onEvents a handler "unexpectedData".`,
-        ),
-      );
+      const message = `The data of ${type} lacks what its handler needs at ${unexpected.join(", ")}: update this package, or pass onEvents a handler "unexpectedData".`;
+      throw withSafeMessage(new Error(message));
     }
   };
 }
 
+const exampleHandlers = '{ "balance.changed": (event) => …, otherTypes: () => {} }';
+
 /** @throws {TypeError} naming the handler to change. */
 function requireHandlers(handlers: unknown): void {
   if (typeof handlers !== "object" || handlers === null)
-    throw new TypeError(
-      'onEvents needs an object of handlers: { "balance.changed": (event) => …, otherTypes: () => {} }.',
-    );
-  const names = [...getKnownTypes(), "unexpectedData", "otherTypes"];
+    throw new TypeError(`onEvents needs an object of handlers: ${exampleHandlers}.`);
+  const names = [...neededData.keys(), "unexpectedData", "otherTypes"];
   for (const [name, handler] of Object.entries(handlers)) {
     if (!names.includes(name)) {
       const nearest = findNearestName(name, names);
@@ -262,9 +245,6 @@ function requireHandlers(handlers: unknown): void {
       `onEvents: the handler of "${name}" must be a function; it is ${type}. Omit "${name}", or check where the handler comes from.`,
     );
   }
-  if (Object.keys(handlers).every((name) => name === "unexpectedData")) {
-    throw new TypeError(
-      'onEvents has no handler for any event type: { "balance.changed": (event) => …, otherTypes: () => {} }.',
-    );
-  }
+  if (Object.keys(handlers).every((name) => name === "unexpectedData"))
+    throw new TypeError(`onEvents has no handler for any event type: ${exampleHandlers}.`);
 }

@@ -4,7 +4,7 @@ import { toHex } from "@loyalty-cards/internal/format";
 import { toBytes } from "./body.ts";
 
 /** The parts of node:crypto that are used; structural, because only files for Node import from it. */
-export interface NodeCrypto {
+interface NodeCrypto {
   createSecretKey(key: Uint8Array): object;
   createHmac(algorithm: "sha256", key: object): NodeHmac;
   timingSafeEqual(a: Uint8Array, b: Uint8Array): boolean;

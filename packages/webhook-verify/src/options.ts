@@ -5,7 +5,7 @@ import type { DedupeStore } from "./dedupe.ts";
 import type { Delivery, WebhookEvent } from "./event.ts";
 import type { ReporterOptions } from "./reporter.ts";
 import { createSecretSource, type SecretOption } from "./secrets.ts";
-import { parseTolerance, readClock } from "./verify.ts";
+import { parseTolerance, readClock, type VerifyInput } from "./verify.ts";
 
 /** A durable store for events. `put` resolves only when the event would survive a crash. */
 export interface Inbox {
@@ -17,26 +17,20 @@ export interface Inbox {
 }
 
 /** Which secret to trust, and what to do with an event before and after the response. */
-export interface ReceiverOptions extends ReporterOptions {
+export interface ReceiverOptions extends ReporterOptions, Pick<VerifyInput, "toleranceSeconds" | "now"> {
   /**
-   * The signing secret, several, or a function that loads them; its result is used for `secretMaxAgeSeconds`. The function is also
-   * called once, in the background, when the receiver is created, so that the log says what is wrong before the first delivery. It is
-   * not called then in Lambda, in `next build` and in the global scope of Workers.
+   * The signing secret, several, or a function that loads them. Except in Lambda, in `next build` and in the global scope of Workers,
+   * the function is also called when the receiver is created, so that the log says what is wrong before the first delivery.
    */
   secret: SecretOption;
   /**
-   * How long the receiver uses the result of a `secret` function, in seconds. Default 300. After that it calls the function again
-   * before it verifies a delivery, so that a replaced or leaked secret stops working in every process. If this call fails, the
-   * response is 500 and the service delivers again. After four fifths of the time the receiver calls the function in the background,
-   * so that deliveries rarely wait for it.
+   * How long the receiver uses the result of a `secret` function, in seconds. Default 300. Then it calls the function before it
+   * verifies a delivery, so that a replaced or leaked secret stops working in every process; if this call fails, the response is 500.
+   * After four fifths of the time it calls the function in the background, so that deliveries rarely wait for it.
    */
   secretMaxAgeSeconds?: number;
-  /** How far `t` may differ from the current time, in either direction, in seconds. Default 300. */
-  toleranceSeconds?: number;
   /** Larger bodies are rejected with 413 and not read. In bytes, default 1 MiB. */
   maxBodyBytes?: number;
-  /** The current time in milliseconds, as a number. Default `Date.now`. Validated here and for each delivery. */
-  now?: () => number;
   /** A durable store; the receiver responds when it has stored the event. */
   inbox?: Inbox;
   /** Called and awaited before the response; its result is ignored. When it rejects, the response is 503 and the service delivers again. */
@@ -47,16 +41,11 @@ export interface ReceiverOptions extends ReporterOptions {
   afterResponse?: (event: WebhookEvent, delivery: Delivery) => unknown;
   /** After this many milliseconds the response is 503 and the service delivers again. Default 8 000; the service waits 10 000. */
   timeoutMs?: number;
-  /** Set by tests only. */
-  testing?: {
-    clock?: {
-      /**
-       * Milliseconds since an arbitrary moment, for the age of loaded secrets, and for the pauses between calls of the `secret`
-       * function and between log lines. Default `performance.now`.
-       */
-      monotonicMs(): number;
-    };
-  };
+  /**
+   * Set by tests only. The clock returns milliseconds since an arbitrary moment, for the age of loaded secrets and for the pauses
+   * between log lines; default `performance.now`.
+   */
+  testing?: { clock?: { monotonicMs(): number } };
 }
 
 /** What the receiver needs to know of its adapter: its name for messages, and what differs in its framework. */
@@ -100,49 +89,42 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
     maxBodyBytes = 1024 * 1024,
     timeoutMs = 8_000,
     secretMaxAgeSeconds = 300,
+    testing,
   } = options;
   const toleranceSeconds = parseTolerance(options.toleranceSeconds);
   requireLimit("maxBodyBytes", maxBodyBytes);
   requireLimit("timeoutMs", timeoutMs, maxTimerMs);
   requireLimit("secretMaxAgeSeconds", secretMaxAgeSeconds);
-  const clock = options.testing?.clock;
-  const monotonicMs =
-    clock === undefined
-      ? () => performance.now()
-      : () => readClock("testing.clock.monotonicMs", () => clock.monotonicMs());
-  const secretSource = createSecretSource(options.secret, {
-    maxAgeMs: secretMaxAgeSeconds * 1000,
-    monotonicMs,
-  });
-  // These two report an invalid clock here, not with the first delivery.
-  monotonicMs();
-  readClock("now", now);
+  const clock = testing?.clock ?? { monotonicMs: () => performance.now() };
+  const secretSource = createSecretSource(options.secret, secretMaxAgeSeconds * 1000, clock);
+  readClock(now); // reports an invalid clock here, not with the first delivery
   requireHandler(options, kind);
-  return { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource, monotonicMs };
+  return { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource, clock };
 }
 
 function requireFunctions(options: ReceiverOptions): void {
   for (const [name, value] of Object.entries(options)) {
     if (optionTypes[name as keyof ReceiverOptions] !== "function" || typeof value === "function") continue;
-    if (value === undefined && !lostWithout.includes(name)) continue;
+    // A misspelt import or property is undefined, and the events would be lost.
+    if (value === undefined && name !== "handler" && name !== "afterResponse") continue;
     throw new TypeError(
-      `${name} must be a function; it is ${value === null ? "null" : typeof value}. Omit it, or check where it comes from.`,
+      `${name} must be a function; it is ${value === null ? "null" : typeof value}. ${advice}`,
     );
   }
 }
 
-/** Options that must not be undefined: a misspelt import or property is undefined, and the events would be lost. */
-const lostWithout = ["handler", "afterResponse"];
+const advice = "Omit it, or check where it comes from.";
 
 /** Whether an option handles the events. Without one they would be lost after the response. */
 export const hasHandler = ({ handler, afterResponse, inbox }: ReceiverOptions): boolean =>
   (handler ?? afterResponse ?? inbox) !== undefined;
 
 function requireHandler(options: ReceiverOptions, { name, returnsEvent }: ReceiverKind): void {
-  const advice = "Omit it, or check where it comes from.";
-  if ("inbox" in options && !hasMethods(options.inbox, "put"))
+  const { inbox, dedupe } = options;
+  if ("inbox" in options && typeof inbox?.put !== "function")
     throw new TypeError(`inbox must have a method put. ${advice}`);
-  if ("dedupe" in options && !hasMethods(options.dedupe, "claim", "complete", "release")) {
+  const methods = [dedupe?.claim, dedupe?.complete, dedupe?.release];
+  if ("dedupe" in options && !methods.every((method) => typeof method === "function")) {
     throw new TypeError(
       `dedupe must have the methods claim, complete and release, as memoryDedupe() has. ${advice}`,
     );
@@ -153,15 +135,12 @@ function requireHandler(options: ReceiverOptions, { name, returnsEvent }: Receiv
       `${name} has nothing that handles the events, so they would be lost: pass handler, afterResponse or inbox, such as { secret, handler: onEvents({ … }) }.`,
     );
   }
-  if (options.dedupe !== undefined) {
+  if (dedupe !== undefined) {
     throw new TypeError(
       "dedupe needs handler, afterResponse or inbox: the receiver cannot know whether the code after it succeeds.",
     );
   }
 }
-
-const hasMethods = (value: unknown, ...names: string[]): boolean =>
-  names.every((name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === "function");
 
 function requireLimit(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {
   if (Number.isFinite(value) && value > 0 && value <= max) return;

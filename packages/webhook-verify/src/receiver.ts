@@ -77,14 +77,14 @@ export function createReceiverOf(
   kind: ReceiverKind,
   options: ReceiverOptions,
 ): { receive: Receiver; reporter: Reporter } {
-  const { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource, monotonicMs } = parseOptions(
-    options,
-    kind,
-  );
+  const { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource, clock } = parseOptions(options, kind);
   const { afterResponse } = options;
-  const reporter = createReporter(options, monotonicMs);
+  const reporter = createReporter(options, clock);
   if (kind.triesSecretAtStart ?? true) {
-    secretSource.tryAtStart((error) => reporter.logSecretAtStart(describeSecretFailure(error, options)));
+    secretSource.tryAtStart((error) => {
+      const failure = `${describeSecretFailure(error, options)} ${reasons["no-secret"].text}`;
+      reporter.write(`${failure} Until it does, deliveries get the response 500.`, { page: "no-secret" });
+    });
   }
 
   /** Responds after `timeoutMs` at the latest. The work continues then. */
@@ -163,7 +163,8 @@ export function createReceiverOf(
     event: WebhookEvent,
     delivery: Delivery,
   ): ReceiverResponse {
-    if (outcome.outcome === "failed") reporter.logHandlerError(event, outcome.error);
+    if (outcome.outcome === "failed")
+      reporter.logHandlerError(event, outcome.error, "responded 503, so the service delivers again.");
     if (outcome.outcome === "failed" || outcome.outcome === "in-progress")
       return respond(reception, unavailable, outcome);
     const response: ReceiverResponse = { status: 204, headers: {}, event };
@@ -172,7 +173,10 @@ export function createReceiverOf(
         try {
           await afterResponse(event, delivery);
         } catch (error) {
-          reporter.afterResponseFailed(event, error);
+          const consequence =
+            "the response was 204 already, so the service does not deliver again: use an inbox.";
+          reporter.logHandlerError(event, error, consequence);
+          reporter.report({ outcome: "after-response-failed", event: outcome.event, error }, 204, 0);
         }
       };
     }
@@ -217,7 +221,8 @@ export function createReceiverOf(
 
   /** Reports one outcome per delivery. */
   function respond(reception: Reception, response: ReceiverResponse, outcome: Outcome): ReceiverResponse {
-    if (!reception.hasTimedOut) reporter.report(outcome, response.status, reception.startedMs);
+    const durationMs = performance.now() - reception.startedMs;
+    if (!reception.hasTimedOut) reporter.report(outcome, response.status, durationMs);
     return response;
   }
 

@@ -70,8 +70,8 @@ const logIntervalMs = 60_000;
 
 export type Reporter = ReturnType<typeof createReporter>;
 
-/** @param monotonicMs the clock of the intervals between log lines. */
-export function createReporter(options: ReporterOptions, monotonicMs: () => number) {
+/** @param clock for the intervals between log lines. */
+export function createReporter(options: ReporterOptions, clock: { monotonicMs(): number }) {
   const { onOutcome, log = console.error } = options;
   /** Contains known types only, so at most six. */
   const typesWithUnexpectedData = new Set<string>();
@@ -88,33 +88,23 @@ export function createReporter(options: ReporterOptions, monotonicMs: () => numb
   }
   /** @returns how many lines were suppressed since the last one, or undefined when the next one is suppressed too. */
   function countSuppressed(cause: string): number | undefined {
-    let nowMs = Number.NaN;
-    try {
-      nowMs = monotonicMs();
-    } catch {
-      // A clock that throws must not change the response.
-    }
+    const nowMs = clock.monotonicMs();
     const last = lastLines.get(cause);
-    if (last !== undefined && !(nowMs - last.atMs >= logIntervalMs)) {
+    if (last !== undefined && nowMs - last.atMs < logIntervalMs) {
       last.suppressed++;
       return undefined;
     }
     lastLines.set(cause, { atMs: nowMs, suppressed: 0 });
     return last?.suppressed ?? 0;
   }
-  function emit(outcome: ReceiverOutcome): void {
-    notify(onOutcome, outcome, (error) =>
-      write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
-    );
-  }
-  function writeHandlerError({ id, type }: EventRef, error: unknown, consequence: string): void {
-    const line = `${toPrintable(type)} ${toPrintable(id)} failed: ${describeError(error, options)}; ${consequence}`;
-    write(line, { page: "handler-error" });
-  }
   return {
+    write,
     /** Calls `onOutcome`. */
-    report(outcome: Outcome, status: number, startedMs: number): void {
-      if (onOutcome !== undefined) emit({ ...outcome, status, durationMs: performance.now() - startedMs });
+    report(outcome: Outcome, status: number, durationMs: number): void {
+      if (onOutcome === undefined) return;
+      notify(onOutcome, { ...outcome, status, durationMs }, (error) =>
+        write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
+      );
     },
     /** Logs each `invalid-payload`. Logs the other reasons only without `onOutcome`: otherwise nothing would report a wrong secret. */
     logRejection({ reason, detail, skewSeconds }: Rejected): void {
@@ -131,8 +121,10 @@ export function createReporter(options: ReporterOptions, monotonicMs: () => numb
         "handler or the inbox took longer than timeoutMs; responded 503, so the service delivers again. For long work use an inbox.";
       write(line, { page: "timeout", limitBy: "handler-timeout" });
     },
-    logHandlerError(event: EventRef, error: unknown): void {
-      writeHandlerError(event, error, "responded 503, so the service delivers again.");
+    /** @param consequence what the receiver did then, such as the response. */
+    logHandlerError({ id, type }: EventRef, error: unknown, consequence: string): void {
+      const line = `${toPrintable(type)} ${toPrintable(id)} failed: ${describeError(error, options)}; ${consequence}`;
+      write(line, { page: "handler-error" });
     },
     /** Logs one line per type: all events of a type have the same difference, and `onOutcome` reports each. */
     logUnexpectedData({ id, type }: EventRef, paths: readonly string[]): void {
@@ -141,14 +133,6 @@ export function createReporter(options: ReporterOptions, monotonicMs: () => numb
       write(
         `the data of ${type} ${toPrintable(id)} differs from the contract at ${paths.join(", ")}. isKnownEvent is false for it, and onEvents calls "unexpectedData", or rejects without it. Look for a newer version of this package. Further events of this type are reported in onOutcome only, as unexpectedData.`,
       );
-    },
-    /** Reports and logs what `afterResponse` threw. */
-    afterResponseFailed({ id, type }: EventRef, error: unknown): void {
-      const event = { id, type };
-      const consequence =
-        "the response was 204 already, so the service does not deliver again: use an inbox.";
-      writeHandlerError(event, error, consequence);
-      emit({ outcome: "after-response-failed", event, error, status: 204, durationMs: 0 });
     },
     /** @param consequence what the receiver did then, such as the response. */
     logUnexpectedError(error: unknown, consequence: string): void {
@@ -159,15 +143,6 @@ export function createReporter(options: ReporterOptions, monotonicMs: () => numb
       const { text } = reasons[reason];
       const line = reason === "no-secret" ? `${detail} ${text}` : `${text} ${detail}`;
       write(line.trim(), { page: reason, limitBy: reason });
-    },
-    /** Logs that a `secret` function failed before the first delivery. */
-    logSecretAtStart(failure: string): void {
-      const line = `${failure} ${reasons["no-secret"].text} Until it does, deliveries get the response 500.`;
-      write(line, { page: "no-secret" });
-    },
-    /** Logs that no handler of the framework responds after the receiver. */
-    logMissingHandler(line: string): void {
-      write(line, { limitBy: "no-handler" });
     },
   };
 }

@@ -67,14 +67,10 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   if (key === undefined || key === null) throw new InvalidSecretError(`${key}: ${isSet}`);
   const bytes = toBytes(key);
   if (bytes === undefined) {
-    const type = typeof key === "function" ? "a function" : `a value of type ${typeof key}`;
-    throw new InvalidSecretError(`${type}: it must be a string or bytes.`);
+    throw new InvalidSecretError(`a value of type ${typeof key}: it must be a string or bytes.`);
   }
-  if (bytes.length === 0) {
-    throw new InvalidSecretError(
-      `an empty ${typeof key === "string" ? "string" : "array of bytes"}: ${isSet}`,
-    );
-  }
+  const form = typeof key === "string" ? "string" : "array of bytes";
+  if (bytes.length === 0) throw new InvalidSecretError(`an empty ${form}: ${isSet}`);
   // White space and control characters.
   if (bytes.every((byte) => byte <= 32))
     throw new InvalidSecretError("white space only: set LOYALTY_SIGNING_SECRET.");
@@ -91,18 +87,6 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
 
 type Keys = readonly SigningKey[];
 
-export interface SecretSource {
-  /**
-   * Calls a `secret` function before the first delivery needs its result, to find out early that it fails. Never throws or rejects,
-   * and does not delay the program. Does nothing where timers cannot be started yet, such as in the global scope of Workers.
-   */
-  tryAtStart(onFailure: (error: unknown) => void): void;
-  /** The current keys. Rejects when the function returned no usable secret. */
-  current(): Promise<Keys>;
-  /** Loads again after a mismatch. Returns undefined when it is too early, the secrets are fixed, or loading failed. */
-  reload(): Promise<Keys | undefined>;
-}
-
 /** The minimum time between two calls because of mismatches, which anyone can cause. */
 const reloadPauseMs = 30_000;
 /** The pause after a failed call, so that the next requests do not all repeat it. */
@@ -112,10 +96,7 @@ const loadTimeoutMs = 10_000;
 /** The share of the maximum age after which the secrets are refreshed in the background, so that deliveries rarely wait. */
 const refreshShare = 0.8;
 
-export function createSecretSource(
-  option: SecretOption,
-  { maxAgeMs, monotonicMs }: { maxAgeMs: number; monotonicMs: () => number },
-): SecretSource {
+export function createSecretSource(option: SecretOption, maxAgeMs: number, clock: { monotonicMs(): number }) {
   if (typeof option !== "function") {
     const keys = toSigningKeys(option);
     return { tryAtStart: () => {}, current: async () => keys, reload: async () => undefined };
@@ -134,7 +115,7 @@ export function createSecretSource(
       if (loaded === undefined || loaded.startedMs <= startedMs) loaded = { keys, startedMs };
       return keys;
     } catch (error) {
-      failure = { error, atMs: monotonicMs() };
+      failure = { error, atMs: clock.monotonicMs() };
       throw error;
     } finally {
       if (pending?.startedMs === startedMs) pending = undefined;
@@ -149,27 +130,30 @@ export function createSecretSource(
     return pending.keys;
   }
 
-  async function loadFirst(onFailure: (error: unknown) => void): Promise<void> {
+  function loadFirst(onFailure: (error: unknown) => void): void {
     if (loaded !== undefined || pending !== undefined || failure !== undefined) return;
-    try {
-      await load(monotonicMs());
-    } catch (error) {
+    load(clock.monotonicMs()).catch((error) => {
       failure = undefined; // the first delivery calls the function again
       onFailure(error);
-    }
+    });
   }
 
   return {
-    tryAtStart(onFailure) {
+    /**
+     * Calls the function before the first delivery needs its result, to find out early that it fails. Never throws, and does not
+     * delay the program. Does nothing where timers cannot be started yet, such as in the global scope of Workers.
+     */
+    tryAtStart(onFailure: (error: unknown) => void): void {
       try {
-        const timer: unknown = setTimeout(() => void loadFirst(onFailure), 0);
+        const timer: unknown = setTimeout(() => loadFirst(onFailure), 0);
         (timer as { unref?: () => void }).unref?.(); // Node: a program that has nothing else to do may end
       } catch {
         // The first delivery calls the function.
       }
     },
-    async current() {
-      const nowMs = monotonicMs();
+    /** The current keys. Rejects when the function returned no usable secret. */
+    async current(): Promise<Keys> {
+      const nowMs = clock.monotonicMs();
       const recent = failure !== undefined && nowMs - failure.atMs < failurePauseMs ? failure : undefined;
       const ageMs = nowMs - (loaded?.startedMs ?? Number.NEGATIVE_INFINITY);
       if (loaded === undefined || ageMs >= maxAgeMs) {
@@ -179,8 +163,9 @@ export function createSecretSource(
       if (ageMs >= maxAgeMs * refreshShare && recent === undefined) load(nowMs).catch(() => {});
       return loaded.keys;
     },
-    async reload() {
-      const nowMs = monotonicMs();
+    /** Loads again after a mismatch. Returns undefined when it is too early, the secrets are fixed, or loading failed. */
+    async reload(): Promise<Keys | undefined> {
+      const nowMs = clock.monotonicMs();
       if (!isPending(nowMs)) {
         if (nowMs - reloadedMs < reloadPauseMs) return undefined;
         reloadedMs = nowMs;

@@ -6,7 +6,6 @@ import {
   findKeyWithNode,
   findKeyWithWebCrypto,
   getNodeCrypto,
-  type NodeCrypto,
   requireNodeCrypto,
   type SignedBody,
   type SigningKey,
@@ -67,14 +66,16 @@ export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
  * ```
  */
 export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
-  return orThrow(checkBodyWithNode(requireNodeCrypto("verifyWebhook"), parseInput(input))).event;
+  const crypto = requireNodeCrypto("verifyWebhook");
+  const signed = parseInput(input);
+  return orThrow(parseVerified(findKeyWithNode(crypto, signed), signed.body)).event;
 }
 
 function parseInput({ secret, toleranceSeconds, rawBody, now = Date.now, signature }: VerifyInput) {
   const keys = toSigningKeys(secret);
   const tolerance = parseTolerance(toleranceSeconds);
   const body = toBody(rawBody);
-  const nowMs = readClock("now", now);
+  const nowMs = readClock(now);
   const header = orThrow(checkHeader(signature, nowMs, tolerance));
   return { header, body, keys, nowMs };
 }
@@ -96,16 +97,16 @@ export function parseTolerance(toleranceSeconds = 300): number {
 /** Whether a clock returned a time, in the range of a Date. With NaN no delivery would be stale: every comparison with it is false. */
 export const isTimeMs = (ms: unknown): ms is number => typeof ms === "number" && Math.abs(ms) <= 8.64e15;
 
-/** @throws {TypeError} for a clock that is not a function, or does not return milliseconds. */
-export function readClock(name: string, clock: () => number): number {
-  if (typeof clock !== "function") {
-    throw new TypeError(`${name} must be a function that returns milliseconds, such as Date.now.`);
+/** @throws {TypeError} for a `now` that is not a function, or does not return milliseconds. */
+export function readClock(now: () => number): number {
+  if (typeof now !== "function") {
+    throw new TypeError("now must be a function that returns milliseconds, such as Date.now.");
   }
-  const ms: unknown = clock();
+  const ms: unknown = now();
   if (isTimeMs(ms)) return ms;
   const returned = ms === null || typeof ms === "number" ? String(ms) : `a value of type ${typeof ms}`;
   throw new TypeError(
-    `${name} must return milliseconds as a number, as Date.now does; it returned ${returned}. For a Date write () => date.getTime().`,
+    `now must return milliseconds as a number, as Date.now does; it returned ${returned}. For a Date write () => date.getTime().`,
   );
 }
 
@@ -169,19 +170,12 @@ export interface Verified {
 /** Verifies the signature and parses the event. */
 export async function checkBody(signed: SignedBody): Promise<Verified | VerificationFailure> {
   const crypto = getNodeCrypto();
-  return crypto === undefined ? checkBodyWithWebCrypto(signed) : checkBodyWithNode(crypto, signed);
+  const key = crypto === undefined ? await findKeyWithWebCrypto(signed) : findKeyWithNode(crypto, signed);
+  return parseVerified(key, signed.body);
 }
 
-function checkBodyWithNode(crypto: NodeCrypto, signed: SignedBody): Verified | VerificationFailure {
-  return parseVerified(findKeyWithNode(crypto, signed), signed.body);
-}
-
-/** Exported for the tests, which compare it with node:crypto. */
-export async function checkBodyWithWebCrypto(signed: SignedBody): Promise<Verified | VerificationFailure> {
-  return parseVerified(await findKeyWithWebCrypto(signed), signed.body);
-}
-
-function parseVerified(
+/** @param key the key that made the signature, if there is one. */
+export function parseVerified(
   key: SigningKey | undefined,
   body: Uint8Array | string,
 ): Verified | VerificationFailure {

@@ -283,13 +283,13 @@ describe("memoryDedupe", () => {
     expect(store.claim("slow")).toBe("in-progress");
   });
 
-  it("ends a claim that is neither completed nor released after leaseSeconds", () => {
+  it("ends a claim that is neither completed nor released after five minutes", () => {
     const clock = createTestClock();
-    const store = memoryDedupe({ leaseSeconds: 10, testing: { clock } });
+    const store = memoryDedupe({ testing: { clock } });
     store.claim("a");
-    clock.nowMs = 9_999;
+    clock.nowMs = 299_999;
     expect(store.claim("a")).toBe("in-progress");
-    clock.nowMs = 10_000;
+    clock.nowMs = 300_000;
     expect(store.claim("a")).toBe("new");
   });
 

@@ -274,22 +274,6 @@ describe("a rejected delivery without onOutcome", () => {
     expect(log[3]).not.toMatch(/more since/);
   });
 
-  it.each<[string, () => number]>([
-    [
-      "throws",
-      () => {
-        throw new Error("gone");
-      },
-    ],
-    ["returns NaN", () => Number.NaN],
-  ])("gets 401 and at most one line when testing.clock.monotonicMs %s later", async (_name, broken) => {
-    let clock = () => 0;
-    const { receive, log } = createLogging({ now, testing: { clock: { monotonicMs: () => clock() } } });
-    clock = broken;
-    for (let count = 0; count < 10; count++) expect((await receive(unsigned())).status).toBe(401);
-    expect(log).toHaveLength(1);
-  });
-
   it("is reported to onOutcome with the clock skew, and not logged, when there is an onOutcome", async () => {
     const outcomes: ReceiverOutcome[] = [];
     const { receive, log } = createLogging({ now, onOutcome: (outcome) => outcomes.push(outcome) });

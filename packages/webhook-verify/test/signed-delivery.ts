@@ -1,7 +1,19 @@
 /** Signed deliveries and the signature vectors for the tests; receivers without a framework, a test clock, and gates. */
 import signatures from "@loyalty-cards/openapi/vectors" with { type: "json" };
-import { createReceiver, type ReceiverOptions, type ReceiverOutcome, signWebhookSync } from "../src/index.ts";
+import { toBody } from "../src/body.ts";
+import { findKeyWithWebCrypto } from "../src/hmac.ts";
+import {
+  createReceiver,
+  type ReceiverOptions,
+  type ReceiverOutcome,
+  signWebhookSync,
+  type VerifyInput,
+  verifyWebhookSync,
+  WebhookVerificationError,
+} from "../src/index.ts";
 import type { ReceivedRequest } from "../src/receiver.ts";
+import { toSigningKeys } from "../src/secrets.ts";
+import { checkHeader, parseVerified } from "../src/verify.ts";
 
 export const secret = "whsec_mock_4fZr0nXqT1";
 
@@ -59,6 +71,27 @@ export const signatureVectors: readonly Vector[] = signatures.vectors.map((vecto
   toleranceSeconds: vector.toleranceSeconds,
   verdict: vector.reason ?? "valid",
 }));
+
+/** `valid`, or the reason of the error. Any other error would be a response of 500 that anyone can cause. */
+export function getVerdict(input: VerifyInput): string {
+  try {
+    verifyWebhookSync(input);
+    return "valid";
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error.reason;
+    throw error;
+  }
+}
+
+/** Verifies with WebCrypto where node:crypto exists too. */
+export async function checkWithWebCrypto({ rawBody, signature, secret, ...options }: VerifyInput) {
+  const { toleranceSeconds = 300, now = Date.now } = options;
+  const header = checkHeader(signature, now(), toleranceSeconds);
+  if ("reason" in header) return header;
+  const body = toBody(rawBody);
+  const signed = { header, body, keys: toSigningKeys(secret), nowMs: now() };
+  return parseVerified(await findKeyWithWebCrypto(signed), body);
+}
 
 export function post({ body, headers }: SignedDelivery, overrides: Partial<ReceivedRequest> = {}) {
   return { method: "POST", headers, rawBody: body, ...overrides };

@@ -2,13 +2,11 @@
 import { createHmac } from "node:crypto";
 import { createContext, runInContext } from "node:vm";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { toBody } from "../src/body.ts";
 import { type SigningKey, signWithWebCrypto } from "../src/hmac.ts";
 import {
   createReceiver,
   isKnownEvent,
   isWebhookVerificationError,
-  memoryDedupe,
   type Secret,
   signWebhook,
   signWebhookSync,
@@ -18,8 +16,15 @@ import {
   WebhookVerificationError,
 } from "../src/index.ts";
 import { toSigningKeys } from "../src/secrets.ts";
-import { checkBodyWithWebCrypto, checkHeader } from "../src/verify.ts";
-import { balanceChanged, secret, signatureVectors, signedDelivery, type Vector } from "./signed-delivery.ts";
+import {
+  balanceChanged,
+  checkWithWebCrypto,
+  getVerdict,
+  secret,
+  signatureVectors,
+  signedDelivery,
+  type Vector,
+} from "./signed-delivery.ts";
 
 /** The package loaded a second time, as with two installed versions. */
 function anotherCopy(): Promise<typeof import("../src/index.ts")> {
@@ -35,23 +40,6 @@ const toInput = ({ rawBody, signature, secrets, toleranceSeconds, nowMs }: Vecto
   now: () => nowMs,
 });
 
-function getVerdict(run: () => unknown): string {
-  try {
-    run();
-    return "valid";
-  } catch (error) {
-    if (error instanceof WebhookVerificationError) return error.reason;
-    throw error;
-  }
-}
-
-async function resultByWebCrypto({ rawBody, signature, secret: secrets, ...input }: VerifyInput) {
-  const nowMs = input.now?.() ?? Date.now();
-  const header = checkHeader(signature, nowMs, input.toleranceSeconds ?? 300);
-  if ("reason" in header) return header;
-  return checkBodyWithWebCrypto({ header, body: toBody(rawBody), keys: toSigningKeys(secrets), nowMs });
-}
-
 /** The body as bytes, and as text where it is UTF-8: the verdict must not depend on the form. */
 function toForms({ rawBody }: Vector): VerifyInput["rawBody"][] {
   const text = new TextDecoder(undefined, { ignoreBOM: true }).decode(rawBody);
@@ -65,14 +53,14 @@ describe("the signature vectors", () => {
   it.each(signatureVectors)("include $name, which is $verdict", async (vector) => {
     for (const rawBody of toForms(vector)) {
       const input = { ...toInput(vector), rawBody };
-      expect(getVerdict(() => verifyWebhookSync(input))).toBe(vector.verdict);
+      expect(getVerdict(input)).toBe(vector.verdict);
       expect(
         await verifyWebhook(input).then(
           () => "valid",
           (error) => error.reason,
         ),
       ).toBe(vector.verdict);
-      const result = await resultByWebCrypto(input);
+      const result = await checkWithWebCrypto(input);
       expect("reason" in result ? result.reason : "valid").toBe(vector.verdict);
     }
   });
@@ -135,15 +123,13 @@ describe("rawBody", () => {
     for (const form of [rawBody, Buffer.from(rawBody)]) {
       const input = { rawBody: form, signature, secret };
       expect(verifyWebhookSync(input)).toEqual(expected);
-      expect(await resultByWebCrypto(input)).toMatchObject({ event: expected });
+      expect(await checkWithWebCrypto(input)).toMatchObject({ event: expected });
     }
   });
 
   it("can begin with one byte order mark, as text and as bytes", () => {
     const verdict = (rawBody: VerifyInput["rawBody"]) =>
-      getVerdict(() =>
-        verifyWebhookSync({ rawBody, signature: signWebhookSync({ rawBody, secret }), secret }),
-      );
+      getVerdict({ rawBody, signature: signWebhookSync({ rawBody, secret }), secret });
     for (const [marks, expected] of [
       ["\ufeff", "valid"],
       ["\ufeff\ufeff", "invalid-payload"],
@@ -163,7 +149,7 @@ describe("the signature header", () => {
   const { body, headers } = signedDelivery(balanceChanged());
   const signature = headers["service-signature"] as string;
   const verdict = (value: VerifyInput["signature"]) =>
-    getVerdict(() => verifyWebhookSync({ rawBody: body, signature: value, secret }));
+    getVerdict({ rawBody: body, signature: value, secret });
 
   it("can be a list of one line", () => expect(verdict([signature])).toBe("valid"));
   it("is malformed when it has two lines, even equal ones", () =>
@@ -250,14 +236,11 @@ describe("a `now` option", () => {
       await expect(verifyWebhook({ ...input, now })).rejects.toThrow(TypeError);
       await expect(verifyWebhook({ ...input, now })).rejects.toThrow(message);
       expect(() => createReceiver({ secret, now })).toThrow(message);
-      expect(() => memoryDedupe({ testing: { clock: { now } } })).toThrow(
-        /^testing\.clock\.now must return /,
-      );
     },
   );
 
   it.each([0, -1, 0.5, 8.64e15, -8.64e15])("can return %d milliseconds", (nowMs) => {
-    const verdict = getVerdict(() => verifyWebhookSync({ ...input, now: () => nowMs }));
+    const verdict = getVerdict({ ...input, now: () => nowMs });
     expect(verdict).toBe(nowMs > 1e13 ? "stale" : "future");
   });
 
@@ -285,10 +268,7 @@ describe("a secret with notAfter", () => {
   it("is accepted up to that moment, and not a millisecond longer", async () => {
     const last = at(notAfter.getTime());
     const after = at(notAfter.getTime() + 1);
-    expect([getVerdict(() => verifyWebhookSync(last)), getVerdict(() => verifyWebhookSync(after))]).toEqual([
-      "valid",
-      "mismatch",
-    ]);
+    expect([getVerdict(last), getVerdict(after)]).toEqual(["valid", "mismatch"]);
     expect((await verifyWebhook(last)).id).toBe("evt_1");
     await expect(verifyWebhook(after)).rejects.toMatchObject({ reason: "mismatch" });
   });

@@ -43,7 +43,7 @@ export function expressReceiver(options: ReceiverOptions): RequestHandler {
     const forwardEvent = (event: WebhookEvent) => {
       request.webhookEvent = event;
       response.once("finish", () => {
-        if (response.statusCode === 404) reporter.logMissingHandler(missingHandler);
+        if (response.statusCode === 404) reporter.write(missingHandler, { limitBy: "no-handler" });
       });
       next();
     };

@@ -4,7 +4,6 @@ import type { ReceiverOptions } from "../options.ts";
 import { createReceiverOf, type ReceiverResponse } from "../receiver.ts";
 import {
   failToRespond,
-  getHeaders,
   type NodeRequest,
   type Readable,
   type ServerResponse,
@@ -53,14 +52,13 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   const { receive, reporter } = createReceiverOf(kind, options);
 
   async function handle({ raw, body }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const request = raw as NodeRequest;
     // A preParsing hook may have replaced the stream of the body; the request itself is read then.
     const stream = isStream(body) && body !== raw ? body : undefined;
     stream?.on("error", () => {}); // without a listener, an error after the last read would end the process
-    const result = await receive(toReceived(request, stream));
+    const result = await receive(toReceived(raw as NodeRequest, stream));
     runAfter(reply.raw, result.afterResponse);
     try {
-      return reply.code(result.status).headers(getHeaders(request, result)).send();
+      return reply.code(result.status).headers(result.headers).send();
     } catch (error) {
       failToRespond(error, reply.raw, reporter);
       return reply.hijack();

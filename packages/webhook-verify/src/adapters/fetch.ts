@@ -29,10 +29,5 @@ export function fetchReceiver(
 }
 
 /** Keeps the platform alive until a promise settles, like the execution context of Workers. */
-interface ExecutionContext {
-  waitUntil(promise: Promise<unknown>): void;
-}
-
-function isExecutionContext(value: unknown): value is ExecutionContext {
-  return typeof (value as ExecutionContext | null | undefined)?.waitUntil === "function";
-}
+const isExecutionContext = (value: unknown): value is { waitUntil(promise: Promise<unknown>): void } =>
+  typeof (value as { waitUntil?: unknown } | null | undefined)?.waitUntil === "function";

@@ -5,7 +5,7 @@ import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { addChunk, RawBodyError, type ReadLimits, toBytes } from "../body.ts";
 import type { WebhookEvent } from "../event.ts";
 import type { ReceiverKind, ReceiverOptions } from "../options.ts";
-import { createReceiverOf, type ReceivedRequest, type ReceiverResponse } from "../receiver.ts";
+import { createReceiverOf, type ReceivedRequest } from "../receiver.ts";
 import type { Reporter } from "../reporter.ts";
 
 export type { IncomingMessage, Readable, ServerResponse };
@@ -26,7 +26,7 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
     try {
       if (forwardEvent !== undefined && result.event !== undefined) forwardEvent(result.event);
       else if (!response.headersSent && !response.writableEnded)
-        response.writeHead(result.status, getHeaders(request, result)).end();
+        response.writeHead(result.status, result.headers).end();
     } catch (error) {
       failToRespond(error, response, reporter);
     }
@@ -50,13 +50,6 @@ export function toReceived(request: NodeRequest, stream: Readable = request): Re
       throw new RawBodyError("already-consumed");
     },
   };
-}
-
-/** The headers of the response, without those that HTTP/2 does not allow. */
-export function getHeaders(request: NodeRequest, { headers }: ReceiverResponse): Record<string, string> {
-  if (headers["connection"] === undefined || request.httpVersionMajor !== 2) return headers;
-  const { connection: _, ...others } = headers;
-  return others;
 }
 
 /** Handles an error that a middleware or a hook threw when the response was sent: without this, the process would end. */
