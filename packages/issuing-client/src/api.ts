@@ -61,12 +61,10 @@ interface CallInit {
 
 /** Validates the address before it becomes a URL, which would resolve its dot segments. */
 function withCheckedAddress(root: string, init: CallInit = {}): CallInit {
-  for (const name of ["baseUrl", "fetch"] as const) {
-    if (init[name] === undefined) continue;
+  if (init.baseUrl !== undefined || init.fetch !== undefined)
     throw configurationError(
-      `client.api does not accept ${name} for a single call, because it could change the address: create another client.`,
+      "client.api does not accept baseUrl or fetch for a single call, because it could change the address: create another client.",
     );
-  }
   const { params, pathSerializer = defaultPathSerializer } = init;
   return {
     ...init,
@@ -94,12 +92,9 @@ function checkAddress(root: string, address: string): void {
 
 const toHref = (address: string) => (URL.canParse(address) ? new URL(address).href : undefined);
 
-/** `Response` does not accept a body with these statuses ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7): a 204 has none). */
-const bodilessStatuses: ReadonlySet<number> = new Set([204, 205]);
-
 function toResponse({ status, headers, text }: ReceivedResponse): Response {
   const complete = headers();
   complete.delete("content-length"); // it is the length of the encoded body
-  const hasBody = text !== "" && !bodilessStatuses.has(status);
+  const hasBody = text !== "" && status !== 204 && status !== 205; // `Response` accepts none with these (spec 7)
   return new Response(hasBody ? text : null, { status, headers: complete });
 }

@@ -52,10 +52,10 @@ export interface ResponseMeta {
   headers: Headers;
   /** How many requests the call has sent. */
   attempts: number;
-  /** The service's identifier of the request, when the response has one. */
-  requestId?: string;
-  idempotencyKey?: string;
-  /** true when the service says that this is the response to an earlier request with the same key. Absent when it does not say. */
-  replayed?: boolean;
   durationMs: number;
+  idempotencyKey?: string | undefined;
+  /** The service's identifier of the request, when the response has one. */
+  requestId?: string | undefined;
+  /** true when the service says that this is the response to an earlier request with the same key. */
+  replayed?: boolean | undefined;
 }

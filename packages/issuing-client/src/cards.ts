@@ -108,15 +108,14 @@ export function readCard<Fields>({ body, status }: ReceivedResponse): Reading<Ca
   const { id, publicUrl, public_url, loyaltyBalance } = members;
   const hasPage = isHttpUrl(publicUrl) || isHttpUrl(public_url);
   if (status === 202 && !hasPage) {
-    return {
-      accepted:
-        "The service accepted the request (202) and has not issued the card yet: repeat the call later with the same key.",
-    };
+    const problem =
+      "The service accepted the request (202) and has not issued the card yet: repeat the call later with the same key.";
+    return { problem, retryable: true };
   }
   const isCard = hasPage || Number.isFinite(loyaltyBalance);
-  const cardId = isString(id) || Number.isSafeInteger(id) ? String(id) : "";
-  const expected = `a card: ${describeDifference(members, invalid)}`;
-  return { expected, cardId: isCard && cardId !== "" ? cardId : undefined };
+  const hasId = (isString(id) && id !== "") || Number.isSafeInteger(id);
+  const problem = `The service responded with something that is not a card: ${describeDifference(members, invalid)}.`;
+  return { problem, cardId: isCard && hasId ? String(id) : undefined };
 }
 
 function describeDifference(members: Record<string, unknown>, invalid: readonly string[]): string {
@@ -160,7 +159,8 @@ const optionalMembers = { change: Number.isFinite, balance: Number.isFinite, cre
 export function readOperations({ body }: ReceivedResponse): Reading<wire.Operation[]> {
   const lists = isObject(body) ? listNames.map((name) => body[name]) : [body];
   const list = lists.find(Array.isArray);
-  if (!list?.every(isOperation)) return { expected: "a list of operations" };
+  if (!list?.every(isOperation))
+    return { problem: "The service responded with something that is not a list of operations." };
   for (const entry of list as Record<string, unknown>[]) {
     for (const [name, isValid] of Object.entries(optionalMembers))
       if (!isValid(entry[name])) delete entry[name];
@@ -180,7 +180,10 @@ export function parseLimit(limit: unknown): number {
 export function readConsent({ body }: ReceivedResponse): Reading<wire.ConsentState> {
   if (isObject(body) && typeof body["marketingConsent"] === "boolean")
     return { value: body as unknown as wire.ConsentState };
-  return { expected: "a consent: marketingConsent is not true or false" };
+  return {
+    problem:
+      "The service responded with something that is not a consent: marketingConsent is not true or false.",
+  };
 }
 
 /**

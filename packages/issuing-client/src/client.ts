@@ -34,6 +34,17 @@ import { createCall, send } from "./send.ts";
 /**
  * The operations of the service. Every method throws an {@link IssuingError}, or the caller's `signal.reason`. Options of a method
  * apply to that call; their defaults are the options of the client.
+ * @example
+ * ```ts
+ * import { createIssuingClient } from "@loyalty-cards/issuing-client";
+ *
+ * const loyalty = createIssuingClient();
+ * const card = await loyalty.getCard("card_8sT2kq");
+ * console.log(card.loyaltyBalance, card.loyaltyTier ?? "no tier yet", loyalty.cardLinks(card).addToFirstWallet);
+ * for (const { type, change } of await loyalty.listOperations(card.id, { limit: 10 })) console.log(type, change);
+ * const { marketingConsent } = await loyalty.getConsent(card.id);
+ * if (!marketingConsent) await loyalty.setConsent(card.id, { marketing: true, version: "2026-01-news" });
+ * ```
  */
 export interface IssuingClient {
   /**
@@ -50,14 +61,9 @@ export interface IssuingClient {
    * import { createIssuingClient } from "@loyalty-cards/issuing-client";
    *
    * const loyalty = createIssuingClient();
-   * const card = await loyalty.issueCard(
-   *   "tpl_coffee",
-   *   {
-   *     fieldValues: { name: "Anna" },
-   *     customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
-   *   },
-   *   { userId: 42, deadlineMs: 5_000 },
-   * );
+   * const customer = { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } };
+   * const request = { fieldValues: { name: "Anna" }, customer };
+   * const card = await loyalty.issueCard("tpl_coffee", request, { userId: 42, deadlineMs: 5_000 });
    * console.log(card.id, card.publicUrl);
    * ```
    */
@@ -70,14 +76,6 @@ export interface IssuingClient {
    * Reads a card with its balance and tier ([spec 4.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-2)).
    * @param cardId the `id` of the card.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response is not a card.
-   * @example
-   * ```ts
-   * import { createIssuingClient } from "@loyalty-cards/issuing-client";
-   *
-   * const loyalty = createIssuingClient();
-   * const { loyaltyBalance, loyaltyTier } = await loyalty.getCard("card_8sT2kq");
-   * console.log(loyaltyBalance, loyaltyTier ?? "no tier yet");
-   * ```
    */
   getCard(cardId: string, options?: CallOptions): Promise<Card>;
   /**
@@ -85,13 +83,6 @@ export interface IssuingClient {
    * @param cardId the `id` of the card.
    * @param query `limit`: the maximum number of operations, 1 or more. Default: the service decides.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response has no list of operations.
-   * @example
-   * ```ts
-   * import { createIssuingClient } from "@loyalty-cards/issuing-client";
-   *
-   * const loyalty = createIssuingClient();
-   * for (const { type, change } of await loyalty.listOperations("card_8sT2kq", { limit: 10 })) console.log(type, change);
-   * ```
    */
   listOperations(
     cardId: string,
@@ -102,14 +93,6 @@ export interface IssuingClient {
    * Reads the marketing consent of the customer ([spec 4.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-4)).
    * @param cardId the `id` of the card.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when `marketingConsent` is not true or false.
-   * @example
-   * ```ts
-   * import { createIssuingClient } from "@loyalty-cards/issuing-client";
-   *
-   * const loyalty = createIssuingClient();
-   * const { marketingConsent } = await loyalty.getConsent("card_8sT2kq");
-   * console.log(marketingConsent ? "subscribed" : "not subscribed");
-   * ```
    */
   getConsent(cardId: string, options?: CallOptions): Promise<ConsentState>;
   /**
@@ -118,25 +101,11 @@ export interface IssuingClient {
    * @param change `marketing` and, when known, the `version` of the consent text.
    * @returns the consent after the change; undefined when the response does not have it.
    * @throws {IssuingError} `not-found` for an unknown card.
-   * @example
-   * ```ts
-   * import { createIssuingClient } from "@loyalty-cards/issuing-client";
-   *
-   * const loyalty = createIssuingClient();
-   * await loyalty.setConsent("card_8sT2kq", { marketing: true, version: "2026-01-news" });
-   * ```
    */
   setConsent(cardId: string, change: ConsentChange, options?: CallOptions): Promise<ConsentState | undefined>;
   /**
    * The function `cardLinks`, with the `baseUrl` of this client as the default address of the button images. It sends no request.
    * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.
-   * @example
-   * ```ts
-   * import { createIssuingClient } from "@loyalty-cards/issuing-client";
-   *
-   * const loyalty = createIssuingClient();
-   * const { page, addToFirstWallet, firstWalletButton } = loyalty.cardLinks(await loyalty.getCard("card_8sT2kq"));
-   * ```
    */
   cardLinks: typeof cardLinks;
   /**
@@ -180,11 +149,10 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
     cardId: string,
     callOptions: CallOptions | null | undefined,
     read: (response: ReceivedResponse) => Reading<Value>,
-    given: { query?: string; body?: string } = {},
+    content: { query?: string; body?: string } = {},
   ): Promise<Value> {
-    const id = parseId("card id", cardId);
-    const callSettings = parseCallOptions(callOptions, settings);
-    return send(settings, createCall(operation, id, given), callSettings, read);
+    const call = createCall(operation, parseId("card id", cardId), content);
+    return send(settings, call, parseCallOptions(callOptions, settings), read);
   }
 
   // The compiler reports an operation without a method.
@@ -193,16 +161,16 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
     getCard: (cardId, callOptions) => run("getCard", cardId, callOptions, readCard<FieldValues>),
     async listOperations(cardId, query, callOptions) {
       const { limit } = parseObject("query", query);
-      const given = limit === undefined ? {} : { query: `?limit=${parseLimit(limit)}` };
-      return run("listOperations", cardId, callOptions, readOperations, given);
+      const content = limit === undefined ? {} : { query: `?limit=${parseLimit(limit)}` };
+      return run("listOperations", cardId, callOptions, readOperations, content);
     },
     getConsent: (cardId, callOptions) => run("getConsent", cardId, callOptions, readConsent),
     async setConsent(cardId, change, callOptions) {
       const body = JSON.stringify(parseConsentChange(change));
       return run("setConsent", cardId, callOptions, readChangedConsent, { body });
     },
-    cardLinks: (card, linkOptions) =>
-      cardLinks(card, { ...linkOptions, baseUrl: linkOptions?.baseUrl ?? getService(settings).baseUrl }),
+    cardLinks: (card, { baseUrl = getService(settings).baseUrl, ...others } = {}) =>
+      cardLinks(card, { ...others, baseUrl }),
     get api() {
       api ??= createApi(settings);
       return api;

@@ -28,7 +28,7 @@ const retentionMs = 24 * 3_600_000;
 /** No attempt begins this long before the end of the retention: clocks differ, and a request takes time. */
 const retentionMarginMs = 60_000;
 
-/** The service is newer. A time in seconds, read as milliseconds, is in January 1970. */
+/** The service is newer. A time in seconds, read as milliseconds, is in 1970. */
 const earliestMs = Date.UTC(2001, 0, 1);
 
 /**
@@ -138,18 +138,15 @@ export async function resolveKey(
   options: { userId?: UserId; idempotencyKey?: string; keySuffix?: string; firstAttemptAt?: unknown },
   namespace: string,
 ): Promise<string> {
-  for (const name of ["idempotencyKey", "firstAttemptAt"] as const) {
-    if (name in options && options[name] === undefined) {
+  for (const name of ["idempotencyKey", "firstAttemptAt"] as const)
+    if (name in options && options[name] === undefined)
       throw configurationError(`${name} is present but undefined: set it before this call, or leave it out.`);
-    }
-  }
   const { idempotencyKey } = options;
   const hasUserId = "userId" in options;
-  if (idempotencyKey !== undefined && hasUserId) {
+  if (idempotencyKey !== undefined && hasUserId)
     throw configurationError(
       "Set userId or idempotencyKey, not both: the key is derived from the user's id.",
     );
-  }
   if ("keySuffix" in options && !hasUserId)
     throw configurationError(
       "keySuffix needs userId: it is part of the key that is derived from the user's id.",
@@ -172,14 +169,9 @@ export function getRemainingRetentionMs(
 ): number {
   if (firstAttemptAt === undefined) return retentionMs - retentionMarginMs;
   const atMs = firstAttemptAt === null ? Number.NaN : Number(firstAttemptAt);
-  if (!Number.isFinite(atMs) || atMs > nowMs + retentionMarginMs) {
+  if (!(atMs >= earliestMs && atMs <= nowMs + retentionMarginMs)) {
     throw configurationError(
-      "firstAttemptAt must be a Date or a time in milliseconds, and not in the future.",
-    );
-  }
-  if (atMs < earliestMs) {
-    throw configurationError(
-      "firstAttemptAt is before 2001: is it a time in seconds? It must be a Date or a time in milliseconds.",
+      "firstAttemptAt must be a Date or a time in milliseconds, after 2000 and not in the future. A time in seconds is in 1970.",
     );
   }
   const remainingMs = atMs + retentionMs - retentionMarginMs - nowMs;

@@ -1,14 +1,6 @@
 /** Entry point: the client, templates, idempotency keys, card links and errors. */
 
-// The client
-
 export type { ClientEvent, ResponseMeta } from "./call.ts";
-export { createIssuingClient, type IssuingClient } from "./client.ts";
-export type { IssueCardOptions } from "./issue-card.ts";
-export type { CallOptions, IssuingClientOptions } from "./options.ts";
-
-// Cards
-
 export {
   type Card,
   type ConsentState,
@@ -19,10 +11,7 @@ export {
   type Operation,
   type Template,
 } from "./cards.ts";
-export { type CardLinks, cardLinks } from "./links.ts";
-
-// Errors
-
+export { createIssuingClient, type IssuingClient } from "./client.ts";
 export {
   IssuingError,
   type IssuingErrorCode,
@@ -30,7 +19,7 @@ export {
   type ProblemDetails,
   type RejectedField,
 } from "./errors.ts";
-
-// Idempotency
-
 export { deriveIdempotencyKey, type UserId } from "./idempotency.ts";
+export type { IssueCardOptions } from "./issue-card.ts";
+export { type CardLinks, cardLinks } from "./links.ts";
+export type { CallOptions, IssuingClientOptions } from "./options.ts";

@@ -157,11 +157,9 @@ function checkContact(name: string, value: unknown): void {
 
 /** @throws {IssuingError} `configuration` for values that JSON would change or drop. */
 function checkFieldValues(values: unknown): void {
-  const prototype = typeof values === "object" && values !== null ? Object.getPrototypeOf(values) : undefined;
-  // A plain object can belong to another realm, such as that of a test runner. Its prototype has no prototype.
-  const isPlain =
-    prototype === null || (prototype !== undefined && Object.getPrototypeOf(prototype) === null);
-  if (!isPlain) throw configurationError("fieldValues must be a plain object.");
+  // Neither a list, nor a Map or FormData, whose entries JSON would drop.
+  if (Object.prototype.toString.call(values) !== "[object Object]")
+    throw configurationError("fieldValues must be a plain object.");
   for (const [key, value] of Object.entries(values as object)) {
     const isSendable = typeof value === "string" || Number.isFinite(value) || value === undefined;
     if (!isSendable) throw configurationError(`fieldValues.${key} must be a string or a finite number.`);

@@ -15,18 +15,10 @@ export type AttemptResult = ReceivedResponse | AttemptFailure;
 
 export const isResponse = (result: AttemptResult): result is ReceivedResponse => "text" in result;
 
-/** What a method makes of the body of a success: its value, or why the body is not one. */
+/** What a method makes of the body of a success: its value, or the message and members of the error. */
 export type Reading<Value> =
   | { value: Value; differentFields?: string[] }
-  | {
-      /** Completes the sentence "The service responded with something that is not …". */
-      expected: string;
-      cardId?: string | undefined;
-    }
-  | {
-      /** The service accepted the request, and does the work later: the message of the error. */
-      accepted: string;
-    };
+  | { problem: string; retryable?: boolean; cardId?: string | undefined };
 
 /** Decides whether a response is usable. @param baseUrl the address of the service, for the message of an error. */
 export function readResponse(
@@ -109,20 +101,9 @@ export function toFailure(failure: AttemptFailure, facts: Omit<IssuingErrorFacts
 /** Creates the error of a success whose body is not what the method returns. */
 export function toInvalidResponse(
   response: ReceivedResponse,
-  reading: Exclude<Reading<unknown>, { value: unknown }>,
+  { problem, ...members }: Exclude<Reading<unknown>, { value: unknown }>,
   facts: Omit<IssuingErrorFacts, "code" | "outcome">,
 ): IssuingError {
-  const isAccepted = "accepted" in reading;
-  return new IssuingError(
-    isAccepted ? reading.accepted : `The service responded with something that is not ${reading.expected}.`,
-    {
-      ...facts,
-      code: "invalid-response",
-      outcome: "unknown",
-      retryable: isAccepted,
-      status: response.status,
-      requestId: getRequestId(response),
-      cardId: isAccepted ? undefined : reading.cardId,
-    },
-  );
+  const known = { ...facts, ...members, status: response.status, requestId: getRequestId(response) };
+  return new IssuingError(problem, { ...known, code: "invalid-response", outcome: "unknown" });
 }

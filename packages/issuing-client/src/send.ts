@@ -196,22 +196,11 @@ function createRequest(
 /** The specification names no header for a replay; these two are common. */
 const replayHeaders = ["idempotent-replayed", "idempotency-replayed"];
 
-function toMeta(
-  response: ReceivedResponse,
-  call: { attempts: number; idempotencyKey: string | undefined; durationMs: number },
-): ResponseMeta {
+function toMeta(response: ReceivedResponse, call: Omit<ResponseMeta, "status" | "headers">): ResponseMeta {
   const { status, header, headers } = response;
-  const { idempotencyKey, ...counted } = call;
-  const requestId = getRequestId(response);
   const isReplayed = replayHeaders.some((name) => header(name)?.trim().toLowerCase() === "true");
-  return {
-    status,
-    headers: headers(),
-    ...counted,
-    ...(requestId !== undefined && { requestId }),
-    ...(isReplayed && { replayed: true }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-  };
+  const requestId = getRequestId(response);
+  return { ...call, status, headers: headers(), requestId, replayed: isReplayed || undefined };
 }
 
 function toEnd(error: unknown, signal: AbortSignal | undefined): CallEnd {

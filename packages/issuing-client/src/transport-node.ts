@@ -89,10 +89,9 @@ function readMessage(message: Http.IncomingMessage, resolve: (response: HttpResp
   if (message.destroyed) end("", { connectionError: { code: "ECONNRESET" } });
 }
 
-const decoders: ReadonlyMap<string, "gunzip" | "inflate" | "brotliDecompress"> = new Map([
-  ["gzip", "gunzip"],
-  ["x-gzip", "gunzip"],
-  ["deflate", "inflate"],
+const decoders: ReadonlyMap<string, "unzip" | "brotliDecompress"> = new Map([
+  ["gzip", "unzip"],
+  ["deflate", "unzip"],
   ["br", "brotliDecompress"],
 ]);
 
@@ -107,7 +106,7 @@ function decode(
     end("", { reason: "a body in an unknown encoding", retryable: true });
     return;
   }
-  const run: typeof Zlib.inflate = (getBuiltinModule("node:zlib") as typeof Zlib)[decoder];
+  const run: typeof Zlib.unzip = (getBuiltinModule("node:zlib") as typeof Zlib)[decoder];
   run(bytes, { maxOutputLength: maxBodyBytes }, (error, decoded) => {
     const isTooLong = (error as { code?: string } | null)?.code === "ERR_BUFFER_TOO_LARGE";
     if (error === null) end(decoded.toString());
