@@ -1,4 +1,4 @@
-/** What the error of a connection means: whether the request may have reached the service, and what to correct. */
+/** Attempts without a usable response. What the error of a connection means: whether the request may have reached the service, and what to correct. */
 
 /** An attempt without a usable response. */
 export interface AttemptFailure {
@@ -10,6 +10,12 @@ export interface AttemptFailure {
   status?: number;
   /** The code of the runtime's error. */
   networkCode?: string | undefined;
+}
+
+/** @param what completes the sentence "The service responded with …". */
+export function toUnusable(status: number, what: string, retryable = false): AttemptFailure {
+  const message = `The service responded with ${what}`;
+  return { code: "invalid-response", message, wasSent: true, retryable, status };
 }
 
 /** Error codes of undici, Node.js, Bun and TLS libraries. */

@@ -217,31 +217,32 @@ function getNamespace(options: IssuingClientOptions): string {
 function parseBaseUrl(options: IssuingClientOptions): string | undefined {
   const text = String(options.baseUrl ?? readEnvironment("LOYALTY_URL") ?? "");
   if (text.trim() === "") return undefined;
-  const reject = (problem: string) => configurationError(`baseUrl ${problem}`);
   // "localhost:4010" is a URL too, with the scheme "localhost:".
-  if (!/^https?:/i.test(text) && !text.includes("://")) throw reject(formatMissingScheme(text));
-  if (!URL.canParse(text))
-    throw reject('is not a URL: set the address of the service, such as "https://cards.example.com".');
-  const { protocol, hostname, origin, pathname, username, password, search, hash } = new URL(text);
-  if (protocol !== "https:" && protocol !== "http:")
-    throw reject(`must begin with https://, not ${protocol}`);
-  if (protocol === "http:" && !isLoopback(hostname) && !options.allowInsecureHttp)
-    throw reject(
-      `is ${origin}, which would send the API key unencrypted: use https://. For a service on a private network, set allowInsecureHttp: true.`,
+  if (!/^https?:/i.test(text) && !text.includes("://")) throw configurationError(formatMissingScheme(text));
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (
+    url === undefined ||
+    !/^https?:$/.test(url.protocol) ||
+    url.username + url.password + url.search + url.hash
+  )
+    throw configurationError(
+      'baseUrl must be an address such as "https://cards.example.com", without user, password, query or fragment.',
     );
-  if (username + password + search + hash !== "")
-    throw reject("must be an address only: without user, password, query or fragment.");
-  const address = origin + pathname.replace(/\/+$/, "");
-  if (address.endsWith("/api/v1")) throw reject("must not end in /api/v1: the client appends it.");
-  return address;
+  if (url.protocol === "http:" && !isLoopback(url.hostname) && !options.allowInsecureHttp)
+    throw configurationError(
+      `baseUrl is ${url.origin}, which would send the API key unencrypted: use https://. For a service on a private network, set allowInsecureHttp: true.`,
+    );
+  const address = url.origin + url.pathname.replace(/\/+$/, "");
+  if (!address.endsWith("/api/v1")) return address;
+  throw configurationError("baseUrl must not end in /api/v1: the client appends it.");
 }
 
 /** Only a loopback address is quoted: other text can be an API key that was set by mistake. */
 function formatMissingScheme(text: string): string {
   const url = URL.canParse(`http://${text}`) ? new URL(`http://${text}`) : undefined;
   return url !== undefined && isLoopback(url.hostname)
-    ? `has no scheme: write "http://${url.host}".`
-    : 'has no scheme: write https:// before the host, as in "https://cards.example.com".';
+    ? `baseUrl has no scheme: write "http://${url.host}".`
+    : 'baseUrl has no scheme: write https:// before the host, as in "https://cards.example.com".';
 }
 
 function formatUserAgent(program: unknown): string {

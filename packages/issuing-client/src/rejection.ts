@@ -85,7 +85,6 @@ function formatHint(
 
 /** No form has more fields. */
 const maxFields = 50;
-const maxPointerLength = 300;
 /** Long enough for a sentence, and too short for an error page. */
 const maxTextLength = 1_000;
 /** The maximum number of fields in a message. */
@@ -108,7 +107,7 @@ function readRejectedFields({ errors }: ProblemDetails): RejectedField[] {
 
 /** @returns undefined for a value that is not a pointer. It can be a URI fragment, `#/customer/phone` (RFC 6901, section 6). */
 function parsePointer(value: unknown): string | undefined {
-  if (typeof value !== "string" || value.length > maxPointerLength) return undefined;
+  if (typeof value !== "string") return undefined;
   try {
     const pointer = value.startsWith("#") ? decodeURIComponent(value.slice(1)) : value;
     return pointer === "" || pointer.startsWith("/") ? pointer : undefined;

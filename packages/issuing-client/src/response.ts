@@ -1,8 +1,8 @@
 /** Reads a response: a body that a method can use, the body of an error, or why the attempt has no usable response. */
 import type { Call } from "./call.ts";
 import { IssuingError, type IssuingErrorFacts } from "./errors.ts";
-import { type AttemptFailure, describeNetworkFailure } from "./network-failure.ts";
-import type { ConnectionFailure, HttpResponse } from "./transport.ts";
+import { type AttemptFailure, toUnusable } from "./network-failure.ts";
+import type { HttpResponse } from "./transport.ts";
 
 /** A response that a method or an error can use. */
 export interface ReceivedResponse extends Omit<HttpResponse, "bodyFailure"> {
@@ -20,47 +20,32 @@ export type Reading<Value> =
   | { value: Value; differentFields?: string[] }
   | { problem: string; retryable?: boolean; cardId?: string | undefined };
 
-/** Decides whether a response is usable. @param baseUrl the address of the service, for the message of an error. */
-export function readResponse(
-  response: HttpResponse | ConnectionFailure,
-  baseUrl: string,
-  expectedBody: Call["expectedBody"],
-): AttemptResult {
-  if ("connectionError" in response) return describeNetworkFailure(response.connectionError, false, baseUrl);
+/** Decides whether a response is usable. */
+export function readResponse(response: HttpResponse, expectedBody: Call["expectedBody"]): AttemptResult {
   const { status, header, headers, bodyFailure } = response;
   if (status >= 300 && status < 400)
-    return toUnusable(response, "a redirect, which is not followed. Is baseUrl the address of the service?");
-  if (!(status >= 200 && status < 600)) return toUnusable(response, `the invalid status ${status}.`, true);
+    return toUnusable(status, "a redirect, which is not followed. Is baseUrl the address of the service?");
+  if (!(status >= 200 && status < 600)) return toUnusable(status, `the invalid status ${status}.`, true);
   const text = response.text.startsWith("\ufeff") ? response.text.slice(1) : response.text;
   // The status of an error is enough when its body cannot be read.
   if (status >= 400) {
     const errorText = isUtf8(response) ? text : "";
     return { status, header, headers, text: errorText, body: parseJson(errorText) };
   }
-  if (bodyFailure !== undefined) {
-    return "connectionError" in bodyFailure
-      ? describeNetworkFailure(bodyFailure.connectionError, true, baseUrl)
-      : toUnusable(response, `${bodyFailure.reason}.`, bodyFailure.retryable);
-  }
+  if (bodyFailure !== undefined) return bodyFailure;
   const body = parseJson(text);
   if (body === undefined) {
     if (isHtml(response))
-      return toUnusable(response, "an HTML page. Is baseUrl the address of the service?", true);
+      return toUnusable(status, "an HTML page. Is baseUrl the address of the service?", true);
     const isUsable =
       expectedBody === "text" ||
       (expectedBody === "json-or-empty" && text === "") ||
       // A 202 may have any body: readCard reports that the card is issued later. openapi-fetch parses that of `client.api`.
       (expectedBody === "json" && status === 202);
-    if (!isUsable) return toUnusable(response, "a body that is not JSON.", true);
+    if (!isUsable) return toUnusable(status, "a body that is not JSON.", true);
   }
-  if (!isUtf8(response)) return toUnusable(response, "a body whose charset is not UTF-8.");
+  if (!isUtf8(response)) return toUnusable(status, "a body whose charset is not UTF-8.");
   return { status, header, headers, text, body };
-}
-
-/** @param what completes the sentence "The service responded with …". */
-function toUnusable({ status }: HttpResponse, what: string, retryable = false): AttemptFailure {
-  const message = `The service responded with ${what}`;
-  return { code: "invalid-response", message, wasSent: true, retryable, status };
 }
 
 /** Whether the body is an HTML page, such as that of a login or a proxy. `OK` as text/plain is not. */

@@ -99,8 +99,9 @@ export async function send<Value>(
       attempts += 1;
       const { response, abort } = transport(request);
       const received = await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal }, abort);
-      if (received !== timeLimit) result = readResponse(received, baseUrl, expectedBody);
-      else result = { ...(remainingMs <= timeoutMs ? pastDeadline : timedOut), wasSent: true };
+      if (received === timeLimit)
+        result = { ...(remainingMs <= timeoutMs ? pastDeadline : timedOut), wasSent: true };
+      else result = "text" in received ? readResponse(received, expectedBody) : received;
       if (isResponse(result) && result.status < 400) break;
       outcome = addOutcome(outcome, result);
 

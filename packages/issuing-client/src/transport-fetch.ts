@@ -1,13 +1,7 @@
 /** Sends requests over `fetch`: the caller's own, or the global one outside of Node.js. */
 import type { ByteStream } from "@loyalty-cards/internal/bounded-body";
-import {
-  type ConnectionFailure,
-  type HttpResponse,
-  maxBodyBytes,
-  type Transport,
-  toHeaders,
-  tooLong,
-} from "./transport.ts";
+import { type AttemptFailure, describeNetworkFailure, toUnusable } from "./network-failure.ts";
+import { type HttpResponse, maxBodyBytes, type Transport, toHeaders } from "./transport.ts";
 
 /** The part of `fetch` that is used. The global function fits, and so do functions with other types, such as undici's. */
 export type Fetch = (
@@ -65,22 +59,23 @@ export function createFetchTransport(
           const chunk = part.value as Uint8Array<ArrayBuffer>;
           chunks.push(chunk);
           length += chunk.byteLength;
-          if (length > maxBodyBytes) return { ...head, text: "", bodyFailure: tooLong };
+          if (length > maxBodyBytes)
+            return { ...head, text: "", bodyFailure: toUnusable(status, `more than ${maxBodyBytes} bytes.`) };
         }
         isAllRead = header("content-encoding") === null;
         return { ...head, text: await decodeUtf8(chunks) };
-      } catch (connectionError) {
-        return { ...head, text: "", bodyFailure: { connectionError } };
+      } catch (error) {
+        return { ...head, text: "", bodyFailure: describeNetworkFailure(error, true, baseUrl) };
       } finally {
         // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body. Unread, both keep the connection open.
         if (!isAllRead) abort();
       }
     };
-    const toConnectionFailure = (connectionError: unknown): ConnectionFailure => {
+    const toFailure = (error: unknown): AttemptFailure => {
       abort(); // fetch rejects a 407, and leaves its body unread
-      return { connectionError };
+      return describeNetworkFailure(error, false, baseUrl);
     };
-    return { response: exchange().catch(toConnectionFailure), abort };
+    return { response: exchange().catch(toFailure), abort };
   };
 }
 

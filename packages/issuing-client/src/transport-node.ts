@@ -2,14 +2,8 @@
 import type * as Http from "node:http";
 import type * as Zlib from "node:zlib";
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
-import {
-  type ConnectionFailure,
-  type HttpResponse,
-  maxBodyBytes,
-  type Transport,
-  toHeaders,
-  tooLong,
-} from "./transport.ts";
+import { type AttemptFailure, describeNetworkFailure, toUnusable } from "./network-failure.ts";
+import { type HttpResponse, maxBodyBytes, type Transport, toHeaders } from "./transport.ts";
 
 /**
  * Creates the transport. It takes less than half of the processor time of fetch. Idle connections of Node's global agent do not keep
@@ -35,18 +29,19 @@ export function createNodeTransport(baseUrl: string): Transport | undefined {
       headers,
       joinDuplicateHeaders: true, // as fetch does, instead of dropping all but the first
     });
-    const response = new Promise<HttpResponse | ConnectionFailure>((resolve) => {
-      let hasHead = false; // after the head, the message reports what happens to the connection
+    const response = new Promise<HttpResponse | AttemptFailure>((resolve) => {
+      let hasHead = false;
+      const fail = (error: unknown) => describeNetworkFailure(error, hasHead, baseUrl);
       request.on("response", (message) => {
         hasHead = true;
-        readMessage(message, resolve);
+        readMessage(message, resolve, fail);
       });
       request.on("upgrade", (message, socket) => {
-        readMessage(message, resolve); // 101, which the client rejects
+        readMessage(message, resolve, fail); // 101, which the client rejects
         socket.destroy();
       });
-      request.on("error", (connectionError) => {
-        if (!hasHead) resolve({ connectionError });
+      request.on("error", (error) => {
+        if (!hasHead) resolve(fail(error)); // afterwards the message reports what happens to the connection
       });
     });
     request.end(body);
@@ -55,14 +50,18 @@ export function createNodeTransport(baseUrl: string): Transport | undefined {
 }
 
 /** Reads the body by events, because an async iterator adds a tenth to the time of a call. */
-function readMessage(message: Http.IncomingMessage, resolve: (response: HttpResponse) => void): void {
+function readMessage(
+  message: Http.IncomingMessage,
+  resolve: (response: HttpResponse) => void,
+  fail: (error: unknown) => AttemptFailure,
+): void {
   const { statusCode: status = 0 } = message;
   const header = (name: string) => {
     const value = message.headers[name];
     return Array.isArray(value) ? value.join(", ") : (value ?? null);
   };
   const headers = () => toHeaders(Object.keys(message.headers).map((name) => [name, header(name) ?? ""]));
-  const end = (text: string, bodyFailure?: HttpResponse["bodyFailure"]) =>
+  const end = (text: string, bodyFailure?: AttemptFailure) =>
     resolve({ status, header, headers, text, bodyFailure });
   if (status < 200 || (status >= 300 && status < 400)) {
     end("");
@@ -71,22 +70,32 @@ function readMessage(message: Http.IncomingMessage, resolve: (response: HttpResp
   }
   const chunks: Buffer[] = [];
   let length = 0;
+  const tooLong = `more than ${maxBodyBytes} bytes.`;
   message.on("data", (chunk: Buffer) => {
     chunks.push(chunk);
     length += chunk.length;
     if (length <= maxBodyBytes) return;
-    end("", tooLong);
+    end("", toUnusable(status, tooLong));
     message.destroy();
   });
   message.on("end", () => {
     const bytes = Buffer.concat(chunks);
-    const encoding = header("content-encoding")?.trim().toLowerCase() ?? "identity";
-    if (encoding === "identity" || encoding === "" || bytes.length === 0) end(bytes.toString());
-    else decode(bytes, encoding, end);
+    // The requests do not ask for encoded bodies; a proxy can encode them nevertheless.
+    const encoding = header("content-encoding")?.trim().toLowerCase() ?? "";
+    if (encoding === "" || encoding === "identity" || length === 0) return end(bytes.toString());
+    const decoder = decoders.get(encoding);
+    if (decoder === undefined) return end("", toUnusable(status, "a body in an unknown encoding.", true));
+    const decode: typeof Zlib.unzip = (getBuiltinModule("node:zlib") as typeof Zlib)[decoder];
+    decode(bytes, { maxOutputLength: maxBodyBytes }, (error, decoded) => {
+      const isTooLong = (error as { code?: string } | null)?.code === "ERR_BUFFER_TOO_LARGE";
+      if (error === null) end(decoded.toString());
+      else if (isTooLong) end("", toUnusable(status, tooLong));
+      else end("", toUnusable(status, `a body that is not valid ${encoding}.`, true));
+    });
   });
-  message.on("error", (connectionError) => end("", { connectionError }));
+  message.on("error", (error) => end("", fail(error)));
   // A connection that failed in the same turn as the head arrived emits no further event.
-  if (message.destroyed) end("", { connectionError: { code: "ECONNRESET" } });
+  if (message.destroyed) end("", fail({ code: "ECONNRESET" }));
 }
 
 const decoders: ReadonlyMap<string, "unzip" | "brotliDecompress"> = new Map([
@@ -94,22 +103,3 @@ const decoders: ReadonlyMap<string, "unzip" | "brotliDecompress"> = new Map([
   ["deflate", "unzip"],
   ["br", "brotliDecompress"],
 ]);
-
-/** The requests do not ask for encoded bodies; a proxy can encode them nevertheless. */
-function decode(
-  bytes: Buffer,
-  encoding: string,
-  end: (text: string, bodyFailure?: HttpResponse["bodyFailure"]) => void,
-): void {
-  const decoder = decoders.get(encoding);
-  if (decoder === undefined) {
-    end("", { reason: "a body in an unknown encoding", retryable: true });
-    return;
-  }
-  const run: typeof Zlib.unzip = (getBuiltinModule("node:zlib") as typeof Zlib)[decoder];
-  run(bytes, { maxOutputLength: maxBodyBytes }, (error, decoded) => {
-    const isTooLong = (error as { code?: string } | null)?.code === "ERR_BUFFER_TOO_LARGE";
-    if (error === null) end(decoded.toString());
-    else end("", isTooLong ? tooLong : { reason: `a body that is not valid ${encoding}`, retryable: true });
-  });
-}

@@ -1,5 +1,6 @@
-/** The interface of both transports (request, response, failure), and the limit of a body. */
+/** The interface of both transports, and the limit of a body. */
 import type { Call } from "./call.ts";
+import type { AttemptFailure } from "./network-failure.ts";
 
 /** A request to the service. Everything in it is text, so it can be sent again. */
 export interface HttpRequest extends Pick<Call, "method" | "path" | "body"> {
@@ -14,27 +15,13 @@ export interface HttpResponse {
   headers(): Headers;
   /** The body as UTF-8; `""` for a redirect, whose body is not read, and for a body that cannot be read. */
   text: string;
-  bodyFailure?: ConnectionFailure | BodyFailure | undefined;
-}
-
-/** The connection failed, or the caller's `fetch` threw. */
-export interface ConnectionFailure {
-  /** What the runtime reported. */
-  connectionError: unknown;
-}
-
-/** The body has arrived, but cannot be used. */
-interface BodyFailure {
-  /** Completes the sentence "The service responded with …". */
-  reason: string;
-  /** Whether another attempt may return a usable body. */
-  retryable: boolean;
+  bodyFailure?: AttemptFailure | undefined;
 }
 
 /** A request that was sent. */
 export interface Exchange {
   /** Resolves when the body has arrived, or when the connection failed before the head of a response. */
-  response: Promise<HttpResponse | ConnectionFailure>;
+  response: Promise<HttpResponse | AttemptFailure>;
   /** Ends the request, also while the body is read. */
   abort(): void;
 }
@@ -44,8 +31,6 @@ export type Transport = (request: HttpRequest) => Exchange;
 
 /** A response of the service has a few kilobytes. */
 export const maxBodyBytes = 4 * 1024 * 1024;
-
-export const tooLong = { reason: `more than ${maxBodyBytes} bytes`, retryable: false };
 
 /** Creates `Headers`, without the names and values that HTTP parsers accept and `Headers` does not. */
 export function toHeaders(pairs: Iterable<readonly [string, string]>): Headers {
