@@ -24,7 +24,6 @@ import {
   type IssuingClientOptions,
   parseCallOptions,
   parseId,
-  parseObject,
   parseOptions,
 } from "./options.ts";
 import type { Reading, ReceivedResponse } from "./response.ts";
@@ -105,7 +104,7 @@ export interface IssuingClient {
   setConsent(cardId: string, change: ConsentChange, options?: CallOptions): Promise<ConsentState | undefined>;
   /**
    * The function `cardLinks`, with the `baseUrl` of this client as the default address of the button images. It sends no request.
-   * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.
+   * @throws {IssuingError} `configuration` when an address is not http or https.
    */
   cardLinks: typeof cardLinks;
   /**
@@ -160,7 +159,7 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
     issueCard: (template, request, callOptions) => issueCard(settings, template, request, callOptions),
     getCard: (cardId, callOptions) => run("getCard", cardId, callOptions, readCard<FieldValues>),
     async listOperations(cardId, query, callOptions) {
-      const { limit } = parseObject("query", query);
+      const { limit } = query ?? {};
       const content = limit === undefined ? {} : { query: `?limit=${parseLimit(limit)}` };
       return run("listOperations", cardId, callOptions, readOperations, content);
     },

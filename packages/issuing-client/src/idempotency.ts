@@ -91,20 +91,14 @@ function parseKeyPart(name: string, value: unknown): string {
   );
 }
 
-/** @throws {IssuingError} `configuration` for a value that is not a user id. */
+/** @throws {IssuingError} `configuration` for a value that is not a user id. The message has no value, which may be personal data. */
 export function formatUserId(userId: unknown): string {
   if (typeof userId === "bigint" || Number.isSafeInteger(userId)) return String(userId);
   if (typeof userId === "string" && userId.trim() !== "") return userId;
+  const given = userId === undefined || userId === null ? userId : `this ${typeof userId}`;
   throw configurationError(
-    `userId must be a non-empty string, a safe integer or a bigint, not ${describeUserId(userId)}. Await the saving of the user, and pass its id.`,
+    `userId must be a non-empty string, a safe integer or a bigint, not ${given}. Await the saving of the user, and pass its id.`,
   );
-}
-
-/** Without the value, which may be personal data. */
-function describeUserId(userId: unknown): string {
-  if (userId === undefined || userId === null || Number.isNaN(userId)) return String(userId);
-  if (typeof userId === "string") return "a blank string";
-  return typeof userId === "number" ? "another number" : `a value of type ${typeof userId}`;
 }
 
 /** Loaded for the first key, because that takes milliseconds. */

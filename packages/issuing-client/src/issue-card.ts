@@ -22,7 +22,6 @@ import {
   getService,
   parseCallOptions,
   parseId,
-  parseObject,
   type Settings,
 } from "./options.ts";
 import { createCall, send } from "./send.ts";
@@ -65,7 +64,7 @@ export async function issueCard<Fields>(
   callOptions: IssueCardOptions,
 ): Promise<Card<Fields>> {
   // Everything is read before the first await, so later changes by the caller have no effect.
-  const options = parseObject("options", callOptions);
+  const options = callOptions ?? {};
   const { firstAttemptAt } = options;
   const callSettings = parseCallOptions(options, settings);
   const { templateId, body } = prepareRequest(template, request);

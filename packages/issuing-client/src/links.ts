@@ -35,7 +35,7 @@ interface CardLinksOptions {
  * `loyalty.cardLinks(card)`, which takes them from the service's address.
  * @param card a card, or its `publicUrl`.
  * @param options names and address of a service that differs from the defaults.
- * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.
+ * @throws {IssuingError} `configuration` when an address is not http or https.
  * @example
  * ```ts
  * import { cardLinks } from "@loyalty-cards/issuing-client/links";
@@ -50,7 +50,7 @@ export function cardLinks(card: { publicUrl: string } | string, options: CardLin
     );
   const page = parseHttpUrl("publicUrl", typeof card === "string" ? card : card?.publicUrl);
   const service = parseHttpUrl("baseUrl", options.baseUrl ?? page.origin);
-  const { first, second } = getWallets(options);
+  const { first = "apple", second = "google" } = options.wallets ?? {};
   const button = (wallet: string) =>
     appendPath(service, `assets/add-to-${encodeURIComponent(wallet)}-wallet.svg`);
   return {
@@ -69,16 +69,6 @@ function parseHttpUrl(name: string, address: string | URL | undefined): URL {
   throw configurationError(`${name} is not an http or https address.`);
 }
 
-/** @throws {IssuingError} `configuration` for a name that cannot be part of an address. */
-function getWallets({ wallets }: CardLinksOptions): { first: string; second: string } {
-  const { first = "apple", second = "google" } = wallets ?? {};
-  for (const [name, wallet] of Object.entries({ first, second })) {
-    if (typeof wallet !== "string" || /^\.*$/.test(wallet) || !wallet.isWellFormed())
-      throw configurationError(`wallets.${name} must be the name of a wallet.`);
-  }
-  return { first, second };
-}
-
 /** Appends a path to the path of an address, before its query. */
 function appendPath(address: URL, path: string): string {
   const url = new URL(address);
@@ -92,16 +82,13 @@ interface QrCodeOptions {
   sizePx?: number | undefined;
 }
 
-/** The capacity of the largest QR code, version 40, with error correction M. */
-const maxQrBytes = 2331;
-
 /**
  * Returns the QR code of a card as SVG: the address of its page, dark on white in light and dark pages, with the margin that scanners
  * need.
  * @param card a card, or its `publicUrl`.
  * @param options `sizePx`: width and height in CSS pixels; default 240.
- * @throws {IssuingError} `configuration` when the address is not http or https, or too long for a QR code (2 331 bytes), and for a
- * `sizePx` that is not above 0.
+ * @throws {IssuingError} `configuration` when the address is not http or https, and for a `sizePx` that is not above 0.
+ * @throws {RangeError} when the address is too long for a QR code: more than 2 331 bytes.
  * @example
  * ```ts
  * import { qrCodeSvg } from "@loyalty-cards/issuing-client/links";
@@ -113,9 +100,6 @@ export function qrCodeSvg(card: { publicUrl: string } | string, options: QrCodeO
   const { sizePx = 240 } = options;
   if (!(Number.isFinite(sizePx) && sizePx > 0))
     throw configurationError(`sizePx must be a number above 0, not ${String(sizePx)}.`);
-  const { page } = cardLinks(card);
-  if (page.length > maxQrBytes)
-    throw configurationError(`publicUrl is too long for a QR code: at most ${maxQrBytes} bytes.`);
-  const { size, path } = toQrPath(page);
+  const { size, path } = toQrPath(cardLinks(card).page);
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${sizePx}" height="${sizePx}" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img" aria-label="QR code"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${path}"/></svg>`;
 }

@@ -58,7 +58,7 @@ export interface IssuingClientOptions extends LimitOptions {
   fetch?: Fetch | undefined;
   /** Allows `http://` for hosts other than this machine. Default false. */
   allowInsecureHttp?: boolean | undefined;
-  /** Your program, such as `"my-shop/1.2"`, appended to `User-Agent: loyalty-cards/<version>`. Visible ASCII and single spaces. */
+  /** Your program, such as `"my-shop/1.2"`, appended to `User-Agent: loyalty-cards/<version>`. */
   userAgent?: string | undefined;
   /** Extra headers of every call, such as `{ "accept-language": "pl" }`. Those of a call take precedence. The rules are those of a call. */
   headers?: Record<string, string> | undefined;
@@ -86,6 +86,10 @@ export function parseOptions(options: IssuingClientOptions) {
   requireFunction("fetch", fetch);
   requireFunction("onEvent", onEvent);
   const baseUrl = parseBaseUrl(options);
+  const program = options.userAgent ?? "";
+  const { "user-agent": userAgent = "" } = parseHeaders({
+    "user-agent": `loyalty-cards/${version} ${program}`,
+  });
   return Object.freeze({
     /** The address of the service, and what sends to it; undefined when the address is missing. */
     service: baseUrl === undefined ? undefined : { baseUrl, transport: selectTransport(baseUrl, fetch) },
@@ -93,7 +97,7 @@ export function parseOptions(options: IssuingClientOptions) {
     apiKey: getApiKey(options),
     idempotencyNamespace: getNamespace(options),
     /** The value of the `user-agent` header. */
-    userAgent: formatUserAgent(options.userAgent),
+    userAgent,
     limits: parseLimits(options, defaultLimits),
     headers: parseHeaders(options.headers ?? {}),
     clock,
@@ -107,18 +111,15 @@ export type Settings = ReturnType<typeof parseOptions>;
 
 /** @throws {IssuingError} `configuration` for an invalid option; the `reason` of a signal that is aborted already. */
 export function parseCallOptions(options: CallOptions | null | undefined, settings: Settings) {
-  const { limits, clock } = settings;
-  const parsed = parseObject("options", options);
-  const { signal, headers, onResponse } = parsed;
-  if (signal && typeof signal.throwIfAborted !== "function")
-    throw configurationError("signal must be an AbortSignal.");
+  const given = options ?? {}; // every member is optional
+  const { signal, headers, onResponse } = given;
   requireFunction("onResponse", onResponse);
-  const { timeoutMs, deadlineMs, maxRetries } = parseLimits(parsed, limits);
+  const { timeoutMs, deadlineMs, maxRetries } = parseLimits(given, settings.limits);
   signal?.throwIfAborted();
   return {
     signal: signal ?? undefined,
     /** The deadline, on the monotonic clock. */
-    endsAtMs: clock.monotonicMs() + deadlineMs,
+    endsAtMs: settings.clock.monotonicMs() + deadlineMs,
     timeoutMs,
     maxRetries,
     /** Those of the client, and those of the call. */
@@ -133,13 +134,6 @@ export type CallSettings = ReturnType<typeof parseCallOptions>;
 function requireFunction(name: string, value: unknown): void {
   if (value === undefined || value === null || typeof value === "function") return;
   throw configurationError(`${name} must be a function.`);
-}
-
-/** @returns the object, or an empty one for null and undefined. @throws {IssuingError} `configuration` for any other value. */
-export function parseObject<Value extends object>(name: string, value: Value | null | undefined): Value {
-  if (value === undefined || value === null) return {} as Value; // every member is optional
-  if (typeof value === "object") return value;
-  throw configurationError(`${name} must be an object, not ${typeof value}.`);
 }
 
 /** @throws {IssuingError} `configuration` for a value that cannot be a path segment. */
@@ -243,14 +237,6 @@ function formatMissingScheme(text: string): string {
   return url !== undefined && isLoopback(url.hostname)
     ? `baseUrl has no scheme: write "http://${url.host}".`
     : 'baseUrl has no scheme: write https:// before the host, as in "https://cards.example.com".';
-}
-
-function formatUserAgent(program: unknown): string {
-  const own = `loyalty-cards/${version}`;
-  if (program === undefined) return own;
-  if (typeof program === "string" && /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(program))
-    return `${own} ${program}`;
-  throw configurationError('userAgent must be visible ASCII, such as "my-shop/1.2", or be left out.');
 }
 
 function getApiKey(options: IssuingClientOptions): string | (() => unknown) | undefined {

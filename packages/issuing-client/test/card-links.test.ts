@@ -80,11 +80,6 @@ describe("cardLinks", () => {
     expect(cardLinks('  https://cards.test/"><script>').page).toBe("https://cards.test/%22%3E%3Cscript%3E");
   });
 
-  it.each(["", ".", ".."])("rejects the wallet name %j", (name) => {
-    expect(() => cardLinks(page, { wallets: { first: name } })).toThrow(/wallets\.first must be/);
-    expect(() => cardLinks(page, { wallets: { second: name } })).toThrow(/wallets\.second must be/);
-  });
-
   it.each(["javascript:alert(1)", "data:text/html,x", "cards.test", "", undefined, null, {}])(
     "rejects the address %s, which is not safe as a link",
     (address) => {
@@ -122,6 +117,6 @@ describe("qrCodeSvg", () => {
   it("draws an address of 2 331 bytes, and refuses a longer one", () => {
     const longest = `https://cards.test/${"a".repeat(2331 - 19)}`;
     expect(qrCodeSvg(longest)).toContain('viewBox="0 0 185 185"');
-    expect(() => qrCodeSvg(`${longest}a`)).toThrow(/publicUrl is too long for a QR code: at most 2331 bytes/);
+    expect(() => qrCodeSvg(`${longest}a`)).toThrow(RangeError);
   });
 });
