@@ -2,7 +2,6 @@
 import type { paths } from "@loyalty-cards/openapi";
 import createClient, { defaultPathSerializer } from "openapi-fetch";
 import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, which the build can inline into our declarations
-import type { Call } from "./call.ts";
 import { configurationError } from "./errors.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
 import { getService, parseCallOptions, parseId, type Settings } from "./options.ts";
@@ -16,68 +15,42 @@ export type Api = Client<paths>;
 export function createApi(settings: Settings): Api {
   const { baseUrl } = getService(settings);
   const root = `${baseUrl}/api/v1`; // spec 9
-  const client = createClient<paths>({ baseUrl: root });
 
-  async function fetch(request: Request, expectedBody: Call["expectedBody"]): Promise<Response> {
+  async function fetch(request: Request): Promise<Response> {
     const { method, url, signal } = request;
     const { "content-type": contentType, ...headers } = Object.fromEntries(request.headers);
     const options = parseCallOptions({ signal, headers }, settings);
     checkAddress(root, url); // again, because a middleware can replace the request
-    // Every POST has an idempotency key, because it could not be retried without one.
     const ownKey = options.headers["idempotency-key"];
     if (ownKey !== undefined) parseIdempotencyKey(ownKey);
-    const call: Call = {
+    const call = {
       operation: "api",
       method,
       path: url.slice(baseUrl.length),
       contentType,
       body: request.body === null ? undefined : await request.text(),
-      expectedBody,
+      expectedBody: "declared",
+      // Every POST has one, because it could not be retried without.
       idempotencyKey: method === "POST" ? (ownKey ?? crypto.randomUUID()) : undefined,
-    };
+    } as const;
     return send(settings, call, options, (response) => ({ value: toResponse(response) }));
   }
 
-  const call = client.request as (method: string, path: string, init: CallInit) => Promise<unknown>;
-  const request = async (method: string, path: string, init?: CallInit) => {
-    const expectedBody = (init?.parseAs ?? "json") === "json" ? "json-or-empty" : "text";
-    const checked = withCheckedAddress(root, init);
-    return call(method, path, { ...checked, fetch: (sent: Request) => fetch(sent, expectedBody) });
-  };
-  const api: Record<string, unknown> = { ...client, request };
-  for (const method of ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"]) {
-    api[method] = (path: string, init?: CallInit) => request(method, path, init);
-  }
-  return api as unknown as Api;
-}
-
-interface CallInit {
-  baseUrl?: unknown;
-  fetch?: unknown;
-  parseAs?: string;
-  params?: { path?: Record<string, unknown> };
-  pathSerializer?: (pathname: string, params: Record<string, unknown>) => string;
-}
-
-/** Validates the address before it becomes a URL, which would resolve its dot segments. */
-function withCheckedAddress(root: string, init: CallInit = {}): CallInit {
-  if (init.baseUrl !== undefined || init.fetch !== undefined)
-    throw configurationError(
-      "client.api does not accept baseUrl or fetch for a single call, because it could change the address: create another client.",
-    );
-  const { params, pathSerializer = defaultPathSerializer } = init;
-  return {
-    ...init,
-    params: { ...params, path: params?.path ?? {} },
-    pathSerializer(pathname, pathParams) {
-      for (const [name, value] of Object.entries(pathParams)) {
-        if (typeof value !== "number") parseId(`path parameter ${name}`, value);
-      }
-      const address = pathSerializer(pathname, pathParams);
+  /** Validates the address before it becomes a URL, which would resolve its dot segments. */
+  const CheckedRequest = new Proxy(Request, {
+    construct(target, [address, init]) {
       checkAddress(root, address);
-      return address;
+      return new target(address, init);
     },
-  };
+  });
+
+  function pathSerializer(path: string, params: Record<string, unknown>): string {
+    for (const [name, value] of Object.entries(params))
+      if (typeof value !== "number") parseId(`path parameter ${name}`, value);
+    return defaultPathSerializer(path, params);
+  }
+
+  return createClient<paths>({ baseUrl: root, fetch, Request: CheckedRequest, pathSerializer });
 }
 
 /** @throws {IssuingError} `configuration` for an address that is not below the root, or that a URL would change, as it does with dot segments. */

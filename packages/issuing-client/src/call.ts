@@ -13,8 +13,8 @@ export interface Call {
   body?: string | undefined;
   /** The id in the path. */
   id?: string;
-  /** Which bodies of a success are usable; any other body is a failure, which is retried. */
-  expectedBody: "json" | "json-or-empty" | "text";
+  /** Which bodies of a success are usable: JSON, what the content type says, or any text. Another body is a failure, which is retried. */
+  expectedBody: "json" | "declared" | "text";
   idempotencyKey?: string | undefined;
   /** Whether the caller knows of an attempt with the same key before this call. */
   hasEarlierAttempt?: boolean;

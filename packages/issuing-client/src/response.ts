@@ -37,11 +37,11 @@ export function readResponse(response: HttpResponse, expectedBody: Call["expecte
   if (body === undefined) {
     if (isHtml(response))
       return toUnusable(status, "an HTML page. Is baseUrl the address of the service?", true);
-    const isUsable =
-      expectedBody === "text" ||
-      (expectedBody === "json-or-empty" && text === "") ||
-      // A 202 may have any body: readCard reports that the card is issued later. openapi-fetch parses that of `client.api`.
-      (expectedBody === "json" && status === 202);
+    const isUsable = {
+      json: status === 202, // its body may be any: readCard reports that the card is issued later
+      declared: text === "" || !/json/i.test(header("content-type") ?? "json"),
+      text: true,
+    }[expectedBody];
     if (!isUsable) return toUnusable(status, "a body that is not JSON.", true);
   }
   if (!isUtf8(response)) return toUnusable(status, "a body whose charset is not UTF-8.");

@@ -97,7 +97,6 @@ const rejectedCalls: Record<string, Call> = {
     get(client, `@${new URL(evilUrl).host}/passes/x`),
   "another baseUrl": (client, evilUrl) => getCard(client, { baseUrl: `${evilUrl}/api/v1` }),
   "a baseUrl that is not a URL": (client) => getCard(client, { baseUrl: "cards.test" }),
-  "a fetch option of the call": (client) => getCard(client, { fetch: (request: Request) => fetch(request) }),
   "a Request option of the call with another URL": (client, evilUrl) =>
     getCard(client, {
       Request: class extends Request {
@@ -161,6 +160,12 @@ describe.each([
     });
     await getCard(client, { headers: { authorization: "Basic mine" } });
     expect(service.received).toEqual([`GET ${path}/api/v1/passes/card_1 Bearer key`]);
+  });
+
+  it("gives no API key to a fetch option of the call", async () => {
+    const { client, service, countKeyReads } = await open(over, path);
+    await getCard(client, { fetch: (request: Request) => fetch(request) });
+    expect([service.received, countKeyReads()]).toEqual([[`GET ${path}/api/v1/passes/card_1 undefined`], 0]);
   });
 
   it("allows middleware to change the query and the path below /api/v1", async () => {
