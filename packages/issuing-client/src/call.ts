@@ -17,7 +17,7 @@ export interface Call {
   expectedBody: "json" | "declared" | "text";
   idempotencyKey?: string | undefined;
   /** Whether the caller knows of an attempt with the same key before this call. */
-  hasEarlierAttempt?: boolean;
+  hasEarlierAttempt?: boolean | undefined;
 }
 
 export type CallEnd =

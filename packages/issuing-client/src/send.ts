@@ -37,7 +37,7 @@ export function createCall(
   id: string,
   content: Pick<Call, "body" | "idempotencyKey" | "hasEarlierAttempt"> & { query?: string } = {},
 ): Call {
-  const { query = "", body, idempotencyKey, hasEarlierAttempt = false } = content;
+  const { query = "", body, idempotencyKey, hasEarlierAttempt } = content;
   const { method, path } = operations[operation];
   return {
     operation,
@@ -69,7 +69,7 @@ export async function send<Value>(
 ): Promise<Value> {
   const { baseUrl, transport } = getService(settings);
   const { clock, random, onEvent } = settings;
-  const { operation, method, expectedBody, idempotencyKey, hasEarlierAttempt = false } = call;
+  const { operation, method, expectedBody, idempotencyKey, hasEarlierAttempt } = call;
   const { signal, timeoutMs, endsAtMs, maxRetries, onResponse } = options;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
@@ -86,7 +86,7 @@ export async function send<Value>(
     signal?.throwIfAborted();
     const remainingMs = endsAtMs - clock.monotonicMs();
     if (remainingMs >= 1) return remainingMs;
-    throw toFailure({ ...pastDeadline, wasSent: false }, getFacts());
+    throw toFailure(pastDeadline, getFacts());
   };
   try {
     const { apiKey } = settings;
@@ -99,8 +99,7 @@ export async function send<Value>(
       attempts += 1;
       const { response, abort } = transport(request);
       const received = await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal }, abort);
-      if (received === timeLimit)
-        result = { ...(remainingMs <= timeoutMs ? pastDeadline : timedOut), wasSent: true };
+      if (received === timeLimit) result = remainingMs <= timeoutMs ? pastDeadline : timedOut;
       else result = "text" in received ? readResponse(received, expectedBody) : received;
       if (isResponse(result) && result.status < 400) break;
       outcome = addOutcome(outcome, result);
@@ -147,16 +146,13 @@ export async function send<Value>(
   }
 }
 
+const late = { wasSent: true, retryable: true } as const;
 const pastDeadline = {
+  ...late,
   code: "deadline",
   message: "The call did not succeed before its deadline.",
-  retryable: true,
 } as const;
-const timedOut = {
-  code: "timeout",
-  message: "The service did not respond in time.",
-  retryable: true,
-} as const;
+const timedOut = { ...late, code: "timeout", message: "The service did not respond in time." } as const;
 
 /** Calls the apiKey function once for all attempts, within the deadline. @returns undefined when it did not respond in time. */
 async function callApiKeyFunction(
