@@ -95,7 +95,7 @@ export const checks: Readonly<Record<string, Check>> = {
 
   /** What is not genuine and fresh changes nothing. */
   G5({ forged, shopMachine }) {
-    const events = shopMachine.readRows("SELECT id FROM webhook_inbox_events WHERE id LIKE 'evt_forged%'");
+    const events = shopMachine.readRows("SELECT id FROM webhook_inbox_events WHERE name LIKE 'evt_forged%'");
     const balances = shopMachine.readRows("SELECT balance FROM balances WHERE balance IN (9999, 8888)");
     return [
       ...forged

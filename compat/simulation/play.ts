@@ -71,7 +71,7 @@ async function finish(stage: Stage): Promise<void> {
 
 /** When the next delivery, event or card is due, in the time of the world; undefined when nothing is left to do. */
 function findNextDue({ service, shopMachine, booksMachine, world }: Stage): number | undefined {
-  const event = "SELECT due_at FROM webhook_inbox_events WHERE state = 'waiting'";
+  const event = "SELECT due AS due_at FROM webhook_inbox_events WHERE state = 'waiting'";
   const card = `SELECT max(due_at, coalesce((SELECT max(until_at) FROM issuing_outbox_scopes), 0)) AS due_at
     FROM issuing_outbox_entries WHERE work IS NOT NULL`;
   const rows = [card, event].flatMap((sql) => shopMachine.readRows(sql));

@@ -1,5 +1,10 @@
 /** Runs operations in PostgreSQL: in a transaction of the user, or in one of our own, which is repeated after a serialization failure or a deadlock. */
-import { type PostgresClient, type PostgresTransaction, queryRows } from "../postgres/transaction.ts";
+import {
+  hasCode,
+  type PostgresClient,
+  type PostgresTransaction,
+  queryRows,
+} from "../postgres/transaction.ts";
 import { withSafeMessage } from "../reporting.ts";
 import { type Operation, type Row, runAsync, toPostgres } from "./statement.ts";
 
@@ -65,17 +70,4 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
       repeat(() => (pool === undefined ? transact((own) => runIn(own, start())) : runIn(pool, start()))),
     transact: (start) => repeat(() => transact((transaction) => runIn(transaction, start()))),
   };
-}
-
-/** The code is that of the driver's error, or of its cause: Drizzle and Prisma wrap it. */
-function hasCode(error: unknown, codes: readonly string[]): boolean {
-  const { code, cause, meta } = (error ?? {}) as {
-    code?: unknown;
-    cause?: unknown;
-    meta?: { code?: unknown };
-  };
-  return (
-    [code, meta?.code].some((found) => codes.includes(found as string)) ||
-    (cause !== undefined && hasCode(cause, codes))
-  );
 }

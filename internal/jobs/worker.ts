@@ -1,4 +1,5 @@
 /** Runs the jobs that are due: several at once, each with a lease, one at a time while its topic fails. */
+import { getBuiltinModule } from "../builtin-module.ts";
 import { maxTimerMs } from "../timer-limit.ts";
 import type { LeasedJob } from "./jobs.ts";
 
@@ -70,7 +71,9 @@ export function startWorker<Leased extends LeasedJob>(
   const running = new Set<Promise<unknown>>();
   const aborting = new AbortController();
   let state: "working" | "stopping" = "working";
-  let wake = () => {};
+  /** Whether a job ended, or was added, since the worker looked. */
+  let isWoken = false;
+  let endWait = () => {};
   let begun = 0;
   /** When the next job may begin. */
   let nextAtMs = Number.NEGATIVE_INFINITY;
@@ -85,11 +88,17 @@ export function startWorker<Leased extends LeasedJob>(
     const waitMs = Math.max(1, Math.min(ms, pollMs, limits.endsAtMs - clock.monotonicMs(), maxTimerMs));
     return new Promise((resolve) => {
       const cancel = clock.after(waitMs, resolve);
-      wake = () => {
+      endWait = () => {
         cancel();
         resolve();
       };
+      if (isWoken) endWait();
     });
+  }
+
+  function wake(): void {
+    isWoken = true;
+    endWait();
   }
 
   function begin(job: Leased): void {
@@ -130,6 +139,7 @@ export function startWorker<Leased extends LeasedJob>(
 
   async function loop(): Promise<void> {
     while (!isOver()) {
+      isWoken = false;
       const waitMs = await work().catch((error: unknown) => {
         onUnavailable(error);
         return Math.max(minWaitMs, pollMs);
@@ -140,10 +150,10 @@ export function startWorker<Leased extends LeasedJob>(
     while (running.size > 0) await Promise.all(running);
   }
 
-  const ended = loop();
+  const ended = runInNoRequest(loop);
   return {
     ended,
-    wake: () => wake(),
+    wake,
     async stop(graceMs) {
       state = "stopping";
       wake();
@@ -153,6 +163,14 @@ export function startWorker<Leased extends LeasedJob>(
     },
   };
 }
+
+const { AsyncResource } = (getBuiltinModule("node:async_hooks") ?? {}) as {
+  AsyncResource?: new (type: string) => { runInAsyncScope<Result>(work: () => Result): Result };
+};
+const ownContext = AsyncResource && new AsyncResource("worker");
+/** A job has no AsyncLocalStorage store, also when a request started its worker. */
+const runInNoRequest = <Result>(work: () => Result): Result =>
+  ownContext === undefined ? work() : ownContext.runInAsyncScope(work);
 
 export const maxBackoffMs = 15 * 60_000;
 

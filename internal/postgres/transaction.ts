@@ -67,6 +67,19 @@ export async function queryRows(
   throw noTransaction("it has none of query, unsafe, $queryRawUnsafe, execute, executeQuery");
 }
 
+/** Whether PostgreSQL ended with one of the codes. Drizzle and Prisma wrap the error of the driver. */
+export function hasCode(error: unknown, codes: readonly string[]): boolean {
+  const { code, cause, meta } = (error ?? {}) as {
+    code?: unknown;
+    cause?: unknown;
+    meta?: { code?: unknown };
+  };
+  return (
+    [code, meta?.code].some((found) => codes.includes(found as string)) ||
+    (cause !== undefined && hasCode(cause, codes))
+  );
+}
+
 const noTransaction = (reason: string) =>
   withSafeMessage(
     new TypeError(`This is not a transaction of pg, postgres, Prisma, Drizzle or Kysely: ${reason}.`),

@@ -1,4 +1,5 @@
 /** The worker of the engine, on a SQLite database in memory, in virtual time. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createVirtualClock } from "../../packages/issuing-outbox/test/virtual-clock.ts";
 import { createJobs, type End, formatTables, idTypes, type LeasedJob, ranks } from "../jobs/jobs.ts";
@@ -105,6 +106,24 @@ describe("startWorker", () => {
     await work.clock.run(worker.stop(0));
   });
 
+  it("runs jobs without the AsyncLocalStorage store of the request that started the worker, or woke it", async () => {
+    const request = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const work = openWork(() => {
+      seen.push(request.getStore());
+      return done;
+    });
+    const worker = request.run("one", () => work.start());
+    await work.clock.pass(100);
+    request.run("two", () => {
+      work.add(1);
+      worker.wake();
+    });
+    await work.clock.pass(2_000);
+    expect(seen).toEqual([undefined]);
+    await work.clock.run(worker.stop(0));
+  });
+
   it("looks for jobs at once when it is woken", async () => {
     const work = openWork();
     const worker = work.start({ pollMs: 60_000 });
@@ -114,6 +133,13 @@ describe("startWorker", () => {
     await work.clock.pass(10);
     expect(work.count()).toEqual({ done: 1 });
     await work.clock.run(worker.stop(0));
+  });
+
+  it("does not wait between jobs that end at once", async () => {
+    const work = openWork();
+    for (const name of range(50)) work.add(name);
+    await work.clock.run(work.start({ concurrency: 4, pollMs: 60_000 }, { maxIdleMs: 0 }).ended);
+    expect([work.count(), work.clock.monotonicMs()]).toEqual([{ done: 50 }, 0]);
   });
 
   it("begins at most `maxPerSecond` jobs in a second", async () => {

@@ -7,7 +7,7 @@ import {
   pgBossInbox,
   sqliteInbox,
 } from "@loyalty-cards/webhook-inbox";
-import { ensureTables } from "@loyalty-cards/webhook-inbox/postgres";
+import { ensureInboxTables } from "@loyalty-cards/webhook-inbox/postgres";
 import type { BalanceChanged, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
@@ -50,7 +50,7 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
   /** Balances, and the tables of the inbox, in a schema of their own. */
   async function balances() {
     const pool = createPool();
-    await ensureTables(pool);
+    await ensureInboxTables(pool);
     await pool.query(
       "CREATE TABLE balances (card text PRIMARY KEY, balance float)",
     );

@@ -10,7 +10,8 @@ export async function createApp(
   secret: string,
   file: string,
 ): Promise<{ app: Express; inbox: SqliteInbox }> {
-  const inbox = sqliteInbox({ file }); // throws here when the file cannot be used
+  const inbox = sqliteInbox({ file });
+  // rejects when the file cannot be used
   await inbox.write((database) =>
     database.exec(
       `CREATE TABLE IF NOT EXISTS balances

@@ -2,7 +2,7 @@
 // #region pg-boss
 import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
 import {
-  ensureTables,
+  ensureInboxTables,
   isNewest,
   markProcessed,
 } from "@loyalty-cards/webhook-inbox/postgres";
@@ -19,7 +19,7 @@ export async function receiveWebhooks(
   boss: PgBoss,
   pool: pg.Pool,
 ): Promise<RequestHandler> {
-  await ensureTables(pool); // or run migrations/postgres/*.sql with your own tool
+  await ensureInboxTables(pool); // or run migrations/postgres/*.sql with your own tool
   await boss.createQueue("loyalty");
   // rejects when the queue cannot be used
   const inbox = await pgBossInbox(boss, { queue: "loyalty" });

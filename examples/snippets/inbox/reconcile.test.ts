@@ -3,7 +3,7 @@ import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { manualClock } from "@loyalty-cards/mock-server";
-import { ensureTables } from "@loyalty-cards/webhook-inbox/postgres";
+import { ensureInboxTables } from "@loyalty-cards/webhook-inbox/postgres";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   hasPostgres,
@@ -155,7 +155,7 @@ describe.skipIf(!(await hasPostgres()))("with PostgreSQL", () => {
   const { pool: createPool } = ownSchema();
   testReconciliation(async (secret) => {
     const pool = createPool();
-    await ensureTables(pool);
+    await ensureInboxTables(pool);
     await pool.query(
       "CREATE TABLE balances (card text PRIMARY KEY, balance float)",
     );

@@ -1,11 +1,11 @@
-/** An event as an inbox stores it: its body as text, its time, and its data as a job of a queue. */
+/** An event as an inbox stores it: the data of a job, with the body as text and the time of receipt. */
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A verified body as text that a person can read; `toBytes` restores it byte for byte. @throws {TypeError} for invalid UTF-8. */
-export function toText(body: Uint8Array): string {
+/** A verified body as text; `toBytes` restores it byte for byte. @throws {TypeError} for invalid UTF-8. */
+function toText(body: Uint8Array): string {
   try {
     return utf8.decode(body);
   } catch (cause) {
@@ -17,7 +17,7 @@ export function toText(body: Uint8Array): string {
 
 export const toBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-export const parseEvent = (text: string): WebhookEvent => JSON.parse(text.replace(/^\uFEFF/, ""));
+const parseEvent = (text: string): WebhookEvent => JSON.parse(text.replace(/^\uFEFF/, ""));
 
 /** The members of an event that `markProcessed` and `isNewest` read. */
 export interface OrderedEvent {
@@ -34,6 +34,13 @@ export function parseCreatedAt({ id, createdAt }: OrderedEvent): number {
       new TypeError(`The createdAt of event ${id} is not a date, so the event cannot be ordered.`),
     );
   return createdAtMs;
+}
+
+/** @returns the error, or one that says what to do when it is that a table is missing. */
+export function explainMissingTable(error: unknown, isMissing: boolean): unknown {
+  if (!isMissing) return error;
+  const message = "The tables of webhook-inbox do not exist here: call ensureInboxTables first.";
+  return withSafeMessage(new Error(message, { cause: error }));
 }
 
 /** The data of an event's job. */
@@ -61,6 +68,9 @@ export function parseJobData(data: unknown) {
     throw withSafeMessage(new TypeError("This job was not added by an inbox: use a queue for events only."));
   return { event: parseEvent(body), body, receivedAt: new Date(receivedAt), source };
 }
+
+/** The same of text that the inbox stored. */
+export const parseStoredEvent = (text: string | undefined) => parseJobData(JSON.parse(text ?? "null"));
 
 /** Identifies an event among those of all sources. An event of the source `""` has its own id. */
 export const toEventKey = ({ id }: Pick<WebhookEvent, "id">, source: string): string =>

@@ -8,5 +8,5 @@ export { inboxHandler, type QueueDelivery, type QueueHandler } from "./inbox-han
 export { type PgBossInbox, type PgBossInboxOptions, pgBossInbox } from "./pg-boss.ts";
 // Every inbox
 export type { InboxEntry, InboxHealth, InboxOutcome, InspectableInbox } from "./reports.ts";
-export { type SqliteInbox, type SqliteInboxOptions, sqliteInbox } from "./sqlite/inbox.ts";
-export type { SqliteDelivery, SqliteHandler, SqliteWorker } from "./sqlite/worker.ts";
+export { type SqliteInbox, type SqliteInboxOptions, type SqliteWorker, sqliteInbox } from "./sqlite/inbox.ts";
+export type { SqliteDelivery, SqliteHandler } from "./sqlite/worker.ts";

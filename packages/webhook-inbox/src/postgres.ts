@@ -1,34 +1,39 @@
 /** Entry point `/postgres`: exactly-once, in-order effects in your own PostgreSQL, inside the handler's transaction. */
 import {
+  hasCode,
   type PostgresClient,
   type PostgresTransaction,
   queryRows,
   requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
-import { type OrderedEvent, parseCreatedAt, toEventKey } from "./event.ts";
+import { explainMissingTable, type OrderedEvent, parseCreatedAt, toEventKey } from "./event.ts";
 
 export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/transaction";
 
 /**
- * The tables of `markProcessed` and `isNewest`. The same text is `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every client can send it;
- * the lock serializes processes that start together.
+ * The tables of `markProcessed` and `isNewest`. The same text is `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every
+ * client can send it. It creates nothing where the tables exist, because then the role may lack the right to create; the lock serializes
+ * processes that start together.
  */
 const tables = `DO $$
 BEGIN
-  PERFORM pg_advisory_xact_lock(7021926011);
-  CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version integer NOT NULL);
+  IF to_regclass('webhook_inbox_processed') IS NULL OR to_regclass('webhook_inbox_newest') IS NULL
+    OR to_regclass('webhook_inbox_schema') IS NULL THEN
+    PERFORM pg_advisory_xact_lock(7021926011);
+    CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version integer NOT NULL);
+    CREATE TABLE IF NOT EXISTS webhook_inbox_processed (
+      event text PRIMARY KEY,
+      processed timestamptz NOT NULL DEFAULT now()
+    );
+    CREATE TABLE IF NOT EXISTS webhook_inbox_newest (
+      key text PRIMARY KEY,
+      created timestamptz NOT NULL,
+      event text COLLATE "C" NOT NULL
+    );
+  END IF;
   IF (SELECT max(version) FROM webhook_inbox_schema) > 1 THEN
     RAISE EXCEPTION 'The webhook_inbox tables are of a newer version: update @loyalty-cards/webhook-inbox.';
   END IF;
-  CREATE TABLE IF NOT EXISTS webhook_inbox_processed (
-    event_id text PRIMARY KEY,
-    processed_at timestamptz NOT NULL DEFAULT now()
-  );
-  CREATE TABLE IF NOT EXISTS webhook_inbox_newest (
-    key text PRIMARY KEY,
-    created_at timestamptz NOT NULL,
-    event_id text COLLATE "C" NOT NULL
-  );
   IF NOT EXISTS (SELECT FROM webhook_inbox_schema) THEN
     INSERT INTO webhook_inbox_schema (version) VALUES (1);
   END IF;
@@ -36,17 +41,18 @@ END $$;
 `;
 
 /**
- * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in several processes at once.
+ * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in several processes at once, and by a role
+ * that may create nothing where they exist.
  * @throws when they are of a newer version.
  * @example
  * ```ts
- * import { ensureTables } from "@loyalty-cards/webhook-inbox/postgres";
+ * import { ensureInboxTables } from "@loyalty-cards/webhook-inbox/postgres";
  * import pg from "pg";
  *
- * await ensureTables(new pg.Pool()); // or run migrations/postgres/*.sql with your own tool
+ * await ensureInboxTables(new pg.Pool()); // or run migrations/postgres/*.sql with your own tool
  * ```
  */
-export async function ensureTables(client: PostgresClient): Promise<void> {
+export async function ensureInboxTables(client: PostgresClient): Promise<void> {
   await queryRows(client, tables, []);
 }
 
@@ -76,12 +82,9 @@ export async function markProcessed(
   event: Pick<OrderedEvent, "id">,
   { source = "" }: { source?: string } = {},
 ): Promise<boolean> {
-  const rows = await queryRows(
-    requireOwn(transaction),
-    "INSERT INTO webhook_inbox_processed (event_id) VALUES ($1::text) ON CONFLICT DO NOTHING RETURNING 1",
-    [toEventKey(event, source)],
-  );
-  return rows.length > 0;
+  const insert =
+    "INSERT INTO webhook_inbox_processed (event) VALUES ($1::text) ON CONFLICT DO NOTHING RETURNING 1";
+  return isChanged(transaction, insert, toEventKey(event, source));
 }
 
 /**
@@ -107,22 +110,28 @@ export async function isNewest(
   event: OrderedEvent,
 ): Promise<boolean> {
   const createdAt = new Date(parseCreatedAt(event)).toISOString();
-  const rows = await queryRows(
-    requireOwn(transaction),
-    `INSERT INTO webhook_inbox_newest AS newest (key, created_at, event_id)
-     VALUES ($1::text, $2::text::timestamptz, $3::text)
-     ON CONFLICT (key) DO UPDATE SET created_at = excluded.created_at, event_id = excluded.event_id
-     WHERE (excluded.created_at, excluded.event_id) > (newest.created_at, newest.event_id)
-     RETURNING 1`,
-    [key, createdAt, event.id],
-  );
-  return rows.length > 0;
+  const upsert = `INSERT INTO webhook_inbox_newest AS newest (key, created, event)
+    VALUES ($1::text, $2::text::timestamptz, $3::text)
+    ON CONFLICT (key) DO UPDATE SET created = excluded.created, event = excluded.event
+    WHERE (excluded.created, excluded.event) > (newest.created, newest.event)
+    RETURNING 1`;
+  return isChanged(transaction, upsert, key, createdAt, event.id);
 }
 
 /** Outside of a transaction an event would be marked before its effect is written. */
-const requireOwn = (transaction: PostgresTransaction) =>
-  requireTransaction(
+async function isChanged(
+  transaction: PostgresTransaction,
+  sql: string,
+  ...values: string[]
+): Promise<boolean> {
+  const own = requireTransaction(
     transaction,
     "writes the effect of the event",
     "marked outside of it, an event is lost when its handler fails",
   );
+  try {
+    return (await queryRows(own, sql, values)).length > 0;
+  } catch (error) {
+    throw explainMissingTable(error, hasCode(error, ["42P01"]));
+  }
+}

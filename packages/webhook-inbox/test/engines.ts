@@ -11,8 +11,7 @@ import { build } from "esbuild";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { sqliteInbox } from "../src/index.ts";
-import { ensureTables as ensureInPostgres } from "../src/postgres.ts";
-import { ensureTables as ensureInSqlite } from "../src/sqlite/processed.ts";
+import { ensureInboxTables } from "../src/postgres.ts";
 import { freePort, startRedis } from "./own-redis.ts";
 import { pgBossNode } from "./servers.ts";
 
@@ -62,10 +61,10 @@ const byCard = (rows: Balance[]) => new Map(rows.map(({ card, balance }) => [car
 export async function sqlite(): Promise<Engine> {
   const folder = mkdtempSync(join(tmpdir(), "crash-inbox-"));
   const file = join(folder, "inbox.db");
-  await sqliteInbox({ file }).close();
+  const inbox = sqliteInbox({ file });
+  await inbox.write((own) => own.exec(tables.join(";")));
+  await inbox.close();
   const database = openSqlite(file);
-  for (const table of tables) database.exec(table);
-  ensureInSqlite(database);
   const rows = <Row>(sql: string) => database.prepare(sql).all() as Row[];
   return {
     name: "sqlite",
@@ -86,7 +85,7 @@ async function inPostgres(name: string, databaseUrl = sharedDatabaseUrl) {
   pool.on("error", () => {}); // some tests also stop PostgreSQL
   await pool.query(`CREATE SCHEMA ${schema}`);
   for (const table of tables) await pool.query(table);
-  await ensureInPostgres(pool);
+  await ensureInboxTables(pool);
   const named = new URL(databaseUrl); // so that only connections of receivers are closed
   named.searchParams.set("application_name", schema);
   const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid =

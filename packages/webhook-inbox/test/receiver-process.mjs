@@ -57,7 +57,12 @@ const engines = {
           database.prepare(upsert).run(passId, balance);
         });
       },
-      { leaseMs: 1_000, pollMs: 50, maxAttempts: 1_000, backoff: { initialDelayMs: 50, maxDelayMs: 200 } },
+      {
+        handlerTimeoutMs: 1_000,
+        pollMs: 50,
+        maxAttempts: 1_000,
+        backoff: { initialDelayMs: 50, maxDelayMs: 200 },
+      },
     );
     return inbox;
   },

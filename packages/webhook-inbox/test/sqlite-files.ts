@@ -34,20 +34,3 @@ export function latch<Value = void>() {
   });
   return { opened, open };
 }
-
-/** Wraps `open`, and calls `onRun` with the SQL of every statement that runs. */
-export function watched(open: OpenSqlite, onRun: (sql: string) => void): OpenSqlite {
-  return (file) => {
-    const database = open(file);
-    const prepare = database.prepare.bind(database);
-    database.prepare = (sql) => {
-      const statement = prepare(sql);
-      const run: typeof statement.run = (...values) => {
-        onRun(sql);
-        return statement.run(...values);
-      };
-      return { run, get: statement.get.bind(statement), all: statement.all.bind(statement) };
-    };
-    return database;
-  };
-}

@@ -1,33 +1,41 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
-import { describeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
-import { createDatabaseClock, validateTime } from "@loyalty-cards/internal/sqlite/clock";
+import { createJobs, formatTables, idTypes, type Job, type NewJob } from "@loyalty-cards/internal/jobs/jobs";
+import { openJobsFile } from "@loyalty-cards/internal/jobs/open-file-node";
+import {
+  createSqliteDatabase,
+  requireSynchronous,
+  type Synchronous,
+} from "@loyalty-cards/internal/jobs/sqlite";
+import type { Operation } from "@loyalty-cards/internal/jobs/statement";
+import type { Worker, WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import { describeError } from "@loyalty-cards/internal/reporting";
 import {
   type OpenSqlite,
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import { createGroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
-import { openFile } from "@loyalty-cards/internal/sqlite/open-file";
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
-import { toText } from "../event.ts";
+import { parseStoredEvent, toJobData } from "../event.ts";
 import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "../options.ts";
 import {
   createPut,
   createReport,
+  type InboxEntry,
   type InboxHealth,
   type InspectableInbox,
   type ReportOptions,
   readHealth,
 } from "../reports.ts";
-import { createSchema } from "./schema.ts";
-import { createStore } from "./store.ts";
-import { type SqliteHandler, type SqliteWorker, startWorker, type WorkerContext } from "./worker.ts";
-import { parseGrace, type SqliteWorkerOptions } from "./worker-options.ts";
+import { ensureInboxTables } from "./processed.ts";
+import { type SqliteHandler, type SqliteWorkerOptions, startEventWorker } from "./worker.ts";
 
 /** The file, and how long events are remembered. */
 export interface SqliteInboxOptions extends ReportOptions {
-  /** The database file, on a local disk; created if it does not exist. It may contain tables of your own. */
+  /**
+   * The database file, on a local disk. It is opened at first use, and created for its owner only if it does not exist. It may contain
+   * tables of your own.
+   */
   file: string;
   /**
    * The service or endpoint that sends the events. Default `""`. Events of two sources are never duplicates of each other, and each inbox
@@ -49,6 +57,17 @@ export interface SqliteInboxOptions extends ReportOptions {
   };
 }
 
+/** A running worker. */
+export interface SqliteWorker {
+  /**
+   * Leases no further events and waits for the running handlers, `graceMs` at most (default 10 000). A handler that runs
+   * longer is aborted, and its event waits for another worker without having used an attempt.
+   */
+  stop(options?: { graceMs?: number }): Promise<void>;
+  /** `stop()` at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
 export interface SqliteInbox extends Inbox, InspectableInbox {
   /** Starts a worker: runs the handler for every event in the file, also for those that other processes stored. */
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
@@ -62,17 +81,35 @@ export interface SqliteInbox extends Inbox, InspectableInbox {
    * Runs a synchronous function in its own transaction, to create or read your own tables in the same file. The tables of
    * `markProcessed` and `isNewest` exist there.
    */
-  write<Result>(work: (database: SqliteDatabase) => Result): Promise<Result>;
-  /** Stops the workers, writes what is queued, and closes the file. */
+  write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>): Promise<Result>;
+  /** Stops the workers, and closes the file. */
   close(options?: { graceMs?: number }): Promise<void>;
   /** `close()` at the end of the block: `await using inbox = sqliteInbox({ … })`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+const table = "webhook_inbox_events";
+const jobs = createJobs(table);
+const version = 1;
+/** Each event is a job: its source is the topic, its id the name. The index is for the counts and the retention. */
+const tables = `${formatTables(table, idTypes.sqlite)}
+CREATE INDEX IF NOT EXISTS ${table}_ended ON ${table} (topic, state, ended);
+CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version integer NOT NULL);
+INSERT INTO webhook_inbox_schema SELECT ${version} WHERE NOT EXISTS (SELECT 1 FROM webhook_inbox_schema);`;
+
+function checkTables(database: SqliteDatabase): void {
+  const row = database.prepare("SELECT max(version) AS version FROM webhook_inbox_schema").get();
+  const stored = Number((row as { version: number | bigint | null }).version);
+  if (stored > version)
+    throw new Error(
+      `its tables are of version ${stored} and this package knows ${version}: update @loyalty-cards/webhook-inbox`,
+    );
+  ensureInboxTables(database);
+}
+
 /**
- * Opens the inbox. When `put` resolves, the event is on the disk.
+ * Creates an inbox, whose file is opened at first use. When `put` resolves, the event is on the disk.
  * @throws {TypeError} for an option that is out of range.
- * @throws when the file cannot be used, SQLite is not available, or the tables are of a newer version.
  * @example
  * ```ts
  * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
@@ -87,94 +124,106 @@ export interface SqliteInbox extends Inbox, InspectableInbox {
  */
 export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const { file, source = "", retentionSeconds = defaultRetentionSeconds, open = openSqlite } = options;
-  const { clock: systemClock = Date, random = Math.random } = options.testing ?? {};
-  const now = () => systemClock.now();
+  const { clock = Date, random = Math.random } = options.testing ?? {};
+  const now = () => clock.now();
   if (typeof file !== "string" || file === "" || file.startsWith(":memory:"))
     throw new TypeError(`sqliteInbox needs a file on a disk: { file: "inbox.db" }.`);
   validateSource(source);
   const retentionMs = validateRetention("retentionSeconds", retentionSeconds) * 1000;
-  validateTime(now());
   const report = createReport(options);
-  const database = openFile("sqliteInbox", file, open, createSchema(source));
-  const store = createStore(database, source);
-  const clock = createDatabaseClock(database, "webhook_inbox_state", now);
-  const commits = createGroupCommit("inbox", database, clock.record);
   const describe = (error: unknown) => describeError(error, options);
-  const context: WorkerContext = {
-    ...{ source, database, store, commits, report, describe, now, clock, random, retentionMs },
-  };
-  const workers = new Set<ReturnType<typeof startWorker>>();
-  let closed: Promise<void> | undefined;
+  const settings = { file, open, tables, lastTable: "webhook_inbox_schema", check: checkTables };
+  const database = createSqliteDatabase(
+    () => openJobsFile({ caller: "sqliteInbox", ...settings }),
+    now,
+    "inbox",
+  );
+  const context = { source, jobs, database, report, describe, now, random, retentionMs };
+  const workers = new Set<Worker>();
+  const transact = <Result>(operation: Operation<Result>) =>
+    database.transact((connection) => database.runIn(connection, operation));
 
-  function requireOpen(): void {
-    if (closed !== undefined) throw withSafeMessage(new Error("The inbox is closed."));
-  }
-
-  /** A later call can shorten the grace. */
-  async function close(options: { graceMs?: number } = {}): Promise<void> {
-    const graceMs = parseGrace(options.graceMs);
-    const stopped = Promise.all([...workers].map((worker) => worker.stop({ graceMs })));
-    closed ??= stopped.then(() => {
-      commits.close();
-      database.close();
-    });
-    await Promise.all([stopped, closed]);
-  }
-
-  function startWorkerOf(...args: [SqliteHandler, SqliteWorkerOptions | undefined, (() => void)?]) {
-    requireOpen();
-    const worker = startWorker(context, ...args);
+  function start(handler: SqliteHandler, workerOptions?: SqliteWorkerOptions, limits?: WorkLimits): Worker {
+    database.open();
+    const worker = startEventWorker(context, handler, workerOptions, limits);
     workers.add(worker);
-    const stop = async (stopOptions?: { graceMs?: number }) => {
-      await worker.stop(stopOptions);
-      workers.delete(worker);
-    };
-    return { stop, [Symbol.asyncDispose]: () => stop() };
+    worker.ended.then(() => workers.delete(worker));
+    return worker;
+  }
+
+  function wakeWorkers(): void {
+    for (const worker of workers) worker.wake();
+  }
+
+  async function close(closeOptions?: { graceMs?: number }): Promise<void> {
+    const graceMs = parseGrace(closeOptions);
+    while (workers.size > 0) await Promise.all([...workers].map((worker) => worker.stop(graceMs)));
+    database.close();
   }
 
   const health = () =>
     readHealth(options, async () => {
-      requireOpen();
-      const { waiting, dead, oldest } = store.counts();
-      return { waiting, dead, oldestWaitingMs: oldest === null ? undefined : Math.max(0, now() - oldest) };
+      const { states, oldestWaitingAtMs } = database.run(jobs.count(source));
+      const waitingMs = oldestWaitingAtMs && Math.max(0, now() - oldestWaitingAtMs);
+      return { waiting: states["waiting"] ?? 0, dead: states["dead"] ?? 0, oldestWaitingMs: waitingMs };
     });
 
   return {
-    put: createPut(report, async ({ id, type }, { body, receivedAt }, { signal }) => {
-      const text = toText(body);
-      const isNew = await commits.commit(
-        () => store.insert({ id, type }, text, receivedAt.getTime(), clock.nowMs()),
-        { signal },
-      );
-      if (isNew) for (const worker of workers) worker.poll();
-      return isNew ? "stored" : "duplicate";
+    put: createPut(report, async ({ id }, { body, receivedAt }) => {
+      const data = JSON.stringify(toJobData(body, receivedAt, source));
+      const outcome = transact(store({ topic: source, name: id, key: "", body: data }));
+      if (outcome === "stored") wakeWorkers();
+      return outcome;
     }),
-    work: (handler, workerOptions) => startWorkerOf(handler, workerOptions),
+    work(handler, workerOptions) {
+      const worker = start(handler, workerOptions);
+      const stop = async (stopOptions?: { graceMs?: number }) => worker.stop(parseGrace(stopOptions));
+      return { stop, [Symbol.asyncDispose]: () => stop() };
+    },
     async drain(handler, { maxMs = maxTimerMs, ...workerOptions } = {}) {
       validateNumber("maxMs", maxMs, 0, maxTimerMs);
-      let end = () => {};
-      const ended = new Promise<void>((resolve) => {
-        end = resolve;
-      });
-      const worker = startWorkerOf(handler, workerOptions, end);
-      const timer = setTimeout(end, maxMs);
-      await ended;
-      clearTimeout(timer);
-      await worker.stop({ graceMs: maxTimerMs }); // handlers end at handlerTimeoutMs
+      const limits = { maxIdleMs: 0, maxJobs: Number.POSITIVE_INFINITY, endsAtMs: performance.now() + maxMs };
+      await start(handler, workerOptions, { ...limits, getLeaseDelay: async () => undefined }).ended;
       return health();
     },
-    write: (work) => commits.commit(() => requireSynchronous("write", work(database)), { isIsolated: true }),
+    async write<Result>(work: (own: SqliteDatabase) => Synchronous<Result>) {
+      return database.transact((own) => requireSynchronous<Result>("write", work(own)));
+    },
     health,
-    async list(listOptions = {}) {
-      requireOpen();
-      return store.list(listOptions);
+    async list({ state, limit = 100 } = {}) {
+      return database.run(jobs.list(state, 0, limit, source)).map(toEntry);
     },
     async replay(eventId) {
-      const isReplayed = await commits.commit(() => store.replay(eventId, clock.nowMs()));
-      if (isReplayed) for (const worker of workers) worker.poll();
+      const isReplayed = transact(replay(source, eventId));
+      if (isReplayed) wakeWorkers();
       return isReplayed;
     },
     close,
     [Symbol.asyncDispose]: () => close(),
   };
 }
+
+/** Stores an event. A dead letter is stored anew, after all others. */
+function* store(job: NewJob): Operation<"stored" | "duplicate"> {
+  const known = yield* jobs.add(job, 0);
+  if (known === undefined) return "stored";
+  if (known.state !== "dead") return "duplicate";
+  yield* jobs.delete(job.topic, job.name);
+  yield* jobs.add(job, 0);
+  return "stored";
+}
+
+function* replay(source: string, eventId: string): Operation<boolean> {
+  const job = yield* jobs.find(source, eventId);
+  if (job?.state !== "dead" || job.body === undefined) return false;
+  return (yield* store({ topic: source, name: eventId, key: "", body: job.body })) === "stored";
+}
+
+function toEntry({ body, name, state, attempts, error }: Job): InboxEntry {
+  const { event, receivedAt } = parseStoredEvent(body);
+  const entry = { id: name, type: event.type, state: state as InboxEntry["state"], receivedAt, attempts };
+  return error === undefined ? entry : { ...entry, lastFailure: error };
+}
+
+const parseGrace = ({ graceMs = 10_000 }: { graceMs?: number } = {}): number =>
+  validateNumber("graceMs", graceMs, 0, maxTimerMs);

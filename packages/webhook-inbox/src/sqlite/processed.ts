@@ -1,18 +1,18 @@
 /** Entry point `/sqlite`: exactly-once, in-order effects in a SQLite database of your own, inside its transaction. */
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
-import { type OrderedEvent, parseCreatedAt, toEventKey } from "../event.ts";
+import { explainMissingTable, type OrderedEvent, parseCreatedAt, toEventKey } from "../event.ts";
 
 export type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 
 /** The tables of `markProcessed` and `isNewest`. The same statements are in `migrations/sqlite/0001-webhook-inbox.sql`. */
 const tables = `CREATE TABLE IF NOT EXISTS webhook_inbox_processed (
-  event_id TEXT PRIMARY KEY NOT NULL,
-  processed_at INTEGER NOT NULL
+  event TEXT PRIMARY KEY NOT NULL,
+  processed INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS webhook_inbox_newest (
   key TEXT PRIMARY KEY NOT NULL,
-  created_at INTEGER NOT NULL,
-  event_id TEXT NOT NULL
+  created INTEGER NOT NULL,
+  event TEXT NOT NULL
 );
 `;
 
@@ -20,13 +20,13 @@ CREATE TABLE IF NOT EXISTS webhook_inbox_newest (
  * Creates the two tables if they do not exist.
  * @example
  * ```ts
- * import { ensureTables, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
+ * import { ensureInboxTables, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
  *
  * // In a database of your own; a `sqliteInbox` has the tables in its file.
- * export const prepare = (database: SqliteDatabase): void => ensureTables(database);
+ * export const prepare = (database: SqliteDatabase): void => ensureInboxTables(database);
  * ```
  */
-export function ensureTables(database: SqliteDatabase): void {
+export function ensureInboxTables(database: SqliteDatabase): void {
   database.exec(tables);
 }
 
@@ -56,12 +56,9 @@ export function markProcessed(
   event: Pick<OrderedEvent, "id">,
   { source = "" }: { source?: string } = {},
 ): boolean {
-  const { changes } = database
-    .prepare(
-      "INSERT INTO webhook_inbox_processed (event_id, processed_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
-    )
-    .run(toEventKey(event, source), Date.now());
-  return Number(changes) > 0;
+  const insert =
+    "INSERT INTO webhook_inbox_processed (event, processed) VALUES (?, ?) ON CONFLICT DO NOTHING";
+  return isChanged(database, insert, toEventKey(event, source), Date.now());
 }
 
 /**
@@ -90,12 +87,16 @@ export function markProcessed(
  * ```
  */
 export function isNewest(database: SqliteDatabase, key: string, event: OrderedEvent): boolean {
-  const { changes } = database
-    .prepare(
-      `INSERT INTO webhook_inbox_newest (key, created_at, event_id) VALUES (?, ?, ?)
-       ON CONFLICT (key) DO UPDATE SET created_at = excluded.created_at, event_id = excluded.event_id
-       WHERE (excluded.created_at, excluded.event_id) > (created_at, event_id)`,
-    )
-    .run(key, parseCreatedAt(event), event.id);
-  return Number(changes) > 0;
+  const upsert = `INSERT INTO webhook_inbox_newest (key, created, event) VALUES (?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET created = excluded.created, event = excluded.event
+    WHERE (excluded.created, excluded.event) > (created, event)`;
+  return isChanged(database, upsert, key, parseCreatedAt(event), event.id);
+}
+
+function isChanged(database: SqliteDatabase, sql: string, ...values: (string | number)[]): boolean {
+  try {
+    return Number(database.prepare(sql).run(...values).changes) > 0;
+  } catch (error) {
+    throw explainMissingTable(error, /no such table: webhook_inbox_/.test(String(error)));
+  }
 }

@@ -1,19 +1,18 @@
-/** The worker: leases events that are due, runs the handler for several at once, retries failures, and dead-letters after the last attempt. */
-
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
-import type { DatabaseClock } from "@loyalty-cards/internal/sqlite/clock";
-import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
-import { type GroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
-import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
-import { parseEvent, toBytes } from "../event.ts";
-import type { Report } from "../reports.ts";
-import type { LeasedEvent, Store } from "./store.ts";
+/** A worker of a SQLite inbox: runs the handler for each event that is due, records how the attempt ended, and deletes old events. */
+import { type Jobs, type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/jobs";
 import {
-  parseGrace,
-  retryDelayMs,
-  type SqliteWorkerOptions,
-  validateWorkerOptions,
-} from "./worker-options.ts";
+  requireSynchronous,
+  type SqliteJobsDatabase,
+  type Synchronous,
+} from "@loyalty-cards/internal/jobs/sqlite";
+import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
+import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { parseStoredEvent, toBytes } from "../event.ts";
+import { validateNumber } from "../options.ts";
+import type { Report } from "../reports.ts";
 
 /** One attempt at one event. It extends the `Delivery` of a receiver, so a handler of `onEvents` can be used. */
 export interface SqliteDelivery extends Delivery {
@@ -25,236 +24,154 @@ export interface SqliteDelivery extends Delivery {
    * Registers a synchronous function that writes to the inbox's own file. It runs after the handler, in the transaction
    * that marks the event as done: both are committed, or neither.
    */
-  write(work: (database: SqliteDatabase) => void): void;
+  write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>): void;
 }
 
 /** Your work on one event. If it throws or rejects, the event is retried. */
 export type SqliteHandler = (event: WebhookEvent, delivery: SqliteDelivery) => unknown;
 
-/** A running worker. */
-export interface SqliteWorker {
-  /**
-   * Leases no further events and waits for the running handlers, `graceMs` at most (default 10 000). A handler that runs
-   * longer is aborted, and its event waits for another worker without having used an attempt.
-   */
-  stop(options?: { graceMs?: number }): Promise<void>;
-  /** `stop()` at the end of the block. */
-  [Symbol.asyncDispose](): Promise<void>;
+/** The pauses between attempts. @inline */
+export interface Backoff {
+  /** The pause after the first failure; each later one is twice as long. Default 1 000. */
+  initialDelayMs: number;
+  /** Default one hour. */
+  maxDelayMs: number;
 }
+
+/** Concurrency, attempts, timeout and polling of a worker. */
+export interface SqliteWorkerOptions {
+  /** How many handlers run at once. Default 4. */
+  concurrency?: number;
+  /** After this many failures the event is a dead letter. Default 25, which takes about ten hours. */
+  maxAttempts?: number;
+  backoff?: Partial<Backoff>;
+  /**
+   * A handler that takes longer has failed, and its signal is aborted. Default 60 000. When a process ends, its events are tried again
+   * after this time and 30 seconds.
+   */
+  handlerTimeoutMs?: number;
+  /** How often to look for events that other processes stored. Default 1 000. */
+  pollMs?: number;
+}
+
+/** How long a worker may take, after the handler's own time, to record how it ended. */
+const recordingMs = 30_000;
+const sweepIntervalMs = 3_600_000;
+
+/** The system clock. */
+const clock = {
+  monotonicMs: () => performance.now(),
+  after(ms: number, wake: () => void) {
+    const timer = setTimeout(wake, ms);
+    return () => clearTimeout(timer);
+  },
+};
 
 export interface WorkerContext {
   source: string;
-  database: SqliteDatabase;
-  store: Store;
-  commits: GroupCommit;
+  jobs: Jobs;
+  database: SqliteJobsDatabase;
   report: Report;
   /** Describes the error of a failed attempt as it is stored. */
-  describe: (error: unknown) => string;
-  /** Measures the reported lag. Every time that is stored or compared comes from `clock`. */
-  now: () => number;
-  clock: DatabaseClock;
-  random: () => number;
+  describe(error: unknown): string;
+  now(): number;
+  random(): number;
   retentionMs: number;
 }
 
-const sweepIntervalMs = 3_600_000;
-/** Limits how long one transaction blocks the event loop. */
-const maxDeletedPerSweep = 100;
-
-/** Aborts a running handler when its worker stops. The attempt does not count. */
-const workerStops = new Error("The worker stops.");
-
-export function startWorker(
-  context: WorkerContext,
+/** @throws {TypeError} naming the option that is out of range. @param limits when the worker ends without being stopped. */
+export function startEventWorker(
+  { source, jobs, database, report, describe, now, random, retentionMs }: WorkerContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
-  /** Called when no event is due and no handler runs, and when the worker was stopped. */
-  onIdle: () => void = () => {},
-): Pick<SqliteWorker, "stop"> & { poll(): void } {
+  limits?: WorkLimits,
+) {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
-  const { source, database, store, commits, report, describe, now, clock, random, retentionMs } = context;
-  const { leaseMs, pollMs, concurrency, maxAttempts, handlerTimeoutMs, backoff } =
-    validateWorkerOptions(options);
-  const running = new Map<LeasedEvent, AbortController>();
-  const attempts = new Set<Promise<void>>();
-  let isStopping = false;
-  let isPolling = false;
-  let isPollRequested = false;
-  let isNothingDue = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const { concurrency, maxAttempts, handlerTimeoutMs, pollMs, backoff } = parseWorkerOptions(options);
+  const leaseMs = handlerTimeoutMs + recordingMs;
+  const onUnavailable = (error: unknown) => report({ outcome: "unavailable", error });
   let sweptAtMs = Number.NEGATIVE_INFINITY;
 
-  const renewal = setInterval(renewLeases, leaseMs / 3);
-  void leaseDueEvents();
-
-  function poll(): void {
-    if (isStopping) return;
-    if (isPolling) isPollRequested = true;
-    else if (running.size < concurrency) void leaseDueEvents();
-  }
-
-  async function leaseDueEvents(): Promise<void> {
-    isPolling = true;
-    isPollRequested = false;
-    clearTimeout(timer);
-    let nextPollMs = pollMs;
-    isNothingDue = false;
-    try {
-      if ((store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) await startAttempts();
-      const dueInMs = (store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) - clock.nowMs();
-      nextPollMs = isPollRequested ? 0 : Math.min(pollMs, Math.max(0, dueInMs));
-      isNothingDue = dueInMs > 0;
-      sweep();
-    } catch (error) {
-      if (!isStopping) report({ outcome: "unavailable", error });
-    }
-    isPolling = false;
-    reportIdle();
-    if (!isStopping && running.size < concurrency) timer = setTimeout(poll, nextPollMs);
-  }
-
-  function reportIdle(): void {
-    if (isNothingDue && !isPolling && attempts.size === 0) onIdle();
-  }
-
-  async function startAttempts(): Promise<void> {
-    const { leased, exhausted } = await commits.commit(() => {
-      const nowMs = clock.nowMs();
-      const limit = concurrency - running.size;
-      return store.lease(crypto.randomUUID(), nowMs + leaseMs, nowMs, limit, maxAttempts);
-    });
-    const error = withSafeMessage(new Error("The process ended during the last attempt."));
-    for (const { attempt, ...event } of exhausted) report({ outcome: "dead", event, attempt, error });
-    if (isStopping) {
-      const releases = leased.map((event) => record(() => store.release(event, clock.nowMs())));
-      await Promise.all(releases);
-      return;
-    }
-    for (const event of leased) {
-      const controller = new AbortController();
-      running.set(event, controller);
-      const attempt = runAttempt(event, controller).finally(() => {
-        attempts.delete(attempt);
-        reportIdle();
-      });
-      attempts.add(attempt);
-    }
-  }
-
-  async function runAttempt(leased: LeasedEvent, controller: AbortController): Promise<void> {
-    const { id, type, attempt } = leased;
-    const event = { id, type };
+  async function run(job: LeasedJob, signal: AbortSignal): Promise<void> {
+    const { event, body, receivedAt } = parseStoredEvent(job.body);
+    const { id, type } = event;
+    const facts = { event: { id, type }, attempt: Math.min(job.attempts, maxAttempts) };
     const startedMs = performance.now();
     try {
-      const writes = await callHandler(handler, { leased, source }, controller, handlerTimeoutMs);
-      const committed = commits.commit(
-        () => {
-          if (!store.done(leased, clock.nowMs())) return false;
-          for (const write of writes) requireSynchronous("write", write(database));
-          return true;
-        },
-        { isIsolated: writes.length > 0 },
-      );
-      removeRunning(leased);
-      if (!(await committed)) return report({ outcome: "lease-lost", event, attempt });
-      const durationMs = performance.now() - startedMs;
-      const lagMs = Math.max(0, now() - leased.receivedAtMs);
-      report({ outcome: "done", event, attempt, durationMs, lagMs });
+      if (job.attempts > maxAttempts)
+        throw withSafeMessage(new Error("The process ended during the last attempt."));
+      const delivery = { id: undefined, rawBody: toBytes(body), receivedAt, attempt: job.attempts, source };
+      const writes = await callHandler(handler, event, delivery, signal, handlerTimeoutMs);
+      if (!complete(job, writes)) return report({ outcome: "lease-lost", ...facts });
+      const lagMs = Math.max(0, now() - receivedAt.getTime());
+      report({ outcome: "done", ...facts, durationMs: performance.now() - startedMs, lagMs });
     } catch (error) {
-      removeRunning(leased);
-      await recordFailure(leased, error);
+      if (signal.aborted && error === signal.reason) database.run(jobs.giveBack(job));
+      else recordFailure(job, facts, error);
     }
   }
 
-  async function recordFailure(leased: LeasedEvent, error: unknown): Promise<void> {
-    const { id, type, attempt } = leased;
-    const event = { id, type };
-    if (error === workerStops) {
-      await record(() => store.release(leased, clock.nowMs()));
-      return;
-    }
-    const failure = describe(error);
-    const isLast = attempt >= maxAttempts;
-    const retryInMs = retryDelayMs(backoff, attempt, random);
-    const hasLease = await record(() =>
-      isLast
-        ? store.dead(leased, clock.nowMs(), failure)
-        : store.retry(leased, clock.nowMs() + retryInMs, failure),
-    );
-    if (!hasLease) report({ outcome: "lease-lost", event, attempt });
-    else if (isLast) report({ outcome: "dead", event, attempt, error });
-    else report({ outcome: "failed", event, attempt, error, retryInMs });
-    poll(); // sets the timer for the retry
-  }
-
-  /** A failure that cannot be written is not lost: the event is due again when its lease ends. */
-  async function record(work: () => boolean): Promise<boolean> {
-    try {
-      return await commits.commit(work);
-    } catch (error) {
-      report({ outcome: "unavailable", error });
+  /** Marks the event as done and writes its effect, in one transaction. @returns false when the lease is not this attempt's any more. */
+  const complete = (job: LeasedJob, writes: Write[]): boolean =>
+    database.transact((connection) => {
+      const settled = database.runIn(connection, jobs.settle(job, { state: "done" }));
+      if (settled.job === undefined) return false;
+      for (const write of writes) requireSynchronous("write", write(connection));
       return true;
-    }
+    });
+
+  /** A failure that cannot be recorded is not lost: the event is due again when its lease ends. */
+  function recordFailure(
+    job: LeasedJob,
+    facts: { event: WebhookRef; attempt: number },
+    error: unknown,
+  ): void {
+    const isLast = job.attempts >= maxAttempts;
+    const retryInMs = getPauseMs(backoff, job.attempts, random);
+    // A retry is due in the order of time, as if it were a new event.
+    const next = isLast ? { state: "dead" } : { state: "waiting", rank: ranks.new, delayMs: retryInMs };
+    const settled = database.run(jobs.settle(job, { ...next, error: describe(error) }));
+    if (settled.job === undefined) report({ outcome: "lease-lost", ...facts });
+    else if (isLast) report({ outcome: "dead", ...facts, error });
+    else report({ outcome: "failed", ...facts, error, retryInMs });
   }
 
-  function removeRunning(leased: LeasedEvent): void {
-    if (running.delete(leased)) poll();
-  }
-
-  /** Renews the leases of running handlers only: an event whose result could not be written is due again when its lease ends. */
-  function renewLeases(): void {
-    const renewals = [...running.keys()].map((leased) =>
-      commits.commit(() => store.renew(leased, clock.nowMs() + leaseMs)),
-    );
-    Promise.all(renewals).catch((error) => report({ outcome: "unavailable", error }));
-  }
-
-  function sweep(): void {
-    const nowMs = clock.nowMs();
-    if (nowMs - sweptAtMs < sweepIntervalMs) return;
-    commits
-      .commit(() => store.deleteDone(nowMs - retentionMs, maxDeletedPerSweep))
-      .then((deleted) => {
-        if (deleted === 0) sweptAtMs = nowMs;
-      })
-      .catch((error) => report({ outcome: "unavailable", error }));
-  }
-
-  let stopped: Promise<void> | undefined;
-  async function stop(): Promise<void> {
-    isStopping = true;
-    clearTimeout(timer);
-    while (isPolling || attempts.size > 0) {
-      await Promise.all(attempts);
-      await new Promise(setImmediate);
-    }
-    clearInterval(renewal);
-    onIdle();
-  }
-
-  return {
-    poll,
-    stop(stopOptions) {
-      const graceMs = parseGrace(stopOptions?.graceMs);
-      stopped ??= stop();
-      const grace = setTimeout(() => {
-        for (const controller of running.values()) controller.abort(workerStops);
-      }, graceMs);
-      return stopped.finally(() => clearTimeout(grace));
+  return startWorker(
+    {
+      clock,
+      onUnavailable,
+      lease: async (limit) => database.run(jobs.lease(limit, leaseMs, source)),
+      getDelay: async () => database.run(jobs.getDelay(source)),
+      run: (job, signal) => run(job, signal).catch(onUnavailable),
+      giveBack: async (job) => database.run(jobs.giveBack(job)),
+      async onIdle() {
+        const nowMs = performance.now();
+        if (nowMs - sweptAtMs < sweepIntervalMs) return;
+        if (!database.run(jobs.sweep("done", retentionMs, source))) sweptAtMs = nowMs;
+      },
     },
-  };
+    { concurrency, maxPerSecond: Number.POSITIVE_INFINITY, pollMs },
+    limits,
+  );
 }
 
-/** Calls the handler once. @returns what it registered with `write`. @throws its error, the timeout, or why it was aborted. */
+type WebhookRef = Pick<WebhookEvent, "id" | "type">;
+type Write = (database: SqliteDatabase) => unknown;
+
+/** Calls the handler once. @returns what it registered with `write`. @throws its error, the timeout, or why the worker stops. */
 async function callHandler(
   handler: SqliteHandler,
-  { leased, source }: { leased: LeasedEvent; source: string },
-  controller: AbortController,
+  event: WebhookEvent,
+  facts: Omit<SqliteDelivery, "signal" | "write">,
+  workerSignal: AbortSignal,
   timeoutMs: number,
-): Promise<((database: SqliteDatabase) => unknown)[]> {
+): Promise<Write[]> {
+  const controller = new AbortController();
   const { signal } = controller;
-  const writes: ((database: SqliteDatabase) => unknown)[] = [];
+  const writes: Write[] = [];
   let isOver = false;
+  const onStop = () => controller.abort(workerSignal.reason);
+  workerSignal.addEventListener("abort", onStop, { once: true });
   const timeout = setTimeout(
     () => controller.abort(withSafeMessage(new Error(`The handler took longer than ${timeoutMs} ms.`))),
     timeoutMs,
@@ -262,26 +179,40 @@ async function callHandler(
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
-  const delivery: SqliteDelivery = {
-    id: undefined,
-    rawBody: toBytes(leased.body),
-    receivedAt: new Date(leased.receivedAtMs),
-    signal,
-    attempt: leased.attempt,
-    source,
-    write(work) {
-      if (isOver)
-        throw withSafeMessage(
-          new Error("write was called after the handler had ended; await the calls before it."),
-        );
-      writes.push(work);
-    },
-  };
+  function write(work: Write): void {
+    if (isOver)
+      throw withSafeMessage(
+        new Error("write was called after the handler had ended; await the calls before it."),
+      );
+    writes.push(work);
+  }
   try {
-    await Promise.race([Promise.resolve().then(() => handler(parseEvent(leased.body), delivery)), aborted]);
+    await Promise.race([(async () => handler(event, { ...facts, signal, write }))(), aborted]);
     return writes;
   } finally {
     isOver = true;
     clearTimeout(timeout);
+    workerSignal.removeEventListener("abort", onStop);
   }
+}
+
+/** Between half and all of the pause, so that events that failed together are not retried together. */
+function getPauseMs({ initialDelayMs, maxDelayMs }: Backoff, failures: number, random: () => number): number {
+  const fullMs = Math.min(maxDelayMs, initialDelayMs * 2 ** Math.min(failures - 1, 40));
+  return Math.round(fullMs * (0.5 + random() / 2));
+}
+
+/** With 25 attempts the retries last seven to thirteen hours: about as long as the service's own. */
+const defaultBackoff: Backoff = { initialDelayMs: 1_000, maxDelayMs: 3_600_000 };
+
+function parseWorkerOptions(options: SqliteWorkerOptions) {
+  const { concurrency = 4, maxAttempts = 25, handlerTimeoutMs = 60_000, pollMs = 1_000 } = options;
+  const backoff = { ...defaultBackoff, ...options.backoff };
+  validateNumber("concurrency", concurrency, 1, 10_000);
+  validateNumber("maxAttempts", maxAttempts, 1);
+  validateNumber("handlerTimeoutMs", handlerTimeoutMs, 1, maxTimerMs);
+  validateNumber("pollMs", pollMs, 1, maxTimerMs);
+  validateNumber("backoff.initialDelayMs", backoff.initialDelayMs, 0);
+  validateNumber("backoff.maxDelayMs", backoff.maxDelayMs, backoff.initialDelayMs);
+  return { concurrency, maxAttempts, handlerTimeoutMs, pollMs, backoff };
 }

@@ -99,7 +99,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   const { pool: createPool } = ownSchema();
   const pool = createPool(2);
   beforeAll(async () => {
-    await inPostgres.ensureTables(pool);
+    await inPostgres.ensureInboxTables(pool);
     await pool.query("CREATE TABLE balances (card text PRIMARY KEY, balance float)");
   });
 
@@ -128,8 +128,8 @@ const toMap = (rows: unknown[]) =>
 it.each(engines)("marks an event once, and not when the transaction fails, with %s", (_name, open) => {
   const database = open(scratchFile());
   onTestFinished(() => void database.close());
-  inSqlite.ensureTables(database);
-  inSqlite.ensureTables(database);
+  inSqlite.ensureInboxTables(database);
+  inSqlite.ensureInboxTables(database);
   const event = balanceChanged("evt '1'");
   database.exec("BEGIN");
   expect(inSqlite.markProcessed(database, event)).toBe(true);
@@ -145,7 +145,7 @@ it.each(engines)(
   (_name, open) => {
     const database = open(scratchFile());
     onTestFinished(() => void database.close());
-    inSqlite.ensureTables(database);
+    inSqlite.ensureInboxTables(database);
     database.exec("BEGIN"); // one fsync for all of them
     let key = 0;
     fc.assert(
@@ -188,6 +188,6 @@ it("publishes the same tables as a file for migration tools", () => {
     new URL("../../migrations/sqlite/0001-webhook-inbox.sql", import.meta.url),
     "utf8",
   );
-  expect(tablesAfter((database) => database.exec(file))).toEqual(tablesAfter(inSqlite.ensureTables));
-  expect(tablesAfter(inSqlite.ensureTables)).toHaveLength(4); // two tables and the indexes of their keys
+  expect(tablesAfter((database) => database.exec(file))).toEqual(tablesAfter(inSqlite.ensureInboxTables));
+  expect(tablesAfter(inSqlite.ensureInboxTables)).toHaveLength(4); // two tables and the indexes of their keys
 });

@@ -4,7 +4,7 @@ import { queryRows } from "@loyalty-cards/internal/postgres/transaction";
 import fc from "fast-check";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ensureTables, isNewest, markProcessed, type PostgresTransaction } from "../../src/postgres.ts";
+import { ensureInboxTables, isNewest, markProcessed, type PostgresTransaction } from "../../src/postgres.ts";
 import { balanceChanged } from "../events.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 import {
@@ -23,7 +23,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   const sql = postgres(url, { connection: { search_path: schema }, max: 4, onnotice: () => {} });
   afterAll(() => sql.end());
   beforeAll(async () => {
-    await ensureTables(pool);
+    await ensureInboxTables(pool);
     await pool.query("CREATE TABLE effects (event_id text)");
   });
   const countEffects = async (id: string) =>
@@ -121,7 +121,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     });
 
     it("creates its tables, also when they exist", async () => {
-      await transaction((own) => ensureTables(own));
+      await transaction((own) => ensureInboxTables(own));
     });
   });
 
@@ -183,7 +183,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
   it("creates its tables when many processes start at once", async () => {
     await pool.query("DROP TABLE webhook_inbox_processed, webhook_inbox_newest, webhook_inbox_schema");
-    await Promise.all(Array.from({ length: 8 }, () => ensureTables(pool)));
+    await Promise.all(Array.from({ length: 8 }, () => ensureInboxTables(pool)));
     const { rows } = await pool.query("SELECT version FROM webhook_inbox_schema");
     expect(rows).toEqual([{ version: 1 }]);
   });
@@ -191,14 +191,16 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   // G24
   it("rejects tables of a newer version", async () => {
     await pool.query("UPDATE webhook_inbox_schema SET version = 2");
-    await expect(ensureTables(pool)).rejects.toThrow(/newer version: update @loyalty-cards\/webhook-inbox/);
+    await expect(ensureInboxTables(pool)).rejects.toThrow(
+      /newer version: update @loyalty-cards\/webhook-inbox/,
+    );
     await pool.query("UPDATE webhook_inbox_schema SET version = 1");
   });
 });
 
 it("publishes the same tables as a file for migration tools", async () => {
   const sent: string[] = [];
-  await ensureTables({
+  await ensureInboxTables({
     async query(text) {
       sent.push(text);
       return { rows: [] };

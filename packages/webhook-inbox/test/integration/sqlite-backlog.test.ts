@@ -1,4 +1,4 @@
-/** A SQLite file with many events: no statement reads or sorts all of them, and the stored counts are correct. */
+/** A SQLite file with many events: no statement reads or sorts all of them. */
 import type { OpenSqlite, SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { describe, expect, it } from "vitest";
 import { balanceChanged, put, recordOutcomes } from "../events.ts";
@@ -20,7 +20,7 @@ function recordingStatements(open: OpenSqlite) {
   };
   /** SQLite's query plan of each statement on the events, by its SQL. */
   function plans(): [sql: string, plan: string[]][] {
-    const statements = [...prepared].filter((sql) => /webhook_inbox_(events|state)/.test(sql));
+    const statements = [...prepared].filter((sql) => /^(?!CREATE|BEGIN).*webhook_inbox_events/s.test(sql));
     return statements.map((sql) => {
       const values = Array.from(sql.matchAll(/\?/g), () => 0);
       const rows = database?.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
@@ -40,17 +40,18 @@ describe.each(engines)("with %s", (_name, open) => {
     await first.write((database) => database.exec(sql));
     await first.close();
     const recording = recordingStatements(open);
-    const recorded = recordOutcomes();
-    const inbox = openInbox({ file, open: recording.open, onOutcome: recorded.onOutcome });
+    const inbox = openInbox({ file, open: recording.open });
     await put(inbox, balanceChanged("evt_1"));
-    const worker = inbox.work(() => {});
-    await recorded.until("done");
-    await worker.stop();
+    await inbox.drain(() => {});
+    await inbox.list({ state: "dead" });
+    await inbox.replay("evt_1");
     const plans = recording.plans();
     const texts = plans.map(([sql]) => sql).join("\n");
-    for (const part of ["INSERT", "RETURNING", "min(due_at)", "min(received_at)", "DELETE", "SET due_at"])
+    for (const part of ["INSERT", "UPDATE", "count(*)", "AS delay", "ORDER BY id", "DELETE"])
       expect(texts).toContain(part);
-    expect(plans.filter(([, plan]) => /SCAN|TEMP B-TREE/.test(plan.join("\n")))).toEqual([]);
+    // A lease sorts the four ranks that can be due.
+    const isSlow = /SCAN (webhook_inbox_events|j)\b|TEMP B-TREE(?! FOR ORDER BY\nSCAN place\b)/;
+    expect(plans.filter(([, plan]) => isSlow.test(plan.join("\n")))).toEqual([]);
   });
 
   it("processes the oldest event first, and a retry when it is due, with many waiting events", async () => {
@@ -109,26 +110,20 @@ describe.each(engines)("with %s", (_name, open) => {
     await put(inbox, balanceChanged("evt_2"));
     await put(inbox, balanceChanged("evt_done"));
     expect(await counts()).toEqual({ waiting: 2, dead: 1 });
-    await inbox.write((database) =>
-      database.exec("DELETE FROM webhook_inbox_events WHERE id IN ('evt_2', 'evt_3', 'evt_done')"),
-    );
-    expect(await counts()).toEqual({ waiting: 1, dead: 0 });
   });
 
   it("deletes processed events in small transactions, until none is older than the retention", async () => {
     const file = scratchFile();
-    const recorded = recordOutcomes();
-    const first = openInbox({ file, open, onOutcome: recorded.onOutcome });
-    await Promise.all(Array.from({ length: 250 }, (_, index) => put(first, balanceChanged(`evt_${index}`))));
-    first.work(() => {}, { concurrency: 250 });
-    await recorded.until("done", 250);
+    const first = openInbox({ file, open });
+    await put(first, balanceChanged("evt_1"));
+    await first.drain(() => {});
+    await first.write((database) =>
+      database.exec(`WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+        INSERT INTO webhook_inbox_events (topic, name, key, body, state, due, added, ended)
+        SELECT topic, 'evt_' || i, key, body, state, due, added, ended FROM webhook_inbox_events, n`),
+    );
     await first.close();
-
     const deleted: number[] = [];
-    let finish = () => {};
-    const finished = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
     const later = openInbox({
       file,
       testing: { clock: { now: () => Date.now() + 15 * 86_400_000 } },
@@ -138,20 +133,18 @@ describe.each(engines)("with %s", (_name, open) => {
         database.prepare = (sql) => {
           const statement = prepare(sql);
           if (!sql.startsWith("DELETE")) return statement;
-          const run: typeof statement.run = (...values) => {
-            const result = statement.run(...values);
-            deleted.push(Number(result.changes));
-            if (Number(result.changes) === 0) finish();
-            return result;
+          const all: typeof statement.all = (...values) => {
+            const rows = statement.all(...values);
+            deleted.push(rows.length);
+            return rows;
           };
-          return { run, get: statement.get.bind(statement), all: statement.all.bind(statement) };
+          return { all, get: statement.get.bind(statement), run: statement.run.bind(statement) };
         };
         return database;
       },
     });
     later.work(() => {}, { pollMs: 5 });
-    await finished;
-    expect(deleted).toEqual([100, 100, 50, 0]);
-    expect(await later.list()).toEqual([]);
+    await expect.poll(() => later.list()).toEqual([]);
+    expect(deleted).toEqual([1000, 1000, 500]);
   });
 });
