@@ -4,12 +4,15 @@
 import type { Server as HttpServer } from "node:http";
 import { request as httpRequest } from "node:http";
 import type { AddressInfo, Server } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { memoryDedupe, type ReceiverOptions, type ReceiverOutcome, type WebhookEvent } from "../src/index.ts";
 import {
   balanceChanged,
+  createGate,
   type SignedDelivery,
   secret,
   signatureVectors,
@@ -103,10 +106,6 @@ function groupVectorsByReceiver(): (typeof signatureVectors)[] {
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-const chunk = Buffer.alloc(64 * 1024, " ");
-/** One measurement per mebibyte, because each needs a full garbage collection. */
-const chunksPerMeasurement = 16;
-
 /** The bytes of buffers in this process, without garbage. */
 export function heldBytes(): number {
   collectGarbage();
@@ -114,37 +113,21 @@ export function heldBytes(): number {
   return process.memoryUsage().arrayBuffers;
 }
 
-/**
- * Streams a body to a server in this process. @returns the maximum number of its bytes that the server held, without garbage.
- * Ends when the server closes the connection, or when everything is sent.
- */
-function peakBytes(url: string, headers: Record<string, string>, bytes: number): Promise<number> {
-  return new Promise((resolve) => {
-    const before = heldBytes();
-    let peak = 0;
-    let sent = 0;
-    const request = httpRequest(url, {
-      method: "POST",
-      headers: { ...headers, "transfer-encoding": "chunked" },
-    });
-    const done = () => resolve(peak);
-    request
-      .on("response", (response) => response.resume())
-      .on("error", done)
-      .on("close", done);
-    const write = () => {
-      if (request.destroyed) return;
-      if (sent >= bytes) return void request.end();
-      sent += chunk.length;
-      const next = () => {
-        if ((sent / chunk.length) % chunksPerMeasurement === 0) peak = Math.max(peak, heldBytes() - before);
-        write();
-      };
-      if (request.write(chunk)) setImmediate(next);
-      else request.once("drain", next);
-    };
-    write();
-  });
+/** Streams a body to a server in this process. @returns the maximum number of its bytes that the server held, without garbage. */
+async function peakBytes(url: string, headers: Record<string, string>, mebibytes: number): Promise<number> {
+  const before = heldBytes();
+  let peak = 0;
+  function* chunks() {
+    for (let sent = 0; sent < mebibytes; sent++) {
+      peak = Math.max(peak, heldBytes() - before);
+      for (let count = 0; count < 16; count++) yield Buffer.alloc(64 * 1024, " ");
+    }
+  }
+  const chunked = { ...headers, "transfer-encoding": "chunked" };
+  const request = httpRequest(url, { method: "POST", headers: chunked });
+  request.on("response", (response) => response.resume());
+  await pipeline(Readable.from(chunks()), request).catch(() => {}); // the server closes the connection
+  return peak;
 }
 
 export function describeAdapter(name: string, adapter: Adapter): void {
@@ -203,34 +186,14 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       );
     });
 
-    it("responds 401 to two signature lines, even when the first is valid", async () => {
-      const { url, events } = await serve();
-      const { body, headers } = signedDelivery(balanceChanged());
-      const genuine = headers["service-signature"] as string;
-      const forged = genuine.replace(/v1=./, "v1=0");
-      for (const lines of [
-        [genuine, forged],
-        [forged, genuine],
-        [genuine, genuine],
-      ]) {
-        expect((await send(url, { body, headers: { ...headers, "service-signature": lines } })).status).toBe(
-          401,
-        );
-      }
-      expect(events).toEqual([]);
-    });
-
-    it.each([
-      "text/plain",
-      "application/json; charset=utf-8",
-      "application/x-www-form-urlencoded",
-      undefined,
-    ])("verifies the bytes with the content type %s", async (contentType) => {
+    it("verifies the bytes whatever the content type is", async () => {
       const { deliver } = await serve();
       const { body, headers } = signedDelivery(balanceChanged());
-      delete headers["content-type"];
-      if (contentType !== undefined) headers["content-type"] = contentType;
-      expect((await deliver({ body, headers })).status).toBe(204);
+      const { "content-type": _, ...others } = headers;
+      const types = ["text/plain", "application/json; charset=utf-8", "application/x-www-form-urlencoded"];
+      for (const type of types)
+        expect((await deliver({ body, headers: { ...others, "content-type": type } })).status).toBe(204);
+      expect((await deliver({ body, headers: others })).status).toBe(204);
     });
 
     it("calls handler once when duplicates arrive", async () => {
@@ -240,15 +203,14 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect(events).toHaveLength(1);
     });
 
-    it.skipIf(adapter.isPostOnly).each(["GET", "PUT", "DELETE", "PATCH"])(
-      "responds 405 with Allow to %s",
-      async (method) => {
-        const { deliver } = await serve();
-        const { headers } = signedDelivery(balanceChanged());
+    it.skipIf(adapter.isPostOnly)("responds 405 with Allow to other methods", async () => {
+      const { deliver } = await serve();
+      const { headers } = signedDelivery(balanceChanged());
+      for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
         const response = await deliver({ body: "", headers }, method);
-        expect([response.status, response.headers["allow"]]).toEqual([405, "POST"]);
-      },
-    );
+        expect([method, response.status, response.headers["allow"]]).toEqual([method, 405, "POST"]);
+      }
+    });
 
     it("responds 413 to a body over the limit, with and without content-length, and 204 to one at the limit", async () => {
       const { body, headers } = signedDelivery(balanceChanged());
@@ -265,7 +227,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
         const maxBodyBytes = 4 * 1024 * 1024;
         const { url, outcomes } = await serve({ maxBodyBytes });
         const { headers } = signedDelivery(balanceChanged());
-        expect(await peakBytes(url, headers, 64 * 1024 * 1024)).toBeLessThanOrEqual(1.1 * maxBodyBytes);
+        expect(await peakBytes(url, headers, 64)).toBeLessThanOrEqual(1.1 * maxBodyBytes);
         expect(outcomes).toMatchObject([{ reason: "too-large" }]);
       });
 
@@ -298,71 +260,44 @@ export function describeAdapter(name: string, adapter: Adapter): void {
     } else {
       it("calls afterResponse after the response was sent", async () => {
         const order: string[] = [];
-        let processed: () => void = () => {};
-        const done = new Promise<void>((resolve) => {
-          processed = resolve;
-        });
-        let responded: () => void = () => {};
-        const response = new Promise<void>((resolve) => {
-          responded = resolve;
-        });
+        const [responded, processed] = [createGate(), createGate()];
         const { deliver } = await serve({
           afterResponse: async (event) => {
-            await response; // never resolves if the response waits for it
+            await responded.opened; // never resolves if the response waits for it
             order.push(event.id);
-            processed();
+            processed.open();
           },
         });
         expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204);
         order.push("responded");
-        responded();
-        await done;
+        responded.open();
+        await processed.opened;
         expect(order).toEqual(["responded", "evt_1"]);
       });
 
       it("calls afterResponse when the sender disconnects before the response", async () => {
         const disconnect = new AbortController();
-        let processed: () => void = () => {};
-        const done = new Promise<void>((resolve) => {
-          processed = resolve;
-        });
+        const processed = createGate();
         const { url } = await serve({
           handler: async () => {
             disconnect.abort();
             await new Promise((resolve) => setImmediate(resolve));
           },
-          afterResponse: () => processed(),
+          afterResponse: processed.open,
         });
         const { body, headers } = signedDelivery(balanceChanged());
         await fetch(url, { method: "POST", body, headers, signal: disconnect.signal }).catch(() => {});
-        await done;
+        await processed.opened;
       });
     }
 
-    it("throws for an empty secret, a tolerance of NaN and a clock that does not return a number", async () => {
-      await expect((async () => adapter.start({ secret, now: () => Number.NaN }))()).rejects.toThrow(
-        /now must return milliseconds/,
-      );
-      await expect((async () => adapter.start({ secret: "" }))()).rejects.toThrow(
-        /secret is an empty string: is LOYALTY_SIGNING_SECRET set\?/,
-      );
-      await expect((async () => adapter.start({ secret, toleranceSeconds: Number.NaN }))()).rejects.toThrow(
-        /toleranceSeconds/,
-      );
-    });
-
-    it("throws for an unknown option and for a handler that is not a function", async () => {
-      const start = async (options: object) => adapter.start({ secret, ...options });
+    it("throws for an invalid, a misspelt and an unknown option", async () => {
+      const start = async (options: object) => adapter.start({ secret, handler: () => {}, ...options });
+      await expect(start({ secret: "" })).rejects.toThrow(/secret is an empty string/);
+      await expect(start({ handler: undefined })).rejects.toThrow(/^handler must be a function; it is /);
       await expect(start({ handlr: () => {} })).rejects.toThrow(
         /^\w+ has no option "handlr"\. Did you mean handler\? Its options are secret, /,
       );
-      await expect(start({ handler: () => {}, process: () => {} })).rejects.toThrow(
-        /no option "process"\. Its/,
-      );
-      for (const handler of [undefined, null, "save", Promise.resolve()]) {
-        await expect(start({ handler })).rejects.toThrow(/^handler must be a function; it is /);
-        await expect(start({ handler })).rejects.toThrow(TypeError);
-      }
     });
 
     if (!adapter.forwardsEvents) {

@@ -20,7 +20,7 @@ const delivery: Delivery = {
   signal: new AbortController().signal,
 };
 const quiet = { log: () => {} };
-const createEvent = (type: string, data: unknown = {}) =>
+const createEvent = (type: string, data: unknown) =>
   ({ id: "evt_1", type, createdAt: "x", data }) as unknown as WebhookEvent;
 
 function createHandlers() {
@@ -68,7 +68,7 @@ describe("what a handler needs", () => {
 it("calls `otherTypes` for a known event without a handler", async () => {
   const { seen, handler } = createHandlers();
   const handlers = { otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") };
-  await onEvents(handlers, quiet)(createEvent("ping"), delivery);
+  await onEvents(handlers, quiet)(createEvent("ping", {}), delivery);
   expect(seen).toEqual(["otherTypes:ping"]);
 });
 
@@ -77,44 +77,61 @@ it.each(["card.renamed", "constructor", "__proto__", "toString", "hasOwnProperty
   async (type) => {
     const { seen, handler } = createHandlers();
     const handlers = { ping: handler("ping"), unexpectedData: handler("unexpectedData") };
-    await onEvents({ ...handlers, otherTypes: handler("otherTypes") }, quiet)(createEvent(type), delivery);
+    await onEvents({ ...handlers, otherTypes: handler("otherTypes") }, quiet)(
+      createEvent(type, {}),
+      delivery,
+    );
     expect(seen).toEqual([`otherTypes:${type}`]);
   },
 );
 
+const { data: whole } = balanceChanged();
+
 it.each([
   ["balance.changed", { passId: "card_1", balance: 120 }],
-  ["balance.changed", { passId: "card_1", balance: 120, change: "+20", operation: null, customerId: 7 }],
+  ["balance.changed", { ...whole, bonus: [1], change: "+20", operation: null, customerId: 7 }],
+  ["balance.changed", { ...whole, operation: { id: 7 } }],
   ["card.added", { passId: "card_1", wallet: 1 }],
-  ["card.removed", { passId: "card_1", customerId: null }],
+  ["card.removed", { passId: "card_1", customerId: null, wallet: ["apple"] }],
   ["tier.changed", { passId: "card_1" }],
-  ["consent.changed", { passIds: [] }],
+  ["tier.changed", { passId: "card_1", tier: { name: "Gold" }, previous: 1 }],
+  ["consent.changed", { passIds: [], marketingConsent: "given" }],
+  ["consent.changed", { passIds: ["card_1"] }],
   ["ping", undefined],
+  ["ping", null],
+  ["ping", [7]],
 ])("calls the handler of %s with what it needs, whatever the rest of the data is: %j", async (type, data) => {
   const { seen, handler } = createHandlers();
   const handlers = { [type]: handler("own"), unexpectedData: handler("unexpectedData") };
-  await onEvents({ ...handlers, otherTypes: handler("otherTypes") })(createEvent(type, data), delivery);
-  expect(seen).toEqual([`own:${type}`]);
+  const event = createEvent(type, data);
+  await onEvents({ ...handlers, otherTypes: handler("otherTypes") })(event, delivery);
+  expect([seen, isKnownEvent(event)]).toEqual([[`own:${type}`], true]);
 });
 
 it.each([
   ["balance.changed", { passId: "card_1", balance: "120" }, "/data/balance"],
   ["balance.changed", { passId: "card_1" }, "/data/balance"],
+  ["balance.changed", { ...whole, change: null, passId: 1, balance: null }, "/data/passId, /data/balance"],
+  ["balance.changed", { ...whole, balance: Number.POSITIVE_INFINITY }, "/data/balance"],
+  ["balance.changed", undefined, "/data"],
   ["balance.changed", null, "/data"],
+  ["balance.changed", [], "/data"],
+  ["balance.changed", "text", "/data"],
   ["card.added", {}, "/data/passId"],
   ["card.removed", { passId: 7 }, "/data/passId"],
   ["tier.changed", [], "/data"],
-  ["consent.changed", { customerId: "cus_1", passIds: ["a", 7] }, "/data/passIds/1"],
+  ["consent.changed", { customerId: "cus_1" }, "/data/passIds"],
+  ["consent.changed", { customerId: "cus_1", passIds: ["a", 7, 8] }, "/data/passIds/1"],
 ])(
   "rejects for %s with %j, also with `otherTypes`, unless there is `unexpectedData`",
-  async (type, data, path) => {
+  async (type, data, paths) => {
     const { seen, handler } = createHandlers();
     const handlers = { [type]: handler("own"), otherTypes: handler("otherTypes") };
     const event = createEvent(type, data);
     await expect(onEvents(handlers)(event, delivery)).rejects.toThrow(
-      `The data of ${type} lacks what its handler needs at ${path}: update this package, or pass onEvents a handler "unexpectedData".`,
+      `The data of ${type} lacks what its handler needs at ${paths}: update this package, or pass onEvents a handler "unexpectedData".`,
     );
-    expect(seen).toEqual([]);
+    expect([seen, isKnownEvent(event)]).toEqual([[], false]);
     await onEvents({ ...handlers, unexpectedData: handler("unexpectedData") })(event, delivery);
     expect(seen).toEqual([`unexpectedData:${type}`]);
   },
@@ -137,7 +154,7 @@ it("logs each type without a handler once, and at most 100 types", async () => {
     "webhook-verify: onEvents has no handler for card.added (evt_1): otherTypes is called. Add a handler if you need these events; if not, do not select the type in the console. Further events of this type are not logged.",
     "webhook-verify: onEvents has no handler for card.renamed\ufffd[2J (evt_1): otherTypes is called. A newer version of this package may know the type. Further events of this type are not logged.",
   ]);
-  for (let number = 0; number < 1_000; number++) await dispatch(createEvent(`new.${number}`), delivery);
+  for (let number = 0; number < 1_000; number++) await dispatch(createEvent(`new.${number}`, {}), delivery);
   expect(log).toHaveLength(100);
 });
 
@@ -148,8 +165,8 @@ it("ignores and logs a newer type when every known type has a handler, so that t
   const own = handler("own");
   const handlers = Object.fromEntries(knownTypes.map((type) => [type, own])) as unknown as EventHandlers;
   const dispatch = onEvents(handlers, { log: (line) => log.push(line) });
-  await dispatch(createEvent("card.renamed"), delivery);
-  await dispatch(createEvent("card.renamed"), delivery);
+  await dispatch(createEvent("card.renamed", {}), delivery);
+  await dispatch(createEvent("card.renamed", {}), delivery);
   expect(seen).toEqual([]);
   expect(log).toEqual([expect.stringContaining("no handler for card.renamed (evt_1): it is ignored.")]);
 });
@@ -227,13 +244,13 @@ it("awaits and ignores the result of a handler", async () => {
     otherTypes: () => "ignored",
   });
   expect(await dispatch(balanceChanged(), delivery)).toBeUndefined();
-  await dispatch(createEvent("ping"), delivery);
+  await dispatch(createEvent("ping", {}), delivery);
   expect([[...balances], isDone]).toEqual([[["card_1", 120]], true]);
 });
 
 it("rejects when a handler rejects", async () => {
   const dispatch = onEvents({ otherTypes: () => Promise.reject(new Error("database down")) });
-  await expect(dispatch(createEvent("ping"), delivery)).rejects.toThrow("database down");
+  await expect(dispatch(createEvent("ping", {}), delivery)).rejects.toThrow("database down");
 });
 
 it("exports the type of each event", () => {

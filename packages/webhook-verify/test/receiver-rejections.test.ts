@@ -14,42 +14,72 @@ import {
   signedDelivery,
 } from "./signed-delivery.ts";
 
+/** A receiver without onOutcome, which logs; with a test clock for the intervals between lines. */
+function createLogging(options: Partial<ReceiverOptions> = {}) {
+  const clock = createTestClock();
+  const log: string[] = [];
+  const receive = createReceiver({
+    secret,
+    handler: () => {},
+    log: (line) => log.push(line),
+    testing: { clock },
+    ...options,
+  });
+  return { receive, log, clock };
+}
+
+const nowSeconds = 1_800_000_000;
+const now = () => nowSeconds * 1000;
+const signed = (timestamp = nowSeconds, key = secret) => signedDelivery(balanceChanged(), { timestamp, key });
+const unsigned = (signature?: string): ReceivedRequest => ({
+  method: "POST",
+  headers: signature === undefined ? {} : { "service-signature": signature },
+  rawBody: "{}",
+});
+
 describe("a rejected delivery", () => {
-  const rejections: [string, number, string, () => ReceivedRequest][] = [
-    ["no signature", 401, "missing-signature", () => post(signedDelivery(balanceChanged()), { headers: {} })],
-    ["another secret", 401, "mismatch", () => post(signedDelivery(balanceChanged(), { key: "whsec_other" }))],
-    ["a stale signature", 401, "stale", () => post(signedDelivery(balanceChanged(), { timestamp: 1 }))],
-    ["a signed body that is not an event", 400, "invalid-payload", () => post(signedDelivery("[]"))],
-    ["GET", 405, "method-not-allowed", () => post(signedDelivery(balanceChanged()), { method: "GET" })],
+  const rejections: [number, string, ReceivedRequest, RegExp][] = [
+    [401, "missing-signature", unsigned(), /; is this the service, or does a proxy/],
+    [401, "malformed-signature", unsigned("sha256=00"), /; .*t=<unix seconds>,v1=/],
+    [401, "stale", post(signed(nowSeconds - 612)), /; signed 612 s ago by this machine's clock/],
+    [401, "future", post(signed(nowSeconds + 301)), /; signed 301 s ahead of this machine's clock/],
+    [401, "mismatch", post(signed(nowSeconds, "whsec_other")), /; the signature does not match/],
+    [405, "method-not-allowed", post(signed(), { method: "PUT" }), /; .*POST only/],
+    [413, "too-large", post(signed(), { rawBody: " ".repeat(2 ** 20 + 1) }), /; .*maxBodyBytes/],
     [
-      "a compressed body",
       415,
       "unsupported-encoding",
-      () => {
-        const { body, headers } = signedDelivery(balanceChanged());
-        return { method: "POST", headers: { ...headers, "content-encoding": "gzip" }, rawBody: body };
-      },
+      post({ ...signed(), headers: { "content-encoding": "gzip" } }),
+      /; the body is compressed/,
     ],
-    ["a body over the limit", 413, "too-large", () => post(signedDelivery(`"${"x".repeat(2000)}"`))],
   ];
 
   // G5, G15, G19
   it.each(rejections)(
-    "responds to %s with %i, and reports %s to onOutcome only",
-    async (_name, status, reason, request) => {
-      const { receive, outcomes } = createTestReceiver({ maxBodyBytes: 1000, handler: () => {} });
-      const response = await receive(request());
-      expect(response.status).toBe(status);
-      expect(Object.keys(response)).toEqual(["status", "headers"]);
-      expect(outcomes).toMatchObject([{ outcome: "rejected", status, reason }]);
+    "responds %i for %s, which only onOutcome gets, or a log line that says what to check",
+    async (status, reason, request, line) => {
+      const reporting = createTestReceiver({ now, handler: () => {} });
+      const response = await reporting.receive(request);
+      expect([response.status, Object.keys(response)]).toEqual([status, ["status", "headers"]]);
+      expect(reporting.outcomes).toMatchObject([{ outcome: "rejected", status, reason }]);
+      expect(reporting.log).toEqual([]);
+
+      const { receive, log } = createLogging({ now });
+      expect((await receive(request)).status).toBe(status);
+      expect(log).toEqual([expect.stringMatching(line)]);
+      expect(log[0]).toMatch(new RegExp(`rejected: ${reason}; .* See https:\\S+/errors/webhook-${reason}$`));
+      expect(log.join()).not.toMatch(/whsec|card_1|evt_1/);
     },
   );
 
-  it("names the allowed method in the response to another one", async () => {
-    const { receive } = createTestReceiver();
-    expect((await receive(post(signedDelivery(balanceChanged()), { method: "PUT" }))).headers).toEqual({
-      allow: "POST",
-    });
+  it("has headers in its response that say what to change", async () => {
+    const { receive } = createTestReceiver({ now, maxBodyBytes: 1000 });
+    const headersOf = async (overrides: Partial<ReceivedRequest>) =>
+      (await receive(post(signed(), overrides))).headers;
+    expect(await headersOf({ method: "PUT" })).toEqual({ allow: "POST" });
+    expect(await headersOf({ rawBody: "x".repeat(2000) })).toEqual({ connection: "close" });
+    const headers = { "content-encoding": "gzip" };
+    expect(await headersOf({ headers })).toEqual({ "accept-encoding": "identity" });
   });
 
   it("responds 408 when the body does not arrive in time", async () => {
@@ -107,32 +137,17 @@ describe("a rejected delivery", () => {
   });
 });
 
-it.each(["", "identity", " Identity "])("accepts the content encoding %j", async (encoding) => {
+it.each([
+  ["", 204],
+  ["identity", 204],
+  [" Identity ", 204],
+  [["identity", "gzip"], 415],
+  ["br, identity", 415],
+])("responds to the content encoding %j with %i", async (encoding, status) => {
   const { receive } = createTestReceiver();
   const { body, headers } = signedDelivery(balanceChanged());
-  expect(
-    (await receive({ method: "POST", headers: { ...headers, "content-encoding": encoding }, rawBody: body }))
-      .status,
-  ).toBe(204);
-});
-
-it.each([["identity", "gzip"], ["gzip"], ["br, identity"]])(
-  "responds 415 to the content encodings %j",
-  async (...encodings) => {
-    const { receive } = createTestReceiver();
-    const { body, headers } = signedDelivery(balanceChanged());
-    const request = { method: "POST", headers: { ...headers, "content-encoding": encodings }, rawBody: body };
-    expect((await receive(request)).status).toBe(415);
-  },
-);
-
-it("responds 500 to a parsed body, and logs the fix", async () => {
-  const { receive, log, outcomes } = createTestReceiver();
-  const { body, headers } = signedDelivery(balanceChanged());
-  const response = await receive({ method: "POST", headers, rawBody: JSON.parse(body) });
-  expect(response.status).toBe(500);
-  expect(log).toEqual([expect.stringMatching(/parsed before the webhook receiver could read it/)]);
-  expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "already-consumed" }]);
+  const request = { method: "POST", headers: { ...headers, "content-encoding": encoding }, rawBody: body };
+  expect((await receive(request)).status).toBe(status);
 });
 
 describe("a `now` that fails while the receiver runs", () => {
@@ -165,83 +180,6 @@ describe("a `now` that fails while the receiver runs", () => {
 });
 
 describe("a rejected delivery without onOutcome", () => {
-  /** A receiver that logs, with a test clock for the intervals between lines. */
-  function createLogging(options: Partial<ReceiverOptions> = {}) {
-    const clock = createTestClock();
-    const log: string[] = [];
-    const receive = createReceiver({
-      secret,
-      handler: () => {},
-      log: (line) => log.push(line),
-      testing: { clock },
-      ...options,
-    });
-    return { receive, log, clock };
-  }
-  const nowSeconds = 1_800_000_000;
-  const now = () => nowSeconds * 1000;
-  const signed = (timestamp: number, key = secret) => signedDelivery(balanceChanged(), { timestamp, key });
-  const unsigned = (signature?: string): ReceivedRequest => ({
-    method: "POST",
-    headers: signature === undefined ? {} : { "service-signature": signature },
-    rawBody: "{}",
-  });
-
-  it.each<[string, ReceivedRequest, number, RegExp]>([
-    [
-      "without a signature",
-      unsigned(),
-      401,
-      /rejected: missing-signature; is this the service, or does a proxy/,
-    ],
-    [
-      "with a malformed signature",
-      unsigned("sha256=00"),
-      401,
-      /rejected: malformed-signature; .*t=<unix seconds>,v1=/,
-    ],
-    [
-      "ten minutes old",
-      post(signed(nowSeconds - 612)),
-      401,
-      /rejected: stale; signed 612 s ago by this machine's clock/,
-    ],
-    [
-      "from the future",
-      post(signed(nowSeconds + 301)),
-      401,
-      /rejected: future; signed 301 s ahead of this machine's clock/,
-    ],
-    [
-      "of another secret",
-      post(signed(nowSeconds, "whsec_other")),
-      401,
-      /rejected: mismatch; the signature does not match this secret and body/,
-    ],
-    ["by GET", post(signed(nowSeconds), { method: "GET" }), 405, /rejected: method-not-allowed; .*POST only/],
-    [
-      "that is compressed",
-      post({ ...signed(nowSeconds), headers: { "content-encoding": "gzip" } }),
-      415,
-      /rejected: unsupported-encoding; /,
-    ],
-    [
-      "that is too large",
-      post(signed(nowSeconds), { rawBody: " ".repeat(2 ** 20 + 1) }),
-      413,
-      /rejected: too-large; .*maxBodyBytes/,
-    ],
-  ])(
-    "%s is logged with the reason, what to check and the address of the error page",
-    async (_name, request, status, line) => {
-      const { receive, log } = createLogging({ now });
-      expect((await receive(request)).status).toBe(status);
-      expect(log).toEqual([expect.stringMatching(line)]);
-      expect(log[0]).toMatch(/rejected: ([\w-]+)[; ].* See https:\S+\/errors\/webhook-\1$/);
-      expect(log.join()).not.toMatch(/whsec|card_1|evt_1/);
-    },
-  );
-
   it("is logged when its body does not arrive in time, and when handler takes too long", async () => {
     const { receive, log } = createLogging({ now, timeoutMs: 20, handler: () => new Promise(() => {}) });
     const never = () => new Promise<never>(() => {});
@@ -290,13 +228,12 @@ describe("a rejected delivery without onOutcome", () => {
   });
 });
 
-it("logs a misconfiguration once a minute, because anyone can send a well-formed header", async () => {
-  const { receive, log } = createTestReceiver({ testing: { clock: { monotonicMs: () => 0 } } });
+it("responds 500 to a parsed body, and logs the fix once a minute, because anyone can send a well-formed header", async () => {
+  const { receive, log, outcomes } = createTestReceiver({ testing: { clock: createTestClock() } });
   const { body } = signedDelivery(balanceChanged());
-  const forged = `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}`;
-  for (let count = 0; count < 100; count++) {
-    const headers = { "service-signature": forged };
+  const headers = { "service-signature": `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}` };
+  for (let count = 0; count < 10; count++)
     expect((await receive({ method: "POST", headers, rawBody: JSON.parse(body) })).status).toBe(500);
-  }
   expect(log).toEqual([expect.stringMatching(/parsed before the webhook receiver could read it/)]);
+  expect(outcomes[0]).toMatchObject({ outcome: "misconfigured", reason: "already-consumed" });
 });

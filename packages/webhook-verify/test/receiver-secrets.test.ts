@@ -11,6 +11,16 @@ import {
   signedDelivery,
 } from "./signed-delivery.ts";
 
+const failures: [string, () => Promise<never>][] = [
+  [
+    "throws",
+    () => {
+      throw new Error("ada@example.com");
+    },
+  ],
+  ["rejects", () => Promise.reject(new Error("ada@example.com"))],
+];
+
 describe("a `secret` function", () => {
   it("is called once, and again after a mismatch, at most every 30 seconds", async () => {
     const clock = createTestClock();
@@ -64,24 +74,7 @@ describe("a `secret` function", () => {
     }
   });
 
-  it("causes a 503 in time when the first call hangs", async () => {
-    const { receive, outcomes } = createTestReceiver({
-      timeoutMs: 100,
-      secret: () => new Promise<string>(() => {}),
-    });
-    expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(503);
-    expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "secret-timeout" }]);
-  });
-
-  it.each([
-    [
-      "throws",
-      () => {
-        throw new Error("vault sealed");
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("vault sealed"))],
-  ])("is called again one second after it %s, not earlier", async (_name, fail) => {
+  it.each(failures)("is called again one second after it %s, not earlier", async (_name, fail) => {
     const clock = createTestClock();
     let calls = 0;
     const { receive } = createTestReceiver({
@@ -117,37 +110,18 @@ describe("a `secret` function", () => {
     expect([responses.map(({ status }) => status), calls]).toEqual([[204, 204, 204], 1]);
   });
 
-  it.each([
-    [
-      "rejects",
-      () => Promise.reject(new Error("whsec_1 is sealed")),
-      /threw Error at \S+:\d+\. The function/,
-    ],
-    [
-      "returns nothing",
-      () => undefined as unknown as Secret,
-      /returned undefined: is LOYALTY_SIGNING_SECRET set/,
-    ],
-    ["returns an empty secret", () => "", /returned an empty string: is LOYALTY_SIGNING_SECRET set\?/],
-    ["returns no secrets", () => [], /returned an empty list: pass at least one/],
-    ["returns spaces", async () => "  ", /returned white space only: set LOYALTY_SIGNING_SECRET/],
-    [
-      "returns a file as it is",
-      async () => `${secret}\n`,
-      /returned a string that ends with white space: trim it/,
-    ],
-    [
-      "returns a secret after a space",
-      () => [` ${secret}`],
-      /returned a string that begins with white space/,
-    ],
-  ])("causes a 500 and a log line when it %s", async (_name, lookUp, problem) => {
-    const { receive, log, outcomes } = createTestReceiver({ secret: lookUp });
+  it.each<[() => unknown, RegExp]>([
+    [() => Promise.reject(new Error("whsec_1 is sealed")), /threw Error at \S+:\d+\. The function/],
+    [() => undefined, /returned undefined: is LOYALTY_SIGNING_SECRET set/],
+    [() => [], /returned an empty list: pass at least one/],
+    [async () => `${secret}\n`, /returned a string that ends with white space: trim it/],
+  ])("causes a 500 and a log line when %s is the function", async (lookUp, problem) => {
+    const { receive, log, outcomes } = createTestReceiver({ secret: lookUp as () => Secret });
     expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(500);
     expect(log).toEqual([
       expect.stringMatching(/^webhook-verify: the secret function .* must return the signing/),
     ]);
-    expect(log).toEqual([expect.stringMatching(problem)]);
+    expect(log[0]).toMatch(problem);
     expect(log.join()).not.toContain("whsec");
     expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "no-secret" }]);
   });
@@ -156,33 +130,21 @@ describe("a `secret` function", () => {
 describe("a `secret` function at the start", () => {
   const laterTimers = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-  it("is called once, not before createReceiver has returned, and its result is used", async () => {
-    let calls = 0;
-    const { receive, log } = createTestReceiver({ secret: () => (calls++ < 9 ? secret : "") });
-    expect(calls).toBe(0);
-    await laterTimers();
-    expect([calls, log]).toEqual([1, []]);
-    expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(204);
-    expect(calls).toBe(1);
-  });
+  it.each([true, false])(
+    "is called once, and its result is used (before a delivery: %s)",
+    async (isFirst) => {
+      let calls = 0;
+      const { receive, log } = createTestReceiver({ secret: () => (calls++ === 0 ? secret : "") });
+      expect(calls).toBe(0);
+      if (isFirst) await laterTimers();
+      expect(calls).toBe(isFirst ? 1 : 0);
+      expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(204);
+      await laterTimers();
+      expect([calls, log]).toEqual([1, []]);
+    },
+  );
 
-  it("is not called for a try when a delivery came first", async () => {
-    let calls = 0;
-    const { receive } = createTestReceiver({ secret: () => (calls++ < 9 ? secret : "") });
-    await receive(post(signedDelivery(balanceChanged())));
-    await laterTimers();
-    expect(calls).toBe(1);
-  });
-
-  it.each([
-    [
-      "throws",
-      () => {
-        throw new Error("ada@example.com");
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("ada@example.com"))],
-  ])(
+  it.each(failures)(
     "that %s causes one log line, and no rejection, and is called again for the first delivery",
     async (_name, fail) => {
       let calls = 0;

@@ -188,56 +188,49 @@ describe("verifyWebhook throws before it reads the delivery for an option that w
   });
 
   it.each([
-    ["", /empty/],
-    ["  ", /white space only/],
-    [new Uint8Array(), /empty/],
+    ["", /^secret is an empty string: is LOYALTY_SIGNING_SECRET set\?$/],
+    ["  ", /white space only: set LOYALTY_SIGNING_SECRET/],
+    [`${secret}\n`, /^secret is a string that ends with white space: trim it\.$/],
+    [` ${secret}`, /^secret is a string that begins with white space: trim it\.$/],
+    [new Uint8Array(), /^secret is an empty array of bytes/],
     [new TextEncoder().encode(" \t\r\n"), /white space only/],
-    [[], /empty list/],
+    [[], /^secret is an empty list: pass at least one secret\.$/],
     [[secret, ""], /empty/],
-    [undefined, /secret is undefined/],
+    [undefined, /^secret is undefined: is LOYALTY_SIGNING_SECRET set\?$/],
     [null, /secret is null/],
     [{ key: "" }, /empty/],
     [{ key: secret, notAfter: new Date(Number.NaN) }, /notAfter/],
     [{ key: secret, notAfter: "2026-01-01T00:00:00.000Z" }, /notAfter .* pass a Date/],
     [{ key: secret, notAfter: null }, /notAfter .* pass a Date/],
-    [7, /string or bytes/],
+    [7, /^secret is a value of type number: it must be a string or bytes\.$/],
+    [Promise.resolve(secret), /^secret is a value of type object: it must be/],
   ])("secret %j", async (value, message) => {
     expect(() => verifyWebhookSync({ ...input, secret: value as Secret })).toThrow(message);
     await expect(verifyWebhook({ ...input, secret: value as Secret })).rejects.toThrow(TypeError);
   });
 });
 
-const invalidTimes: [string, unknown][] = [
-  ["an ISO string", "2026-01-01T00:00:00.000Z"],
-  ["digits in a string", String(Date.now())],
-  ["undefined", undefined],
-  ["null", null],
-  ["NaN", Number.NaN],
-  ["Infinity", Number.POSITIVE_INFINITY],
-  ["-Infinity", Number.NEGATIVE_INFINITY],
-  ["a number past the last Date", 8.64e15 + 1],
-  ["a Date", new Date()],
-  ["an invalid Date", new Date("")],
-  ["a bigint", 1n],
-  ["a promise", Promise.resolve(Date.now())],
-];
-
 describe("a `now` option", () => {
   const { body, headers } = signedDelivery(balanceChanged());
   const input = { rawBody: body, signature: headers["service-signature"], secret };
-  const message = /^now must return milliseconds as a number, as Date\.now does; it returned /;
-
-  it.each(invalidTimes)(
-    "causes a TypeError in every function that takes it when it returns %s",
-    async (_name, value) => {
-      const now = () => value as number;
-      expect(() => verifyWebhookSync({ ...input, now })).toThrow(TypeError);
-      expect(() => verifyWebhookSync({ ...input, now })).toThrow(message);
-      await expect(verifyWebhook({ ...input, now })).rejects.toThrow(TypeError);
-      await expect(verifyWebhook({ ...input, now })).rejects.toThrow(message);
-      expect(() => createReceiver({ secret, now })).toThrow(message);
-    },
-  );
+  it.each<[unknown, string]>([
+    ["2026-01-01T00:00:00.000Z", "a value of type string"],
+    [undefined, "a value of type undefined"],
+    [null, "null"],
+    [Number.NaN, "NaN"],
+    [Number.POSITIVE_INFINITY, "Infinity"],
+    [8.64e15 + 1, "8640000000000001"], // past the last Date
+    [new Date(), "a value of type object"],
+    [1n, "a value of type bigint"],
+    [Promise.resolve(Date.now()), "a value of type object"],
+  ])("causes a TypeError in every function that takes it when it returns %s", async (value, returned) => {
+    const now = () => value as number;
+    const message = `now must return milliseconds as a number, as Date.now does; it returned ${returned}. For`;
+    expect(() => verifyWebhookSync({ ...input, now })).toThrow(TypeError);
+    expect(() => verifyWebhookSync({ ...input, now })).toThrow(message);
+    await expect(verifyWebhook({ ...input, now })).rejects.toThrow(message);
+    expect(() => createReceiver({ secret, now })).toThrow(message);
+  });
 
   it.each([0, -1, 0.5, 8.64e15, -8.64e15])("can return %d milliseconds", (nowMs) => {
     const verdict = getVerdict({ ...input, now: () => nowMs });
@@ -281,36 +274,22 @@ it("does not change the key of a secret when the bytes of the secret change", ()
   expect(Buffer.from(key?.bytes as Uint8Array).toString()).toBe(secret);
 });
 
-describe("an event whose data differs from the contract", () => {
-  const verified = async (event: object) => {
+it("returns an event whose data differs from the contract, which another copy of the package recognizes", async () => {
+  const copy = await anotherCopy();
+  expect(copy.isKnownEvent).not.toBe(isKnownEvent);
+  for (const [event, isKnown] of [
+    [balanceChanged(), true],
+    [{ ...balanceChanged(), data: null }, false],
+    [{ ...balanceChanged(), type: "card.renamed" }, false],
+  ] as const) {
     const rawBody = JSON.stringify(event);
-    const input = { rawBody, signature: signWebhookSync({ rawBody, secret }), secret };
-    expect(await verifyWebhook(input)).toEqual(verifyWebhookSync(input));
-    return verifyWebhookSync(input);
-  };
-
-  it.each([undefined, null, [], "text", 7, {}, { ...balanceChanged().data, balance: "120" }])(
-    "is verified with data %j, and isKnownEvent is false",
-    async (data) => {
-      const event = await verified({ ...balanceChanged(), data });
-      expect([event.id, event.type, isKnownEvent(event)]).toEqual(["evt_1", "balance.changed", false]);
-    },
-  );
-
-  it.each(["text", 7, true, null, [], undefined])(
-    "does not include a ping with data %j: isKnownEvent is true",
-    async (data) => {
-      expect(isKnownEvent(await verified({ id: "evt_1", type: "ping", createdAt: "x", data }))).toBe(true);
-    },
-  );
-
-  it("is recognized by another copy of the package too", async () => {
-    const copy = await anotherCopy();
-    expect(copy.isKnownEvent).not.toBe(isKnownEvent);
-    expect(copy.isKnownEvent(await verified(balanceChanged()))).toBe(true);
-    expect(copy.isKnownEvent(await verified({ ...balanceChanged(), data: null }))).toBe(false);
-    expect(copy.isKnownEvent(await verified({ ...balanceChanged(), type: "card.renamed" }))).toBe(false);
-  });
+    const verified = verifyWebhookSync({ rawBody, signature: signWebhookSync({ rawBody, secret }), secret });
+    expect([verified, isKnownEvent(verified), copy.isKnownEvent(verified)]).toEqual([
+      event,
+      isKnown,
+      isKnown,
+    ]);
+  }
 });
 
 describe("isWebhookVerificationError", () => {
@@ -392,19 +371,14 @@ it("works where TextEncoder and TextDecoder do not exist, as in Jest with jsdom"
   expect([await deliver(rawBody), await deliver(Uint8Array.of(0x7b, 0xff, 0x7d))]).toEqual([204, 400]);
 });
 
-it.each([1, 63, 64, 65, 300])(
-  "signs as createHmac does, with a key of %i bytes and a body of any length",
-  (keyBytes) => {
-    const key = new Uint8Array(keyBytes).fill(200);
-    for (const length of [0, 1, 300, 1_360, 1_361, 1_362, 4_084, 4_085, 4_086, 5_000, 100_000, 0]) {
-      for (const body of ["a".repeat(length), "ż€".repeat(length / 2), Buffer.alloc(length, 250)]) {
-        const expected = createHmac("sha256", key).update("1767225600.").update(body).digest("hex");
-        const signature = signWebhookSync({ rawBody: body, secret: key, timestamp: 1_767_225_600 });
-        expect(signature, `${typeof body} of ${length}`).toBe(`t=1767225600,v1=${expected}`);
-      }
-    }
-  },
-);
+it.each([1, 64, 65])("signs as createHmac does, with a key of %i bytes", (keyBytes) => {
+  const key = new Uint8Array(keyBytes).fill(200);
+  for (const body of ["", "a", "ż€", Buffer.alloc(100_000, 250)]) {
+    const expected = createHmac("sha256", key).update("1767225600.").update(body).digest("hex");
+    const signature = signWebhookSync({ rawBody: body, secret: key, timestamp: 1_767_225_600 });
+    expect(signature).toBe(`t=1767225600,v1=${expected}`);
+  }
+});
 
 it("gives each key its own signature when keys are used in turn", () => {
   const keys = ["first", "second", "third".repeat(30)];
