@@ -13,40 +13,25 @@ const getReason = (promise: Promise<unknown>) =>
 
 it("joins chunks of different sizes in order", async () => {
   async function* parts() {
-    yield Buffer.from("ab");
-    yield new Uint8Array();
-    yield Buffer.from("c".repeat(10_000));
-    yield new Uint16Array([0x6564]);
+    yield* [Buffer.from("ab"), new Uint8Array(), Buffer.from("c".repeat(10_000)), new Uint16Array([0x6564])];
   }
-  expect(Buffer.from(await collectBody(parts(), { maxBodyBytes: 20_000 })).toString()).toBe(
-    `ab${"c".repeat(10_000)}de`,
-  );
-});
-
-it("stores a mebibyte of one-byte chunks in one buffer", async () => {
-  const body = await collectBody(chunks(1024 * 1024, new Uint8Array(1)), { maxBodyBytes: 1024 * 1024 });
-  expect(body.byteLength).toBe(1024 * 1024);
-  expect(body.buffer.byteLength).toBeLessThanOrEqual(1024 * 1024);
-});
-
-it("accepts exactly maxBodyBytes, and not one byte more", async () => {
-  expect((await collectBody(chunks(10, new Uint8Array(10)), { maxBodyBytes: 100 })).byteLength).toBe(100);
-  expect(await getReason(collectBody(chunks(101, new Uint8Array(1)), { maxBodyBytes: 100 }))).toBe(
-    "too-large",
-  );
+  const body = await collectBody(parts(), { maxBodyBytes: 20_000 });
+  expect(Buffer.from(body).toString()).toBe(`ab${"c".repeat(10_000)}de`);
 });
 
 it("rejects text, because decoding may have changed the bytes", async () => {
   expect(await getReason(collectBody(chunks(1, "text"), { maxBodyBytes: 100 }))).toBe("already-consumed");
 });
 
-it.each([0, 1, 50, 99, 1000])("applies the same limit with a content-length of %i", async (expectedBytes) => {
-  const limits = { maxBodyBytes: 100, expectedBytes };
-  expect(
-    (await collectBody(chunks(10, new Uint8Array(10).fill(7)), limits)).every((byte) => byte === 7),
-  ).toBe(true);
-  expect(await getReason(collectBody(chunks(101, new Uint8Array(1)), limits))).toBe("too-large");
-});
+it.each([undefined, 0, 1, 50, 99, 1000])(
+  "accepts exactly maxBodyBytes, and not one byte more, with a content-length of %s",
+  async (expectedBytes) => {
+    const limits = { maxBodyBytes: 100, expectedBytes };
+    const body = await collectBody(chunks(10, new Uint8Array(10).fill(7)), limits);
+    expect([...body]).toEqual(Array(100).fill(7));
+    expect(await getReason(collectBody(chunks(101, new Uint8Array(1)), limits))).toBe("too-large");
+  },
+);
 
 // G15
 it("allocates at most twice the received bytes, and at most the content-length and the limit", async () => {
@@ -64,11 +49,6 @@ it("does not copy a body of one chunk, with and without content-length", async (
   expect(await collectBody(chunks(1, whole), { maxBodyBytes: 100, expectedBytes: 3 })).toBe(whole);
   expect(await collectBody(chunks(1, whole), { maxBodyBytes: 100 })).toBe(whole);
   expect(toBytes(whole)).toBe(whole);
-});
-
-it("fills one buffer of the content-length with the chunks of a body", async () => {
-  const body = await collectBody(chunks(2, new Uint8Array(5)), { maxBodyBytes: 100, expectedBytes: 10 });
-  expect([body.byteLength, body.buffer.byteLength]).toEqual([10, 10]);
 });
 
 it("throws an error with its reason, its cause and the fix", async () => {

@@ -1,6 +1,6 @@
 /** The receiver without a framework: handler, afterResponse, inbox, deduplication, and memoryDedupe. */
 import { describe, expect, it } from "vitest";
-import { type DedupeStore, memoryDedupe } from "../src/index.ts";
+import { type DedupeStore, type Inbox, memoryDedupe } from "../src/index.ts";
 import {
   balanceChanged,
   createGate,
@@ -91,22 +91,18 @@ describe("accepting an event", () => {
   });
 
   it("logs an error of handler that follows the response", async () => {
-    let fail: (error: Error) => void = () => {};
-    const failing = new Promise<void>((_resolve, reject) => {
-      fail = reject;
-    });
-    const written = createGate();
+    const [late, written] = [createGate(), createGate()];
     const log: string[] = [];
     const { receive } = createTestReceiver({
       timeoutMs: 10,
-      handler: () => failing,
+      handler: () => late.opened.then(() => Promise.reject(new Error("database down"))),
       log: (line) => {
         log.push(line);
         written.open();
       },
     });
     expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(503);
-    fail(new Error("database down"));
+    late.open();
     await written.opened;
     expect(log).toEqual([expect.stringMatching(/evt_1 failed: /)]);
   });
@@ -118,51 +114,47 @@ describe("accepting an event", () => {
   });
 });
 
-describe("an inbox with handler", () => {
-  it("responds 204 only when handler has resolved, even if the inbox knows the event", async () => {
-    const known = new Set<string>();
+it("responds 204 only when handler has resolved, even if the inbox or the dedupe store knows the event", async () => {
+  const known = new Set<string>();
+  const inbox: Inbox = {
+    put: async ({ id }) => {
+      if (known.has(id)) return "duplicate";
+      known.add(id);
+      return "stored";
+    },
+  };
+  for (const store of [{ inbox }, { dedupe: memoryDedupe() }]) {
     const results = [() => Promise.reject(new Error("down")), () => Promise.resolve()];
-    const { receive } = createTestReceiver({
-      inbox: {
-        put: async ({ id }) => {
-          if (known.has(id)) return "duplicate";
-          known.add(id);
-          return "stored";
-        },
-      },
-      handler: () => results.shift()?.(),
-    });
+    const { receive } = createTestReceiver({ ...store, handler: () => results.shift()?.() });
     const delivery = signedDelivery(balanceChanged());
-    expect([(await receive(post(delivery))).status, (await receive(post(delivery))).status]).toEqual([
-      503, 204,
-    ]);
-    expect(results).toEqual([]);
-  });
+    const statuses = [(await receive(post(delivery))).status, (await receive(post(delivery))).status];
+    expect([statuses, results]).toEqual([[503, 204], []]);
+  }
 });
 
-describe("accepting that ends after the response", () => {
-  it("calls process then, because the next delivery is a duplicate", async () => {
-    const { opened, open } = createGate();
-    const done = createGate();
-    const processed: string[] = [];
-    const { receive, outcomes } = createTestReceiver({
-      timeoutMs: 100,
-      dedupe: memoryDedupe(),
-      handler: () => opened,
-      afterResponse: (event) => {
-        processed.push(event.id);
-        done.open();
-      },
-    });
-    const delivery = signedDelivery(balanceChanged());
-    expect((await receive(post(delivery))).status).toBe(503);
-    open();
-    await done.opened;
-    const response = await receive(post(delivery));
-    await response.afterResponse?.();
-    expect([response.status, processed]).toEqual([204, ["evt_1"]]);
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["failed", "duplicate"]); // one for each response
+it("calls afterResponse when handler ends after the timeout, because the next delivery is a duplicate", async () => {
+  const [late, done] = [createGate(), createGate()];
+  const calls: string[] = [];
+  const { receive, outcomes } = createTestReceiver({
+    timeoutMs: 100,
+    dedupe: memoryDedupe(),
+    handler: () => {
+      calls.push("handler");
+      return late.opened;
+    },
+    afterResponse: (event) => {
+      calls.push(event.id);
+      done.open();
+    },
   });
+  const delivery = signedDelivery(balanceChanged());
+  expect((await receive(post(delivery))).status).toBe(503);
+  late.open();
+  await done.opened;
+  const response = await receive(post(delivery));
+  await response.afterResponse?.();
+  expect([response.status, calls]).toEqual([204, ["handler", "evt_1"]]);
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(["failed", "duplicate"]); // one for each response
 });
 
 describe("a duplicate", () => {
@@ -185,40 +177,6 @@ describe("a duplicate", () => {
     expect((await first).status).toBe(204);
   });
 
-  it("calls handler again when the first delivery failed", async () => {
-    const results = [() => Promise.reject(new Error("down")), () => Promise.resolve()];
-    const { receive } = createTestReceiver({ dedupe: memoryDedupe(), handler: () => results.shift()?.() });
-    const delivery = signedDelivery(balanceChanged());
-    expect((await receive(post(delivery))).status).toBe(503);
-    expect((await receive(post(delivery))).status).toBe(204);
-  });
-
-  it("responds 204 without another call when the first delivery succeeded after its timeout", async () => {
-    let calls = 0;
-    const { opened, open } = createGate();
-    const dedupe = memoryDedupe();
-    const finished = createGate();
-    const { receive } = createTestReceiver({
-      timeoutMs: 100,
-      handler: () => {
-        calls++;
-        return opened;
-      },
-      dedupe: {
-        ...dedupe,
-        complete: (id) => {
-          dedupe.complete(id);
-          finished.open();
-        },
-      },
-    });
-    const delivery = signedDelivery(balanceChanged());
-    expect((await receive(post(delivery))).status).toBe(503);
-    open();
-    await finished.opened;
-    expect([(await receive(post(delivery))).status, calls]).toEqual([204, 1]);
-  });
-
   it("responds 503 when the dedupe store fails", async () => {
     const down = () => Promise.reject(new Error("redis down"));
     const released: string[] = [];
@@ -239,48 +197,39 @@ describe("a duplicate", () => {
 });
 
 describe("memoryDedupe", () => {
-  it("returns new for the first claim, in-progress until it ends, then done", () => {
+  const complete = (store: DedupeStore, id: string) => {
+    const state = store.claim(id);
+    if (state === "new") store.complete(id);
+    return state;
+  };
+
+  it("returns new for the first claim and after a release, in-progress until it ends, then done", () => {
     const store = memoryDedupe();
     expect([store.claim("a"), store.claim("a")]).toEqual(["new", "in-progress"]);
-    store.complete("a");
-    expect(store.claim("a")).toBe("done");
-  });
-
-  it("returns new again for a released id", () => {
-    const store = memoryDedupe();
-    store.claim("a");
     store.release("a");
-    expect(store.claim("a")).toBe("new");
+    expect([complete(store, "a"), store.claim("a")]).toEqual(["new", "done"]);
   });
 
   it("removes an id after ttlSeconds, not earlier", () => {
     const clock = createTestClock();
     const store = memoryDedupe({ ttlSeconds: 10, testing: { clock } });
-    store.claim("a");
-    store.complete("a");
+    complete(store, "a");
     clock.nowMs = 9_999;
     expect(store.claim("a")).toBe("done");
     clock.nowMs = 10_000;
     expect(store.claim("a")).toBe("new");
   });
 
-  it("stores at most maxEntries completed ids, and removes the oldest first", () => {
+  it("stores at most maxEntries completed ids, removes the oldest first, and none that is in progress", () => {
     const store = memoryDedupe({ maxEntries: 2 });
-    for (const id of ["a", "b", "c"]) {
-      store.claim(id);
-      store.complete(id);
-    }
-    expect(["a", "b", "c"].map((id) => store.claim(id))).toEqual(["new", "done", "done"]);
-  });
-
-  it("never removes an id that is in progress, however many are completed", () => {
-    const store = memoryDedupe({ maxEntries: 1 });
     store.claim("slow");
-    for (const id of ["a", "b", "c"]) {
-      store.claim(id);
-      store.complete(id);
-    }
-    expect(store.claim("slow")).toBe("in-progress");
+    for (const id of ["a", "b", "c"]) complete(store, id);
+    expect(["a", "b", "c", "slow"].map((id) => store.claim(id))).toEqual([
+      "new",
+      "done",
+      "done",
+      "in-progress",
+    ]);
   });
 
   it("ends a claim that is neither completed nor released after five minutes", () => {

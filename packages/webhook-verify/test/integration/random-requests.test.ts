@@ -19,16 +19,11 @@ const parserStatuses = [400, 408, 413, 417, 431];
 /** The responses of routers to targets other than `/webhooks`, and to unknown methods. */
 const routerStatuses = [400, 404, 405, 501];
 
-interface Random {
-  /** From 0 to below `below`. */
-  number(below: number): number;
-  chance(probability: number): boolean;
-  one<Value>(values: readonly Value[]): Value;
-}
+type Random = ReturnType<typeof createRandom>;
 
-function createRandom(seed: number): Random {
+function createRandom(seed: number) {
   const { next, below, pick } = createDraw(seed);
-  return { number: below, chance: (probability) => next() < probability, one: pick };
+  return { number: below, chance: (probability: number) => next() < probability, one: pick };
 }
 
 interface Made {
