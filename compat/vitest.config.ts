@@ -56,7 +56,7 @@ export default defineConfig({
       fromSource("frameworks", ["compat/frameworks/*.test.ts"]),
       fromSource(
         "express-4",
-        ["packages/webhook-verify/test/integration/express.test.ts"],
+        ["packages/webhook-verify/test/integration/{every-adapter,express}.test.ts"],
         [{ find: /^express$/, replacement: here("node_modules/express-4/index.js") }],
       ),
       // Needs the Node 24 in node_modules.

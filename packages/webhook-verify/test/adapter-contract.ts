@@ -1,4 +1,4 @@
-/** The contract suite of the adapters, over a real socket. A new adapter calls describeAdapter. */
+/** The contract suite of the adapters, over a real socket. every-adapter.test.ts runs it for each row of every-adapter.ts. */
 // G5
 
 import type { Server as HttpServer } from "node:http";

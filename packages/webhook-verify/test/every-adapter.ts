@@ -24,75 +24,118 @@ import { type Adapter, listening, type RunningServer } from "./adapter-contract.
 
 export type HttpVersion = "HTTP/1.1" | "HTTP/2";
 
-export interface EveryAdapter {
+export interface EveryAdapter extends Omit<Adapter, "start" | "startWithBodyParsed"> {
   name: string;
   /** The framework with the receiver at `/webhooks`. */
   listener(options: ReceiverOptions): Promise<RequestListener>;
+  /** The same after code that reads the body; absent where that is impossible. */
+  parsing?(options: ReceiverOptions): Promise<RequestListener>;
   versions: readonly HttpVersion[];
   /** The receiver does not get Node's request and response. */
   isBridged?: true;
-  isPostOnly?: true;
-  /** The options of `describeAdapter`, or the test file that runs it with more than the listener. */
-  suite: Omit<Adapter, "start"> | `${string}.test.ts`;
 }
 
 const both = ["HTTP/1.1", "HTTP/2"] as const;
 
-async function routing(app: FastifyInstance): Promise<RequestListener> {
+async function createFastify(options: ReceiverOptions, prepare: (app: FastifyInstance) => void = () => {}) {
+  const app = fastify();
+  prepare(app);
+  await app.register(fastifyReceiver, { path: "/webhooks", ...options });
   await app.ready();
-  return (request, response) => app.routing(request, response);
+  return ((request, response) => app.routing(request, response)) satisfies RequestListener;
 }
 
+const toListener = (fetch: (request: Request) => Response | Promise<Response>) =>
+  getRequestListener(fetch) as RequestListener;
+
 export const everyAdapter: readonly EveryAdapter[] = [
-  { name: "node:http", suite: {}, versions: both, listener: async (options) => nodeReceiver(options) },
+  { name: "node:http", versions: both, listener: async (options) => nodeReceiver(options) },
   {
     name: "Express",
-    suite: "express.test.ts",
+    forwardsEvents: true,
     versions: ["HTTP/1.1"], // Express replaces the prototype of the request with that of HTTP/1.1
     listener: async (options) => express().all("/webhooks", expressReceiver(options)),
+    parsing: async (options) => express().use(express.json()).post("/webhooks", expressReceiver(options)),
+    fix: /above app\.use\(express\.json\(\)\)/,
   },
   {
     name: "Fastify",
-    suite: "fastify.test.ts",
-    versions: both,
     isPostOnly: true,
-    listener: async (options) => {
-      const app = fastify();
-      await app.register(fastifyReceiver, { path: "/webhooks", ...options });
-      return routing(app);
-    },
+    versions: both,
+    listener: (options) => createFastify(options),
+    parsing: (options) =>
+      createFastify(options, (app) =>
+        app.addHook("preParsing", async (_request, _reply, payload) => {
+          for await (const _chunk of payload);
+          return payload;
+        }),
+      ),
+    fix: /register fastifyReceiver outside that scope/,
   },
   {
     name: "Next Pages Router",
-    suite: "next.test.ts",
     versions: both,
     listener: async (options) => nextPagesHandler(options),
+    async parsing(options) {
+      const handler = nextPagesHandler(options);
+      return express().use(express.json(), (request, response) => void handler(request, response));
+    },
+    fix: /bodyParser: false/,
   },
   {
     name: "Next App Router",
-    suite: "next.test.ts",
     versions: both,
     isBridged: true,
-    listener: async (options) => getRequestListener(nextRoute(options)) as RequestListener,
+    listener: async (options) => toListener(nextRoute(options)),
+    async parsing(options) {
+      const route = nextRoute(options);
+      return toListener(async (request) => {
+        await request.json();
+        return route(request);
+      });
+    },
+    fix: /before nextRoute/,
   },
   {
     name: "fetch in Hono",
-    suite: "fetch.test.ts",
     versions: both,
     isBridged: true,
-    listener: async (options) => {
+    async listener(options) {
       const receive = fetchReceiver(options);
-      const app = new Hono().all("/webhooks", (context) => receive(context.req.raw));
-      return getRequestListener(app.fetch) as RequestListener;
+      return toListener(new Hono().all("/webhooks", (context) => receive(context.req.raw)).fetch);
     },
+    async parsing(options) {
+      const receive = fetchReceiver(options);
+      const app = new Hono().use(async (context, next) => {
+        await context.req.json();
+        await next();
+      });
+      return toListener(app.post("/webhooks", (context) => receive(context.req.raw)).fetch);
+    },
+    fix: /before anything reads its body/,
   },
-  ...(["an HTTP API", "a REST API", "a load balancer with multi-value headers"] as const).map(
+  ...(
+    [
+      "a REST API",
+      "a REST API with binary media types",
+      "an HTTP API",
+      "a function URL",
+      "a load balancer",
+      "a load balancer with multi-value headers",
+    ] as const
+  ).map(
     (shape): EveryAdapter => ({
       name: `Lambda behind ${shape}`,
-      suite: "lambda.test.ts",
       versions: ["HTTP/1.1"],
       isBridged: true,
+      readsBody: false,
+      isFrozenAfterResponse: true,
       listener: async (options) => bridge(shape, lambdaReceiver(options)),
+      async parsing(options) {
+        const receive = lambdaReceiver(options);
+        return bridge(shape, (event) => receive({ ...event, body: { parsed: event.body } as never }));
+      },
+      fix: /httpJsonBodyParser/,
     }),
   ),
 ];
@@ -193,7 +236,7 @@ const inTitleCase = <Value>(headers: Record<string, Value>) =>
 const textType = /^(text\/|application\/json)/;
 const noType = /^$(?!)/;
 
-export const eventShapes = {
+const eventShapes = {
   "a REST API": (received: LambdaRequest) =>
     ({
       resource: "/webhooks",
@@ -252,17 +295,12 @@ export const eventShapes = {
     }) satisfies ALBEvent,
 };
 
-export type EventShape = keyof typeof eventShapes;
-export type LambdaHttpEvent = ReturnType<(typeof eventShapes)[EventShape]>;
+type EventShape = keyof typeof eventShapes;
+type LambdaHttpEvent = ReturnType<(typeof eventShapes)[EventShape]>;
 
 type Handler = (event: LambdaHttpEvent) => ReturnType<ReturnType<typeof lambdaReceiver>>;
 
-/** Listens, and calls the function once for each request. */
-export function bridged(shape: EventShape, handler: Handler): Promise<RunningServer> {
-  return listening(createServer(bridge(shape, handler)));
-}
-
-export function bridge(shape: EventShape, handler: Handler): RequestListener {
+function bridge(shape: EventShape, handler: Handler): RequestListener {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);

@@ -1,4 +1,4 @@
-/** The common test suite for each adapter, and the node:http adapter. Those that need more than a listener run it in files of their own. */
+/** The contract suite for each adapter, and the node:http adapter. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
@@ -9,17 +9,12 @@ import { describeAdapter, listening, send } from "../adapter-contract.ts";
 import { everyAdapter, overHttp2, serving } from "../every-adapter.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
-for (const { name, suite, listener } of everyAdapter) {
-  if (typeof suite === "string") {
-    it(`${suite} runs the suite for ${name}`, () => {
-      expect(readFileSync(new URL(suite, import.meta.url), "utf8")).toContain("describeAdapter(");
-    });
-  } else {
-    describeAdapter(name, {
-      ...suite,
-      start: async (options) => serving(await listener(options), "HTTP/1.1"),
-    });
-  }
+for (const { name, listener, parsing, ...adapter } of everyAdapter) {
+  describeAdapter(name, {
+    ...adapter,
+    start: async (options) => serving(await listener(options), "HTTP/1.1"),
+    ...(parsing && { startWithBodyParsed: async (options) => serving(await parsing(options), "HTTP/1.1") }),
+  });
 }
 
 it("runs the shared test suite for each adapter", () => {

@@ -9,33 +9,9 @@ import fastify, {
 import { expect, it, onTestFinished } from "vitest";
 import { fastifyReceiver } from "../../src/adapters/fastify.ts";
 import type { ReceiverOptions } from "../../src/index.ts";
-import { describeAdapter, type RunningServer, send } from "../adapter-contract.ts";
+import { send } from "../adapter-contract.ts";
 import { overHttp2 } from "../every-adapter.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
-
-async function listening(app: FastifyInstance): Promise<RunningServer> {
-  const address = await app.listen({ port: 0, host: "127.0.0.1" });
-  return { url: `${address}/webhooks`, close: () => app.close() };
-}
-
-describeAdapter("Fastify", {
-  isPostOnly: true,
-  start: async (options) => {
-    const app = fastify();
-    await app.register(fastifyReceiver, { path: "/webhooks", ...options });
-    return listening(app);
-  },
-  startWithBodyParsed: async (options) => {
-    const app = fastify();
-    app.addHook("preParsing", async (_request, _reply, payload) => {
-      for await (const _chunk of payload);
-      return payload;
-    });
-    await app.register(fastifyReceiver, { path: "/webhooks", ...options });
-    return listening(app);
-  },
-  fix: /register fastifyReceiver outside that scope/,
-});
 
 const receiver: FastifyPluginAsync<Partial<ReceiverOptions>> = async (app, options) => {
   const { prefix: _, ...others } = options as { prefix?: string };
@@ -50,9 +26,9 @@ const receiver: FastifyPluginAsync<Partial<ReceiverOptions>> = async (app, optio
 
 /** Listens until the test has finished. @returns the address of the webhook route. */
 async function serve(app: FastifyInstance): Promise<string> {
-  const { url, close } = await listening(app);
-  onTestFinished(async () => void (await close()));
-  return url;
+  const address = await app.listen({ port: 0, host: "127.0.0.1" });
+  onTestFinished(async () => void (await app.close()));
+  return `${address}/webhooks`;
 }
 
 const inject = (app: FastifyInstance, contentType = "application/json") => {

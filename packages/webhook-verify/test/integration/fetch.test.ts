@@ -1,36 +1,7 @@
-/** The fetch adapter: alone, in Hono, and with waitUntil of a platform. */
-import { createServer } from "node:http";
-import { getRequestListener } from "@hono/node-server";
-import { Hono } from "hono";
+/** The fetch adapter: waitUntil of a platform, and requests whose body cannot be read. */
 import { expect, it } from "vitest";
 import { fetchReceiver } from "../../src/adapters/fetch.ts";
-import { describeAdapter, listening } from "../adapter-contract.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
-
-describeAdapter("fetch", {
-  start: async (options) => {
-    const receive = fetchReceiver(options);
-    return listening(createServer(getRequestListener((request) => receive(request))));
-  },
-});
-
-describeAdapter("fetch in Hono", {
-  start: async (options) => {
-    const receive = fetchReceiver(options);
-    const app = new Hono().all("/webhooks", (context) => receive(context.req.raw));
-    return listening(createServer(getRequestListener(app.fetch)));
-  },
-  startWithBodyParsed: async (options) => {
-    const receive = fetchReceiver(options);
-    const app = new Hono().use(async (context, next) => {
-      await context.req.json();
-      await next();
-    });
-    app.post("/webhooks", (context) => receive(context.req.raw));
-    return listening(createServer(getRequestListener(app.fetch)));
-  },
-  fix: /before anything reads its body/,
-});
 
 it("passes the work after the response to waitUntil", async () => {
   const seen: string[] = [];

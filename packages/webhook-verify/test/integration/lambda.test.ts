@@ -1,22 +1,7 @@
-/** The Lambda adapter, for every kind of event with a request. */
+/** The Lambda adapter: events that are no deliveries, and base64. */
 import { expect, it } from "vitest";
 import { lambdaReceiver } from "../../src/adapters/lambda.ts";
-import { describeAdapter } from "../adapter-contract.ts";
-import { bridged, type EventShape, eventShapes } from "../every-adapter.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
-
-for (const shape of Object.keys(eventShapes) as EventShape[]) {
-  describeAdapter(`Lambda behind ${shape}`, {
-    readsBody: false,
-    isFrozenAfterResponse: true,
-    start: async (options) => bridged(shape, lambdaReceiver(options)),
-    startWithBodyParsed: async (options) => {
-      const receive = lambdaReceiver(options);
-      return bridged(shape, (event) => receive({ ...event, body: { parsed: event.body } as never }));
-    },
-    fix: /httpJsonBodyParser/,
-  });
-}
 
 it.each([
   ["the console's test event", {}],

@@ -1,35 +1,7 @@
-/** The Next adapters: Request and Response of the App Router, and the Node request of the Pages Router. */
-import { createServer } from "node:http";
-import { getRequestListener } from "@hono/node-server";
-import express from "express";
+/** The Next adapters: `after` of next/server, and `next build`. */
 import { expect, it, onTestFinished } from "vitest";
 import { nextPagesHandler, nextRoute } from "../../src/adapters/next.ts";
-import { describeAdapter, listening } from "../adapter-contract.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
-
-describeAdapter("Next App Router", {
-  start: async (options) => listening(createServer(getRequestListener(nextRoute(options)))),
-  startWithBodyParsed: async (options) => {
-    const route = nextRoute(options);
-    const readFirst = async (request: Request) => {
-      await request.json();
-      return route(request);
-    };
-    return listening(createServer(getRequestListener(readFirst)));
-  },
-  fix: /before nextRoute/,
-});
-
-describeAdapter("Next Pages Router", {
-  start: async (options) => listening(createServer(nextPagesHandler(options))),
-  startWithBodyParsed: async (options) => {
-    const handler = nextPagesHandler(options);
-    return listening(
-      createServer(express().use(express.json(), (request, response) => void handler(request, response))),
-    );
-  },
-  fix: /bodyParser: false/,
-});
 
 it("passes the work after the response to `after` of next/server", async () => {
   const tasks: (() => Promise<void>)[] = [];

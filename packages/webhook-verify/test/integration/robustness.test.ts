@@ -128,7 +128,7 @@ describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
   });
 });
 
-describe.each(everyVersion.filter(([name]) => !name.startsWith("Lambda")))(
+describe.each(everyVersion.filter(([, , { isFrozenAfterResponse }]) => !isFrozenAfterResponse))(
   "%s over %s",
   (_name, version, adapter) => {
     it("does not crash when process rejects while log and onOutcome throw", async () => {
