@@ -300,35 +300,4 @@ describe("secretMaxAgeSeconds", () => {
     await new Promise(setImmediate); // the remaining promises are already settled
     expect([await deliver(secret), await deliver("whsec_old")]).toEqual([204, 401]);
   });
-
-  it("applies in each of three processes with one store, even in one without deliveries", async () => {
-    const store: Secret[] = [{ key: "whsec_old", id: "old" }];
-    const startMs = Date.now();
-    let passedMs = 0;
-    const fleet = Array.from({ length: 3 }, () =>
-      createTestReceiver({
-        secret: async () => [...store],
-        now: () => startMs + passedMs,
-        testing: { clock: { monotonicMs: () => passedMs } },
-      }),
-    );
-    const deliver = (key: string) => {
-      const timestamp = Math.floor((startMs + passedMs) / 1000);
-      const delivery = signedDelivery(balanceChanged(), { key, timestamp });
-      return Promise.all(fleet.map(async ({ receive }) => (await receive(post(delivery))).status));
-    };
-    expect(await deliver("whsec_old")).toEqual([204, 204, 204]);
-
-    // "New secret" was clicked: the old one is accepted for ten more minutes, in every process.
-    store.splice(0, 1, { key: secret }, { key: "whsec_old", notAfter: new Date(startMs + 600_000) });
-    const [first, second] = fleet;
-    for (const receiver of [first, second]) {
-      expect((await receiver?.receive(post(signedDelivery(balanceChanged()))))?.status).toBe(204);
-    }
-    passedMs = 600_000;
-    expect(await deliver("whsec_old")).toEqual([204, 204, 204]);
-    passedMs = 600_001;
-    expect(await deliver("whsec_old")).toEqual([401, 401, 401]);
-    expect(await deliver(secret)).toEqual([204, 204, 204]);
-  });
 });

@@ -381,13 +381,10 @@ it.each([1, 64, 65])("signs as createHmac does, with a key of %i bytes", (keyByt
 });
 
 it("gives each key its own signature when keys are used in turn", () => {
-  const keys = ["first", "second", "third".repeat(30)];
   const rawBody = JSON.stringify(balanceChanged());
-  const signatures = keys.map((key) => signWebhookSync({ rawBody, secret: key }));
-  for (const [index, signature] of signatures.entries())
-    for (const [other, key] of keys.entries()) {
-      const verify = () => verifyWebhookSync({ rawBody, signature, secret: key });
-      if (index === other) expect(verify()).toEqual(balanceChanged());
-      else expect(verify).toThrow(/mismatch/);
-    }
+  for (const key of ["first", "second", "first"]) {
+    const signature = signWebhookSync({ rawBody, secret: key });
+    const secrets = ["first", "second"];
+    expect(secrets.filter((secret) => getVerdict({ rawBody, signature, secret }) === "valid")).toEqual([key]);
+  }
 });
