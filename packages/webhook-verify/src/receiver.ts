@@ -5,13 +5,7 @@ import type { DedupeStore } from "./dedupe.ts";
 import { type Delivery, findUnexpectedData, type WebhookEvent } from "./event.ts";
 import { parseOptions, type ReceiverKind, type ReceiverOptions } from "./options.ts";
 import { type Misconfiguration, reasons, unavailable } from "./reasons.ts";
-import {
-  createReporter,
-  type Outcome,
-  type Rejected,
-  type Reporter,
-  type VerifiedFacts,
-} from "./reporter.ts";
+import { createReporter, type Outcome, type Rejected, type VerifiedFacts } from "./reporter.ts";
 import { describeSecretFailure } from "./secrets.ts";
 import { checkBody, checkHeader, isTimeMs, type VerificationFailure, type Verified } from "./verify.ts";
 
@@ -73,10 +67,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 }
 
 /** {@link createReceiver} for an adapter, which also reports its own errors. */
-export function createReceiverOf(
-  kind: ReceiverKind,
-  options: ReceiverOptions,
-): { receive: Receiver; reporter: Reporter } {
+export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions) {
   const { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource, clock } = parseOptions(options, kind);
   const { afterResponse } = options;
   const reporter = createReporter(options, clock);
@@ -204,11 +195,7 @@ export function createReceiverOf(
     return respond(reception, reasons[reason].response, { outcome: "rejected", reason, ...skew });
   }
 
-  function failMisconfigured(
-    reception: Reception,
-    reason: Misconfiguration,
-    detail?: string,
-  ): ReceiverResponse {
+  function failMisconfigured(reception: Reception, reason: Misconfiguration, detail?: string) {
     reporter.logMisconfiguration(reason, detail);
     return respond(reception, reasons[reason].response, { outcome: "misconfigured", reason });
   }

@@ -14,10 +14,7 @@ interface NamedSecret {
   notAfter?: Date;
 }
 
-/**
- * A secret, several, or a function that loads them. The receiver uses its result for `secretMaxAgeSeconds`, and calls it also after a
- * mismatch, at most every 30 seconds. @inline
- */
+/** A function is called also after a mismatch, at most every 30 seconds. @inline */
 export type SecretOption =
   | Secret
   | readonly Secret[]

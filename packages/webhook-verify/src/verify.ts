@@ -85,10 +85,7 @@ function orThrow<Result extends object>(result: Result | VerificationFailure): R
   return result;
 }
 
-/**
- * @throws {TypeError} for a tolerance that would disable the check. The default is that of
- * [spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8).
- */
+/** @throws {TypeError} for a tolerance that would disable the check. The default is that of spec 8. */
 export function parseTolerance(toleranceSeconds = 300): number {
   if (Number.isFinite(toleranceSeconds) && toleranceSeconds >= 0) return toleranceSeconds;
   throw new TypeError(`toleranceSeconds must be a finite number, 0 or more, not ${toleranceSeconds}.`);

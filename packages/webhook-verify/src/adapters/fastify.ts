@@ -1,14 +1,8 @@
 /** Receives deliveries in Fastify 5, without changing the parsers of other routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ReceiverOptions } from "../options.ts";
-import { createReceiverOf, type ReceiverResponse } from "../receiver.ts";
-import {
-  failToRespond,
-  type NodeRequest,
-  type Readable,
-  type ServerResponse,
-  toReceived,
-} from "./node-request.ts";
+import { createReceiverOf } from "../receiver.ts";
+import { failToRespond, type NodeRequest, type Readable, toReceived } from "./node-request.ts";
 
 /** The options of a receiver, and its route. */
 export interface FastifyReceiverOptions extends ReceiverOptions {
@@ -56,7 +50,8 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     const stream = isStream(body) && body !== raw ? body : undefined;
     stream?.on("error", () => {}); // without a listener, an error after the last read would end the process
     const result = await receive(toReceived(raw as NodeRequest, stream));
-    runAfter(reply.raw, result.afterResponse);
+    // When the response has been sent, or the connection is closed.
+    if (result.afterResponse !== undefined) reply.then(result.afterResponse, result.afterResponse);
     try {
       return reply.code(result.status).headers(result.headers).send();
     } catch (error) {
@@ -75,13 +70,6 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   });
 
   app.post(options.path, handle);
-}
-
-/** Runs the task when the framework has sent the response, or at once when the connection is closed already. */
-function runAfter(response: ServerResponse, task: ReceiverResponse["afterResponse"]): void {
-  if (task === undefined) return;
-  if (response.closed || response.destroyed) void task();
-  else response.once("close", task);
 }
 
 /** Structural, because a hook may use another implementation of streams. */
