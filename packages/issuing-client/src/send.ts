@@ -4,6 +4,7 @@ import { type OperationId, operations } from "@loyalty-cards/openapi/operations"
 import type { Call, CallEnd, CallEvent, ResponseMeta } from "./call.ts";
 import { sleep, timeLimit, waitWithin } from "./clock.ts";
 import { configurationError, IssuingError, type Outcome } from "./errors.ts";
+import type { AttemptFailure } from "./network-failure.ts";
 import { type CallSettings, getService, parseApiKey, type Settings } from "./options.ts";
 import { toRejection } from "./rejection.ts";
 import {
@@ -146,13 +147,17 @@ export async function send<Value>(
   }
 }
 
-const late = { wasSent: true, retryable: true } as const;
-const pastDeadline = {
-  ...late,
+const tooLate = { wasSent: true, retryable: true } as const;
+const pastDeadline: AttemptFailure = {
   code: "deadline",
   message: "The call did not succeed before its deadline.",
-} as const;
-const timedOut = { ...late, code: "timeout", message: "The service did not respond in time." } as const;
+  ...tooLate,
+};
+const timedOut: AttemptFailure = {
+  code: "timeout",
+  message: "The service did not respond in time.",
+  ...tooLate,
+};
 
 /** Calls the apiKey function once for all attempts, within the deadline. @returns undefined when it did not respond in time. */
 async function callApiKeyFunction(
