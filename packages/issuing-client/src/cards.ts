@@ -26,19 +26,15 @@ type OrNull<Members> = { [Name in keyof Members]: Members[Name] | null };
  */
 export interface Customer extends OrNull<Omit<wire.Customer, "consents">>, Pick<wire.Customer, "consents"> {}
 
-/**
- * The request for a card ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). `fieldValues` may be left out when the
- * template requires none.
- */
-export type IssueCardRequest<Fields = FieldValues> = {
-  /** The customer, matched by phone, then by email ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). */
-  customer: Customer;
-} & (Record<string, never> extends Fields ? Partial<SentValues<Fields | undefined>> : SentValues<Fields>);
+type NoFields = Record<string, never>;
 
-interface SentValues<Fields> {
-  /** Map from a field key of the template to its value ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
-  fieldValues: Fields;
-}
+/**
+ * The request for a card ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)): the customer, and a map from field keys of the
+ * template to values. `fieldValues` may be left out when the template requires none.
+ */
+export type IssueCardRequest<Fields = FieldValues> = { customer: Customer } & (NoFields extends Fields
+  ? { fieldValues?: Fields | undefined }
+  : { fieldValues: Fields });
 
 /** A template: its id, and the types of its fields. */
 export interface Template<Fields> {

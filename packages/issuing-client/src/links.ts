@@ -10,9 +10,7 @@ export interface CardLinks {
   addToFirstWallet: string;
   /** Adds the card to the second wallet: below the page, named after the wallet's vendor. */
   addToSecondWallet: string;
-  /** The button image of the first wallet. */
   firstWalletButton: string;
-  /** The button image of the second wallet. */
   secondWalletButton: string;
 }
 

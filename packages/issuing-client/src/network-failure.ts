@@ -51,31 +51,26 @@ export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl
   const { code, syscall, message } = readNetworkError(error);
   const { protocol, origin } = new URL(baseUrl);
   const isHandshake = protocol === "https:" && !hasHead && handshakeFailed.test(code ?? "");
-  if ((isHandshake && !tlsAlert.test(`${code} ${message}`)) || notTlsInDeno.test(message)) {
-    // Nothing of the request was sent, and another attempt would fail in the same way.
-    return {
-      code: "configuration",
-      message: `The TLS handshake failed (${code ?? "no code"}): baseUrl is ${origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`,
-      wasSent: false,
-      retryable: false,
-      networkCode: code,
-    };
-  }
+  // Another attempt would fail in the same way.
+  const isWrongScheme = (isHandshake && !tlsAlert.test(`${code} ${message}`)) || notTlsInDeno.test(message);
   const isNotConnected =
+    isWrongScheme ||
     isHandshake ||
     syscall === "connect" ||
     syscall === "getaddrinfo" ||
     (syscall === undefined && notConnected.test(code ?? "")) ||
     notConnectedByMessage.test(message);
   // Bytes of an earlier response on a kept connection cause the same code, so the service may have received the request.
-  const hint = notHttp.test(`${code} ${message}`)
-    ? ": the response is not HTTP. Does this port speak http?"
-    : ".";
+  const isNotHttp = notHttp.test(`${code} ${message}`);
+  const hint = isNotHttp ? ": the response is not HTTP. Does this port speak http?" : ".";
+  const shownCode = code ?? "no code";
   return {
-    code: "network",
-    message: `The connection to ${origin} failed (${code ?? "no code"})${hint}`,
+    code: isWrongScheme ? "configuration" : "network",
+    message: isWrongScheme
+      ? `The TLS handshake failed (${shownCode}): baseUrl is ${origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`
+      : `The connection to ${origin} failed (${shownCode})${hint}`,
     wasSent: hasHead || !isNotConnected,
-    retryable: true,
+    retryable: !isWrongScheme,
     networkCode: code,
   };
 }

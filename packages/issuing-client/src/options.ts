@@ -78,9 +78,6 @@ const defaultLimits: Limits = { timeoutMs: 10_000, deadlineMs: 30_000, maxRetrie
  * @throws {IssuingError} `configuration`, naming the option and the fix.
  */
 export function parseOptions(options: IssuingClientOptions) {
-  if (typeof options !== "object" || options === null) {
-    throw configurationError("createIssuingClient needs options: { baseUrl, apiKey }.");
-  }
   const { fetch, onEvent, testing } = options;
   const { clock = systemClock, random = Math.random } = testing ?? {};
   requireFunction("fetch", fetch);

@@ -22,12 +22,6 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
 };
 
 /**
- * The longest `retryAfterMs` of an error: after 24 hours the service has deleted the idempotency key
- * ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
- */
-const maxRetryAfterMs = 24 * 3_600_000;
-
-/**
  * Creates the error of a call that ended with a 4xx or 5xx. Its message contains no text of the service, because that text can quote a
  * customer.
  */
@@ -52,7 +46,8 @@ export function toRejection(
     fields,
     userMessage,
     requestId: getRequestId(response),
-    retryAfterMs: retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, maxRetryAfterMs),
+    // After 24 hours the service has deleted the idempotency key (spec 8).
+    retryAfterMs: retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, 24 * 3_600_000),
     retryable:
       isRetryable(response) || (facts.outcome === "unknown" && mayStillRun(response, facts.idempotencyKey)),
     // A 422 is about the request, so an earlier attempt with the same body cannot have succeeded.
@@ -83,21 +78,14 @@ function formatHint(
     : `card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
 }
 
-/** No form has more fields. */
-const maxFields = 50;
-/** Long enough for a sentence, and too short for an error page. */
-const maxTextLength = 1_000;
-/** The maximum number of fields in a message. */
-const maxPointers = 10;
-
-/** @returns text of the service that can be shown; undefined when it is blank, too long or not text. */
+/** @returns text of the service that can be shown; undefined when it is blank, not text, or too long for a sentence. */
 const toShowable = (text: unknown): string | undefined =>
-  typeof text === "string" && text.trim() !== "" && text.length <= maxTextLength ? text : undefined;
+  typeof text === "string" && text.trim() !== "" && text.length <= 1_000 ? text : undefined;
 
-/** Reads the `errors` member of problem details. Entries without a valid pointer are dropped. */
+/** Reads the `errors` member of problem details, at most 50. Entries without a valid pointer are dropped. */
 function readRejectedFields({ errors }: ProblemDetails): RejectedField[] {
   if (!Array.isArray(errors)) return [];
-  return errors.slice(0, maxFields).flatMap((entry) => {
+  return errors.slice(0, 50).flatMap((entry) => {
     const pointer = parsePointer(entry?.pointer);
     const detail = toShowable(entry?.detail);
     if (pointer === undefined) return [];
@@ -120,7 +108,7 @@ function parsePointer(value: unknown): string | undefined {
 const printable =
   /^\/(?:marketing|version|customer(?:\/(?:phone|email|name|consents(?:\/(?:privacy|marketing)(?:\/version)?)?))?|fieldValues(?:\/(?<key>[\p{L}_][\p{L}\p{N}_.-]{0,63}))?)$/u;
 
-/** Formats the hint of a 422. A field key that equals a value in the request is left out, because it can be personal data. */
+/** Formats the hint of a 422, with at most 10 fields. A field key that equals a value in the request is left out, because it can be personal data. */
 function formatFields(
   fields: readonly RejectedField[],
   { body = "" }: Call,
@@ -133,7 +121,7 @@ function formatFields(
       const key = match?.groups?.["key"];
       return match !== null && !(key !== undefined && body.includes(`:${JSON.stringify(key)}`));
     });
-  const named = [...new Set(pointers)].slice(0, maxPointers).join(", ");
+  const named = [...new Set(pointers)].slice(0, 10).join(", ");
   if (detail !== undefined) return `${named === "" ? "" : `${named}. `}userMessage says what to correct.`;
   return named === "" ? "the response has no detail that says what to correct." : `${named}.`;
 }
