@@ -1,6 +1,5 @@
 /** Templates, cards, their operations and consents: the types, and validation of what is sent and received. */
 import type * as wire from "@loyalty-cards/openapi/types";
-import { configurationError } from "./errors.ts";
 import { parseId } from "./options.ts";
 import type { Reading, ReceivedResponse } from "./response.ts";
 
@@ -167,11 +166,6 @@ export function readOperations({ body }: ReceivedResponse): Reading<wire.Operati
 const isOperation = (entry: unknown) =>
   isObject(entry) && isString(entry["id"]) && isOptional(isString)(entry["type"]);
 
-export function parseLimit(limit: unknown): number {
-  if (Number.isSafeInteger(limit) && (limit as number) >= 1) return limit as number;
-  throw configurationError(`limit must be a whole number, 1 or more, not ${String(limit)}.`);
-}
-
 /** Reads a consent. The text "false" for `marketingConsent` would count as consent in an `if`. */
 export function readConsent({ body }: ReceivedResponse): Reading<wire.ConsentState> {
   if (isObject(body) && typeof body["marketingConsent"] === "boolean")
@@ -189,12 +183,4 @@ export function readConsent({ body }: ReceivedResponse): Reading<wire.ConsentSta
 export function readChangedConsent(response: ReceivedResponse): Reading<wire.ConsentState | undefined> {
   const reading = readConsent(response);
   return "value" in reading ? reading : { value: undefined };
-}
-
-export function parseConsentChange(change: wire.ConsentChange): wire.ConsentChange {
-  const { marketing, version } = change ?? {};
-  if (typeof marketing !== "boolean") throw configurationError("marketing must be true or false.");
-  if (version === undefined) return { marketing };
-  if (typeof version !== "string") throw configurationError("version must be a string.");
-  return { marketing, version };
 }

@@ -8,8 +8,6 @@ import {
   type FieldValues,
   type IssueCardRequest,
   type Operation,
-  parseConsentChange,
-  parseLimit,
   readCard,
   readChangedConsent,
   readConsent,
@@ -80,7 +78,7 @@ export interface IssuingClient {
   /**
    * Reads the history of a card, newest first ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)).
    * @param cardId the `id` of the card.
-   * @param query `limit`: the maximum number of operations, 1 or more. Default: the service decides.
+   * @param query `limit`: the maximum number of operations. Default: the service decides.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response has no list of operations.
    */
   listOperations(
@@ -158,14 +156,14 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
   const client: IssuingClient & Record<OperationId, unknown> = {
     issueCard: (template, request, callOptions) => issueCard(settings, template, request, callOptions),
     getCard: (cardId, callOptions) => run("getCard", cardId, callOptions, readCard<FieldValues>),
-    async listOperations(cardId, query, callOptions) {
+    listOperations(cardId, query, callOptions) {
       const { limit } = query ?? {};
-      const content = limit === undefined ? {} : { query: `?limit=${parseLimit(limit)}` };
+      const content = limit === undefined ? {} : { query: `?limit=${limit}` };
       return run("listOperations", cardId, callOptions, readOperations, content);
     },
     getConsent: (cardId, callOptions) => run("getConsent", cardId, callOptions, readConsent),
-    async setConsent(cardId, change, callOptions) {
-      const body = JSON.stringify(parseConsentChange(change));
+    async setConsent(cardId, { marketing, version }, callOptions) {
+      const body = JSON.stringify({ marketing, version });
       return run("setConsent", cardId, callOptions, readChangedConsent, { body });
     },
     cardLinks: (card, { baseUrl = getService(settings).baseUrl, ...others } = {}) =>

@@ -62,10 +62,12 @@ async function openSlowService() {
   return { baseUrl: `http://127.0.0.1:${await listen(server)}`, issuedAt, conflicts };
 }
 
-it.each([
+const clickers = [
   ["one process", 1, 2],
   ["two processes", 2, 1],
-])(
+] as const;
+
+it.each(clickers)(
   "ends with one card and no error in each of 1,000 runs of the mock service, in %s",
   async (_name, processes, clicks) => {
     const { url, service, close } = await startMockServer({ port: 0, templates: [template] });
@@ -80,10 +82,7 @@ it.each([
   },
 );
 
-it.each([
-  ["one process", 1, 2],
-  ["two processes", 2, 1],
-])(
+it.each(clickers)(
   "ends with one card and no error in each of 1,000 runs of a service that responds 409 while it works for three seconds, in %s",
   async (_name, processes, clicks) => {
     const { baseUrl, issuedAt, conflicts } = await openSlowService();
