@@ -23,15 +23,21 @@ export interface SendOptions {
   onResponse?: ((meta: { status: number; headers: Headers }) => void) | undefined;
 }
 
+/** Time as the client sees it. Tests replace it to control timeouts, deadlines and delays. */
+export interface Clock {
+  /** The current date, in milliseconds since 1970. */
+  now(): number;
+  /** Milliseconds since an arbitrary moment. Corrections of the date do not change it. */
+  monotonicMs(): number;
+  /** Calls `wake` once, after `ms` milliseconds. @returns a function that cancels the timer. */
+  after(ms: number, wake: () => void): () => void;
+}
+
 /** The steps throw the errors of `issueCard`. */
 export interface IssuingSteps<Card> {
   readonly baseUrl: string;
   readonly idempotencyNamespace: string;
-  readonly clock: {
-    now(): number;
-    monotonicMs(): number;
-    after(ms: number, wake: () => void): () => void;
-  };
+  readonly clock: Clock;
   /** The client's default of `deadlineMs`. */
   readonly deadlineMs: number;
   /** Validates template and request, and returns what `issueCard` would send. @throws {IssuingError} `configuration`. */

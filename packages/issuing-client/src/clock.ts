@@ -1,16 +1,7 @@
 /** Time as the client sees it, and waits that end at a time limit or when the caller aborts. */
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
+import type { Clock } from "@loyalty-cards/internal/issuing-steps";
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
-
-/** Time as the client sees it. Tests replace it to control timeouts, deadlines and delays. */
-export interface Clock {
-  /** The current date, in milliseconds since 1970. */
-  now(): number;
-  /** Milliseconds since an arbitrary moment. Corrections of the date do not change it. */
-  monotonicMs(): number;
-  /** Calls `wake` once, after `ms` milliseconds. @returns a function that cancels the timer. */
-  after(ms: number, wake: () => void): () => void;
-}
 
 export const systemClock: Clock = {
   now: Date.now,

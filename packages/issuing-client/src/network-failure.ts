@@ -75,20 +75,16 @@ export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl
   };
 }
 
-/** Reads any thrown value, even one with getters that throw. Only known codes are returned: other text may quote the request. */
-function readNetworkError(error: unknown): { code?: string | undefined; syscall?: unknown; message: string } {
-  try {
-    const outer = (error ?? {}) as { code?: unknown; cause?: unknown; message?: unknown; syscall?: unknown };
-    const inner = (outer.cause ?? {}) as typeof outer;
-    const { code, syscall } = isKnownCode(outer.code) ? outer : inner;
-    return {
-      code: isKnownCode(code) ? code : undefined,
-      syscall,
-      message: `${outer.message} ${inner.message}`,
-    };
-  } catch {
-    return { message: "" };
-  }
+/** Reads any thrown value. Only known codes are returned: other text may quote the request. */
+function readNetworkError(error: unknown) {
+  const outer = (error ?? {}) as { code?: unknown; cause?: unknown; message?: unknown; syscall?: unknown };
+  const inner = (outer.cause ?? {}) as typeof outer;
+  const { code, syscall } = isKnownCode(outer.code) ? outer : inner;
+  return {
+    code: isKnownCode(code) ? code : undefined,
+    syscall,
+    message: `${outer.message} ${inner.message}`,
+  };
 }
 
 const isKnownCode = (code: unknown): code is string => typeof code === "string" && knownCode.test(code);

@@ -1,8 +1,9 @@
 /** Options of the client: defaults, environment variables, validation. */
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
+import type { Clock } from "@loyalty-cards/internal/issuing-steps";
 import { version } from "../package.json";
 import type { ClientEvent, ResponseMeta } from "./call.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { systemClock } from "./clock.ts";
 import { configurationError, isPromise } from "./errors.ts";
 import { parseNamespace } from "./idempotency.ts";
 import { getRuntime, readEnvironment } from "./runtime.ts";

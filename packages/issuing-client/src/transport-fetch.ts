@@ -16,12 +16,10 @@ export type Fetch = (
 ) => Promise<FetchedResponse>;
 
 /** The part of a `Response` that is used. */
-interface FetchedResponse {
-  readonly status: number;
+interface FetchedResponse extends Pick<Response, "status" | "text"> {
   readonly type: string;
   readonly headers: Iterable<[string, string]> & { get(name: string): string | null };
   readonly body: ByteStream | null;
-  text(): Promise<string>;
 }
 
 /** One reason for all requests: the default, a DOMException with a stack, is slow to create. */

@@ -1,5 +1,5 @@
 /** The clock of the tests: time passes only when a test lets it pass. */
-import type { Clock } from "../src/clock.ts";
+import type { Clock } from "@loyalty-cards/internal/issuing-steps";
 
 export interface TestClock extends Clock {
   /** Lets time pass and calls every timer that is due. */
