@@ -2,7 +2,7 @@
 // #region telemetry
 import type { ClientEvent } from "@loyalty-cards/issuing-client";
 import type { Outbox } from "@loyalty-cards/issuing-outbox";
-import type { InspectableInbox } from "@loyalty-cards/webhook-inbox";
+import type { SqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { type Meter, SpanKind, type Tracer } from "@opentelemetry/api";
 
 export function createTelemetry(tracer: Tracer, meter: Meter) {
@@ -27,7 +27,7 @@ export function createTelemetry(tracer: Tracer, meter: Meter) {
       ({ outcome, reason }: { outcome: string; reason?: string }): void =>
         outcomes.add(1, { part, outcome, reason }),
     /** Reads at each collection what waits. */
-    observe(outbox: Outbox, inbox: InspectableInbox): void {
+    observe(outbox: Outbox, inbox: SqliteInbox): void {
       waiting.addCallback(async (gauge) => {
         gauge.observe((await outbox.count()).waiting, { part: "outbox" });
         gauge.observe((await inbox.health()).waiting, { part: "inbox" });

@@ -174,7 +174,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
   const isOpen = (topic: string) =>
     `EXISTS (SELECT 1 FROM ${breakers} b WHERE b.topic = ${topic} AND b.due IS NOT NULL)`;
 
-  /** The topics of what is waiting: each is one step in the index. */
+  /** The topics of what is waiting: each is one step in the index. A CROSS JOIN with them, because SQLite reorders other joins. */
   const withTopics = `WITH RECURSIVE topics (topic) AS (
     SELECT min(topic) FROM ${table} WHERE rank IS NOT NULL
     UNION ALL
@@ -419,9 +419,8 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     /** How long until the first lease of a running attempt expires, in milliseconds; undefined when none is running. */
     *getLeaseDelay(): Operation<number | undefined> {
       const [row] = yield* query(
-        `${withTopics} SELECT min(j.due) - :now AS delay FROM topics
-           JOIN ${table} j ON j.topic = topics.topic AND j.rank IN (${ranks.callback}, ${ranks.started})
-           WHERE j.lease IS NOT NULL AND j.due > :now`,
+        `${withTopics} SELECT min(j.due) - :now AS delay FROM topics CROSS JOIN ${table} j
+           WHERE j.topic = topics.topic AND j.rank IN (${ranks.callback}, ${ranks.started}) AND j.lease IS NOT NULL AND j.due > :now`,
       );
       return toOptionalNumber(row?.["delay"]);
     },
@@ -446,9 +445,9 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       );
       const [row] = yield* query(
         `${withTopic(topic, 1)} SELECT
-           (SELECT count(*) FROM topics JOIN ${table} j ON j.topic = topics.topic AND j.rank = ${ranks.callback}) AS callbacks,
+           (SELECT count(*) FROM topics CROSS JOIN ${table} j WHERE j.topic = topics.topic AND j.rank = ${ranks.callback}) AS callbacks,
            (SELECT added FROM ${table} WHERE state = 'waiting'${ofTopic} ORDER BY id LIMIT 1) AS oldest,
-           (SELECT min(j.started) FROM topics JOIN ${table} j ON j.topic = topics.topic AND j.rank = ${ranks.started}) AS started`,
+           (SELECT min(j.started) FROM topics CROSS JOIN ${table} j WHERE j.topic = topics.topic AND j.rank = ${ranks.started}) AS started`,
         ...listValues(topic),
       );
       return {

@@ -141,9 +141,7 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
         new Request("http://shop.example/cron", { headers: { authorization } }),
       );
     expect((await call("Bearer wrong")).status).toBe(401);
-    expect(await (await call("Bearer of the schedule")).json()).toMatchObject({
-      waiting: 0,
-    });
+    expect((await call("Bearer of the schedule")).status).toBe(204);
     expect(handled).toEqual(["balance.changed", "balance.changed"]);
   });
 

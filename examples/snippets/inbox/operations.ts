@@ -1,11 +1,11 @@
 /** Routes of an inbox: an administrator sees its state and dead letters, and replays one; a schedule processes what the receiver has stored. */
 // #region operations
-import type { InspectableInbox } from "@loyalty-cards/webhook-inbox";
+import type { SqliteInbox } from "@loyalty-cards/webhook-inbox";
 import type { Express, RequestHandler } from "express";
 
 export function operateInbox(
   app: Express,
-  inbox: InspectableInbox,
+  inbox: SqliteInbox,
   requireAdmin: RequestHandler,
 ): void {
   app.get("/admin/inbox", requireAdmin, async (_request, response) => {
@@ -33,6 +33,7 @@ export const createRoute =
       request.headers.get("authorization") !== `Bearer ${process.env.CRON_SECRET}`
     )
       return new Response(null, { status: 401 });
-    return Response.json(await inbox.drain(handler, { maxMs: 50_000 }));
+    await inbox.drain(handler, { maxMs: 50_000 });
+    return new Response(null, { status: 204 });
   };
 // #endregion

@@ -7,6 +7,13 @@ export { type BullmqInbox, type BullmqInboxOptions, bullmqInbox } from "./bullmq
 export { inboxHandler, type QueueDelivery, type QueueHandler } from "./inbox-handler.ts";
 export { type PgBossInbox, type PgBossInboxOptions, pgBossInbox } from "./pg-boss.ts";
 // Every inbox
-export type { InboxEntry, InboxHealth, InboxOutcome, InspectableInbox } from "./reports.ts";
-export { type SqliteInbox, type SqliteInboxOptions, type SqliteWorker, sqliteInbox } from "./sqlite/inbox.ts";
+export type { InboxOutcome } from "./reports.ts";
+export {
+  type InboxEntry,
+  type InboxHealth,
+  type SqliteInbox,
+  type SqliteInboxOptions,
+  type SqliteWorker,
+  sqliteInbox,
+} from "./sqlite/inbox.ts";
 export type { SqliteDelivery, SqliteHandler } from "./sqlite/worker.ts";

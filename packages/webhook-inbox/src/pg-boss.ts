@@ -1,32 +1,37 @@
 /** `pgBossInbox`: a durable inbox on pg-boss 11 (Node.js 22) or 12 (Node.js 22.12), for a PostgreSQL that you already run. */
-
 import { createHash } from "node:crypto";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
-import { createBatching } from "./batching.ts";
-import { parseJobData, toEventKey, toJobData } from "./event.ts";
+import { toEventKey, toJobData } from "./event.ts";
 import { inboxHandler, type QueueHandler } from "./inbox-handler.ts";
 import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "./options.ts";
-import { createInsert, type Job, type PgBoss } from "./pg-boss-insert.ts";
-import {
-  createPut,
-  createReport,
-  type InboxEntry,
-  type InboxHealth,
-  type InspectableInbox,
-  type Report,
-  type ReportOptions,
-  readHealth,
-} from "./reports.ts";
+import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "./reports.ts";
 
-/** The queue, how long events are remembered, and the number of retries. */
+/** The methods of a started `PgBoss` of version 11 or 12 that the inbox calls. */
+interface PgBoss {
+  send(queue: string, data: object, options: object): Promise<string | null>;
+  getJobById(queue: string, id: string): Promise<Job | null>;
+  fetch(queue: string, options: object): Promise<Job[]>;
+  complete(queue: string, id: string): Promise<unknown>;
+  fail(queue: string, id: string): Promise<unknown>;
+  getQueue(name: string): Promise<unknown>;
+  /** Absent where an object of your own wraps `PgBoss`. */
+  listenerCount?(event: "error"): number;
+  on?(event: "error", listener: (error: unknown) => void): unknown;
+}
+
+interface Job {
+  id: string;
+  data: object;
+  /** Absent from `fetch`. */
+  state?: string;
+}
+
+/** The queue, how long events are remembered, and the number of attempts. */
 export interface PgBossInboxOptions extends ReportOptions {
   /** A queue for events only, created before with the policy `standard`. */
   queue: string;
-  /**
-   * The service or endpoint that sends the events. Default `""`. Events of two sources are never duplicates of each other. `health` and
-   * `list` describe the whole queue.
-   */
+  /** The service or endpoint that sends the events. Default `""`. Events of two sources are never duplicates of each other. */
   source?: string;
   /** How long events are remembered, processed or not. Default 14 days, at least 8 h 37 min. */
   retentionSeconds?: number;
@@ -35,19 +40,16 @@ export interface PgBossInboxOptions extends ReportOptions {
    * eight hours.
    */
   maxAttempts?: number;
-  /** The schema of pg-boss. Default: the configured one, else `pgboss`. */
-  schema?: string;
 }
 
 /** An inbox on pg-boss. */
-export interface PgBossInbox extends Inbox, InspectableInbox {
+export interface PgBossInbox extends Inbox, ReplayableInbox {
   /**
-   * Runs the handler for every event that is due, and resolves with the state of the inbox when none is: for cron and serverless functions,
-   * in the place of `boss.work`. After `maxMs` it takes no further event, and waits for the running handlers. An event that fails waits for
-   * a later call.
+   * Runs the handler for every event that is due, and resolves when none is: for cron and serverless functions, in the place of
+   * `boss.work`. After `maxMs` it takes no further event, and waits for the running handlers. An event that fails waits for a later call.
    * @param options `concurrency`: how many handlers run at once, default 4.
    */
-  drain(handler: QueueHandler, options?: { maxMs?: number; concurrency?: number }): Promise<InboxHealth>;
+  drain(handler: QueueHandler, options?: { maxMs?: number; concurrency?: number }): Promise<void>;
 }
 
 /**
@@ -71,81 +73,52 @@ export interface PgBossInbox extends Inbox, InspectableInbox {
  * ```
  */
 export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Promise<PgBossInbox> {
-  const { queue, source = "", maxAttempts = 21 } = options;
+  const { queue, source = "", maxAttempts = 21, retentionSeconds = defaultRetentionSeconds } = options;
   validateSource(source);
   validateNumber("maxAttempts", maxAttempts, 1);
-  const retentionSeconds = validateRetention(
-    "retentionSeconds",
-    options.retentionSeconds ?? defaultRetentionSeconds,
-  );
+  validateRetention("retentionSeconds", retentionSeconds);
   const report = createReport(options);
-  listenForErrors(boss, report);
+  // Without a listener, an `error` event of pg-boss, such as for a closed connection, ends the process.
+  if (boss.listenerCount?.("error") === 0)
+    boss.on?.("error", (error) => report({ outcome: "unavailable", error }));
   await checkQueue(boss, queue);
-  const schema = getSchema(boss, options);
-  const table = `${schema}.job`;
-  const rows = async (text: string, values: unknown[]) =>
-    ((await boss.getDb().executeSql(text, values)) as { rows: Record<string, unknown>[] }).rows;
-  const insert = createInsert(boss, queue, { retryLimit: maxAttempts - 1, retentionSeconds });
+  const retry = { retryLimit: maxAttempts - 1, retryDelay: 1, retryDelayMax: 3_600, retryBackoff: true };
+  const retention = { retentionSeconds, deleteAfterSeconds: retentionSeconds };
+  /** @returns whether there was no job with the id. */
+  const add = async (id: string, data: object): Promise<boolean> =>
+    (await boss.send(queue, data, { id, ...retry, ...retention })) !== null;
 
-  /** Gives dead letters all of their attempts again, with this data. Of concurrent calls only one updates a row. */
-  async function revive(letters: { id: string; data?: object }[]): Promise<Set<unknown>> {
-    const revived = await rows(
-      `UPDATE ${table} AS job SET state = 'created', retry_count = 0, started_on = NULL, completed_on = NULL, output = NULL,
-         start_after = now(), keep_until = now() + $3::int * interval '1 second', data = coalesce(letter.data, job.data)
-       FROM json_to_recordset($2::json) AS letter (id uuid, data jsonb)
-       WHERE job.name = $1 AND job.id = letter.id AND ${isDead} RETURNING job.id::text AS id`,
-      [queue, JSON.stringify(letters), retentionSeconds],
-    );
-    return new Set(revived.map(({ id }) => id));
+  /**
+   * Finds the last job of an event. pg-boss itself gives a dead letter one more attempt only, so it stays as it is, and the event gets
+   * another job, whose id follows from that of the dead letter: of concurrent calls one adds it.
+   * @returns the dead letter, if the last job is one, and the id of its successor; undefined when the event waits or is done.
+   */
+  async function findEnd(
+    id: string,
+    deadLetter?: Job,
+  ): Promise<{ id: string; deadLetter?: Job } | undefined> {
+    const job = await boss.getJobById(queue, id);
+    if (job === null) return deadLetter === undefined ? { id } : { id, deadLetter };
+    return isDead(job) ? findEnd(toUuid(id), job) : undefined;
   }
-
-  /** Stores the first delivery of each event; the other deliveries of that event are duplicates. */
-  async function store(deliveries: Job[]) {
-    const firsts = new Map<string, Job>();
-    for (const delivery of deliveries) if (!firsts.has(delivery.id)) firsts.set(delivery.id, delivery);
-    // In the same order in every process, so that two groups with the same events cannot deadlock.
-    const jobs = [...firsts.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
-    const stored = new Set<unknown>(await insert(jobs));
-    const existing = new Set<unknown>(stored);
-    if (stored.size < firsts.size) {
-      const ids = [...firsts.keys()].filter((id) => !stored.has(id));
-      const query = `SELECT id::text, ${isDead} AS is_dead FROM ${table} WHERE name = $1 AND id = ANY ($2::uuid[])`;
-      const found = await rows(query, [queue, ids]);
-      for (const { id } of found) existing.add(id);
-      const dead = found.filter((row) => row["is_dead"]).map((row) => firsts.get(row["id"] as string) as Job);
-      if (dead.length > 0) for (const id of await revive(dead)) stored.add(id);
-    }
-    return deliveries.map((delivery) => {
-      const { id } = delivery;
-      if (!existing.has(id)) return "missing";
-      return stored.has(id) && firsts.get(id) === delivery ? "stored" : "duplicate";
-    });
-  }
-  const storeBatched = createBatching(store, { concurrency: 2, maxItems: 500 });
-
-  const health = () =>
-    readHealth(options, async () => {
-      const [row = {}] = await rows(
-        `SELECT count(*) FILTER (WHERE state < 'completed') AS waiting, count(*) FILTER (WHERE ${isDead}) AS dead,
-           extract(epoch FROM now() - min(created_on) FILTER (WHERE state < 'completed')) * 1000 AS oldest
-         FROM ${table} WHERE name = $1`,
-        [queue],
-      );
-      const oldestWaitingMs = row["oldest"] === null ? undefined : Number(row["oldest"]);
-      return { waiting: Number(row["waiting"]), dead: Number(row["dead"]), oldestWaitingMs };
-    });
 
   return {
     put: createPut(report, async (event, { body, receivedAt }) => {
-      const result = await storeBatched({
-        id: toUuid(toEventKey(event, source)),
-        data: toJobData(body, receivedAt, source),
-      });
-      if (result !== "missing") return result;
+      const data = toJobData(body, receivedAt, source);
+      const id = toUuid(toEventKey(event, source));
+      if (await add(id, data)) return "stored";
+      const end = await findEnd(id);
+      if (end === undefined) return "duplicate";
+      if (await add(end.id, data)) return "stored";
+      if ((await boss.getJobById(queue, end.id)) !== null) return "duplicate"; // another delivery was faster
       throw withSafeMessage(
         new Error(`pg-boss did not store the event: does the queue "${queue}" still exist?`),
       );
     }),
+    async replay(eventId) {
+      const { id, deadLetter } = (await findEnd(toUuid(toEventKey({ id: eventId }, source)))) ?? {};
+      return id !== undefined && deadLetter !== undefined && add(id, deadLetter.data);
+    },
     async drain(handler, { maxMs = Number.MAX_SAFE_INTEGER, concurrency = 4 } = {}) {
       validateNumber("maxMs", maxMs, 0);
       validateNumber("concurrency", concurrency, 1, 10_000);
@@ -154,55 +127,22 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
       let isEmpty = false;
       async function work(): Promise<void> {
         while (!isEmpty && performance.now() < endsAtMs) {
-          const jobs = await boss.fetch(...([queue, { batchSize: 1, includeMetadata: true }] as never[]));
-          const [job] = (jobs ?? []) as { id: string }[];
+          const [job] = await boss.fetch(queue, { batchSize: 1, includeMetadata: true });
           isEmpty ||= job === undefined;
           if (job === undefined) return;
-          const end = await handle(job).then(
-            () => boss.complete,
-            () => boss.fail, // reported by `handle`
+          const isDone = await handle(job).then(
+            () => true,
+            () => false, // reported by `handle`
           );
-          await end.call(boss, ...([queue, job.id] as never[]));
+          await (isDone ? boss.complete(queue, job.id) : boss.fail(queue, job.id));
         }
       }
       await Promise.all(Array.from({ length: concurrency }, work));
-      return health();
-    },
-    health,
-    async list({ state, limit = 100 } = {}) {
-      const states = state === undefined ? Object.values(jobStates).flat() : jobStates[state];
-      const found = await rows(
-        `SELECT data, state::text, retry_count FROM ${table} WHERE name = $1 AND state::text = ANY ($2::text[])
-         ORDER BY created_on, id LIMIT $3`,
-        [queue, states, limit],
-      );
-      return found.map((row) => toEntry(row["data"], row["state"] as string, Number(row["retry_count"])));
-    },
-    async replay(eventId) {
-      return (await revive([{ id: toUuid(toEventKey({ id: eventId }, source)) }])).size === 1;
     },
   };
 }
 
-const isDead = "state IN ('failed', 'cancelled')";
-const jobStates = {
-  waiting: ["created", "retry", "active"],
-  done: ["completed"],
-  dead: ["failed", "cancelled"],
-} satisfies Record<InboxEntry["state"], string[]>;
-
-function toEntry(data: unknown, jobState: string, retries: number): InboxEntry {
-  const { event, receivedAt } = parseJobData(data);
-  const [state] = Object.entries(jobStates).find(([, states]) => states.includes(jobState)) ?? ["waiting"];
-  const attempts = jobState === "created" ? 0 : retries + 1;
-  return { id: event.id, type: event.type, state: state as InboxEntry["state"], receivedAt, attempts };
-}
-
-/** Without a listener, an `error` event of pg-boss, such as for a closed connection, ends the process. */
-function listenForErrors(boss: PgBoss, report: Report): void {
-  if (boss.listenerCount?.("error") !== 0) return;
-  boss.on?.("error", (error) => report({ outcome: "unavailable", error }));
-}
+const isDead = ({ state }: Job) => state === "failed" || state === "cancelled";
 
 async function checkQueue(boss: PgBoss, queue: string): Promise<void> {
   let found: unknown;
@@ -227,17 +167,10 @@ async function checkQueue(boss: PgBoss, queue: string): Promise<void> {
   );
 }
 
-function getSchema(boss: PgBoss, options: PgBossInboxOptions): string {
-  const { config } = boss.getDb() as { config?: { schema?: string } }; // a custom `db` has none
-  const schema = options.schema ?? config?.schema ?? "pgboss";
-  if (/^[a-zA-Z_]\w*$/.test(schema)) return schema;
-  throw new TypeError(`schema is "${schema}"; pg-boss allows letters, digits and underscores.`);
-}
-
 /** The namespace of our UUIDs (RFC 9562, section 6.6): arbitrary, but it must never change. */
 const namespace = Buffer.from("6f1c1c2e5d0b4a579c391d5f6a0e8b42", "hex");
 
-/** The version 5 UUID of an event: the same for every duplicate. Uses node:crypto, because WebCrypto takes as long as the insert. */
+/** The version 5 UUID of an event: the same for every duplicate. */
 export function toUuid(key: string): string {
   const digest = createHash("sha1").update(namespace).update(key, "utf8").digest().subarray(0, 16);
   digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x50, 6);

@@ -38,59 +38,10 @@ export interface ReportOptions {
   logErrorMessages?: boolean;
 }
 
-/** The state of an inbox. `health()` never rejects: an unreachable inbox has `isReachable: false`. */
-export interface InboxHealth {
-  /** The database or queue responded. The caller decides how many events may wait, and for how long. */
-  isReachable: boolean;
-  /** Events that wait for their handler, or for the next attempt. */
-  waiting: number;
-  /** Dead letters. */
-  dead: number;
-  /** How long the oldest waiting event has waited, in milliseconds. */
-  oldestWaitingMs?: number;
-  /** Why the inbox is not reachable: the name and code of the error, where it was thrown, and its causes. */
-  error?: string;
-}
-
-/** One event in an inbox, without its contents. */
-export interface InboxEntry {
-  id: string;
-  type: string;
-  state: "waiting" | "done" | "dead";
-  receivedAt: Date;
-  attempts: number;
-  /** The last attempt's error, as it was logged: its message may quote a customer, and is stored only with `logErrorMessages`. */
-  lastFailure?: string;
-}
-
-/** Which entries, and how many. */
-export interface ListOptions {
-  state?: InboxEntry["state"];
-  /** Default 100. */
-  limit?: number;
-}
-
-/** The state of an inbox and its events, for administrators. */
-export interface InspectableInbox {
-  /** Never rejects. */
-  health(): Promise<InboxHealth>;
-  /** Oldest first. */
-  list(options?: ListOptions): Promise<InboxEntry[]>;
+/** An inbox whose dead letters can be processed again. */
+export interface ReplayableInbox {
   /** Gives a dead letter all of its attempts again, as a new delivery of the event does. @returns false when the id is not a dead letter. */
   replay(eventId: string): Promise<boolean>;
-}
-
-/** Reads the health of an engine. Never rejects: an error becomes `isReachable: false`. */
-export async function readHealth(
-  options: ReportOptions,
-  read: () => Promise<{ waiting: number; dead: number; oldestWaitingMs: number | undefined }>,
-): Promise<InboxHealth> {
-  try {
-    const { oldestWaitingMs, ...counts } = await read();
-    return { isReachable: true, ...counts, ...(oldestWaitingMs !== undefined && { oldestWaitingMs }) };
-  } catch (error) {
-    return { isReachable: false, waiting: 0, dead: 0, error: describeError(error, options) };
-  }
 }
 
 export type Report = (outcome: InboxOutcome) => void;

@@ -1,7 +1,8 @@
 /** The contract of an inbox. The integration test of each engine runs this suite. */
 import type { Delivery, Inbox, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
-import type { InboxOutcome, InspectableInbox } from "../src/index.ts";
+import type { InboxOutcome } from "../src/index.ts";
+import type { ReplayableInbox } from "../src/reports.ts";
 import { balanceChanged, put, toBody } from "./events.ts";
 
 /** The delivery that the workers of all engines pass to their handlers. */
@@ -9,7 +10,9 @@ export type Attempt = Delivery & { attempt: number | undefined; source: string }
 
 /** An empty inbox on an engine that retries a failed event immediately. */
 export interface InboxUnderTest {
-  inbox: Inbox & InspectableInbox;
+  inbox: Inbox & ReplayableInbox;
+  /** The events that wait or are being processed, and the dead letters. */
+  count(): Promise<{ waiting: number; dead: number }>;
   /** Runs the handler for each event, attempt by attempt, until the end of the test. */
   work(handler: (event: WebhookEvent, delivery: Attempt) => unknown): Promise<void>;
   /** An inbox of another source in the same file or queue, with its own worker where workers belong to an inbox. */
@@ -35,13 +38,13 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       const handled: string[] = [];
       const tried = new Map<string, Attempt[]>();
       let isFailing = true;
-      const { inbox, work, deleteOld } = await open({
+      const { inbox, count, work, deleteOld } = await open({
         attempts,
         onOutcome: ({ outcome }) => void recorded.push(outcome),
       });
-      const health = () => inbox.health();
       return {
         inbox,
+        count,
         deleteOld,
         recorded,
         handled,
@@ -57,20 +60,20 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
         recover: () => {
           isFailing = false;
         },
-        until: (expected: object) => expect.poll(health, { timeout: 15_000 }).toMatchObject(expected),
+        until: (expected: object) => expect.poll(count, { timeout: 15_000 }).toMatchObject(expected),
       };
     }
     const poison = balanceChanged("evt_poison");
     const everyAttempt = [1, 2, 3];
 
     it("stores an event once, also when duplicates arrive concurrently or after it was processed", async () => {
-      const { inbox, recorded, handled, work, until } = await opened();
+      const { inbox, count, recorded, handled, work, getAttempts, until } = await opened();
       const results = await Promise.all(
         Array.from({ length: 20 }, () => put(inbox, balanceChanged("evt_1"))),
       );
       expect(results.filter((result) => result === "stored")).toHaveLength(1);
       expect(await put(inbox, balanceChanged("evt_1"))).toBe("duplicate");
-      expect(await inbox.health()).toMatchObject({ isReachable: true, waiting: 1, dead: 0 });
+      expect(await count()).toEqual({ waiting: 1, dead: 0 });
       await work();
       await until({ waiting: 0 });
       expect(await put(inbox, balanceChanged("evt_1"))).toBe("duplicate");
@@ -79,21 +82,13 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
         "stored",
         "done",
       ]);
-      expect(await inbox.list()).toMatchObject([
-        { id: "evt_1", type: "balance.changed", state: "done", attempts: 1 },
-      ]);
+      expect(getAttempts("evt_1")).toEqual([1]);
     });
 
     it("dead-letters an event whose last attempt failed, and processes the others", async () => {
       const { inbox, recorded, handled, work, getAttempts, until } = await opened();
       await put(inbox, poison);
-      // A millisecond later, so that the order of the list is known.
-      const event = balanceChanged("evt_1");
-      await inbox.put(
-        event,
-        { body: toBody(event), receivedAt: new Date(Date.now() + 1) },
-        { signal: new AbortController().signal },
-      );
+      await put(inbox, balanceChanged("evt_1"));
       await work();
       await until({ waiting: 0, dead: 1 });
       expect([getAttempts("evt_poison"), handled]).toEqual([everyAttempt, ["evt_1"]]);
@@ -101,14 +96,6 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
         "failed",
         "failed",
         "dead",
-      ]);
-      expect(await inbox.list({ state: "dead" })).toMatchObject([
-        { id: "evt_poison", state: "dead", attempts },
-      ]);
-      const states = (await inbox.list()).map(({ id, state }) => [id, state]);
-      expect(states).toEqual([
-        ["evt_poison", "dead"],
-        ["evt_1", "done"],
       ]);
     });
 
@@ -128,7 +115,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       expect(await put(inbox, poison)).toBe("duplicate");
       expect(handled).toEqual(["evt_poison"]);
       expect(recorded.filter((outcome) => outcome === "stored")).toHaveLength(3);
-      expect(await inbox.list()).toMatchObject([{ id: "evt_poison", state: "done", attempts: 1 }]);
+      expect(getAttempts("evt_poison").at(-1)).toBe(1);
     });
 
     it("passes the bytes and the time of the last delivery to the handler", async () => {
@@ -206,7 +193,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
     });
 
     it("keeps events of two sources with the same id apart", async () => {
-      const { inbox, work, openSource } = await open({ attempts, onOutcome() {} });
+      const { inbox, count, work, openSource } = await open({ attempts, onOutcome() {} });
       const tea = await openSource("tea");
       for (const each of [inbox, tea.inbox]) {
         expect(await put(each, balanceChanged("evt_1"))).toBe("stored");
@@ -217,25 +204,9 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       await work(record);
       await tea.work(record);
       await expect.poll(() => [...handled].sort(), { timeout: 15_000 }).toEqual([" evt_1", "tea evt_1"]);
-      await expect.poll(() => inbox.health(), { timeout: 15_000 }).toMatchObject({ waiting: 0 });
+      await expect.poll(count, { timeout: 15_000 }).toMatchObject({ waiting: 0 });
       for (const each of [inbox, tea.inbox])
         expect(await put(each, balanceChanged("evt_1"))).toBe("duplicate");
-    });
-
-    it("lists at most the requested number of events, oldest first, and reports how long the oldest has waited", async () => {
-      const { inbox } = await opened();
-      for (const id of ["evt_1", "evt_2", "evt_3"]) await put(inbox, balanceChanged(id));
-      expect((await inbox.list({ state: "waiting", limit: 2 })).map(({ id }) => id)).toEqual([
-        "evt_1",
-        "evt_2",
-      ]);
-      expect(await inbox.list({ state: "done" })).toEqual([]);
-      expect(await inbox.health()).toEqual({
-        isReachable: true,
-        waiting: 3,
-        dead: 0,
-        oldestWaitingMs: expect.any(Number),
-      });
     });
   });
 }

@@ -64,7 +64,7 @@ const engines = {
         backoff: { initialDelayMs: 50, maxDelayMs: 200 },
       },
     );
-    return inbox;
+    return { inbox, countWaiting: async () => (await inbox.health()).waiting };
   },
   async "pg-boss"() {
     const { PgBoss } = await import("pg-boss"); // only here, because it needs a newer Node.js than the others
@@ -80,7 +80,8 @@ const engines = {
     const pool = postgresPool();
     const handler = inboxHandler((event) => effectInPostgres(pool, event), { onOutcome, ...quiet });
     await boss.work("events", { pollingIntervalSeconds: 0.5, batchSize: 50 }, handler);
-    return inbox;
+    const waiting = "SELECT count(*) FROM job WHERE name = 'events' AND state < 'completed'";
+    return { inbox, countWaiting: async () => Number((await pool.query(waiting)).rows[0].count) };
   },
   async bullmq() {
     const queue = new Queue("events", { prefix, connection: { url: redisUrl, enableOfflineQueue: false } });
@@ -94,14 +95,14 @@ const engines = {
       "error",
       () => {},
     );
-    return inbox;
+    return { inbox, countWaiting: () => queue.getJobCountByTypes("active", "waiting", "delayed") };
   },
 };
 
-const inbox = await engines[engine]();
+const { inbox, countWaiting } = await engines[engine]();
 const receive = nodeReceiver({ secret, inbox, ...quiet });
 const server = createServer(async (request, response) => {
   if (request.method === "POST") return receive(request, response);
-  response.end(JSON.stringify({ ...(await inbox.health()), recorded }));
+  response.end(JSON.stringify({ waiting: await countWaiting().catch(() => undefined), recorded }));
 });
 server.listen(port, "127.0.0.1", () => process.stdout.write(`${server.address().port}\n`));

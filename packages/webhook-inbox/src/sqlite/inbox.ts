@@ -18,15 +18,7 @@ import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toJobData } from "../event.ts";
 import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "../options.ts";
-import {
-  createPut,
-  createReport,
-  type InboxEntry,
-  type InboxHealth,
-  type InspectableInbox,
-  type ReportOptions,
-  readHealth,
-} from "../reports.ts";
+import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "../reports.ts";
 import { ensureInboxTables } from "./processed.ts";
 import { type SqliteHandler, type SqliteWorkerOptions, startEventWorker } from "./worker.ts";
 
@@ -57,6 +49,31 @@ export interface SqliteInboxOptions extends ReportOptions {
   };
 }
 
+/** The state of an inbox. The caller decides how many events may wait, and for how long. */
+export interface InboxHealth {
+  /** Whether the file can be used. */
+  isReachable: boolean;
+  /** Events that wait for their handler, or for the next attempt. */
+  waiting: number;
+  /** Dead letters. */
+  dead: number;
+  /** How long the oldest waiting event has waited, in milliseconds. */
+  oldestWaitingMs?: number;
+  /** Why the inbox is not reachable: the name and code of the error, where it was thrown, and its causes. */
+  error?: string;
+}
+
+/** One event in an inbox, without its contents. */
+export interface InboxEntry {
+  id: string;
+  type: string;
+  state: "waiting" | "done" | "dead";
+  receivedAt: Date;
+  attempts: number;
+  /** The last attempt's error, as it was logged: its message may quote a customer, and is stored only with `logErrorMessages`. */
+  lastFailure?: string;
+}
+
 /** A running worker. */
 export interface SqliteWorker {
   /**
@@ -68,7 +85,7 @@ export interface SqliteWorker {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface SqliteInbox extends Inbox, InspectableInbox {
+export interface SqliteInbox extends Inbox, ReplayableInbox {
   /** Starts a worker: runs the handler for every event in the file, also for those that other processes stored. */
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
   /**
@@ -82,6 +99,10 @@ export interface SqliteInbox extends Inbox, InspectableInbox {
    * `markProcessed` and `isNewest` exist there.
    */
   write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>): Promise<Result>;
+  /** Never rejects. */
+  health(): Promise<InboxHealth>;
+  /** Lists events, oldest first. @param options `limit`: default 100. */
+  list(options?: { state?: InboxEntry["state"]; limit?: number }): Promise<InboxEntry[]>;
   /** Stops the workers, and closes the file. */
   close(options?: { graceMs?: number }): Promise<void>;
   /** `close()` at the end of the block: `await using inbox = sqliteInbox({ … })`. */
@@ -161,12 +182,16 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     database.close();
   }
 
-  const health = () =>
-    readHealth(options, async () => {
+  async function health(): Promise<InboxHealth> {
+    try {
       const { states, oldestWaitingAtMs } = database.run(jobs.count(source));
-      const waitingMs = oldestWaitingAtMs && Math.max(0, now() - oldestWaitingAtMs);
-      return { waiting: states["waiting"] ?? 0, dead: states["dead"] ?? 0, oldestWaitingMs: waitingMs };
-    });
+      const counts = { isReachable: true, waiting: states["waiting"] ?? 0, dead: states["dead"] ?? 0 };
+      if (oldestWaitingAtMs === undefined) return counts;
+      return { ...counts, oldestWaitingMs: Math.max(0, now() - oldestWaitingAtMs) };
+    } catch (error) {
+      return { isReachable: false, waiting: 0, dead: 0, error: describe(error) };
+    }
+  }
 
   return {
     put: createPut(report, async ({ id }, { body, receivedAt }) => {

@@ -42,6 +42,10 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
     };
     return {
       inbox: await openInbox(""),
+      async count() {
+        const { failed = 0, ...others } = await queue.getJobCounts("failed", "active", "waiting", "delayed");
+        return { waiting: Object.values(others).reduce((sum, jobs) => sum + jobs, 0), dead: failed };
+      },
       openSource: async (source) => ({ inbox: await openInbox(source), work: async () => {} }),
       async work(handler) {
         const worker = work(queue, inboxHandler(handler, { onOutcome, ...quiet }));
@@ -68,16 +72,13 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
       await new Promise((resolve) => connection.once("ready", resolve));
       const queue = new Queue("events", { connection });
       queue.on("error", () => {});
-      const lines: string[] = [];
-      const inbox = await bullmqInbox(queue, { log: (line) => void lines.push(line) });
-      expect(lines).toEqual([expect.stringContaining("this Redis has no append-only file")]);
+      const inbox = await bullmqInbox(queue, quiet);
       expect(await put(inbox, balanceChanged("evt_1"))).toBe("stored");
 
       const closed = new Promise((resolve) => connection.once("close", resolve));
       server.kill("SIGKILL");
       await closed;
       await expect(put(inbox, balanceChanged("evt_2"))).rejects.toThrow();
-      expect(await inbox.health()).toMatchObject({ isReachable: false });
 
       const ready = new Promise((resolve) => connection.once("ready", resolve));
       server = await startRedis(port);
@@ -94,16 +95,13 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
     await expect(bullmqInbox(ownQueue(), { maxAttempts: 0 })).rejects.toThrow(message);
   });
 
-  it.skipIf(!hasRedisServer).each([
-    ["evicts keys", ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"], "policy is allkeys-lru"],
-    ["is not running", undefined, 'Redis cannot be used for the queue "events"'],
-  ])("rejects a Redis that %s", async (_case, args, message) => {
+  it("rejects a Redis that is not running", async () => {
     const port = await freePort();
-    const server = args && (await startRedis(port, ...args));
-    onTestFinished(() => void server?.kill("SIGKILL"));
     const queue = new Queue("events", { connection: { port, ...failFast } });
     queue.on("error", () => {});
     onTestFinished(() => queue.close());
-    await expect(bullmqInbox(queue, { ...quiet, timeoutMs: 200 })).rejects.toThrow(message);
+    await expect(bullmqInbox(queue, { ...quiet, timeoutMs: 200 })).rejects.toThrow(
+      'Redis cannot be used for the queue "events"',
+    );
   });
 });

@@ -128,9 +128,10 @@ const toMap = (rows: unknown[]) =>
 it.each(engines)("marks an event once, and not when the transaction fails, with %s", (_name, open) => {
   const database = open(scratchFile());
   onTestFinished(() => void database.close());
-  inSqlite.ensureInboxTables(database);
-  inSqlite.ensureInboxTables(database);
   const event = balanceChanged("evt '1'");
+  expect(() => inSqlite.markProcessed(database, event)).toThrow("call ensureInboxTables first");
+  inSqlite.ensureInboxTables(database);
+  inSqlite.ensureInboxTables(database);
   database.exec("BEGIN");
   expect(inSqlite.markProcessed(database, event)).toBe(true);
   database.exec("ROLLBACK");

@@ -94,7 +94,8 @@ it.skipIf(!hasPostgresPrograms || !runsPgBoss)(
     expect(responses.get("stopped")).toEqual(new Set([503]));
     for (const statuses of responses.values())
       expect([204, 503]).toEqual(expect.arrayContaining([...statuses]));
-    expect((await inbox.list({ limit: 1_000_000 })).length).toBe(sent);
+    const [stats] = await boss.getQueueStats("events", { force: true });
+    expect(stats?.totalCount).toBe(sent);
     if (outageMs > 1_000)
       console.error(
         `${sent} events, ${missed} responded 503, none lost, ${outageMs / 1000} s without PostgreSQL`,

@@ -4,6 +4,7 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { PgBoss } from "pg-boss";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { inboxHandler, pgBossInbox } from "../../src/index.ts";
+import { toUuid } from "../../src/pg-boss.ts";
 import { balanceChanged, put, recordOutcomes } from "../events.ts";
 import { describeInbox } from "../inbox-contract.ts";
 import { hasPgBoss, ownSchema } from "../servers.ts";
@@ -32,6 +33,14 @@ describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
     await boss.createQueue(`events-${queues}`, options);
     return `events-${queues}`;
   }
+  /** Counts the last job of each event: the id of a successor follows from that of a dead letter. */
+  async function count(queue: string) {
+    const { rows } = await pool(1).query("SELECT id::text, state::text FROM job WHERE name = $1", [queue]);
+    const ids = new Set(rows.map(({ id }) => id));
+    const states: string[] = rows.filter(({ id }) => !ids.has(toUuid(id))).map(({ state }) => state);
+    const waiting = states.filter((state) => ["created", "retry", "active"].includes(state)).length;
+    return { waiting, dead: states.filter((state) => ["failed", "cancelled"].includes(state)).length };
+  }
   /** Takes the next job, whenever it is due, and fails it. */
   async function failNext(queue: string) {
     const [job] = await boss.fetch(queue, { includeMetadata: true, ignoreStartAfter: true });
@@ -47,6 +56,7 @@ describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
     };
     return {
       inbox: await openInbox(""),
+      count: () => count(queue),
       openSource: async (source) => ({ inbox: await openInbox(source), work: async () => {} }),
       deleteOld: () => boss.supervise(queue),
       async work(handler) {
@@ -73,17 +83,21 @@ describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
   });
 
   it("drains what is due, and leaves what failed for a later call", async () => {
-    const inbox = await pgBossInbox(boss, { queue: await ownQueue(), log: () => {} });
+    const queue = await ownQueue();
+    const inbox = await pgBossInbox(boss, { queue, log: () => {} });
     for (let number = 1; number <= 12; number++) await put(inbox, balanceChanged(`evt_${number}`));
     const handled: string[] = [];
     const handle = ({ id }: { id: string }, { attempt }: { attempt: number | undefined }) => {
       if (id === "evt_7" && attempt === 1) throw new Error("The handler failed.");
       handled.push(id);
     };
-    expect(await inbox.drain(handle, { maxMs: 0 })).toMatchObject({ waiting: 12 });
-    expect(await inbox.drain(handle)).toMatchObject({ isReachable: true, waiting: 1, dead: 0 });
+    await inbox.drain(handle, { maxMs: 0 });
+    expect(await count(queue)).toEqual({ waiting: 12, dead: 0 });
+    await inbox.drain(handle);
+    expect(await count(queue)).toEqual({ waiting: 1, dead: 0 });
     expect(new Set(handled).size).toBe(11);
-    await expect.poll(() => inbox.drain(handle), { timeout: 15_000 }).toMatchObject({ waiting: 0, dead: 0 });
+    const drainAgain = () => inbox.drain(handle).then(() => count(queue));
+    await expect.poll(drainAgain, { timeout: 15_000 }).toEqual({ waiting: 0, dead: 0 });
     expect(handled).toHaveLength(12);
   });
 
@@ -112,33 +126,24 @@ describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
     expect(await failNext(queue)).toBe(0);
     await pool(1).query("UPDATE job SET completed_on = completed_on - interval '13 days'");
     await boss.supervise(queue);
-    expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
+    expect(await count(queue)).toEqual({ waiting: 0, dead: 1 });
     expect(await inbox.replay("evt_1")).toBe(true);
     expect(await failNext(queue)).toBe(0);
     const again = [put(inbox, balanceChanged("evt_1")), put(inbox, balanceChanged("evt_1"))];
     expect((await Promise.all(again)).sort()).toEqual(["duplicate", "stored"]);
     expect(await failNext(queue)).toBe(0);
-    expect(await inbox.list({ state: "dead" })).toMatchObject([{ id: "evt_1", attempts: 1 }]);
+    expect(await count(queue)).toEqual({ waiting: 0, dead: 1 });
   });
 
-  it("counts and replays an event that was cancelled manually", async () => {
+  it("replays an event that was cancelled manually", async () => {
     const queue = await ownQueue();
     const inbox = await pgBossInbox(boss, { queue });
     await put(inbox, balanceChanged("evt_1"));
     const { rows } = await pool(1).query("SELECT id FROM job WHERE name = $1", [queue]);
     await boss.cancel(queue, rows[0].id);
-    expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
+    expect(await count(queue)).toEqual({ waiting: 0, dead: 1 });
     expect(await inbox.replay("evt_1")).toBe(true);
-  });
-
-  it("stores an event after its connection lost the prepared statement, as behind a connection pooler", async () => {
-    const other = await startOther({ max: 1 });
-    const inbox = await pgBossInbox(other, { queue: await ownQueue() });
-    expect(await put(inbox, balanceChanged("evt_1"))).toBe("stored");
-    await other.getDb().executeSql("DEALLOCATE ALL", []);
-    expect(await put(inbox, balanceChanged("evt_2"))).toBe("stored");
-    expect(await put(inbox, balanceChanged("evt_2"))).toBe("duplicate");
-    expect(await put(inbox, balanceChanged("evt_3"))).toBe("stored");
+    expect(await count(queue)).toEqual({ waiting: 1, dead: 0 });
   });
 
   it("stores each event once when two processes receive the same events in opposite orders", async () => {
@@ -153,7 +158,7 @@ describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
       ...ids.toReversed().map((id) => put(inboxes[1], balanceChanged(id))),
     ]);
     expect(results.filter((result) => result === "stored")).toHaveLength(ids.length);
-    expect(await inboxes[0].health()).toMatchObject({ waiting: ids.length });
+    expect(await count(queue)).toMatchObject({ waiting: ids.length });
   });
 
   it("lets an attempt take as long as the queue is configured", async () => {
@@ -175,7 +180,6 @@ describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
     const cutOff = await pgBossInbox(other, { queue });
     await other.stop({ graceful: false });
     await expect(put(cutOff, balanceChanged("evt_1"))).rejects.toThrow();
-    expect(await cutOff.health()).toMatchObject({ isReachable: false });
 
     await boss.deleteQueue(queue);
     await expect(put(inbox, balanceChanged("evt_2"))).rejects.toThrow();

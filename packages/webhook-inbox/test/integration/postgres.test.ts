@@ -188,6 +188,38 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(rows).toEqual([{ version: 1 }]);
   });
 
+  it("creates nothing where its tables exist, so that a role without the right to create can start", async () => {
+    const role = `${schema}_role`;
+    await pool.query(`CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${schema} TO ${role};
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`);
+    const { transaction } = overPg(pool);
+    await transaction(async (own) => {
+      await pgQuery(own, `SET LOCAL ROLE ${role}`, []);
+      await ensureInboxTables(own);
+      expect(await markProcessed(own, { id: "evt_of_role" })).toBe(true);
+    });
+    await pool.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+
+  it("works again after a test suite emptied its tables", async () => {
+    await pool.query("TRUNCATE webhook_inbox_processed, webhook_inbox_newest, webhook_inbox_schema");
+    await ensureInboxTables(pool);
+    expect((await pool.query("SELECT version FROM webhook_inbox_schema")).rows).toEqual([{ version: 1 }]);
+  });
+
+  it.each(Object.entries(clients))(
+    "names ensureInboxTables when a table is missing, through %s",
+    async (name, own) => {
+      await pool.query("ALTER TABLE webhook_inbox_processed RENAME TO elsewhere");
+      const marking = own.transaction((transaction) =>
+        markProcessed(transaction, { id: `${name} evt_missing` }),
+      );
+      await expect(marking)
+        .rejects.toThrow("call ensureInboxTables first")
+        .finally(() => pool.query("ALTER TABLE elsewhere RENAME TO webhook_inbox_processed"));
+    },
+  );
+
   // G24
   it("rejects tables of a newer version", async () => {
     await pool.query("UPDATE webhook_inbox_schema SET version = 2");

@@ -17,6 +17,10 @@ describe.each(engines)("with %s", (name, open) => {
       const inbox = openInbox({ file, open, onOutcome, source, ...retention });
       return {
         inbox,
+        async count() {
+          const { waiting, dead } = await inbox.health();
+          return { waiting, dead };
+        },
         async work(handler: SqliteHandler) {
           const backoff = { initialDelayMs: 0, maxDelayMs: 0 };
           inbox.work(handler, { maxAttempts: attempts, backoff, pollMs: 5 });
@@ -24,6 +28,42 @@ describe.each(engines)("with %s", (name, open) => {
       };
     };
     return { ...(await openSource("")), openSource };
+  });
+
+  it("lists at most the requested number of events, oldest first, and reports how long the oldest has waited", async () => {
+    const inbox = openInbox({ open });
+    for (const id of ["evt_1", "evt_2", "evt_3"]) await put(inbox, balanceChanged(id));
+    const ids = (await inbox.list({ state: "waiting", limit: 2 })).map(({ id }) => id);
+    expect(ids).toEqual(["evt_1", "evt_2"]);
+    expect(await inbox.list({ state: "done" })).toEqual([]);
+    expect(await inbox.health()).toEqual({
+      ...{ isReachable: true, waiting: 3, dead: 0, oldestWaitingMs: expect.any(Number) },
+    });
+  });
+
+  it("lists the state and the attempts of an event, which begin anew when a dead letter is delivered again", async () => {
+    const inbox = openInbox({ open });
+    const options = { maxAttempts: 2, pollMs: 5, backoff: { initialDelayMs: 0, maxDelayMs: 0 } };
+    await put(inbox, balanceChanged("evt_dead"));
+    await put(inbox, balanceChanged("evt_done"));
+    let isFailing = true;
+    inbox.work(({ id }) => {
+      if (isFailing && id === "evt_dead") throw new Error("no");
+    }, options);
+    await expect
+      .poll(() => inbox.list())
+      .toMatchObject([
+        { id: "evt_dead", type: "balance.changed", state: "dead", attempts: 2 },
+        { id: "evt_done", type: "balance.changed", state: "done", attempts: 1 },
+      ]);
+    isFailing = false;
+    await put(inbox, balanceChanged("evt_dead"));
+    await expect
+      .poll(() => inbox.list())
+      .toMatchObject([
+        { id: "evt_done", state: "done", attempts: 1 },
+        { id: "evt_dead", state: "done", attempts: 1 },
+      ]);
   });
 
   it("processes, lists, counts and replays the events of its own source only", async () => {
