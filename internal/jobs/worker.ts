@@ -68,8 +68,7 @@ export function startWorker<Leased extends LeasedJob>(
   { concurrency, maxPerSecond, pollMs }: WorkOptions,
   limits: WorkLimits = unlimited,
 ): Worker {
-  const running = new Set<Promise<unknown>>();
-  const aborting = new AbortController();
+  const running = new Map<Promise<unknown>, AbortController>();
   let state: "working" | "stopping" = "working";
   /** Whether a job ended, or was added, since the worker looked. */
   let isWoken = false;
@@ -105,11 +104,12 @@ export function startWorker<Leased extends LeasedJob>(
     begun += 1;
     failures = job.failures;
     nextAtMs = Math.max(nextAtMs, clock.monotonicMs()) + 1_000 / maxPerSecond;
-    const work: Promise<unknown> = run(job, aborting.signal).finally(() => {
+    const controller = new AbortController();
+    const work: Promise<unknown> = run(job, controller.signal).finally(() => {
       running.delete(work);
       wake();
     });
-    running.add(work);
+    running.set(work, controller);
   }
 
   /** Leases and begins what may begin now. @returns how long to wait before the next time; undefined when the worker ends. */
@@ -147,7 +147,7 @@ export function startWorker<Leased extends LeasedJob>(
       if (waitMs === undefined) break;
       if (waitMs > 0 && !isOver()) await wait(waitMs);
     }
-    while (running.size > 0) await Promise.all(running);
+    while (running.size > 0) await Promise.all(running.keys());
   }
 
   const ended = runInNoRequest(loop);
@@ -157,7 +157,9 @@ export function startWorker<Leased extends LeasedJob>(
     async stop(graceMs) {
       state = "stopping";
       wake();
-      const cancel = clock.after(graceMs, () => aborting.abort(new Error("The worker stops.")));
+      const cancel = clock.after(graceMs, () => {
+        for (const controller of running.values()) controller.abort(new Error("The worker stops."));
+      });
       await ended;
       cancel();
     },
