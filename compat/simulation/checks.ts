@@ -39,7 +39,7 @@ export const checks: Readonly<Record<string, Check>> = {
     const entries = new Map(
       stage.shopMachine
         .readRows("SELECT * FROM issuing_outbox_entries")
-        .map((entry) => [entry["user_id"], entry]),
+        .map((entry) => [entry["name"], entry]),
     );
     const names = [...stage.issued.values()].map(({ name }) => name);
     const isFickle = stage.history.alternatives.includes("fickle 422"); // it rejects a form that it accepts later
@@ -50,7 +50,7 @@ export const checks: Readonly<Record<string, Check>> = {
     for (const { id, card, name } of users) {
       const entry = entries.get(id);
       if (entry === undefined) lost.push(`user ${id} is saved and owed no card`);
-      else if (entry["state"] === "issued" && card !== entry["card_id"])
+      else if (entry["state"] === "issued" && card !== JSON.parse(String(entry["result"])).cardId)
         lost.push(`the card of user ${id} is not stored with the user`);
       else if (entry["state"] === "waiting") lost.push(`user ${id} still waits`);
       else if (entry["state"] === "rejected" && !isFickle && names.includes(name))

@@ -71,13 +71,13 @@ async function finish(stage: Stage): Promise<void> {
 
 /** When the next delivery, event or card is due, in the time of the world; undefined when nothing is left to do. */
 function findNextDue({ service, shopMachine, booksMachine, world }: Stage): number | undefined {
-  const event = "SELECT due AS due_at FROM webhook_inbox_events WHERE state = 'waiting'";
-  const card = `SELECT max(due_at, coalesce((SELECT max(until_at) FROM issuing_outbox_scopes), 0)) AS due_at
-    FROM issuing_outbox_entries WHERE work IS NOT NULL`;
+  const event = "SELECT due FROM webhook_inbox_events WHERE state = 'waiting'";
+  const card = `SELECT max(due, coalesce((SELECT max(due) FROM issuing_outbox_entries_breakers), 0)) AS due
+    FROM issuing_outbox_entries WHERE rank IS NOT NULL`;
   const rows = [card, event].flatMap((sql) => shopMachine.readRows(sql));
   const deliveries = service.webhooks.deliveries({ state: "pending" });
   const dueAt = [
-    ...[...rows, ...booksMachine.readRows(event)].map(({ due_at }) => Number(due_at)),
+    ...[...rows, ...booksMachine.readRows(event)].map(({ due }) => Number(due)),
     ...deliveries.map(({ nextAttemptAt = "" }) => Date.parse(nextAttemptAt)),
   ];
   return dueAt.length === 0 ? undefined : Math.max(world.nowMs, Math.min(...dueAt) - startMs);

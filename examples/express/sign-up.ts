@@ -91,7 +91,7 @@ export function addSignUp(
         .run(form.name, form.email, form.phone, id);
       return changes ? outbox.correct(database, id, toRequest(form)) : "absent";
     });
-    if (correction === "absent" || correction === "too-late")
+    if (correction === "absent" || correction === "issued")
       return void response
         .status(409)
         .json({ message: "There is nothing to correct, or the address is taken." });

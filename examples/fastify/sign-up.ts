@@ -76,7 +76,7 @@ export function addSignUp(
           ? outbox.correct(transaction, id, toRequest(body))
           : "absent";
       });
-      if (correction === "absent" || correction === "too-late")
+      if (correction === "absent" || correction === "issued")
         return reply.code(409).send({ message: "There is nothing to correct." });
       return respond(reply, await outbox.issue(id, { deadlineMs: 5_000 }));
     },

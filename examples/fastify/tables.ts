@@ -1,5 +1,5 @@
 /** Creates the tables and the queue: the first process does, while the others wait. */
-import { ensureTables as ensureOutbox } from "@loyalty-cards/issuing-outbox/postgres";
+import { ensureOutboxTables } from "@loyalty-cards/issuing-outbox/postgres";
 import { ensureInboxTables } from "@loyalty-cards/webhook-inbox/postgres";
 import type pg from "pg";
 import type { PgBoss } from "pg-boss";
@@ -20,7 +20,7 @@ export async function prepare(pool: pg.Pool, boss?: PgBoss): Promise<void> {
     await client.query("SELECT pg_advisory_lock($1)", [lock]);
     await client.query(tables);
     await ensureInboxTables(client);
-    await ensureOutbox(client);
+    await ensureOutboxTables(client);
     await boss?.start();
     // How long the jobs of a killed process stay locked. A handler that takes longer runs twice.
     await boss?.createQueue("loyalty", { expireInSeconds: 60 });

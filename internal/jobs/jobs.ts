@@ -279,8 +279,10 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     /** Leases one job, also before it is due, for a caller who waits. @returns undefined while another attempt has it, and while the breaker is open. */
     *leaseOne(topic: string, name: string, leaseMs: number): Operation<LeasedJob | undefined> {
       const [row] = yield* query(
-        `UPDATE ${table} SET ${setLease} WHERE topic = $3::text AND name = $4::text AND rank > 0 AND (lease IS NULL OR due <= :now)
-           AND NOT ${isOpen(`${table}.topic`)} AND ${guard.format(5)} ${returning}`,
+        `UPDATE ${table} SET ${setLease} WHERE id = (
+           SELECT id FROM ${table} j WHERE topic = $3::text AND name = $4::text AND rank > 0 AND (lease IS NULL OR due <= :now)
+             AND NOT ${isOpen("j.topic")} AND ${guard.format(5)} FOR UPDATE SKIP LOCKED
+         ) ${returning}`,
         ...[crypto.randomUUID(), leaseMs, topic, name, ...guard.values],
       );
       return row && toLeased(row, leaseMs);
@@ -346,6 +348,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
         ...[Number(!hasNoEffect && state === "waiting"), Number(isErased), job.id, job.lease ?? ""],
       );
       const settled = row && readJob(row);
+      if (topic === undefined) yield* jobs.endProbe(job);
       if (breaker?.isOpened) return { job: settled, breaker: "opened" };
       const failures = row === undefined ? job.failures : (toOptionalNumber(row["failures"]) ?? 0);
       if (topic !== "working" || failures === 0) return { job: settled };
@@ -387,8 +390,18 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       return row !== undefined && row["due"] !== null;
     },
 
+    /** Lets another job try the topic: that of this probe says nothing of it. */
+    *endProbe({ topic, probe }: Pick<Ended, "topic" | "probe">): Operation<void> {
+      if (probe === undefined) return;
+      yield* query(
+        `UPDATE ${breakers} SET due = :now, probes = probes - 1 WHERE topic = $1::text AND probes = $2::text::integer`,
+        ...[topic, probe],
+      );
+    },
+
     /** Returns a job unsent: the attempt did not begin. */
     *giveBack(job: LeasedJob): Operation<void> {
+      yield* jobs.endProbe(job);
       yield* query(
         `UPDATE ${table} SET lease = NULL, due = :now, attempts = attempts - CASE WHEN rank > 0 THEN 1 ELSE 0 END,
            started = CASE WHEN $1::text::integer = 1 THEN NULL ELSE started END WHERE id = $2::text::bigint AND lease = $3::text`,
@@ -400,6 +413,15 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     *getNow(): Operation<number> {
       const [row] = yield* query("SELECT :now AS now");
       return toNumber(row?.["now"]);
+    },
+
+    /** The latest time that the jobs show: when the last one was added, or when one that waits was tried. 0 when there is none. */
+    *getLatest(): Operation<number> {
+      const [row] = yield* query(
+        `${withTopics} SELECT (SELECT added FROM ${table} ORDER BY id DESC LIMIT 1) AS added,
+           (SELECT max(j.tried) FROM topics JOIN ${table} j ON j.topic = topics.topic AND j.rank = ${ranks.started}) AS tried`,
+      );
+      return Math.max(toNumber(row?.["added"] ?? 0), toNumber(row?.["tried"] ?? 0));
     },
 
     /** How long until something is due, in milliseconds: negative when it is overdue; undefined when nothing waits. @param topic default: all. */
@@ -494,7 +516,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     *erase(state: string, retentionMs: number): Operation<boolean> {
       const rows = yield* query(
         `UPDATE ${table} SET body = NULL, error = NULL WHERE id IN (
-           SELECT id FROM ${table} WHERE state = $1::text AND body IS NOT NULL AND ended < :now - $2::text::bigint LIMIT 1000
+           SELECT id FROM ${table} WHERE state = $1::text AND body IS NOT NULL AND ended < :now - $2::text::bigint LIMIT 1000 FOR UPDATE SKIP LOCKED
          ) RETURNING id`,
         ...[state, retentionMs],
       );

@@ -1,5 +1,5 @@
 /** Opens a SQLite file for jobs: durable, readable by its owner only, with the tables of a package. */
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   findMissingFolder,
@@ -91,5 +91,14 @@ function retryWhileBusy<Result>(attempt: () => Result): Result {
       if (!isBusy(error) || Date.now() > untilMs) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
+  }
+}
+
+/** Whether two names are of one file. A file that does not exist, such as a database in memory, is like no other. */
+export function isSameFile(one: string, other: string): boolean {
+  try {
+    return realpathSync(one) === realpathSync(other);
+  } catch {
+    return false;
   }
 }

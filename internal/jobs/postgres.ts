@@ -59,7 +59,7 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
       try {
         return await work();
       } catch (error) {
-        if (attempt === maxAttempts || !hasCode(error, repeatable)) throw error;
+        if (attempt === maxAttempts || !isConflict(error)) throw error;
       }
     }
   }
@@ -71,3 +71,5 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
     transact: (start) => repeat(() => transact((transaction) => runIn(transaction, start()))),
   };
 }
+
+export const isConflict = (error: unknown): boolean => hasCode(error, repeatable);

@@ -12,6 +12,7 @@ import { type Operation, type Row, runSync, type Step, toSqlite } from "./statem
 export interface SqliteJobsDatabase {
   /** The connection. @throws when the file cannot be used. */
   open(): SqliteDatabase;
+  isOpen(): boolean;
   /** Runs an operation of one statement. */
   run<Result>(operation: Operation<Result>): Result;
   /** Runs an operation in a transaction of the user's connection, which is open already. */
@@ -40,11 +41,13 @@ export function requireSynchronous<Result>(name: string, result: Result): Result
  * @param openFile opens the file with its tables.
  * @param now the time in milliseconds.
  * @param owner the name in the error of calls after `close`, such as `inbox`.
+ * @param getLatest returns the latest time that the file shows, so that time goes on when the clock was set back before this process began.
  */
 export function createSqliteDatabase(
   openFile: () => OpenSqliteDatabase,
   now: () => number,
   owner = "database",
+  getLatest?: () => Operation<number>,
 ): SqliteJobsDatabase {
   let opened: OpenSqliteDatabase | undefined;
   let isClosed = false;
@@ -60,7 +63,10 @@ export function createSqliteDatabase(
 
   function open(): OpenSqliteDatabase {
     if (isClosed) throw withSafeMessage(new Error(`The ${owner} is closed.`));
-    opened ??= openFile();
+    if (opened === undefined) {
+      opened = openFile();
+      if (getLatest !== undefined) latestMs = Math.max(latestMs, runIn(opened, getLatest()));
+    }
     return opened;
   }
 
@@ -70,6 +76,7 @@ export function createSqliteDatabase(
 
   return {
     open,
+    isOpen: () => opened !== undefined,
     runIn,
     run: (operation) => runIn(open(), operation),
     transact(work) {

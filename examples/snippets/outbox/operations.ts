@@ -10,8 +10,8 @@ const hourMs = 3_600_000;
  */
 export function findAlarms(counts: OutboxCounts, nowMs = Date.now()): string[] {
   const { oldestWaitingAt, nextExpiryAt, undelivered, unknown, paused } = counts;
-  const alarms = paused.map(({ reason, template = "" }) =>
-    `The outbox is paused: ${reason} ${template}`.trim(),
+  const alarms = paused.map(
+    ({ reason, template }) => `Cards of ${template} wait: ${reason}`,
   );
   if (oldestWaitingAt !== undefined && nowMs - oldestWaitingAt.getTime() > hourMs)
     alarms.push("A card has been waiting for more than an hour.");
@@ -56,18 +56,12 @@ export async function drain(outbox: Outbox, request: Request): Promise<Response>
 // #endregion
 
 // #region existing-users
-import type {
-  KnownCard,
-  OwedCard,
-  SqliteOutbox,
-} from "@loyalty-cards/issuing-outbox";
+import type { OwedCard, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 
 interface ExistingUser {
   id: string;
   name: string;
   phone: string;
-  /** Users with a card. */
-  cardId?: string;
   /**
    * Users whose card was requested before: the last keySuffix, and the time of the
    * first request with it.
@@ -79,17 +73,11 @@ interface ExistingUser {
 function* toEntries(
   users: Iterable<ExistingUser>,
   template: string,
-): Generator<OwedCard | KnownCard> {
-  for (const { id: userId, name, phone, cardId, ...tried } of users) {
+): Generator<OwedCard> {
+  for (const { id: userId, name, phone, ...tried } of users) {
     const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
-    if (cardId !== undefined) yield { userId, template, cardId };
-    else
-      yield {
-        userId,
-        template,
-        request: { fieldValues: { name }, customer },
-        ...tried,
-      };
+    const request = { fieldValues: { name }, customer };
+    yield { userId, template, request, ...tried };
   }
 }
 

@@ -329,6 +329,17 @@ describe.each([
       expect((await probe())?.name).not.toBe(lost?.name);
     });
 
+    it("tries another job at once when a probe was not sent, or ends without a word on its topic", async () => {
+      await failEach(1, 2, 3);
+      advance(1_000);
+      const first = await probe();
+      await run(() => jobs.giveBack(first as LeasedJob));
+      const second = await probe();
+      expect(second).toMatchObject({ name: "2", probe: 1 });
+      await settle(second as LeasedJob, { state: "unknown" });
+      expect(await probe()).toMatchObject({ name: "3", probe: 1 });
+    });
+
     it("delivers callbacks while the breaker is open", async () => {
       await add("delivered");
       await settle(await leased("delivered"), { state: "done", rank: ranks.callback, delayMs: 10 });

@@ -1,10 +1,8 @@
-/** Changes that the program or a person makes to an entry: resolve, retry, forget. */
-import { invalid, requireCardId } from "./add.ts";
-import { applyCorrection, correctEntry } from "./correction.ts";
-import { type IssuedResult, type Recorder, recordCards } from "./record.ts";
-import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
-import { recordTime } from "./settings.ts";
-import { formatList, getNow, type Operation, query, toNumber } from "./statement.ts";
+/** Changes that the program or a person makes to an entry: correct, resolve, retry. */
+import type { Job, Jobs } from "@loyalty-cards/internal/jobs/jobs";
+import type { Operation } from "@loyalty-cards/internal/jobs/statement";
+import { invalid, type OutboxEntryError, requireCardId } from "./entry.ts";
+import { maxRunningMs } from "./verdict.ts";
 
 /** A user, and the template, which can be left out when the user has entries of one template only. */
 export interface UserRef {
@@ -16,20 +14,92 @@ export interface UserRef {
  * @param isLocked locks the entry until the end of the transaction, which changes it.
  * @throws {TypeError} for a user with several templates when `template` is left out.
  */
-export function* findEntry({ userId, template }: UserRef, isLocked = false): Operation<EntryRow | undefined> {
-  const rows = yield* query(
-    `${selectEntries}
-     WHERE e.user_id = $1::text ${template === undefined ? "" : "AND e.template = $2::text"} LIMIT 2${isLocked ? " FOR UPDATE OF e" : ""}`,
-    ...(template === undefined ? [userId] : [userId, template]),
-  );
-  if (rows.length > 1) throw invalid("This user has entries of several templates: pass { template } too.");
-  return rows[0] === undefined ? undefined : readEntryRow(rows[0]);
+export function* findEntry(
+  jobs: Jobs,
+  { userId, template }: UserRef,
+  isLocked = false,
+): Operation<Job | undefined> {
+  const [job, other] = yield* jobs.findAll(userId, template, isLocked);
+  if (other !== undefined)
+    throw invalid("This user has entries of several templates: pass { template } too.");
+  return job;
 }
 
-export function* requireEntry(user: UserRef, isLocked = true): Operation<EntryRow> {
-  const row = yield* findEntry(user, isLocked);
-  if (row !== undefined) return row;
+export function* requireEntry(jobs: Jobs, user: UserRef): Operation<Job> {
+  const job = yield* findEntry(jobs, user, true);
+  if (job !== undefined) return job;
   throw invalid("There is no entry of this user and template.");
+}
+
+/**
+ * `accepted`: the new form is sent. `waiting`: the old one goes on, because the service may have received it; call `correct` again when
+ * it is rejected. `unknown`: nothing changes until `resolve`. `issued`: there is a card. `absent`: there is no entry.
+ */
+export type CorrectionResult = "accepted" | "waiting" | "unknown" | "issued" | "absent";
+
+/** Derives the key of an entry with a suffix. */
+type DeriveKey = (job: Job, suffix: string) => string;
+
+/**
+ * Replaces the form of an entry that was never sent, or that the service rejected.
+ * @param body undefined sends the old form again.
+ */
+export function* correctEntry(
+  jobs: Jobs,
+  deriveKey: DeriveKey,
+  job: Job | undefined,
+  body: string | undefined,
+): Operation<CorrectionResult> {
+  if (job === undefined) return "absent";
+  if (job.state === "issued" || job.state === "unknown") return job.state;
+  const next = { key: job.key, suffix: job.suffix, body: body ?? requireBody(job) };
+  if (job.state === "waiting") {
+    if (job.startedAtMs !== undefined || job.lease !== undefined) return "waiting";
+    yield* jobs.restart(job.id, next);
+    return "accepted";
+  }
+  // An older request without a response may still issue a card, so the old form goes on when that request has ended.
+  const runningMs = job.lostAtMs === undefined ? 0 : job.lostAtMs + maxRunningMs - (yield* jobs.getNow());
+  if (runningMs > 0) {
+    const { key, suffix, startedAtMs = job.lostAtMs } = job;
+    yield* jobs.restart(job.id, { key, suffix, body: requireBody(job), startedAtMs, delayMs: runningMs });
+    return "waiting";
+  }
+  // The service may repeat a 422 for the same key.
+  yield* jobs.restart(
+    job.id,
+    getErrorCode(job) === "validation" ? { ...next, ...withNextSuffix(job, deriveKey) } : next,
+  );
+  return "accepted";
+}
+
+/** Sends the form of an `unknown` entry again, because a person found out that there is no card. */
+export function* resendEntry(jobs: Jobs, deriveKey: DeriveKey, user: UserRef): Operation<void> {
+  const job = yield* requireUnknown(jobs, user);
+  const next = { key: job.key, suffix: job.suffix, body: requireBody(job) };
+  // After a 409 that does not end, a request with the old key would get another 409.
+  yield* jobs.restart(
+    job.id,
+    getErrorCode(job) === "conflict" ? { ...next, ...withNextSuffix(job, deriveKey) } : next,
+  );
+}
+
+/** @throws {TypeError} for an entry in another state. */
+export function* requireUnknown(jobs: Jobs, user: UserRef): Operation<Job> {
+  const job = yield* requireEntry(jobs, user);
+  if (job.state === "unknown") return job;
+  throw invalid(`resolve is for entries that are unknown; this one is ${job.state}.`);
+}
+
+/** Makes an entry due now. A form that was rejected is sent again, because the template may have changed. */
+export function* retryEntry(jobs: Jobs, deriveKey: DeriveKey, user: UserRef): Operation<void> {
+  const job = yield* requireEntry(jobs, user);
+  if (job.state === "unknown")
+    throw invalid(
+      "A card may exist for this entry, so another request could issue a second one: look for the card in the console, and use resolve.",
+    );
+  if (job.state === "rejected") yield* correctEntry(jobs, deriveKey, job, undefined);
+  else yield* jobs.hurry(job.id);
 }
 
 /** What a person found out about an entry that is `unknown`. */
@@ -43,98 +113,19 @@ export function requireResolution(resolution: Resolution): void {
   if (cardId !== undefined) requireCardId(cardId);
 }
 
-export function* resolveEntry(
-  recorder: Recorder,
-  user: UserRef,
-  { cardId }: Resolution,
-  isDelivering: boolean,
-): Operation<{ row: EntryRow; result: IssuedResult | "waiting"; callbackInMs: number }> {
-  const row = yield* requireEntry(user);
-  if (row.state !== "unknown")
-    throw invalid(`resolve is for entries that are unknown; this one is ${row.state}.`);
-  if (cardId !== undefined) {
-    const card = { entry: row, cardId };
-    const { results, callbackInMs } = yield* recordCards(recorder, [card], isDelivering);
-    return { row, result: results[0] ?? "issued", callbackInMs };
-  }
-  if (row.body === undefined)
-    throw invalid(
-      "The form of this entry was erased after the retention: use correct with a new form, then resolve.",
-    );
-  // After a 409 that does not end, a request with the old key would get another 409.
-  yield* applyCorrection(recorder, row, row.errorCode === "conflict", yield* getNow());
-  return { row, result: "waiting", callbackInMs: 0 };
-}
-
-/** Makes an entry due now. A form that was rejected is sent again, because the template may have changed. */
-export function* retryEntry(recorder: Recorder, user: UserRef): Operation<EntryRow> {
-  const row = yield* requireEntry(user);
-  if (row.state === "unknown")
-    throw invalid(
-      "A card may exist for this entry, so another request could issue a second one: look for the card in the console, and use resolve.",
-    );
-  const nowMs = yield* getNow();
-  if (row.state === "rejected") {
-    if (row.body === undefined)
-      throw invalid("The form of this entry was erased after the retention: use correct with a new form.");
-    yield* correctEntry(recorder, row, row.body);
-    return row;
-  }
-  yield* query(
-    "UPDATE issuing_outbox_entries SET due_at = $1::text::bigint WHERE id = $2::text::bigint AND work IS NOT NULL AND lease IS NULL",
-    nowMs,
-    row.id,
+function requireBody({ body, state }: Job): string {
+  if (body !== undefined) return body;
+  throw invalid(
+    `The form of this entry was erased after the retention: use ${state === "unknown" ? "forget, and add the user again" : "correct with a new form"}.`,
   );
-  return row;
 }
 
-/**
- * Deletes what is stored about a user. If the service may have received a request, a hash of the key stays for the retention, so that the
- * user is not added again meanwhile.
- */
-export function* forgetEntry(
-  user: UserRef,
-  toKeyHash: (row: EntryRow) => string,
-  retentionMs: number,
-): Operation<boolean> {
-  const row = yield* findEntry(user, true);
-  if (row === undefined) return false;
-  const nowMs = yield* getNow();
-  yield* query("DELETE FROM issuing_outbox_requests WHERE id = $1::text::bigint", row.id);
-  yield* query("DELETE FROM issuing_outbox_entries WHERE id = $1::text::bigint", row.id);
-  if (row.firstAttemptAtMs !== undefined || row.cardId !== undefined) {
-    yield* query(
-      `INSERT INTO issuing_outbox_forgotten (key_hash, first_attempt_at, until_at) VALUES ($1::text, $2::text::bigint, $3::text::bigint)
-       ON CONFLICT (key_hash) DO UPDATE SET until_at = excluded.until_at`,
-      ...[toKeyHash(row), row.firstAttemptAtMs ?? nowMs, nowMs + retentionMs],
-    );
-  }
-  return true;
-}
+const getErrorCode = ({ error }: Job): string | undefined =>
+  error === undefined ? undefined : (JSON.parse(error) as OutboxEntryError).code;
 
-/** The maximum number of rows in one transaction. */
-const maxSwept = 200;
-
-/** Erases forms and hashes whose retention is over, and records the time. @returns whether there may be more. */
-export function* sweep(retentionMs: number): Operation<boolean> {
-  const nowMs = yield* getNow();
-  yield* recordTime(nowMs);
-  let isMore = false;
-  for (const state of ["rejected", "unknown"]) {
-    const old = yield* query(
-      `SELECT r.id FROM issuing_outbox_entries e JOIN issuing_outbox_requests r ON r.id = e.id
-       WHERE e.state = $1::text AND e.ended_at < $2::text::bigint LIMIT ${maxSwept} FOR UPDATE OF e SKIP LOCKED`,
-      state,
-      nowMs - retentionMs,
-    );
-    isMore ||= old.length === maxSwept;
-    if (old.length === 0) continue;
-    yield* query(
-      `DELETE FROM issuing_outbox_requests WHERE id IN (${formatList("bigint", old.length, 1)})`,
-      ...old.map(({ id }) => toNumber(id)),
-    );
-  }
-  yield* query("DELETE FROM issuing_outbox_forgotten WHERE until_at < $1::text::bigint", nowMs);
-  yield* query("DELETE FROM issuing_outbox_contact_locks WHERE until_at < $1::text::bigint", nowMs);
-  return isMore;
+/** The next suffix, and its key. They are the same in a restored copy of the database. */
+function withNextSuffix(job: Job, deriveKey: DeriveKey): { key: string; suffix: string } {
+  const [, base = job.suffix, number = "1"] = /^(.*)~(\d+)$/s.exec(job.suffix) ?? [];
+  const suffix = `${base}~${Number(number) + 1}`;
+  return { suffix, key: deriveKey(job, suffix) };
 }

@@ -1,4 +1,7 @@
 /** Entries of the outbox: what is added, what is read, and what the whole outbox has. */
+import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import { type Job, type NewJob, ranks } from "@loyalty-cards/internal/jobs/jobs";
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type {
   FieldValues,
   IssueCardRequest,
@@ -24,15 +27,6 @@ export interface OwedCard<Fields = FieldValues> {
   keySuffix?: string;
   /** When this key was first used. Set it for users whose card was requested before they were added. */
   firstAttemptAt?: Date | number;
-  cardId?: never;
-}
-
-/** A user who has a card already. Add them so that no other card is issued. */
-export interface KnownCard {
-  userId: UserId;
-  template: string | Template<never>;
-  cardId: string;
-  request?: never;
 }
 
 /** An entry, without the customer's data: ids, state and times. */
@@ -46,24 +40,24 @@ export interface OutboxEntry {
   idempotencyKey: string;
   /** How many requests were begun, with all keys of this entry. */
   attempts: number;
-  /** Set while the entry is `waiting`. A time in the past means as soon as a worker is free. A pause can delay it. */
+  /** Set while the entry is `waiting`. A time in the past means as soon as a worker is free. */
   nextAttemptAt?: Date;
-  /** When the first request with this key was sent that the service may have received. Absent when there is none. */
+  /** When the first request with this key began that the service may have received. Absent when there is none. */
   firstAttemptAt?: Date;
   /** Set when the entry is `issued`. */
   cardId?: string;
-  /** The address of the card's page, for its links. Absent when the card was not issued by the outbox: `getCard` returns it. */
+  /** The address of the card's page, for its links. Absent when a person resolved the entry: `getCard` returns it. */
   publicUrl?: string;
   /** Set when the entry is `issued` or `rejected`: whether `onIssued` or `onRejected` has succeeded. True when there is no such callback. */
   isDelivered?: boolean;
-  /** Why the last attempt did not issue the card. */
+  /** Why the last attempt did not issue the card. Erased with the form. */
   error?: OutboxEntryError;
   addedAt: Date;
 }
 
 /** `userMessage` and `fields` can quote what the user typed: show them to the user, and do not log them. */
 export interface OutboxEntryError {
-  /** The `code` of the `IssuingError`. */
+  /** The `code` of the `IssuingError`; `aborted` when the worker was stopped. */
   code: string;
   /** Text for logs, without personal data. */
   message: string;
@@ -73,33 +67,12 @@ export interface OutboxEntryError {
   fields: readonly RejectedField[];
 }
 
-/**
- * Why nothing, or only one request at a time, is sent.
- * - `outage`: the service does not respond, or responds with 5xx. One entry is tried, at intervals that grow to 15 minutes.
- * - `rate-limited`: the service asked to wait. At most 15 minutes pass before one entry is tried.
- * - `template-not-found`: a 404. Only entries of this template wait.
- * - `unauthorized`: 401, 403 or no API key. Only this process waits.
- * - `clock`: this machine's clock and the service's differ by more than an hour. Only this process waits.
- * - `restored`: the file or database is a copy, or was restored from a backup. Everything waits for `resume`.
- */
-export type PauseReason =
-  | "outage"
-  | "rate-limited"
-  | "template-not-found"
-  | "unauthorized"
-  | "clock"
-  | "restored";
-
-/** A pause of one scope: all entries, those of a template, or this process. */
-export interface Pause {
-  reason: PauseReason;
-  /** Set with the reason `template-not-found`. */
-  template?: string;
+/** A template whose entries wait because the service failed for three of them in a row. One entry is tried at a time. */
+export interface PausedTemplate {
+  template: string;
   since: Date;
-  /** When one entry is tried. */
-  until?: Date;
-  /** How long the service asked to wait, which can be longer than the pause. */
-  retryAfterMs?: number;
+  /** The `code` of the last failure, such as `server`, `network`, `unauthorized` or `not-found`. */
+  reason: string;
 }
 
 /** The counts of a whole outbox, and the times to monitor. */
@@ -114,5 +87,102 @@ export interface OutboxCounts {
   oldestWaitingAt?: Date;
   /** When the first waiting entry becomes `unknown`, unless it is sent successfully before. */
   nextExpiryAt?: Date;
-  paused: Pause[];
+  paused: PausedTemplate[];
 }
+
+/** The user and template of an entry. */
+export interface EntryRef {
+  userId: string;
+  template: string;
+}
+
+/** The rest of the 255 that a column holds are for the numbers of corrections. */
+const maxSuffixLength = 240;
+
+/** @throws {TypeError} naming what is wrong. @throws {IssuingError} for a request that `issueCard` would not send. */
+export function parseNewEntry<Fields>(steps: IssuingSteps<unknown>, input: OwedCard<Fields>): NewJob {
+  if (typeof input !== "object" || input === null || !("request" in input))
+    throw invalid(
+      "outbox.add takes the transaction, and then the entry: outbox.add(transaction, { userId, template, request }).",
+    );
+  const { userId, template, request, keySuffix, firstAttemptAt } = input;
+  requireStorable("keySuffix", keySuffix ?? "", maxSuffixLength);
+  const startedAtMs = parseFirstAttempt(firstAttemptAt, steps.clock.now());
+  const { templateId, body } = steps.prepare(template, request);
+  const key = deriveKey(steps, templateId, userId, keySuffix);
+  return {
+    topic: templateId,
+    name: key.userId,
+    key: key.idempotencyKey,
+    suffix: keySuffix ?? "",
+    body,
+    ...startedAtMs,
+  };
+}
+
+/** @throws {TypeError} {IssuingError} for an id that no database stores. */
+export function deriveKey(
+  steps: IssuingSteps<unknown>,
+  templateId: string,
+  userId: UserId,
+  keySuffix = "",
+): { userId: string; idempotencyKey: string } {
+  const derived = steps.deriveKey({ templateId, userId, ...(keySuffix !== "" && { keySuffix }) });
+  requireStorable("userId", derived.userId);
+  requireStorable("template", templateId);
+  return derived;
+}
+
+export function requireCardId(cardId: unknown): asserts cardId is string {
+  if (typeof cardId !== "string" || cardId.trim() === "") throw invalid("cardId must be an id.");
+  requireStorable("cardId", cardId);
+}
+
+/** Whether both databases can store the text, and find it by an index. */
+export const isStorable = (text: string, maxLength: number): boolean =>
+  text.length <= maxLength && text.isWellFormed() && !text.includes("\0");
+
+function requireStorable(name: string, id: string, maxLength = 255): void {
+  if (!isStorable(id, maxLength))
+    throw invalid(`${name} must be well-formed text of at most ${maxLength} characters, without NUL.`);
+}
+
+/** Parses `firstAttemptAt` by the rules of `issueCard`. */
+function parseFirstAttempt(value: Date | number | undefined, nowMs: number): { startedAtMs?: number } {
+  if (value === undefined) return {};
+  const atMs = Number(value);
+  if (value !== null && Number.isFinite(atMs) && atMs >= Date.UTC(2001, 0, 1) && atMs <= nowMs)
+    return { startedAtMs: Math.round(atMs) };
+  throw invalid("firstAttemptAt must be a Date or a time in milliseconds after 2000, and not in the future.");
+}
+
+export function toEntry(job: Job): OutboxEntry {
+  const state = job.state as OutboxState;
+  const card = job.result === undefined ? undefined : (JSON.parse(job.result) as StoredCard);
+  return {
+    userId: job.name,
+    template: job.topic,
+    state,
+    idempotencyKey: job.key,
+    attempts: job.attempts,
+    ...(state === "waiting" && { nextAttemptAt: new Date(job.dueAtMs) }),
+    ...(job.startedAtMs !== undefined && { firstAttemptAt: new Date(job.startedAtMs) }),
+    ...card,
+    ...((state === "issued" || state === "rejected") && { isDelivered: job.rank !== ranks.callback }),
+    ...(job.error !== undefined && { error: JSON.parse(job.error) as OutboxEntryError }),
+    addedAt: new Date(job.addedAtMs),
+  };
+}
+
+/** What a job stores as its result. */
+export interface StoredCard {
+  cardId: string;
+  publicUrl?: string;
+}
+
+export const toRef = ({ name, topic }: { name: string; topic: string }): EntryRef => ({
+  userId: name,
+  template: topic,
+});
+
+export const invalid = (message: string) => withSafeMessage(new TypeError(message));

@@ -1,17 +1,9 @@
 /** What an outbox does, whatever its database: the public methods and their documentation. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import type { Card, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
+import type { Card, FieldValues, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
 import type { Resolution } from "./changes.ts";
-import type {
-  KnownCard,
-  OutboxCounts,
-  OutboxEntry,
-  OutboxEntryError,
-  OutboxState,
-  OwedCard,
-} from "./entry.ts";
+import type { OutboxCounts, OutboxEntry, OutboxEntryError, OutboxState, OwedCard } from "./entry.ts";
 import type { ReportOptions } from "./report.ts";
-import type { WorkOptions } from "./worker.ts";
 
 /** Options of both outboxes. */
 export interface OutboxOptions<Transaction> extends ReportOptions {
@@ -42,13 +34,23 @@ export interface IssueOptions extends TemplateOption {
   signal?: AbortSignal;
 }
 
+/** How fast a worker sends, and how often it looks for entries. */
+export interface WorkOptions {
+  /** The maximum number of concurrent requests. Default 8 for `work`, 32 for `drain`. */
+  concurrency?: number;
+  /** The maximum number of requests that begin in a second. Default: no limit. */
+  maxPerSecond?: number;
+  /** How often to look for entries that are due, in milliseconds. Default 1 000. */
+  pollMs?: number;
+}
+
 /** When `drain` ends, and what it reports. */
 export interface DrainOptions extends Omit<WorkOptions, "pollMs"> {
   /** Begins no request after this time, in milliseconds. */
   maxMs?: number;
   /** The maximum number of requests that it begins. */
   maxEntries?: number;
-  /** Called at most ten times in a second, at least once a second, and at the end. The counts include what this call has done. */
+  /** Called at most ten times in a second, and at the end. The counts include what this call has done. */
   onProgress?: (counts: OutboxCounts) => void;
   /** Begins no request after it is aborted. */
   signal?: AbortSignal;
@@ -65,30 +67,24 @@ export interface ListOptions {
 
 /** A running worker. */
 export interface OutboxWorker extends AsyncDisposable {
-  /**
-   * Begins no more requests, and waits for the running ones, at most `graceMs` (default 10 000). Then these are aborted, and retried later.
-   * It takes up to a minute longer while the database cannot record a response.
-   */
+  /** Begins no more requests, and waits for the running ones, at most `graceMs` (default 10 000). Then these are aborted, and retried later. */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
-
-/** What `add` takes: a card that is owed, or a user who has one. */
-export type EntryInput = OwedCard<unknown> | KnownCard;
 
 /** The methods that are the same for SQLite and PostgreSQL. */
 export interface Outbox extends AsyncDisposable {
   /**
    * Adds a list of any length, in transactions of 200 entries. They are sent after the entries of `add`.
-   * @returns how many were added, and how many users had an entry already or were forgotten.
+   * @returns how many were added, and how many users had an entry already.
    * @throws {TypeError} {IssuingError} for the first invalid entry. Entries before it may have been added: call it again with the whole list.
    */
-  addAll(
-    entries: Iterable<EntryInput> | AsyncIterable<EntryInput>,
+  addAll<Fields = FieldValues>(
+    entries: Iterable<OwedCard<Fields>> | AsyncIterable<OwedCard<Fields>>,
   ): Promise<{ added: number; known: number }>;
   /**
-   * Issues the card of an entry now, for a handler that wants to show it. It tries again within the deadline. While the service is
+   * Issues the card of an entry now, for a handler that wants to show it. It tries again within the deadline. While the template is
    * paused it sends nothing, and the entry is `waiting`: a worker issues the card later.
-   * @returns the entry, with the card when this call issued it.
+   * @returns the entry, with the card when this process issued it during the call.
    * @throws {TypeError} when no committed entry exists: call it after the transaction of `add`.
    */
   issue(userId: UserId, options?: IssueOptions): Promise<OutboxEntry & { card?: Card }>;
@@ -96,7 +92,7 @@ export interface Outbox extends AsyncDisposable {
   work(options?: WorkOptions): OutboxWorker;
   /**
    * Issues cards until nothing is due: for cron jobs, serverless functions and long lists. It waits for entries that are due within ten
-   * seconds; a longer pause ends it, and `paused` says why.
+   * seconds, and for those that another process has; a longer pause ends it, and `paused` says why.
    */
   drain(options?: DrainOptions): Promise<OutboxCounts>;
   /** Decides an entry that is `unknown`: with the id of the card that exists, or with `noCard: true`, which sends the form again. */
@@ -104,17 +100,10 @@ export interface Outbox extends AsyncDisposable {
   /** Makes an entry due now; a rejected form is sent again. @throws {TypeError} for an entry that is `unknown`. */
   retry(userId: UserId, options?: TemplateOption): Promise<OutboxEntry>;
   /**
-   * Erases a user. If the service may have received a request, a hash of the key is stored for `retentionDays`. Until then `add` rejects
-   * the user, and a card that still arrives is reported as `forgotten-card`.
+   * Erases a user at once. A card that still arrives is reported as `forgotten-card`.
    * @returns false when there is no entry.
    */
   forget(userId: UserId, options?: TemplateOption): Promise<boolean>;
-  /**
-   * Ends the pause of a copied file or a restored database. When the copy is older than 23 hours, waiting entries become `unknown`,
-   * because they may have been sent since. Set `resend` when they were not.
-   * @returns how many entries became `unknown`.
-   */
-  resume(options?: { resend?: boolean }): Promise<number>;
   get(userId: UserId, options?: TemplateOption): Promise<OutboxEntry | undefined>;
   /** Entries in the order in which they were added. */
   list(options?: ListOptions): AsyncIterable<OutboxEntry>;

@@ -1,5 +1,7 @@
 /** Entry point `/postgres`: an outbox in your own PostgreSQL, for processes on several machines. */
 import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import { createPostgresDatabase, isConflict, type Transact } from "@loyalty-cards/internal/jobs/postgres";
+import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import {
   type PgPool,
   type PgPoolClient,
@@ -15,16 +17,12 @@ import {
   requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
-import { invalid } from "./add.ts";
-import { createCore } from "./core.ts";
-import type { CorrectionResult } from "./correction.ts";
-import { CallbackError, type OutboxDatabase } from "./database.ts";
-import type { KnownCard, OutboxState, OwedCard } from "./entry.ts";
-import { requireOutboxOptions } from "./options.ts";
+import type { OutboxDatabase } from "./attempt.ts";
+import type { CorrectionResult } from "./changes.ts";
+import { createOutbox, requireOutboxOptions } from "./create-outbox.ts";
+import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
 import type { Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
-import { postgresTables } from "./schema.ts";
-import { openSettings, type Settings } from "./settings.ts";
-import { type Operation, query, type Row, runAsync, type Step } from "./statement.ts";
+import { checkSettings, createOutboxJobs, describePostgresTables, postgresTables } from "./tables.ts";
 
 /** A pool of `pg`, or the `sql` of postgres.js. */
 type PostgresPool<Transaction> = PgPool<Transaction> | PostgresJs<Transaction>;
@@ -36,7 +34,7 @@ interface WithPool<Transaction> {
 }
 
 interface WithTransaction<Transaction> {
-  /** Runs work in a transaction of another client, such as `(work) => prisma.$transaction(work)`. It calls `work` once, without retries of its own. */
+  /** Runs work in a transaction of another client, such as `(work) => prisma.$transaction(work)`. */
   transaction: <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
   pool?: never;
 }
@@ -50,17 +48,14 @@ export interface PostgresOutbox<Transaction> extends Outbox {
    * Adds an entry in the transaction that saves the user: both are stored, or neither.
    * @param transaction of pg, postgres.js, Prisma, Drizzle or Kysely.
    * @returns `added`, or the state of the entry that the user has. After `rejected` use `correct`.
-   * @throws {TypeError} for a client that is not in a transaction, an invalid entry, and a user who was forgotten.
+   * @throws {TypeError} for a client that is not in a transaction, and for an invalid entry.
    * @throws {IssuingError} `configuration` or `validation` for a request that `issueCard` would not send.
    */
-  add<Fields>(
-    transaction: PostgresTransaction,
-    entry: OwedCard<Fields> | KnownCard,
-  ): Promise<"added" | OutboxState>;
+  add<Fields>(transaction: PostgresTransaction, entry: OwedCard<Fields>): Promise<"added" | OutboxState>;
   /**
-   * Replaces the form of an entry, in your own transaction. A form that the service may have received is retried until it responds.
-   * @returns `accepted`: the new form is sent. `pending`: it is sent if the service rejects the old one. `too-late`: a card exists.
-   * `absent`: there is no entry.
+   * Replaces the form of an entry, in your own transaction, unless the service may have received the old one.
+   * @returns `accepted`: the new form is sent. `waiting`: the old one goes on; call it again when that is rejected. `unknown`: nothing
+   * changes until `resolve`. `issued`: there is a card. `absent`: there is no entry.
    */
   correct(
     transaction: PostgresTransaction,
@@ -73,31 +68,35 @@ export interface PostgresOutbox<Transaction> extends Outbox {
 }
 
 /**
- * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in several processes at once.
- * @throws when they are of a newer version.
+ * Creates the tables if they do not exist, in the first schema of the search path, and their rows if they were emptied. Safe to run in
+ * several processes at once. A role that may not create tables can call it when they exist.
+ * @throws when they are of a newer version, or are not those of the outbox, and when row-level security hides their rows.
  * @example
  * ```ts
- * import { ensureTables } from "@loyalty-cards/issuing-outbox/postgres";
+ * import { ensureOutboxTables } from "@loyalty-cards/issuing-outbox/postgres";
  * import pg from "pg";
  *
- * await ensureTables(new pg.Pool()); // or run migrations/postgres/*.sql with your own tool
+ * await ensureOutboxTables(new pg.Pool()); // or run migrations/postgres/*.sql with your own tool
  * ```
  */
-export async function ensureTables(client: PostgresClient): Promise<void> {
-  await queryRows(client, postgresTables, []);
+export async function ensureOutboxTables(client: PostgresClient): Promise<void> {
+  const rows = (sql: string) => queryRows(client, sql, []);
+  if ((await describePostgresTables(rows)) === "current") return;
+  await rows(postgresTables);
+  await describePostgresTables(rows);
 }
 
 /**
- * Creates the outbox. Its tables must exist: see `ensureTables`.
+ * Creates the outbox. Its tables must exist: see `ensureOutboxTables`.
  * @throws {TypeError} for an invalid option.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";
- * import { ensureTables, postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
+ * import { ensureOutboxTables, postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
  * import pg from "pg";
  *
  * const pool = new pg.Pool();
- * await ensureTables(pool);
+ * await ensureOutboxTables(pool);
  * const outbox = postgresOutbox({
  *   client: createIssuingClient(),
  *   pool,
@@ -111,74 +110,60 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
   options: PostgresOutboxOptions<Transaction>,
 ): PostgresOutbox<Transaction> {
   requireOutboxOptions("postgresOutbox", options, "pool", "transaction");
-  const { client, testing } = options;
+  const { client, pool, testing } = options;
   const given = readIssuingSteps<Card>(client);
   const steps = { ...given, clock: testing?.clock ?? given.clock };
   const transact = getTransact(options);
-  const now = testing?.clock === undefined ? undefined : () => steps.clock.now();
-  const run = <Result>(transaction: PostgresTransaction, operation: Operation<Result>) =>
-    runAsync(operation, createExecutor(transaction, now));
-  /** An operation cannot begin twice: after a wrapper's own retry it would go on where it failed, in another transaction. */
-  const inTransaction = <Result>(operation: Operation<Result>) => {
-    let isBegun = false;
-    return transact(async (transaction) => {
-      if (isBegun)
-        throw invalid(
-          "The option transaction must call its work once, without retries of its own: repeat the call of the outbox.",
-        );
-      isBegun = true;
-      return run(transaction, operation);
-    });
-  };
-
-  const database: OutboxDatabase = {
-    read: inTransaction,
-    write: inTransaction,
-    tidy() {}, // PostgreSQL removes deleted rows itself
-    async close() {}, // the pool is the program's
-  };
-  let opened: Settings | undefined;
-  let opening: Promise<Settings> | undefined;
-  function open(): Promise<Settings> {
-    opening ??= inTransaction(openSettings(steps, readPlace())).then(
-      (settings) => {
-        opened = settings;
-        return settings;
-      },
-      (error: unknown) => {
-        opening = undefined;
-        throw error;
-      },
-    );
-    return opening;
+  const jobsDatabase = createPostgresDatabase(transact, {
+    pool: pool as PostgresClient | undefined,
+    now: testing?.clock && (() => steps.clock.now()),
+    missingTables:
+      "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql.",
+  });
+  let isOpen = false;
+  let opening: Promise<void> | undefined;
+  /** Checks once that the tables are those of this service. */
+  async function open(): Promise<void> {
+    opening ??= jobsDatabase.transact(() => checkSettings(steps));
+    try {
+      await opening;
+      isOpen = true;
+    } catch (error) {
+      opening = undefined;
+      throw error;
+    }
   }
-  const core = createCore(options, steps, database, open);
+  const database: OutboxDatabase = {
+    async run(start) {
+      if (!isOpen) await open();
+      return jobsDatabase.run(start);
+    },
+    async transact(start) {
+      if (!isOpen) await open();
+      return jobsDatabase.transact(start);
+    },
+    isConflict,
+    tidy() {}, // PostgreSQL removes deleted rows itself
+    close() {}, // the pool is the program's
+  };
+  const parts = createOutbox(options as never, steps, createOutboxJobs(steps), database);
 
-  /** Runs an operation in the user's transaction. The settings are read in it too, because it may use the only connection of the pool. */
+  /** Runs an operation in the user's transaction. The settings are checked in it too, because it may use the only connection of the pool. */
   async function runIn<Result>(
     transaction: PostgresTransaction,
-    start: (settings: Settings) => Operation<Result>,
+    operation: Operation<Result>,
   ): Promise<Result> {
     requireTransaction(transaction, "saves the user", consequence);
-    const settings = opened ?? (await run(transaction, openSettings(steps, readPlace())));
-    return run(transaction, start(settings));
+    if (!isOpen) await jobsDatabase.runIn(transaction, checkSettings(steps));
+    return jobsDatabase.runIn(transaction, operation);
   }
 
   return {
-    ...core.outbox,
-    async add(transaction, input) {
-      const entry = core.parse(input);
-      return runIn(transaction, (settings) => core.add(settings, entry));
-    },
-    async correct(transaction, userId, request, templateOption) {
-      const correction = core.prepareCorrection(userId, request, templateOption);
-      return runIn(transaction, (settings) => core.correct(correction, settings));
-    },
-    async write(work) {
-      const result = await transact(work);
-      core.poll();
-      return result;
-    },
+    ...parts.outbox,
+    add: async (transaction, entry) => runIn(transaction, parts.add(entry)()),
+    correct: async (transaction, userId, request, templateOption) =>
+      runIn(transaction, parts.correct(userId, request, templateOption)()),
+    write: (work) => transact(work),
   };
 }
 
@@ -188,7 +173,7 @@ const consequence = "added outside of it, an entry could exist without its user,
 function getTransact<Transaction extends PostgresTransaction>({
   pool,
   transaction,
-}: PostgresOutboxOptions<Transaction>): WithTransaction<Transaction>["transaction"] {
+}: PostgresOutboxOptions<Transaction>): Transact<Transaction> {
   if (typeof transaction === "function" && pool === undefined) return transaction;
   if (typeof pool === "function" && transaction === undefined) {
     const sql = pool as unknown as PostgresJs<PostgresJsTransaction>;
@@ -201,53 +186,7 @@ function getTransact<Transaction extends PostgresTransaction>({
     const pgPool = pool as unknown as PgPool<PgPoolClient>;
     return (work) => withPgTransaction(pgPool, work as never);
   }
-  throw new TypeError(
+  throw invalid(
     "postgresOutbox needs pool, which is a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work). Pass one of the two.",
   );
-}
-
-function createExecutor(
-  transaction: PostgresTransaction,
-  now: (() => number) | undefined,
-): (step: Step) => Promise<Row[]> {
-  return async (step) => {
-    if (step === "now") {
-      if (now !== undefined) return [{ now_ms: now() }];
-      return toRows(
-        await queryRows(
-          transaction,
-          "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms",
-          [],
-        ),
-      );
-    }
-    if ("call" in step) {
-      try {
-        await step.call(transaction as never);
-      } catch (error) {
-        throw new CallbackError(error);
-      }
-      return [];
-    }
-    const values = step.values.map((value) => (value === null ? null : String(value)));
-    return toRows(await queryRows(transaction, step.sql, values));
-  };
-}
-
-const toRows = (rows: ArrayLike<unknown>): Row[] => Array.from(rows) as Row[];
-
-/** Identifies the tables: another cluster, database or table is a copy. A new timeline begins after a recovery from a backup, or when a standby server takes over. */
-function* readPlace(): Operation<string> {
-  const [row] = yield* query(
-    `SELECT has_function_privilege('pg_control_system()', 'execute') AND has_function_privilege('pg_control_checkpoint()', 'execute')
-       AS is_allowed, (SELECT oid FROM pg_database WHERE datname = current_database())::text || '/' ||
-       'issuing_outbox_entries'::regclass::oid::text AS tables`,
-  );
-  const tables = String(row?.["tables"]);
-  if (!row?.["is_allowed"]) return tables;
-  const [control] = yield* query(
-    `SELECT (SELECT system_identifier FROM pg_control_system())::text || '/' AS system,
-       '@' || (SELECT timeline_id FROM pg_control_checkpoint())::text AS timeline`,
-  );
-  return `${control?.["system"]}${tables}${control?.["timeline"]}`;
 }

@@ -1,33 +1,30 @@
 /** `sqliteOutbox`: an outbox in a SQLite file, for the processes of one machine. */
 import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { getProcessId, isRunning } from "@loyalty-cards/internal/node-lock";
-import { createDatabaseClock } from "@loyalty-cards/internal/sqlite/clock";
+import { isSameFile, openJobsFile } from "@loyalty-cards/internal/jobs/open-file-node";
 import {
+  createSqliteDatabase,
+  requireSynchronous,
+  type Synchronous,
+} from "@loyalty-cards/internal/jobs/sqlite";
+import type { Operation } from "@loyalty-cards/internal/jobs/statement";
+import {
+  isBusy,
   type OpenSqlite,
   openSqlite,
   type SqliteDatabase,
-  type SqliteStatement,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import { createGroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
-import { openFile, runAtStart } from "@loyalty-cards/internal/sqlite/open-file";
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
-import { invalid } from "./add.ts";
-import { createCore } from "./core.ts";
-import type { CorrectionResult } from "./correction.ts";
-import { CallbackError, type OutboxDatabase } from "./database.ts";
-import type { KnownCard, OutboxState, OwedCard } from "./entry.ts";
-import { releaseEnded } from "./lease.ts";
-import { createPrivately, getFileNumber } from "./node.ts";
-import { requireOutboxOptions } from "./options.ts";
+import type { OutboxDatabase } from "./attempt.ts";
+import type { CorrectionResult } from "./changes.ts";
+import { createOutbox, requireOutboxOptions } from "./create-outbox.ts";
+import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
 import type { Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
-import { sqliteMigrations } from "./schema.ts";
-import { openSettings, type Settings } from "./settings.ts";
-import { type Operation, type Row, runSync, type Step, toSqlite, type Value } from "./statement.ts";
+import { checkSettings, createOutboxJobs, settingsTable, sqliteTables } from "./tables.ts";
 
 export interface SqliteOutboxOptions extends OutboxOptions<SqliteDatabase> {
   /**
-   * The database file, on a local disk; created if it does not exist, readable by its owner only. It can be your own database and the
-   * file of an inbox.
+   * The database file, on a local disk; created at first use if it does not exist, readable by its owner only. It can be your own
+   * database and the file of an inbox.
    */
   file: string;
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
@@ -39,14 +36,14 @@ export interface SqliteOutbox extends Outbox {
    * Adds an entry in the transaction that saves the user: both are stored, or neither.
    * @param database your own connection to the file, in an open transaction; or that of `write`.
    * @returns `added`, or the state of the entry that the user has. After `rejected` use `correct`.
-   * @throws {TypeError} outside of a transaction, for an invalid entry, and for a user who was forgotten.
+   * @throws {TypeError} outside of a transaction, on a connection to another file, and for an invalid entry.
    * @throws {IssuingError} `configuration` or `validation` for a request that `issueCard` would not send.
    */
-  add<Fields>(database: SqliteDatabase, entry: OwedCard<Fields> | KnownCard): "added" | OutboxState;
+  add<Fields>(database: SqliteDatabase, entry: OwedCard<Fields>): "added" | OutboxState;
   /**
-   * Replaces the form of an entry, in your own transaction. A form that the service may have received is retried until it responds.
-   * @returns `accepted`: the new form is sent. `pending`: it is sent if the service rejects the old one. `too-late`: a card exists.
-   * `absent`: there is no entry.
+   * Replaces the form of an entry, in your own transaction, unless the service may have received the old one.
+   * @returns `accepted`: the new form is sent. `waiting`: the old one goes on; call it again when that is rejected. `unknown`: nothing
+   * changes until `resolve`. `issued`: there is a card. `absent`: there is no entry.
    */
   correct(
     database: SqliteDatabase,
@@ -55,13 +52,13 @@ export interface SqliteOutbox extends Outbox {
     options?: TemplateOption,
   ): CorrectionResult;
   /** Runs a synchronous function in a transaction of the outbox's own connection: to save the user and add the entry. */
-  write<Result>(work: (database: SqliteDatabase) => Result): Promise<Result>;
+  write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>): Promise<Result>;
 }
 
 /**
- * Opens the outbox.
+ * Creates the outbox. The file is opened at first use.
  * @throws {TypeError} for an invalid option.
- * @throws when the file cannot be used, SQLite is not available, the tables are of a newer version, or belong to another service.
+ * @throws at first use when the file cannot be used, SQLite is not available, the tables are of a newer version, or belong to another service.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -90,138 +87,89 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   requireOutboxOptions("sqliteOutbox", options, "file", "open");
   const { client, file, open = openSqlite, testing } = options;
   if (typeof file !== "string" || file === "" || file.startsWith(":memory:"))
-    throw new TypeError(`sqliteOutbox needs a file on a disk: { file: "shop.db" }.`);
+    throw invalid(`sqliteOutbox needs a file on a disk: { file: "shop.db" }.`);
   const given = readIssuingSteps<Card>(client);
   const steps = { ...given, clock: testing?.clock ?? given.clock };
-  createPrivately(file);
-  const database = openFile("sqliteOutbox", file, open, {
-    packageName: "@loyalty-cards/issuing-outbox",
-    versionTable: "issuing_outbox_schema",
-    migrations: sqliteMigrations,
-  });
-  database.exec("PRAGMA secure_delete = ON"); // what is deleted is overwritten
-  database.exec("PRAGMA wal_autocheckpoint = 1000"); // with 64 pages, as an inbox has, a long list takes a third longer
-  const clock = createDatabaseClock(database, "issuing_outbox_settings", () => steps.clock.now());
-  const run = <Result>(operation: Operation<Result>) =>
-    runSync(operation, createExecutor(database, clock.nowMs));
-  let settings: Settings;
-  try {
-    settings = runAtStart(database, () => {
-      const stored = run(openSettings(steps, getFileNumber(file)));
-      run(releaseEnded((lease) => isRunning(lease) === false));
-      return { ...stored, processId: getProcessId() };
-    });
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-  const commits = createGroupCommit("outbox", database, clock.record);
+  const jobs = createOutboxJobs(steps);
+  const jobsDatabase = createSqliteDatabase(
+    () =>
+      openJobsFile({
+        ...{ caller: "sqliteOutbox", file, open, tables: sqliteTables, lastTable: settingsTable },
+        check: (database) => jobsDatabase.runIn(database, checkSettings(steps)),
+      }),
+    () => steps.clock.now(),
+    "outbox",
+    jobs.getLatest,
+  );
+  /** Whether no deleted data is in the log of the file. */
   let isTidy = false;
-
-  const adapter: OutboxDatabase = {
-    read: async (operation) => run(operation),
-    write(operation, isIsolated = false) {
+  const database: OutboxDatabase = {
+    async run(start) {
       isTidy = false;
-      return commits.commit(() => run(operation), { isIsolated });
+      return jobsDatabase.run(start());
     },
+    async transact(start) {
+      isTidy = false;
+      return jobsDatabase.transact((own) => jobsDatabase.runIn(own, start()));
+    },
+    isConflict: isBusy,
     tidy() {
       if (isTidy) return;
       // Deleted data stays in the log until a checkpoint truncates it, which a reading connection delays.
-      const result = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
+      const result = jobsDatabase.open().prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
       isTidy = Number(result.busy) === 0;
     },
-    async close() {
-      commits.close();
-      adapter.tidy();
-      database.close();
+    close() {
+      if (jobsDatabase.isOpen()) database.tidy();
+      jobsDatabase.close();
     },
   };
+  const parts = createOutbox(options as never, steps, jobs, database);
 
-  const core = createCore(options, steps, adapter, async () => settings);
-  let isWriting = false;
-  const runIn = <Result>(handle: SqliteDatabase, operation: Operation<Result>): Result => {
-    // Inside `write` a transaction is open, and the pragma is set. Without this condition a long list takes half as long again.
-    if (handle !== database || !isWriting) {
-      requireTransaction(handle);
-      handle.exec("PRAGMA secure_delete = ON");
+  /** The connection of `write` while its function runs. */
+  let writing: SqliteDatabase | undefined;
+  /** Connections of the program that are to this file. */
+  const known = new WeakSet<SqliteDatabase>();
+
+  /** Runs an operation in the user's transaction, which may hold the only lock of the file: so missing tables are created there too. */
+  function runIn<Result>(connection: SqliteDatabase, operation: Operation<Result>): Result {
+    if (connection !== writing) {
+      requireTransaction(connection);
+      if (!known.has(connection)) requireFile(connection, file);
+      known.add(connection);
+      connection.exec("PRAGMA secure_delete = ON");
+      connection.exec(sqliteTables);
+      jobsDatabase.runIn(connection, checkSettings(steps));
     }
     isTidy = false;
-    return runSync(operation, createExecutor(handle, clock.nowMs));
-  };
+    return jobsDatabase.runIn(connection, operation);
+  }
+
   return {
-    ...core.outbox,
-    add(handle, input) {
-      return runIn(handle, core.add(settings, core.parse(input)));
-    },
-    correct(handle, userId, request, templateOption) {
-      return runIn(handle, core.correct(core.prepareCorrection(userId, request, templateOption), settings));
-    },
-    async write(work) {
+    ...parts.outbox,
+    add: (connection, entry) => runIn(connection, parts.add(entry)()),
+    correct: (connection, userId, request, templateOption) =>
+      runIn(connection, parts.correct(userId, request, templateOption)()),
+    async write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>) {
       isTidy = false;
-      const runWork = () => {
-        isWriting = true;
+      return jobsDatabase.transact((connection) => {
+        writing = connection;
         try {
-          return requireSynchronous("write", work(database));
+          return requireSynchronous<Result>("outbox.write", work(connection));
         } finally {
-          isWriting = false;
+          writing = undefined;
         }
-      };
-      const result = await commits.commit(runWork, { isIsolated: true });
-      core.poll();
-      return result;
+      });
     },
   };
-}
-
-/** Prepared statements of each connection. */
-const statements = new WeakMap<SqliteDatabase, Map<string, PreparedStatement>>();
-
-interface PreparedStatement {
-  statement: SqliteStatement;
-  /** The index of the value of each `?`. */
-  order: readonly number[];
-  hasRows: boolean;
-}
-
-/** The limit for one connection: statements for many rows differ by the number of rows. */
-const maxStatements = 500;
-
-function createExecutor(database: SqliteDatabase, nowMs: () => number): (step: Step) => Row[] {
-  return (step) => {
-    if (step === "now") return [{ now_ms: nowMs() }];
-    if ("call" in step) {
-      try {
-        requireSynchronous("The callback", step.call(database as never));
-      } catch (error) {
-        throw new CallbackError(error);
-      }
-      return [];
-    }
-    const { statement, order, hasRows } = prepare(database, step.sql);
-    const values = order.map((index) => step.values[index] as Value);
-    if (hasRows) return statement.all(...values) as Row[];
-    statement.run(...values);
-    return [];
-  };
-}
-
-function prepare(database: SqliteDatabase, sql: string): PreparedStatement {
-  let known = statements.get(database);
-  if (known === undefined || known.size > maxStatements) {
-    known = new Map();
-    statements.set(database, known);
-  }
-  let prepared = known.get(sql);
-  if (prepared === undefined) {
-    const { sql: text, order } = toSqlite(sql);
-    prepared = { statement: database.prepare(text), order, hasRows: /^SELECT|RETURNING/.test(text) };
-    known.set(sql, prepared);
-  }
-  return prepared;
 }
 
 /** Tests for an open transaction with BEGIN, which fails inside of one in every binding. */
 function requireTransaction(database: SqliteDatabase): void {
+  if (typeof (database as { exec?: unknown } | null)?.exec !== "function")
+    throw invalid(
+      "outbox.add and outbox.correct take the connection first, which is the argument of the function of outbox.write: outbox.add(database, entry).",
+    );
   try {
     database.exec("BEGIN");
   } catch {
@@ -230,5 +178,14 @@ function requireTransaction(database: SqliteDatabase): void {
   database.exec("ROLLBACK");
   throw invalid(
     "outbox.add or outbox.correct was called outside of a transaction. Call it in the one that saves the user: outbox.write((database) => { …save the user… outbox.add(database, entry); }). On a connection that you opened yourself, call it between BEGIN and COMMIT.",
+  );
+}
+
+/** @throws {TypeError} for a connection to another file: the entry would not be stored with its user. */
+function requireFile(database: SqliteDatabase, file: string): void {
+  const files = database.prepare("SELECT file FROM pragma_database_list").all() as { file: string }[];
+  if (files.some((each) => isSameFile(each.file, file))) return;
+  throw invalid(
+    `This connection is to ${files[0]?.file || "a database in memory"}, and the outbox is in ${file}: open a connection to the same file, or use that of outbox.write.`,
   );
 }

@@ -1,107 +1,99 @@
 /** Decides what the end of an attempt means for its entry. */
-import { issuingErrorBrand } from "@loyalty-cards/internal/issuing-steps";
+import { generalUserMessage, issuingErrorBrand } from "@loyalty-cards/internal/issuing-steps";
+import type { LeasedJob } from "@loyalty-cards/internal/jobs/jobs";
 import type { Card, IssuingError } from "@loyalty-cards/issuing-client";
-import { isStorable } from "./add.ts";
-import type { PauseReason } from "./entry.ts";
-import type { LeasedEntry } from "./lease.ts";
+import { isStorable, type OutboxEntryError, type StoredCard } from "./entry.ts";
 
 /** How long an attempt without a response may still be running at the service. A 409 after this time has another cause. */
 export const maxRunningMs = 10 * 60_000;
 
-export type AttemptEnd =
-  | { card: Pick<Card, "id" | "publicUrl"> }
-  | { error: unknown; status: number | undefined };
+export type AttemptEnd = { card: Pick<Card, "id" | "publicUrl"> } | { error: unknown };
 
 export type Verdict =
-  | { type: "issued"; cardId: string; publicUrl?: string }
+  | { type: "issued"; card: StoredCard }
   /** Final, until the form is corrected. */
-  | { type: "rejected"; code: string; error: IssuingError }
+  | { type: "rejected"; error: OutboxEntryError }
   /** Only a person can find out whether a card exists. */
-  | { type: "unknown"; code: string; error: unknown }
+  | { type: "unknown"; error: OutboxEntryError }
   | {
-      type: "waiting";
-      code: string;
-      error: unknown;
-      /** The service may have received this request. */
-      isReceived: boolean;
-      /** The reason for a pause of all entries, of this template, or of this process. */
-      pause: PauseReason | undefined;
+      type: "again";
+      error: OutboxEntryError;
+      /** Whether no card can come from this attempt. */
+      hasNoEffect: boolean;
+      /** Whether the service fails: it counts toward the pause of the template. */
+      isFailing: boolean;
       retryAfterMs: number | undefined;
-      isInternalError: boolean;
-      /** The response shows that the service processes requests, which ends a pause. */
-      isProcessed: boolean;
     };
 
-export function judge(end: AttemptEnd, entry: LeasedEntry, nowMs: number): Verdict {
+/** The codes of failures of the service or of the way to it. Every other response shows that it works. */
+const failures: readonly string[] = [
+  "network",
+  "timeout",
+  "deadline",
+  "server",
+  "rate-limited",
+  "unauthorized",
+  "forbidden",
+  "not-found",
+  "configuration",
+  "invalid-response",
+];
+
+/** @param isVisitor whether the deadline is that of `issue`: then it can be shorter than the service needs. */
+export function judge(end: AttemptEnd, job: LeasedJob, isVisitor: boolean): Verdict {
   if ("card" in end) {
     const { id: cardId, publicUrl } = end.card;
-    if (isStorable(cardId, 255) && isStorable(publicUrl, 2_000)) return { type: "issued", cardId, publicUrl };
-    const error = new Error("The service returned a card whose id or address cannot be stored.");
-    return wait(error, { code: "invalid-response", isReceived: true, isProcessed: true });
+    if (isStorable(cardId, 255) && isStorable(publicUrl, 2_000))
+      return { type: "issued", card: { cardId, publicUrl } };
+    const message = "The service returned a card whose id or address cannot be stored.";
+    return again({ code: "invalid-response", message }, { hasNoEffect: false, isFailing: false });
   }
-  const { error, status } = end;
-  if (!isIssuingError(error)) return wait(error, { code: "aborted", isReceived: true });
-  const { code, outcome, cardId, retryAfterMs } = error;
-  if (cardId !== undefined && isStorable(cardId, 255)) return { type: "issued", cardId };
-  const isReceived = outcome === "unknown";
-  switch (code) {
-    case "validation":
-      return { type: "rejected", code, error };
-    case "not-found":
-      return wait(error, { code, isReceived: false, pause: "template-not-found" });
-    case "unauthorized":
-    case "forbidden":
-    case "configuration":
-      return wait(error, { code, isReceived: false, pause: "unauthorized" });
-    case "idempotency-expired":
-      return { type: "unknown", code, error };
-    case "conflict":
-      if (!error.retryable) return { type: "rejected", code, error };
-      return isStillRunning(entry, nowMs)
-        ? wait(error, { code, isReceived: false })
-        : { type: "unknown", code, error };
-    case "invalid-response":
-      // After a 202 without a card the service is available, and issues the card later.
-      return status === 202
-        ? wait(error, { code, isReceived: true, isProcessed: true })
-        : wait(error, { code, isReceived: true, pause: "outage" });
-    case "rate-limited":
-      return wait(error, {
-        code,
-        isReceived: false,
-        pause: retryAfterMs === undefined ? undefined : "rate-limited",
-      });
-    default:
-      if (error.retryable || isReceived || outcome === "not-sent")
-        return wait(error, { code, isReceived, pause: "outage" });
-      // An earlier attempt may have issued the card, so this response does not end the entry.
-      return entry.firstAttemptAtMs === undefined
-        ? { type: "rejected", code, error }
-        : wait(error, { code, isReceived: false });
+  const { error } = end;
+  if (!isIssuingError(error))
+    return again(
+      { code: "aborted", message: "The attempt was aborted." },
+      { hasNoEffect: false, isFailing: false },
+    );
+  const { code, status, outcome, cardId, retryable } = error;
+  if (cardId !== undefined && isStorable(cardId, 255)) return { type: "issued", card: { cardId } };
+  if (code === "validation") return { type: "rejected", error: toEntryError(error) };
+  if (code === "idempotency-expired") return { type: "unknown", error: toEntryError(error) };
+  if (code === "conflict" && retryable) {
+    // An earlier attempt may still be running (the assumption `concurrent-key`).
+    const isRunning = job.lostAtMs !== undefined && job.leasedAtMs - job.lostAtMs < maxRunningMs;
+    if (!isRunning) return { type: "unknown", error: toEntryError(error) };
+    return again(error, { hasNoEffect: true, isFailing: false });
   }
+  const hasNoEffect = outcome !== "unknown";
+  // After a 202 without a card the service works, and issues the card later.
+  const isFailing =
+    (failures.includes(code) || status === 408) && status !== 202 && !(code === "deadline" && isVisitor);
+  // Another response to a later attempt does not end the entry: an earlier attempt may have issued the card.
+  if (isFailing || retryable || !hasNoEffect || !job.isFirstAttempt)
+    return again(error, { hasNoEffect, isFailing, retryAfterMs: error.retryAfterMs });
+  return { type: "rejected", error: toEntryError(error) };
 }
 
-/** Checks the brand of the error. The client is imported for its types only, so that the first error on an old Node.js is that of this package. */
+function again(
+  error: Partial<OutboxEntryError> & { code: string; message: string },
+  options: { hasNoEffect: boolean; isFailing: boolean; retryAfterMs?: number | undefined },
+): Verdict {
+  const { retryAfterMs, ...rest } = options;
+  return { type: "again", error: toEntryError(error), retryAfterMs, ...rest };
+}
+
+/** Removes NUL from text of the service, because no database stores it. */
+const toStorable = (text: string) => text.replaceAll("\0", "");
+
+function toEntryError({
+  code,
+  message,
+  userMessage = generalUserMessage,
+  fields = [],
+}: Partial<OutboxEntryError> & { code: string; message: string }): OutboxEntryError {
+  return { code, message: toStorable(message), userMessage: toStorable(userMessage), fields };
+}
+
+/** Checks the brand of the error: it can be of another installed copy of the client, which is imported for its types only. */
 const isIssuingError = (error: unknown): error is IssuingError =>
   typeof error === "object" && error !== null && issuingErrorBrand in error;
-
-/** Whether an earlier attempt got no response, and may still be running at the service. */
-export const isStillRunning = ({ lastAttemptAtMs }: LeasedEntry, nowMs: number): boolean =>
-  lastAttemptAtMs !== undefined && nowMs - lastAttemptAtMs < maxRunningMs;
-
-type Waiting = Extract<Verdict, { type: "waiting" }>;
-
-interface WaitOptions extends Pick<Waiting, "code" | "isReceived"> {
-  pause?: PauseReason | undefined;
-  /** Default: true after an error response that begins no pause of everything. */
-  isProcessed?: boolean;
-}
-
-function wait(error: unknown, options: WaitOptions): Waiting {
-  const { status, retryAfterMs } = error as { status?: number; retryAfterMs?: number };
-  const { code, isReceived, pause } = options;
-  const isPausedForAll = pause !== undefined && pause !== "template-not-found";
-  const { isProcessed = status !== undefined && !isPausedForAll } = options;
-  const isInternalError = status === 500;
-  return { type: "waiting", code, error, isReceived, pause, retryAfterMs, isInternalError, isProcessed };
-}

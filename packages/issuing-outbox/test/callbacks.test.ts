@@ -37,8 +37,8 @@ it("reports when a callback that failed is due", async () => {
     onRejected: fail,
   });
   const getDueInMs = (userId: string) => {
-    const select = database.prepare("SELECT due_at FROM issuing_outbox_entries WHERE user_id = ?");
-    return Number((select.get(userId) as { due_at: number }).due_at) - clock.now();
+    const select = database.prepare("SELECT due FROM issuing_outbox_entries WHERE name = ?");
+    return Number((select.get(userId) as { due: number }).due) - clock.now();
   };
   await run(signUp("1"));
   await run(outbox.issue(1));

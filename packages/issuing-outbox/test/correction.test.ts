@@ -49,11 +49,15 @@ describe("correct", () => {
   it("sends the same bytes until there is a response, and the new form after a 422 with a new key", async () => {
     const { start, correct, run, outbox, requests, keys, weather, clock } = openSignedUp();
     await start();
-    weather.push(503, 422, 422);
+    weather.push(503, 422);
     await run(outbox.issue(1, { deadlineMs: 100 }));
-    expect(await run(correct())).toBe("pending");
+    expect(await run(correct())).toBe("waiting");
     const worker = outbox.work({ pollMs: 30_000 });
-    await clock.pass(30 * minute);
+    await clock.pass(minute);
+    expect(await outbox.get(1)).toMatchObject({ state: "rejected" });
+    await clock.pass(10 * minute);
+    expect(await run(correct())).toBe("accepted");
+    await clock.pass(minute);
     await run(worker.stop());
     expect(await outbox.get(1)).toMatchObject({ state: "issued" });
     expect(requests[1]).toEqual(requests[0]);
@@ -61,14 +65,14 @@ describe("correct", () => {
     expect(keys().at(-1)).not.toBe(keys()[0]);
   });
 
-  it("does not lose against a card that the old form issues: correct says too-late afterwards", async () => {
+  it("does not lose against a card that the old form issues: correct says issued afterwards", async () => {
     const { start, correct, run, outbox, emails, weather } = openSignedUp();
     await start();
     weather.push("lost");
     await run(outbox.issue(1, { deadlineMs: 100 }));
-    expect(await run(correct())).toBe("pending");
+    expect(await run(correct())).toBe("waiting");
     expect(await run(outbox.drain())).toMatchObject({ issued: 1 });
-    expect(await run(correct())).toBe("too-late");
+    expect(await run(correct())).toBe("issued");
     expect(new Set(emails())).toEqual(new Set(["old@example.com"]));
   });
 
@@ -88,29 +92,32 @@ describe("correct", () => {
     await start();
     weather.push("lost", 422, 422);
     expect(await run(outbox.issue(1))).toMatchObject({ state: "rejected" });
-    expect(await run(correct())).toBe("pending");
+    expect(await run(correct())).toBe("waiting");
+    const worker = outbox.work({ pollMs: 30_000 });
     await clock.pass(9 * minute);
     expect(keys()).toHaveLength(2);
-    const worker = outbox.work({ pollMs: 30_000 });
     await clock.pass(2 * minute);
+    expect(await outbox.get(1)).toMatchObject({ state: "rejected" });
+    expect(await run(correct())).toBe("accepted");
+    await clock.pass(minute);
     await run(worker.stop());
     expect(await outbox.get(1)).toMatchObject({ state: "issued" });
     expect(keys()[2]).toBe(keys()[0]); // asks once more whether the old form was issued
     expect(keys()[3]).not.toBe(keys()[0]);
   });
 
-  it("is applied to an unknown entry when a person finds out that there is no card", async () => {
+  it("changes nothing of an unknown entry, whose form is sent again when a person finds out that there is no card", async () => {
     const { start, correct, run, outbox, emails, weather, clock } = openSignedUp();
     await start();
     weather.push("lost");
     await run(outbox.issue(1, { deadlineMs: 100 }));
     await clock.pass(24 * 60 * minute);
     expect(await run(outbox.drain())).toMatchObject({ unknown: 1 });
-    expect(await run(correct())).toBe("pending");
+    expect(await run(correct())).toBe("unknown");
     await expect(run(outbox.retry(1))).rejects.toThrow("use resolve");
     expect(await run(outbox.resolve(1, { noCard: true }))).toMatchObject({ state: "waiting" });
     expect(await run(outbox.drain())).toMatchObject({ issued: 1 });
-    expect(emails().at(-1)).toBe("new@example.com");
+    expect(emails()).toEqual(["old@example.com", "old@example.com"]);
   });
 
   it("returns absent for a user without an entry, and throws for an invalid form", async () => {

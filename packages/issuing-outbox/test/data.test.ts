@@ -1,7 +1,8 @@
-/** What an outbox stores about people, when it is erased, and what a copy of the file does. */
-import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+/** What an outbox stores about people, and when it is erased. */
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openShop, openVirtualShop, scratchFile, template, toRequest } from "./shop.ts";
+import { sqliteOutbox } from "../src/index.ts";
+import { createNetwork, openShop, openVirtualShop, scratchFile, template, toRequest } from "./shop.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -24,9 +25,7 @@ describe("personal data", () => {
     await outbox.drain();
     await outbox.close();
     expect(readFiles(file)).not.toMatch(traces);
-    expect(database.prepare("SELECT count(*) AS rows FROM issuing_outbox_requests").get()).toMatchObject({
-      rows: 0,
-    });
+    expect(database.prepare("SELECT body FROM issuing_outbox_entries").all()).toEqual([{ body: null }]);
   });
 
   it("is gone too when the program's own connection has added and corrected it", async () => {
@@ -51,9 +50,9 @@ describe("personal data", () => {
   it("is erased by close after the program's own connection has corrected a form while nothing was due", async () => {
     const { outbox, file, database, signUp, weather } = openShop();
     await signUp("1", form);
-    weather.push(new Response(null, { status: 503, headers: { "retry-after": "900" } }));
+    weather.push(new Response(null, { status: 429, headers: { "retry-after": "900" } }));
     await outbox.issue(1);
-    await outbox.drain(); // paused: nothing is due
+    await outbox.drain(); // nothing is due
     const correct = (request: typeof form) => {
       database.exec("BEGIN IMMEDIATE");
       outbox.correct(database, 1, request);
@@ -91,16 +90,6 @@ describe("personal data", () => {
     expect(lines.join()).not.toMatch(traces);
     expect(JSON.stringify(outcomes)).not.toMatch(traces);
   });
-
-  it("is hashed with a key of each outbox", async () => {
-    const first = openShop();
-    const second = openShop();
-    await first.signUp("1", form);
-    await second.signUp("1", form);
-    const read = ({ database }: typeof first) =>
-      (database.prepare("SELECT phone FROM issuing_outbox_requests").get() as { phone: string }).phone;
-    expect(read(first)).not.toBe(read(second));
-  });
 });
 
 describe("forget", () => {
@@ -118,21 +107,6 @@ describe("forget", () => {
     expect(readFiles(file)).not.toMatch(traces);
   });
 
-  it("refuses the user for the retention when a request may have been received", async () => {
-    const { outbox, signUp, weather, run, clock } = openVirtualShop({ retentionDays: 2 });
-    await run(signUp("1", form));
-    weather.push("lost");
-    await run(outbox.issue(1, { deadlineMs: 100 }));
-    expect(await run(outbox.forget(1))).toBe(true);
-    const add = () => run(outbox.write((own) => outbox.add(own, { userId: 1, template, request: form })));
-    await expect(add()).rejects.toThrow("was forgotten");
-    const list = [1, 2].map((userId) => ({ userId, template, request: form }));
-    expect(await run(outbox.addAll(list))).toEqual({ added: 1, known: 1 });
-    await clock.pass(2 * day + hour);
-    await run(outbox.drain());
-    expect(await add()).toBe("added");
-  });
-
   it("reports the card that arrives while the user is forgotten", async () => {
     const { outbox, signUp, weather, run, outcomes, clock } = openVirtualShop();
     await run(signUp("1", form));
@@ -145,44 +119,21 @@ describe("forget", () => {
     await run(outbox.forget(1));
     expect(await run(issuing)).toContain("no committed entry");
     expect(outcomes).toMatchObject([{ outcome: "forgotten-card", cardId: expect.any(String) }]);
-    await run(signUp("2", form)); // nothing waits for the contact of the forgotten user
-    expect(await run(outbox.issue(2, { deadlineMs: 100 }))).toMatchObject({ state: "issued" });
   });
 });
 
 describe("the file", () => {
-  it("is its owner's only when the outbox creates it, and keeps its mode when it exists", () => {
-    const created = openShop();
-    expect(statSync(created.file).mode & 0o777).toBe(0o600);
+  it("is its owner's only when the outbox creates it, at first use, and keeps its mode when it exists", async () => {
     const file = scratchFile();
-    writeFileSync(file, "", { mode: 0o644 });
-    openShop(undefined, { file });
-    expect(statSync(file).mode & 0o777).toBe(0o644);
+    const client = createNetwork().createClient();
+    const outbox = sqliteOutbox({ client, file });
+    expect(existsSync(file)).toBe(false);
+    await outbox.count();
+    await outbox.close();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const known = scratchFile();
+    writeFileSync(known, "", { mode: 0o644 });
+    await openShop(undefined, { file: known }).outbox.count();
+    expect(statSync(known).mode & 0o777).toBe(0o644);
   });
-
-  // G25
-  it.each([
-    [hour, 0, 2],
-    [30 * hour, 2, 0],
-  ])(
-    "waits for a person when it is a copy; %i ms later %i entries are unknown",
-    async (ageMs, unknown, issued) => {
-      const original = openVirtualShop();
-      await original.run(original.signUp("1"));
-      await original.run(original.signUp("2"));
-      await original.run(original.outbox.close());
-      const file = scratchFile("copy.db");
-      copyFileSync(original.file, file);
-      await original.clock.pass(ageMs);
-      const { requests, clientOptions } = original;
-      const copy = openShop(original, { file, clientOptions });
-      const { run } = original;
-      expect(await run(copy.outbox.drain())).toMatchObject({ waiting: 2, paused: [{ reason: "restored" }] });
-      expect(await run(copy.outbox.issue(1))).toMatchObject({ state: "waiting" });
-      expect(copy.names()).toEqual(["paused"]);
-      expect(requests).toEqual([]);
-      expect(await run(copy.outbox.resume())).toBe(unknown);
-      expect(await run(copy.outbox.drain())).toMatchObject({ unknown, issued, paused: [] });
-    },
-  );
 });

@@ -1,9 +1,21 @@
 /** The main paths of an outbox in a SQLite file. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Worker } from "node:worker_threads";
-import { getProcessId } from "@loyalty-cards/internal/node-lock";
-import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import { expect, it, onTestFinished } from "vitest";
-import { createNetwork, nextPhone, openShop, scratchFile, template, toRequest } from "./shop.ts";
+import {
+  type OpenSqlite,
+  openSqlite,
+  type SqliteDatabase,
+} from "@loyalty-cards/internal/sqlite/database-node";
+import { expect, it, onTestFinished, vi } from "vitest";
+import {
+  createNetwork,
+  nextPhone,
+  openShop,
+  openVirtualShop,
+  scratchFile,
+  template,
+  toRequest,
+} from "./shop.ts";
 
 it("issues the card of a sign-up and stores it with the user in one transaction", async () => {
   const { outbox, signUp, getCardOf, requests } = openShop();
@@ -54,58 +66,63 @@ it("sends the same bytes again after a lost response, and issues one card", asyn
   expect(getCardOf("1")).not.toBeNull();
 });
 
-it.each([
-  ["at once when the process that sent it has ended", 2 ** 22 + 1, 2],
-  ["after the lease while the process that sent it is running", process.pid, 0],
-])("sends an entry, and the next one of its contact, %s", async (_, pid, issued) => {
-  const shop = openShop();
-  const request = toRequest({ phone: nextPhone() });
-  await shop.signUp("1", request);
-  await shop.signUp("2", request);
-  const lease = `${getProcessId().replace(/^\d+/, String(pid))}_1`;
-  const leaseEndsAt = Date.now() + 60_000;
-  // What a process has recorded that sends the first one.
-  shop.database.prepare("UPDATE issuing_outbox_entries SET due_at = ?").run(leaseEndsAt);
-  shop.database
-    .prepare(
-      "UPDATE issuing_outbox_entries SET work = 1, lease = ?, first_attempt_at = ? WHERE user_id = '1'",
-    )
-    .run(lease, Date.now());
-  shop.database.exec(
-    "UPDATE issuing_outbox_entries SET blocked_by = (SELECT max(phone) FROM issuing_outbox_requests) WHERE user_id = '2'",
-  );
-  shop.database
-    .prepare("INSERT INTO issuing_outbox_contact_locks SELECT max(phone), ?, ? FROM issuing_outbox_requests")
-    .run(lease, leaseEndsAt);
-  const { outbox } = openShop(shop, { file: shop.file });
-  expect(await outbox.drain()).toMatchObject({ issued });
+it("sends an entry of a process that was killed when its lease ends", async () => {
+  const { outbox, signUp, run, database, clock, requests } = openVirtualShop();
+  await run(signUp("1"));
+  // What that process has recorded before it sent the request.
+  database
+    .prepare("UPDATE issuing_outbox_entries SET rank = 1, lease = 'other', started = ?, tried = ?, due = ?")
+    .run(clock.now(), clock.now(), clock.now() + 60_000);
+  expect(await run(outbox.issue(1, { deadlineMs: 1_000 }))).toMatchObject({ state: "waiting" });
+  const startedMs = clock.monotonicMs();
+  expect(await run(outbox.drain())).toMatchObject({ issued: 1 }); // it waits for the lease
+  expect(clock.monotonicMs() - startedMs).toBeGreaterThan(58_000);
+  expect(requests).toHaveLength(1);
 });
 
-it("sends entries of one contact one after another", async () => {
+it("adds in a transaction of the program before the outbox has opened its file", async () => {
   const network = createNetwork();
-  let running = 0;
-  let maxRunning = 0;
-  const { outbox } = openShop(network);
-  const phone = nextPhone();
-  await outbox.addAll(
-    Array.from({ length: 20 }, (_, userId) => ({ userId, template, request: toRequest({ phone }) })),
-  );
-  for (let index = 0; index < 20; index++) {
-    network.weather.push(async () => {
-      running += 1;
-      maxRunning = Math.max(maxRunning, running);
-      await new Promise(setImmediate);
-      running -= 1;
-      return "ok";
-    });
-  }
-  expect(await outbox.drain()).toMatchObject({ issued: 20 });
-  expect(maxRunning).toBe(1);
+  const file = scratchFile();
+  const own = openSqlite(file);
+  onTestFinished(() => void own.close());
+  own.exec("CREATE TABLE users (id TEXT PRIMARY KEY, card TEXT)");
+  const { outbox } = openShop(network, { file });
+  const entry = { userId: 1, template, request: toRequest({ phone: nextPhone() }) };
+  own.exec("BEGIN IMMEDIATE");
+  expect(outbox.add(own, entry)).toBe("added");
+  own.exec("ROLLBACK");
+  expect(await outbox.get(1)).toBeUndefined();
+  own.exec("BEGIN IMMEDIATE");
+  own.exec("INSERT INTO users (id) VALUES ('1')");
+  expect(outbox.add(own, entry)).toBe("added");
+  own.exec("COMMIT");
+  expect(await outbox.issue(1)).toMatchObject({ state: "issued", isDelivered: true });
 });
 
-it("opens while another process writes at any moment of the opening", { timeout: 120_000 }, () => {
+it("runs the function of write in the async context of its caller, also with the fake timers of a test", async () => {
+  const { outbox } = openShop();
+  const tenant = new AsyncLocalStorage<string>();
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const seen = await Promise.all(
+    ["a", "b"].map((name) => tenant.run(name, () => outbox.write(() => tenant.getStore() ?? "none"))),
+  );
+  expect(seen).toEqual(["a", "b"]);
+});
+
+it("refuses an async function in write with one error, and rolls back", async () => {
+  const { outbox, database } = openShop();
+  const work = async (own: SqliteDatabase) => {
+    own.exec("INSERT INTO users (id) VALUES ('1')");
+    throw new Error("This rejection must not end the process.");
+  };
+  await expect(outbox.write(work as never)).rejects.toThrow("outbox.write takes a synchronous function");
+  expect(database.prepare("SELECT count(*) AS users FROM users").get()).toMatchObject({ users: 0 });
+});
+
+it("opens while another process writes at any moment of the opening", { timeout: 120_000 }, async () => {
   const file = scratchFile();
-  openShop(createNetwork(), { file });
+  openSqlite(file).close();
   const lock = lockFromOtherThread(file, 200);
   let begun = 0;
   const open: OpenSqlite = (name) => {
@@ -120,8 +137,8 @@ it("opens while another process writes at any moment of the opening", { timeout:
     };
     return database;
   };
-  openShop(createNetwork(), { file, open });
-  expect(begun).toBeGreaterThanOrEqual(2); // the tables, and the settings
+  await openShop(createNetwork(), { file, open }).outbox.count();
+  expect(begun).toBe(1);
 });
 
 /** @returns a function that returns when the other thread has locked the file, which it unlocks after some time. */

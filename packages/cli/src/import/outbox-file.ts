@@ -49,28 +49,22 @@ export class OutboxFile {
   #tables: ImportTables | undefined;
   #lock: FileLock | undefined;
 
-  /** @throws {CommandError} for a file that is not an outbox, or is the outbox of another service. */
   constructor(options: OutboxFileOptions) {
     this.#options = options;
-    try {
-      this.outbox = sqliteOutbox({
-        client: options.client,
-        file: options.path,
-        open: openSqlite,
-        onIssued: ({ userId, cardId }) => this.tables.recordIssued(userId, cardId),
-        onRejected: ({ userId, idempotencyKey, error }) =>
-          this.tables.record(userId, "rejected", error.code, describeRejection(error), idempotencyKey),
-        onOutcome: (outcome) => {
-          const { outcome: name } = outcome;
-          if (name === "issued" || name === "rejected" || name === "unknown") this.counts[name]++;
-          options.onOutcome(outcome);
-        },
-        log: () => {}, // the import reports the same in its progress and its result
-      });
-    } catch (error) {
-      const { message, cause } = error as Error;
-      throw this.#createError(`cannot be used: ${cause instanceof Error ? `${cause.message}.` : message}`);
-    }
+    this.outbox = sqliteOutbox({
+      client: options.client,
+      file: options.path,
+      open: openSqlite,
+      onIssued: ({ userId, cardId }) => this.tables.recordIssued(userId, cardId),
+      onRejected: ({ userId, idempotencyKey, error }) =>
+        this.tables.record(userId, "rejected", error.code, describeRejection(error), idempotencyKey),
+      onOutcome: (outcome) => {
+        const { outcome: name } = outcome;
+        if (name === "issued" || name === "rejected" || name === "unknown") this.counts[name]++;
+        options.onOutcome(outcome);
+      },
+      log: () => {}, // the import reports the same in its progress and its result
+    });
   }
 
   get tables(): ImportTables {
@@ -78,13 +72,18 @@ export class OutboxFile {
     return this.#tables;
   }
 
-  /** @throws {CommandError} for a file that another run uses, or that is of another list. */
+  /** @throws {CommandError} for a file that is not an outbox, that is of another service or list, or that another run uses. */
   async claim(): Promise<void> {
     this.#lock = await lockFile(this.#options.path, "Wait for that run, or stop it.").catch((error) => {
       throw this.#createError(`cannot be used: ${error.message}`);
     });
     this.#lock.announce();
+    await this.outbox.count().catch(({ message, cause }: Error) => {
+      throw this.#createError(`cannot be used: ${cause instanceof Error ? `${cause.message}.` : message}`);
+    });
     this.#tables = await this.outbox.write((database) => {
+      // No other run uses the file, so what an earlier one was sending when it was killed is due at once.
+      database.exec("UPDATE issuing_outbox_entries SET due = 0 WHERE lease IS NOT NULL");
       const tables = new ImportTables(database);
       const conflict = tables.begin(this.#options);
       if (conflict === undefined) return tables;
@@ -93,7 +92,6 @@ export class OutboxFile {
         `is of a run with another ${difference}. Use what that run used, or another file with --outbox.`,
       );
     });
-    await this.outbox.resume(); // an outbox is paused after its file was moved
   }
 
   #createError(problem: string): CommandError {
@@ -146,12 +144,10 @@ export class OutboxFile {
     const known = state === "added" ? undefined : this.tables.find(userId);
     const isEdited = (known?.hash ?? hash) !== hash;
     if (state === "rejected" || isEdited) {
-      database.exec("SAVEPOINT correction");
       const correction = this.outbox.correct(database, userId, request, { template });
-      const isTaken = correction === "accepted" || (state === "rejected" && correction === "pending");
-      // A request that the service may have received must not change.
-      database.exec(`${isTaken ? "" : "ROLLBACK TO correction; "}RELEASE correction`);
-      if (!isTaken) return reject(mismatch);
+      // The old row is sent again first, because its card may have been issued: the next run sends the edited one.
+      const isLater = state === "rejected" && correction === "waiting";
+      if (correction !== "accepted" && !isLater) return reject(mismatch);
     }
     const stored = state === "rejected" || state === "added" ? "waiting" : state;
     this.tables.put({ userId, line: row.line, state: stored, hash, raw: row.raw });

@@ -19,8 +19,7 @@ export interface Progress extends Counts {
   total?: number | undefined;
   /** The remaining time, when the throughput is known. */
   etaMs?: number | undefined;
-  /** The remaining time of a pause, and its reason. */
-  pausedMs?: number | undefined;
+  /** Why one row is tried at a time. */
   pausedBy?: string | undefined;
 }
 
@@ -72,12 +71,12 @@ export class ProgressDisplay {
 }
 
 function formatLive(progress: Progress, columns: number): Text {
-  const { total, rejected, unknown, perSecond, pausedMs, pausedBy, etaMs } = progress;
+  const { total, rejected, unknown, perSecond, pausedBy, etaMs } = progress;
   const done = countRows(progress);
   const share = total === undefined ? undefined : Math.min(1, done / Math.max(1, total));
   const counts = `${formatNumber(done)}${total === undefined ? " rows" : ` of ${formatNumber(total)}`}`;
   const [speed = "", ...details]: Part[] = [
-    pausedMs !== undefined ? style("yellow", formatPause(pausedMs)) : `${formatNumber(perSecond)} per second`,
+    pausedBy !== undefined ? style("yellow", paused) : `${formatNumber(perSecond)} per second`,
     ...(etaMs === undefined ? [] : [`${formatDuration(etaMs)} left`]),
     rejected > 0 ? style("red", `${formatNumber(rejected)} rejected`) : "none rejected",
     ...(unknown > 0 ? [style("yellow", `${formatNumber(unknown)} unknown`)] : []),
@@ -96,18 +95,18 @@ function formatLive(progress: Progress, columns: number): Text {
   return Text.lines(lines);
 }
 
-const formatPause = (ms: number) => (ms > 0 ? `paused for ${formatDuration(ms)}` : "trying again");
+const paused = "paused, trying one row at a time";
 
 const formatBar = (share: number, width: number) => "█".repeat(Math.round(share * width)).padEnd(width, "░");
 
 function formatLine(progress: Progress): string {
-  const { total, rejected, unknown, perSecond, pausedMs, pausedBy, etaMs } = progress;
+  const { total, rejected, unknown, perSecond, pausedBy, etaMs } = progress;
   const done = countRows(progress);
   const counts = [
     total === undefined
       ? `${done} rows`
       : `${done} of ${total} rows (${Math.floor((done * 100) / Math.max(1, total))} %)`,
-    pausedMs === undefined ? `${Math.round(perSecond)} per second` : formatPause(pausedMs),
+    pausedBy === undefined ? `${Math.round(perSecond)} per second` : paused,
     ...(etaMs === undefined ? [] : [`${formatDuration(etaMs)} left`]),
     `${rejected} rejected`,
     ...(unknown > 0 ? [`${unknown} unknown`] : []),

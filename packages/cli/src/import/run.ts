@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { formatDuration } from "@loyalty-cards/internal/format";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import type { OutboxCounts, OutboxOutcome } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
@@ -16,8 +15,6 @@ import { createFormat, ResultFiles } from "./result-files.ts";
 import type { ReadRow } from "./rows.ts";
 import type { RunDescription } from "./tables.ts";
 
-type Pause = OutboxCounts["paused"][number];
-
 const trialSize = 10;
 /** The number of rows from which the share of rejected rows is meaningful. */
 export const minRowsForShare = 100;
@@ -25,8 +22,6 @@ const rowsPerWrite = 200;
 const tickMs = 500;
 /** Failures that no retry can solve: a person must correct something first. */
 const endingCodes: ReadonlySet<string> = new Set(["unauthorized", "forbidden", "configuration", "not-found"]);
-const clockMessage =
-  "The clocks of this machine and of the service differ by more than an hour: correct the clock of this machine.";
 
 export interface RunOptions extends RunDescription {
   context: Pick<Context, "terminal" | "print" | "globals">;
@@ -66,7 +61,7 @@ export class ImportRun {
   #total = 0;
   /** The time of the run, without the time for the reply to the question. */
   #elapsedMs = 0;
-  #pause: Pause | undefined;
+  #isPaused = false;
   #lastFailure: unknown;
 
   constructor(options: RunOptions) {
@@ -164,17 +159,14 @@ export class ImportRun {
       this.#showProgress();
     }, tickMs);
     const end = countRows(counts) + maxRows;
-    const onProgress = ({ paused }: OutboxCounts) => {
-      this.#pause = paused[0];
-    };
     try {
       for (;;) {
         const maxEntries = end - countRows(counts);
-        const state = await outbox.drain({ concurrency, maxPerSecond, maxEntries, signal, onProgress });
+        const state = await outbox.drain({ concurrency, maxPerSecond, maxEntries, signal });
         const isDone = state.waiting + state.undelivered === 0 || countRows(counts) >= end;
         if (isDone || signal.aborted) return state;
-        const pausedMs = Math.max(2 * tickMs, getRemainingMs(this.#pause));
-        await pause(pausedMs, undefined, { signal }).catch(() => {});
+        this.#isPaused = state.paused.length > 0;
+        await pause(2 * tickMs, undefined, { signal }).catch(() => {});
       }
     } finally {
       removeListener();
@@ -187,27 +179,18 @@ export class ImportRun {
   #showProgress(): void {
     const { counts } = this.#file;
     const sent = counts.issued + counts.rejected + counts.unknown;
-    const paused = this.#pause !== undefined && {
-      pausedMs: getRemainingMs(this.#pause),
-      pausedBy: this.#describePause(this.#pause),
-    };
     this.#display.update({
       ...counts,
-      ...paused,
+      ...(this.#isPaused && { pausedBy: this.#describeFailure() }),
       ...this.#throughput.measure(this.#elapsedMs, sent, this.#total - countRows(counts)),
       total: this.#total,
       elapsedMs: this.#elapsedMs,
     });
   }
 
-  #describePause({ retryAfterMs }: Pause): string {
-    const failure =
-      this.#lastFailure instanceof Error
-        ? splitMessage(this.#lastFailure, this.#options.context.globals).text
-        : "The service failed in an earlier run.";
-    return retryAfterMs === undefined
-      ? failure
-      : `${failure} It asked to wait ${formatDuration(retryAfterMs)}.`;
+  #describeFailure(): string {
+    if (!(this.#lastFailure instanceof Error)) return "The service failed in an earlier run.";
+    return splitMessage(this.#lastFailure, this.#options.context.globals).text;
   }
 
   #onOutcome(outcome: OutboxOutcome): void {
@@ -225,7 +208,8 @@ export class ImportRun {
         else this.hasSent = true;
         break;
       case "paused":
-        if (outcome.pause.reason === "clock") this.#stop({ error: new CommandError(clockMessage) });
+      case "resumed":
+        this.#isPaused = outcome.outcome === "paused";
         break;
       case "unavailable":
       case "not-delivered":
@@ -293,5 +277,3 @@ export class ImportRun {
 /** A missing template is a mistake in the command line, not in the key. */
 const toEndingError = (error: unknown): unknown =>
   isIssuingError(error) && error.code === "not-found" ? new CommandError(splitMessage(error).text) : error;
-
-const getRemainingMs = ({ until }: Partial<Pause> = {}) => Math.max(0, (until?.getTime() ?? 0) - Date.now());

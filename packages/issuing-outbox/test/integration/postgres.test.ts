@@ -13,7 +13,7 @@ import {
   type Transacting,
 } from "../../../webhook-inbox/test/transactions.ts";
 import type { OutboxOutcome } from "../../src/index.ts";
-import { ensureTables, type PostgresOutboxOptions, postgresOutbox } from "../../src/postgres.ts";
+import { ensureOutboxTables, type PostgresOutboxOptions, postgresOutbox } from "../../src/postgres.ts";
 import { createNetwork, nextPhone, template, toRequest } from "../shop.ts";
 
 describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
@@ -27,19 +27,12 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
   afterAll(() => sql.end());
   beforeAll(async () => {
-    await Promise.all([ensureTables(pool), ensureTables(pool), ensureTables(sql as never)]);
+    await Promise.all([ensureOutboxTables(pool), ensureOutboxTables(pool), ensureOutboxTables(sql as never)]);
     await pool.query("CREATE TABLE users (id text PRIMARY KEY, card text)");
   });
   beforeEach(async () => {
     await pool.query(
-      "TRUNCATE users, issuing_outbox_entries, issuing_outbox_requests, issuing_outbox_contact_locks",
-    );
-    await pool.query("DELETE FROM issuing_outbox_scopes WHERE template <> ''");
-    await pool.query(
-      "UPDATE issuing_outbox_scopes SET reason = NULL, until_at = NULL, probe = NULL, probes = 0",
-    );
-    await pool.query(
-      "UPDATE issuing_outbox_settings SET base_url_hash = NULL, namespace_hash = NULL, contact_key = NULL, place = NULL",
+      "TRUNCATE users, issuing_outbox_entries, issuing_outbox_entries_breakers, issuing_outbox_settings",
     );
   });
 
@@ -71,11 +64,11 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     const entry = await outbox.issue(1);
     expect(entry).toMatchObject({ state: "issued", isDelivered: true, card: { id: expect.any(String) } });
     expect(await readUsers()).toEqual([{ id: "1", card: entry.cardId }]);
-    const { rows } = await pool.query("SELECT FROM issuing_outbox_requests");
-    expect(rows).toEqual([]);
+    const { rows } = await pool.query("SELECT body FROM issuing_outbox_entries");
+    expect(rows).toEqual([{ body: null }]);
   });
 
-  it("repeats a batch that PostgreSQL ended because of a deadlock", async () => {
+  it("repeats what PostgreSQL ended because of a deadlock, at most five times", async () => {
     let deadlocks = 2;
     const { transaction: transact } = overPg(pool);
     const transaction: Transacting["transaction"] = (work) =>
@@ -106,7 +99,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     );
     weather.push(...Array.from({ length: 1_000 }, () => 503));
     await outbox.drain({ concurrency: 16, maxMs: 1_500 });
-    expect(outcomes.filter(({ outcome }) => outcome === "failed").length).toBeGreaterThan(4);
+    expect(outcomes.filter(({ outcome }) => outcome === "failed").length).toBeGreaterThan(2);
     expect(outcomes.filter(({ outcome }) => outcome === "paused")).toHaveLength(1);
   });
 
@@ -155,7 +148,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await signUp("1");
     weather.push(422);
     expect(await outbox.issue(1)).toMatchObject({ state: "rejected" });
-    await pool.query("UPDATE issuing_outbox_entries SET ended_at = 1, last_attempt_at = NULL");
+    await pool.query("UPDATE issuing_outbox_entries SET ended = 1, lost = NULL");
     const other = await pool.connect();
     await other.query("BEGIN");
     expect(await outbox.correct(other, 1, toRequest({ email: "new@example.com" }))).toBe("accepted");
@@ -220,29 +213,93 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(await overKyselys.drain()).toMatchObject({ issued: 2 });
   });
 
-  it("refuses a transaction that repeats its work, and stores nothing of it", async () => {
+  it("works with a transaction that repeats its work after a serialization failure", async () => {
     const network = createNetwork();
     const { transaction } = clients["Kysely"] as Transacting;
-    let isFailing = false;
-    const failure = new Error("could not serialize access");
     const outbox = postgresOutbox({
       client: network.createClient(),
       log: () => {},
       async transaction(work) {
-        if (!isFailing) return transaction((own) => work(own));
-        const fail = () => transaction(async (own) => Promise.reject(await work(own).then(() => failure)));
-        await expect(fail()).rejects.toBe(failure);
+        await transaction(async (own) => Promise.reject(await work(own))).catch(() => {});
         return transaction((own) => work(own));
       },
     });
     onTestFinished(() => outbox.close({ graceMs: 0 }));
     await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
-    isFailing = true;
-    await expect(outbox.forget(1)).rejects.toThrow("must call its work once");
-    await expect(outbox.issue(1)).rejects.toThrow("must call its work once");
-    expect(network.requests).toEqual([]);
-    isFailing = false;
     expect(await outbox.issue(1)).toMatchObject({ state: "issued", attempts: 1 });
+    expect(network.requests).toHaveLength(1);
+  });
+
+  it("issues every card although the default isolation is serializable", async () => {
+    const serializable = new pg.Pool({
+      connectionString: url,
+      options: `-c search_path=${schema} -c default_transaction_isolation=serializable`,
+      max: 12,
+    });
+    onTestFinished(() => serializable.end());
+    const { outbox, signUp } = openShop(createNetwork(), { pool: serializable });
+    const userIds = Array.from({ length: 30 }, (_, index) => String(index));
+    const worker = outbox.work({ pollMs: 20 });
+    const entries = await Promise.all(
+      userIds.map(async (userId) => {
+        for (;;) {
+          // The transaction of the program: PostgreSQL asks the program to repeat it.
+          const added = await signUp(userId).catch((error: { code?: string }) => error.code);
+          if (added !== "40001") return outbox.issue(userId);
+        }
+      }),
+    );
+    expect(entries.filter(({ state }) => state !== "issued")).toEqual([]);
+    await worker.stop();
+    expect(await readUsers()).not.toContainEqual(expect.objectContaining({ card: null }));
+  });
+
+  it("rejects a write that postgres.js took for a commit, and stores what it says it stored", async () => {
+    const { outbox } = openShop(createNetwork(), { pool: sql } as never);
+    const write = (id: string, before: string) =>
+      outbox.write(async (own) => {
+        const transaction = own as unknown as postgres.TransactionSql;
+        await transaction.unsafe(before);
+        await transaction`INSERT INTO users (id) VALUES (${id})`;
+        return outbox.add(transaction as never, {
+          userId: id,
+          template,
+          request: toRequest({ phone: nextPhone() }),
+        });
+      });
+    for (let index = 0; index < 20; index++) {
+      // What another server connection of a pooler amounts to: the prepared statements are gone.
+      const result = await write(String(index), index % 2 === 0 ? "SELECT 1" : "DEALLOCATE ALL").catch(
+        () => "rejected",
+      );
+      const { rowCount } = await pool.query("SELECT FROM users WHERE id = $1", [String(index)]);
+      expect([result, rowCount]).toEqual(result === "added" ? ["added", 1] : ["rejected", 0]);
+    }
+    expect((await readUsers()).length).toBeGreaterThanOrEqual(10);
+  });
+
+  it("works with a client that renames columns", async () => {
+    const camel = postgres(url, {
+      connection: { search_path: schema },
+      transform: postgres.camel,
+      fetch_types: false,
+      onnotice() {},
+    });
+    onTestFinished(() => camel.end());
+    const { outbox } = openShop(createNetwork(), { pool: camel, onIssued: () => {} } as never);
+    await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
+  });
+
+  it("says what fits when the object is no transaction", async () => {
+    const { outbox } = openShop();
+    const connection = await pool.connect();
+    const manager = {
+      query: async (text: string, values: unknown[]) => (await connection.query(text, values)).rows,
+    };
+    const added = outbox.add(manager as never, { userId: 1, template, request: toRequest() });
+    await expect(added).rejects.toThrow("as those of TypeORM and MikroORM: pass the client of pg below it");
+    connection.release();
   });
 
   it("holds no connection while a request is sent, and needs only one", async () => {
@@ -277,27 +334,14 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   // G1, G2
-  it("distributes entries to several outboxes: each card once, one contact at a time, none left, although connections are cut", async () => {
+  it("distributes entries to several outboxes: each card once, none left, although connections are cut", async () => {
     const network = createNetwork();
-    const running = new Map<string, number>();
-    let mostOfOne = 0;
-    const shared = toRequest({ phone: "+48600999888" });
     const list = Array.from({ length: 600 }, (_, index) => ({
       userId: `u${index}`,
       template,
-      request: index % 20 === 0 ? shared : toRequest({ phone: nextPhone() }),
+      request: toRequest({ phone: nextPhone() }),
     }));
     for (const { userId } of list) await pool.query("INSERT INTO users (id) VALUES ($1)", [userId]);
-    const weather = async () => {
-      const body = network.requests.at(-1)?.body ?? "";
-      const phone = JSON.parse(body).customer.phone as string;
-      running.set(phone, (running.get(phone) ?? 0) + 1);
-      mostOfOne = Math.max(mostOfOne, running.get(phone) ?? 0);
-      await new Promise(setImmediate);
-      running.set(phone, (running.get(phone) ?? 0) - 1);
-      return "ok" as const;
-    };
-    network.weather.push(...Array.from({ length: 5_000 }, () => weather));
     const shops = [1, 2, 3].map(() => openShop(network, { pool: createPool(4) }));
     const [first] = shops;
     expect(await first?.outbox.addAll(list)).toEqual({ added: 600, known: 0 });
@@ -317,90 +361,37 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       })
       .toBe(0);
     for (const worker of workers) await worker.stop();
-    expect(mostOfOne).toBe(1);
     const entries = await pool.query(
-      "SELECT u.card, e.card_id FROM users u JOIN issuing_outbox_entries e ON e.user_id = u.id",
+      "SELECT u.card, e.result FROM users u JOIN issuing_outbox_entries e ON e.name = u.id",
     );
-    expect(entries.rows.filter(({ card, card_id }) => card !== card_id)).toEqual([]);
+    expect(entries.rows.filter(({ card, result }) => card !== JSON.parse(result).cardId)).toEqual([]);
     expect(network.cards.length).toBeGreaterThanOrEqual(600);
     expect(new Set(network.requests.map(({ key }) => key)).size).toBe(600);
   }, 120_000);
 
+  // G12
   it("shares a pause with other processes, and shows it", async () => {
     const network = createNetwork();
     const first = openShop(network);
     const second = openShop(network);
-    await first.signUp("1");
-    await first.signUp("2");
-    network.weather.push(new Response(null, { status: 503, headers: { "retry-after": "600" } }));
-    expect(await first.outbox.issue(1, { deadlineMs: 1_000 })).toMatchObject({ state: "waiting" });
-    expect((await second.outbox.count()).paused).toMatchObject([{ reason: "outage", retryAfterMs: 600_000 }]);
-    expect(await second.outbox.issue(2)).toMatchObject({ state: "waiting", attempts: 0 });
-    expect(network.requests).toHaveLength(1);
+    for (const userId of ["1", "2", "3"]) {
+      await first.signUp(userId);
+      network.weather.push(new Response(null, { status: 503, headers: { "retry-after": "600" } }));
+      expect(await first.outbox.issue(userId, { deadlineMs: 100 })).toMatchObject({ state: "waiting" });
+    }
+    await first.signUp("4");
+    expect((await second.outbox.count()).paused).toMatchObject([{ template, reason: "server" }]);
+    expect(await second.outbox.issue(4)).toMatchObject({ state: "waiting", attempts: 0 });
+    expect(network.requests).toHaveLength(3);
   });
 
-  // G25
-  it("refuses a process with another namespace, and a copy waits for a person", async () => {
+  // G24
+  it("refuses a process with another namespace", async () => {
     const network = createNetwork();
-    const first = openShop(network);
-    await first.signUp("1");
+    await openShop(network).outbox.count();
     const client = network.createClient({ idempotencyNamespace: "staging" });
     await expect(openShop(network, { client }).outbox.count()).rejects.toThrow(
-      "another idempotencyNamespace",
+      'the idempotencyNamespace "", and the client of this process has "staging"',
     );
-    await pool.query("UPDATE issuing_outbox_settings SET place = 'another/database'");
-    const copy = openShop(network);
-    expect(await copy.outbox.issue(1)).toMatchObject({ state: "waiting" });
-    expect((await copy.outbox.count()).paused).toMatchObject([{ reason: "restored" }]);
-    await copy.outbox.resume({ resend: true });
-    expect(await copy.outbox.issue(1)).toMatchObject({ state: "issued" });
-  });
-
-  // G12
-  it("records the time while nothing is due, so that a standby server is not taken for an old copy", async () => {
-    let passedMs = 0;
-    const after = (ms: number, wake: () => void) => {
-      const timer = setTimeout(wake, ms);
-      return () => clearTimeout(timer);
-    };
-    const clock = { now: Date.now, monotonicMs: () => performance.now() + passedMs, after };
-    const network = createNetwork();
-    const { outbox } = openShop(network, { client: network.createClient({ testing: { clock } }) });
-    const setBack = "UPDATE issuing_outbox_settings SET latest_at = latest_at - 7200000 RETURNING latest_at";
-    const readLatestMs = async () =>
-      Number((await pool.query("SELECT latest_at FROM issuing_outbox_settings")).rows[0].latest_at);
-    const worker = outbox.work({ pollMs: 20 });
-    await expect.poll(readLatestMs).toBeGreaterThan(Date.now() - 3_600_000);
-    for (let count = 0; count < 3; count++) await outbox.count(); // the worker has become idle
-    await pool.query(setBack);
-    passedMs = 600_001;
-    await expect.poll(readLatestMs).toBeGreaterThan(Date.now() - 3_600_000);
-    await worker.stop();
-  });
-
-  // G12
-  it("goes on as before when a standby server has taken over", async () => {
-    const network = createNetwork();
-    const { signUp, outbox } = openShop(network);
-    await signUp("1");
-    await outbox.drain();
-    const { rows } = await pool.query("SELECT place FROM issuing_outbox_settings");
-    const [base] = String(rows[0].place).split("@");
-    await pool.query("UPDATE issuing_outbox_settings SET place = $1", [`${base}@0`]);
-    expect(await openShop(network).outbox.count()).toMatchObject({ issued: 1, paused: [] });
-  });
-
-  it("finds due entries among 100,000 by the index", async () => {
-    await pool.query(
-      `INSERT INTO issuing_outbox_entries (user_id, template, state, work, due_at, added_at)
-       SELECT 'x' || number, 'tpl_many', 'waiting', 3, number, 0 FROM generate_series(1, 100000) AS number`,
-    );
-    await pool.query("ANALYZE issuing_outbox_entries");
-    const { rows } = await pool.query(
-      `EXPLAIN SELECT e.id FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
-       WHERE e.work = 3 AND e.template = 'tpl_many' AND e.due_at <= 50000 ORDER BY e.due_at LIMIT 16 FOR UPDATE OF e SKIP LOCKED`,
-    );
-    expect(JSON.stringify(rows)).toContain("issuing_outbox_due");
-    expect(JSON.stringify(rows)).not.toContain("Seq Scan on issuing_outbox_entries");
   });
 });

@@ -1,0 +1,252 @@
+/** One attempt at one entry: sends the request, records how it ended with the callback of the shop, and reports it. */
+import { generalUserMessage, type IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import {
+  type End,
+  type Ended,
+  type Job,
+  type Jobs,
+  type LeasedJob,
+  ranks,
+} from "@loyalty-cards/internal/jobs/jobs";
+import { callBack, type Operation } from "@loyalty-cards/internal/jobs/statement";
+import { getBackoffMs, maxBackoffMs, withJitter } from "@loyalty-cards/internal/jobs/worker";
+import type { Card } from "@loyalty-cards/issuing-client";
+import { type OutboxEntry, type OutboxEntryError, type StoredCard, toEntry, toRef } from "./entry.ts";
+import type { OutboxOutcome, Report } from "./report.ts";
+import { judge, type Verdict } from "./verdict.ts";
+
+/** Runs operations. Each promise resolves after the commit. */
+export interface OutboxDatabase {
+  /** Runs an operation of which each statement is a transaction. */
+  run<Result>(start: () => Operation<Result>): Promise<Result>;
+  /** Runs an operation in a transaction. @param start creates it, once for each time that the transaction is repeated. */
+  transact<Result>(start: () => Operation<Result>): Promise<Result>;
+  /** Whether the error says that other transactions were in the way: then a repetition helps. */
+  isConflict(error: unknown): boolean;
+  /** Removes deleted data from the files. Called when nothing is due. */
+  tidy(): void;
+  close(): void;
+}
+
+export type Callback = (entry: OutboxEntry, transaction: never) => unknown;
+
+export interface AttemptContext {
+  database: OutboxDatabase;
+  jobs: Jobs;
+  steps: IssuingSteps<Card>;
+  report: Report;
+  /** Undefined when the option is not set: then nothing is delivered. */
+  onIssued: Callback | undefined;
+  onRejected: Callback | undefined;
+  random: () => number;
+}
+
+/** A job, and when this process leased it on both of its clocks: one may stop while the machine sleeps, the other may be set back. */
+export interface OwnLease extends LeasedJob {
+  leasedHere: { atMs: number; monotonicMs: number };
+  /** How long the attempt may take: the lease lasts {@link leaseMarginMs} longer. */
+  deadlineMs: number;
+}
+
+/** A lease lasts this much longer than its attempt, so that the result can be committed. */
+export const leaseMarginMs = 30_000;
+
+/** How long after the first attempt a request may begin: 24 hours (spec 8), less a minute for clocks that differ. */
+const keyLifetimeMs = 24 * 3_600_000 - 60_000;
+
+/** When an entry that waits becomes `unknown`. */
+export const getExpiryMs = (firstAttemptAtMs: number): number => firstAttemptAtMs + keyLifetimeMs;
+
+/** How an attempt ended. */
+export interface AttemptResult {
+  /** Absent when it was not recorded. */
+  entry?: OutboxEntry;
+  card?: Card;
+  /** When the entry is tried again. */
+  retryInMs?: number;
+}
+
+export interface Attempts {
+  /** Attempts of this process that have not ended, by the id of the job. */
+  readonly running: ReadonlyMap<number, Promise<AttemptResult>>;
+  /** Leases entries with a function of the engine. */
+  lease(start: (leaseMs: number) => Operation<LeasedJob[]>, deadlineMs: number): Promise<OwnLease[]>;
+  /** Sends a leased entry, or calls its callback. Never rejects. */
+  run(job: OwnLease, signal: AbortSignal, isVisitor?: boolean): Promise<AttemptResult>;
+  /** Records an end, also one that is no attempt's: what a person found out. */
+  record(job: Recordable, end: End, describe: Describe): Promise<AttemptResult>;
+}
+
+/** Returns the outcome that is reported when the end was recorded under its own lease. */
+type Describe = (settled: Job) => OutboxOutcome | undefined;
+
+/** A leased job; or one that is not leased, which has no `lease`. */
+type Recordable = Job & Ended & { leasedAtMs?: number };
+
+interface Settled {
+  /** Undefined when the lease was lost. */
+  job: Job | undefined;
+  breaker?: "opened" | "closed";
+  /** What a card is that arrived after the lease was lost. */
+  late?: "same-card" | "another-card" | "forgotten-card";
+}
+
+export function createAttempts(context: AttemptContext): Attempts {
+  const { database, jobs, steps, report, onIssued, onRejected, random } = context;
+  const { clock } = steps;
+  const running = new Map<number, Promise<AttemptResult>>();
+
+  /** How long ago this process leased the job, on the clock that shows more. */
+  const getAgeMs = ({ leasedHere }: OwnLease) =>
+    Math.max(clock.now() - leasedHere.atMs, clock.monotonicMs() - leasedHere.monotonicMs);
+
+  /** Checked right before a request begins, because the process may have been stopped for hours since the lease. */
+  async function send(
+    job: OwnLease,
+    signal: AbortSignal,
+  ): Promise<{ card: Card } | { error: unknown } | "lease-expired" | "key-expired"> {
+    const ageMs = getAgeMs(job);
+    if (ageMs >= job.deadlineMs + leaseMarginMs) return "lease-expired";
+    const { startedAtMs = job.leasedAtMs, isFirstAttempt, deadlineMs, body = "", key } = job;
+    const sinceFirstMs = job.leasedAtMs - startedAtMs + ageMs;
+    if (sinceFirstMs > keyLifetimeMs - deadlineMs) return "key-expired";
+    // On the client's clock, which can differ from the database's.
+    const firstAttempt = isFirstAttempt ? {} : { firstAttemptAt: clock.now() - Math.max(1, sinceFirstMs) };
+    try {
+      const request = { templateId: job.topic, body, idempotencyKey: key, ...firstAttempt };
+      return { card: await steps.send(request, { deadlineMs, signal, maxRetries: 0 }) };
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  async function attempt(job: OwnLease, signal: AbortSignal, isVisitor: boolean): Promise<AttemptResult> {
+    const entry = toRef(job);
+    if (job.rank === ranks.callback)
+      return record(job, { state: job.state, error: job.error }, ({ rank }) =>
+        rank === undefined ? { outcome: "delivered", entry } : undefined,
+      );
+    const end = await send(job, signal);
+    if (end === "lease-expired") {
+      await database.run(() => jobs.giveBack(job));
+      return {};
+    }
+    const verdict: Verdict =
+      end === "key-expired" ? { type: "unknown", error: keyExpired } : judge(end, job, isVisitor);
+    const recorded = toEnd(verdict, job);
+    const result = await record(job, recorded, (settled) => {
+      if (verdict.type === "issued") {
+        const lagMs = (settled.endedAtMs ?? 0) - settled.addedAtMs;
+        return { outcome: "issued", entry, cardId: verdict.card.cardId, attempts: settled.attempts, lagMs };
+      }
+      const error = typeof end === "object" && "error" in end ? end.error : undefined;
+      const failure = { entry, code: verdict.error.code, attempts: settled.attempts, error };
+      if (verdict.type === "again")
+        return { outcome: "failed", ...failure, retryInMs: recorded.delayMs ?? 0 };
+      return { outcome: verdict.type, ...failure };
+    });
+    const isOwn = typeof end === "object" && "card" in end && end.card.id === result.entry?.cardId;
+    return isOwn ? { ...result, card: end.card } : result;
+  }
+
+  function toEnd(verdict: Verdict, job: LeasedJob): End {
+    if (verdict.type === "issued")
+      return { state: "issued", result: JSON.stringify(verdict.card), isErased: true, topic: "working" };
+    const error = JSON.stringify(verdict.error);
+    if (verdict.type === "rejected") return { state: "rejected", error, hasNoEffect: true, topic: "working" };
+    if (verdict.type === "unknown") return { state: "unknown", error };
+    const { hasNoEffect, isFailing, retryAfterMs = 0 } = verdict;
+    const delayMs = Math.max(getBackoffMs(job.attempts, random), Math.min(retryAfterMs, maxBackoffMs));
+    const topic = isFailing ? { reason: verdict.error.code, retryAfterMs: verdict.retryAfterMs } : "working";
+    return { state: "waiting", rank: ranks.started, delayMs, error, hasNoEffect, topic };
+  }
+
+  /** Records an end in the transaction of its callback. If that fails, records it without the callback, which is called later. */
+  async function record(job: Recordable, end: End, describe: Describe): Promise<AttemptResult> {
+    const callback = end.state === "issued" ? onIssued : end.state === "rejected" ? onRejected : undefined;
+    try {
+      return finish(job, end, await database.transact(() => settle(job, end, callback)), describe);
+    } catch (error) {
+      if (callback === undefined) throw error;
+      // The delay doubles: it is as long as the time since the entry ended.
+      const endedForMs = job.rank === ranks.callback ? (job.leasedAtMs ?? 0) - (job.endedAtMs ?? 0) : 0;
+      const retryInMs = withJitter(Math.min(maxBackoffMs, Math.max(1_000, endedForMs)), random);
+      const postponed = { ...end, rank: ranks.callback, delayMs: retryInMs };
+      const settled = await database.transact(() => settle(job, postponed));
+      const result = finish(job, postponed, settled, describe);
+      if (result.entry?.isDelivered === false)
+        report({ outcome: "not-delivered", entry: toRef(job), error, retryInMs });
+      return result;
+    }
+  }
+
+  function* settle(job: Recordable, end: End, callback?: Callback): Operation<Settled> {
+    let settled: Settled = yield* jobs.settle(job, end);
+    if (settled.job === undefined && end.state === "issued") {
+      // The lease was lost, and there is a card: it is that of the entry which this user has now.
+      const [current] = yield* jobs.findAll(job.name, job.topic, true);
+      if (current === undefined) return { ...settled, late: "forgotten-card" };
+      if (current.state === "issued") {
+        const isSame = getCardId(current.result) === getCardId(end.result);
+        return { ...settled, job: current, late: isSame ? "same-card" : "another-card" };
+      }
+      settled = {
+        ...settled,
+        ...(yield* jobs.settle({ ...job, id: current.id, lease: current.lease }, end)),
+      };
+    }
+    const { job: ended } = settled;
+    if (callback !== undefined && ended !== undefined)
+      yield* callBack((transaction) => callback(toEntry(ended), transaction));
+    return settled;
+  }
+
+  /** Reports what was recorded. */
+  function finish(job: Recordable, end: End, recorded: Settled, describe: Describe): AttemptResult {
+    const { job: settled, breaker, late } = recorded;
+    const entry = toRef(job);
+    if (breaker === "opened" && typeof end.topic === "object")
+      report({ outcome: "paused", template: job.topic, reason: end.topic.reason });
+    if (breaker === "closed") report({ outcome: "resumed", template: job.topic });
+    const cardId = getCardId(end.result) ?? "";
+    if (late === "forgotten-card") report({ outcome: late, cardId });
+    else if (late === "another-card") report({ outcome: late, entry, cardId });
+    else if (settled === undefined) report({ outcome: "lease-lost", entry });
+    else if (late === undefined) {
+      const outcome = describe(settled);
+      if (outcome !== undefined) report(outcome);
+    }
+    return settled === undefined ? {} : { entry: toEntry(settled), retryInMs: end.delayMs ?? 0 };
+  }
+
+  return {
+    running,
+    record,
+    async lease(start, deadlineMs) {
+      const leasedHere = { atMs: clock.now(), monotonicMs: clock.monotonicMs() };
+      const wholeMs = Math.ceil(deadlineMs); // PostgreSQL takes no fraction
+      const leased = await database.run(() => start(wholeMs + leaseMarginMs));
+      return leased.map((job) => ({ ...job, leasedHere, deadlineMs: wholeMs }));
+    },
+    run(job, signal, isVisitor = false) {
+      const result = attempt(job, signal, isVisitor)
+        .catch((error: unknown): AttemptResult => {
+          report({ outcome: "unavailable", error });
+          return {};
+        })
+        .finally(() => running.delete(job.id));
+      running.set(job.id, result);
+      return result;
+    },
+  };
+}
+
+const getCardId = (result: string | undefined): string | undefined =>
+  result === undefined ? undefined : (JSON.parse(result) as StoredCard).cardId;
+
+const keyExpired: OutboxEntryError = {
+  code: "idempotency-expired",
+  message: "The service may have forgotten the key: a request could issue a second card.",
+  userMessage: generalUserMessage,
+  fields: [],
+};

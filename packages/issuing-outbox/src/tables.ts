@@ -1,0 +1,116 @@
+/** The tables of the outbox, for both databases, and the settings that all its processes share. */
+import { createJobs, formatTables, type Guard, idTypes } from "@loyalty-cards/internal/jobs/jobs";
+import { type Operation, query, toNumber, toOptionalText } from "@loyalty-cards/internal/jobs/statement";
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+
+export const entriesTable = "issuing_outbox_entries";
+export const settingsTable = "issuing_outbox_settings";
+
+/** The version of the tables that this package reads and writes. */
+const version = 1;
+
+/** One row: the version of the tables, and the service whose cards are issued, set by the first process. */
+const formatAllTables = (id: string): string => `${formatTables(entriesTable, id)}
+CREATE TABLE IF NOT EXISTS ${settingsTable} (id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, url text, namespace text);
+INSERT INTO ${settingsTable} (id, version) VALUES (1, ${version}) ON CONFLICT (id) DO NOTHING;
+`;
+
+export const sqliteTables = formatAllTables(idTypes.sqlite);
+/** One statement, so that every client can send it. The lock serializes processes that start together. */
+export const postgresTables = `DO $$ BEGIN
+PERFORM pg_advisory_xact_lock(7021926012);
+${formatAllTables(idTypes.postgres)}END $$;
+`;
+
+/** The service of an outbox, as the client knows it. */
+export interface Service {
+  baseUrl: string;
+  idempotencyNamespace: string;
+}
+
+/** The statements of an outbox, which lease nothing after another process has changed the tables or the service. */
+export function createOutboxJobs({ baseUrl, idempotencyNamespace }: Service) {
+  const guard: Guard = {
+    values: [baseUrl, idempotencyNamespace],
+    format: (first) =>
+      `EXISTS (SELECT 1 FROM ${settingsTable} WHERE version = ${version} AND url = $${first}::text AND namespace = $${first + 1}::text)`,
+  };
+  return createJobs(entriesTable, guard);
+}
+
+/**
+ * Reads the settings, and writes those that are missing: of new tables, and of those that a test suite emptied.
+ * @throws when this process must not use the tables.
+ */
+export function* checkSettings({ baseUrl, idempotencyNamespace }: Service): Operation<void> {
+  const select = `SELECT version, url, namespace FROM ${settingsTable}`;
+  let [row] = yield* query(select);
+  if (toOptionalText(row?.["url"]) === undefined || toOptionalText(row?.["namespace"]) === undefined) {
+    yield* query(
+      `INSERT INTO ${settingsTable} AS s (id, version, url, namespace) VALUES (1, ${version}, $1::text, $2::text)
+       ON CONFLICT (id) DO UPDATE SET url = coalesce(s.url, excluded.url), namespace = coalesce(s.namespace, excluded.namespace)`,
+      ...[baseUrl, idempotencyNamespace],
+    );
+    [row] = yield* query(select);
+  }
+  const found = toNumber(row?.["version"]);
+  if (found !== version)
+    throw failure(
+      `The tables of the outbox are of version ${found}, and this process knows version ${version}: update @loyalty-cards/issuing-outbox in every process.`,
+    );
+  requireSame("baseUrl", "url", toOptionalText(row?.["url"]), baseUrl);
+  requireSame("idempotencyNamespace", "namespace", toOptionalText(row?.["namespace"]), idempotencyNamespace);
+}
+
+function requireSame(option: string, column: string, stored: string | undefined, own: string): void {
+  if (stored === own) return;
+  throw failure(
+    `This outbox issues cards with the ${option} "${stored}", and the client of this process has "${own}": its keys would issue second cards. If the file or database is of another environment, use one for each. If the same service has a new ${option}, stop all processes and run: UPDATE ${settingsTable} SET ${column} = NULL`,
+  );
+}
+
+const failure = (message: string) => withSafeMessage(new Error(message));
+
+/**
+ * Looks at the tables of a PostgreSQL.
+ * @returns whether something is missing, or `current`.
+ * @throws when `ensureOutboxTables` cannot help.
+ */
+export async function describePostgresTables(
+  rows: (sql: string) => Promise<ArrayLike<unknown>>,
+): Promise<"current" | "missing"> {
+  const columns = {
+    [entriesTable]: "topic",
+    [`${entriesTable}_breakers`]: "failures",
+    [settingsTable]: "version",
+  };
+  let isMissing = false;
+  for (const [table, column] of Object.entries(columns)) {
+    const [found] = Array.from(
+      await rows(
+        `SELECT to_regclass('${table}') IS NOT NULL AS exists, EXISTS (SELECT FROM pg_attribute
+           WHERE attrelid = to_regclass('${table}') AND attname = '${column}') AS known`,
+      ),
+    ) as { exists: boolean; known: boolean }[];
+    if (found?.exists !== true) isMissing = true;
+    else if (!found.known)
+      throw failure(
+        `There is a ${table} that is not the table of the outbox: rename it, or use another schema.`,
+      );
+  }
+  if (isMissing) return "missing";
+  const [settings] = Array.from(
+    await rows(
+      `SELECT (SELECT max(version) FROM ${settingsTable})::text AS version, row_security_active('${settingsTable}') OR row_security_active('${entriesTable}') AS hidden`,
+    ),
+  ) as { version: string | null; hidden: boolean }[];
+  if (settings?.hidden === true)
+    throw failure(
+      `Row-level security hides rows of ${entriesTable} and ${settingsTable} from this role: disable it for these tables, or use a role with BYPASSRLS.`,
+    );
+  if (settings === undefined || settings.version === null) return "missing"; // emptied
+  if (Number(settings.version) <= version) return "current";
+  throw failure(
+    `The tables of the outbox are of the newer version ${settings.version}: update @loyalty-cards/issuing-outbox.`,
+  );
+}
