@@ -21,7 +21,7 @@ const toRequest = ({ name, email = "", phone = "" }: Form): IssueCardRequest => 
 });
 
 /**
- * Needs the tables of the outbox, from `ensureTables` or a migration, and your
+ * Needs the tables of the outbox, from `ensureOutboxTables` or a migration, and your
  * table `users`.
  */
 export function addSignUp(

@@ -393,7 +393,7 @@ describe("clocks", () => {
 });
 
 describe("an outbox of another service", () => {
-  // G24
+  // G25
   it("is refused with another base URL or namespace, by a message that names both and what to do", async () => {
     const network = createNetwork();
     const file = scratchFile();
@@ -408,6 +408,7 @@ describe("an outbox of another service", () => {
     );
   });
 
+  // G24
   it("is refused at each lease after another process has changed the settings", async () => {
     const { outbox, signUp, database, requests } = openShop();
     await signUp("1");

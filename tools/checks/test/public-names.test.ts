@@ -45,8 +45,8 @@ it("exports these names", () => {
     {
       "issuing-client": "CallOptions Card CardLinks ClientEvent ConsentState Customer FieldValues IssueCardOptions IssueCardRequest IssuingClient IssuingClientOptions IssuingError IssuingErrorCode Operation ProblemDetails RejectedField ResponseMeta Template UserId cardLinks createIssuingClient defineTemplate deriveIdempotencyKey isIssuingError",
       "issuing-client/links": "CardLinks cardLinks qrCodeSvg",
-      "issuing-outbox": "CorrectionResult KnownCard Outbox OutboxCounts OutboxEntry OutboxOptions OutboxOutcome OutboxState OutboxWorker OwedCard SqliteDatabase SqliteOutbox SqliteOutboxOptions openLibsql sqliteOutbox",
-      "issuing-outbox/postgres": "PostgresOutbox PostgresOutboxOptions ensureTables postgresOutbox",
+      "issuing-outbox": "CorrectionResult DrainOptions IssueOptions ListOptions Outbox OutboxCounts OutboxEntry OutboxEntryError OutboxOptions OutboxOutcome OutboxState OutboxWorker OwedCard SqliteDatabase SqliteOutbox SqliteOutboxOptions WorkOptions openLibsql sqliteOutbox",
+      "issuing-outbox/postgres": "PostgresOutbox PostgresOutboxOptions ensureOutboxTables postgresOutbox",
       "mock-server": "Attempt Card Clock Deliver Delivery Duration EndpointInput Fault FaultInput ManualClock MockService MockServiceOptions Operation ServiceClock Snapshot Template TemplateField TemplateInput WaitCondition WaitTimeoutError Warning createMockService manualClock scaledClock",
       "mock-server/doctor": "CheckReceiverOptions Finding ReceiverReport checkReceiver",
       "mock-server/msw": "mockHandlers",

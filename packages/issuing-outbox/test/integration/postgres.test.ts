@@ -385,7 +385,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(network.requests).toHaveLength(3);
   });
 
-  // G24
+  // G25
   it("refuses a process with another namespace", async () => {
     const network = createNetwork();
     await openShop(network).outbox.count();
