@@ -418,7 +418,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     /** The latest time that the jobs show: when the last one was added, or when one that waits was tried. 0 when there is none. */
     *getLatest(): Operation<number> {
       const [row] = yield* query(
-        `${withTopics} SELECT (SELECT added FROM ${table} ORDER BY id DESC LIMIT 1) AS added,
+        `${withTopics} SELECT (SELECT added FROM ${table} WHERE id = (SELECT max(id) FROM ${table})) AS added,
            (SELECT max(j.tried) FROM topics JOIN ${table} j ON j.topic = topics.topic AND j.rank = ${ranks.started}) AS tried`,
       );
       return Math.max(toNumber(row?.["added"] ?? 0), toNumber(row?.["tried"] ?? 0));

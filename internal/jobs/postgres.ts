@@ -16,6 +16,9 @@ export type Transact<Transaction> = <Result>(
 /** 40001 serialization_failure, 40P01 deadlock_detected: PostgreSQL rolled back, and says that the transaction may be repeated. */
 const repeatable: readonly string[] = ["40001", "40P01"];
 const maxAttempts = 5;
+/** Two transactions that were in each other's way would be again. Fake timers of a test do not stop the repetition. */
+const maxWaitMs = 20;
+const setRealTimeout = setTimeout;
 
 export interface PostgresJobsDatabase {
   /** Runs an operation in a transaction of the user. */
@@ -60,6 +63,7 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
         return await work();
       } catch (error) {
         if (attempt === maxAttempts || !isConflict(error)) throw error;
+        await new Promise((resolve) => setRealTimeout(resolve, Math.random() * maxWaitMs * attempt));
       }
     }
   }
