@@ -134,7 +134,7 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
     listen(getRequestListener(fetchReceiver({ secret, inbox })));
     expect([await buy(5), await buy(7)]).toEqual([204, 204]);
     const handled: string[] = [];
-    const route = createRoute(inbox, ({ type }) => void handled.push(type));
+    const route = createRoute(boss, queue, ({ type }) => void handled.push(type));
     process.env.CRON_SECRET = "of the schedule";
     const call = (authorization: string) =>
       route(

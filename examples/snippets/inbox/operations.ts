@@ -24,16 +24,26 @@ export function operateInbox(
 // #endregion
 
 // #region scheduled
-import type { PgBossInbox, QueueHandler } from "@loyalty-cards/webhook-inbox";
+import { inboxHandler, type QueueHandler } from "@loyalty-cards/webhook-inbox";
+import type { PgBoss } from "pg-boss";
 
 export const createRoute =
-  (inbox: PgBossInbox, handler: QueueHandler) =>
+  (boss: PgBoss, queue: string, handler: QueueHandler) =>
   async (request: Request): Promise<Response> => {
     if (
       request.headers.get("authorization") !== `Bearer ${process.env.CRON_SECRET}`
     )
       return new Response(null, { status: 401 });
-    await inbox.drain(handler, { maxMs: 50_000 });
+    const handle = inboxHandler(handler);
+    const endsAtMs = Date.now() + 50_000;
+    while (Date.now() < endsAtMs) {
+      const [job] = await boss.fetch(queue, { includeMetadata: true });
+      if (job === undefined) break;
+      await handle(job).then(
+        () => boss.complete(queue, job.id),
+        () => boss.fail(queue, job.id),
+      );
+    }
     return new Response(null, { status: 204 });
   };
 // #endregion

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { toEventKey, toJobData } from "./event.ts";
-import { inboxHandler, type QueueHandler } from "./inbox-handler.ts";
 import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "./options.ts";
 import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "./reports.ts";
 
@@ -11,9 +10,6 @@ import { createPut, createReport, type ReplayableInbox, type ReportOptions } fro
 interface PgBoss {
   send(queue: string, data: object, options: object): Promise<string | null>;
   getJobById(queue: string, id: string): Promise<Job | null>;
-  fetch(queue: string, options: object): Promise<Job[]>;
-  complete(queue: string, id: string): Promise<unknown>;
-  fail(queue: string, id: string): Promise<unknown>;
   getQueue(name: string): Promise<unknown>;
   /** Absent where an object of your own wraps `PgBoss`. */
   listenerCount?(event: "error"): number;
@@ -21,10 +17,8 @@ interface PgBoss {
 }
 
 interface Job {
-  id: string;
   data: object;
-  /** Absent from `fetch`. */
-  state?: string;
+  state: string;
 }
 
 /** The queue, how long events are remembered, and the number of attempts. */
@@ -43,14 +37,7 @@ export interface PgBossInboxOptions extends ReportOptions {
 }
 
 /** An inbox on pg-boss. */
-export interface PgBossInbox extends Inbox, ReplayableInbox {
-  /**
-   * Runs the handler for every event that is due, and resolves when none is: for cron and serverless functions, in the place of
-   * `boss.work`. After `maxMs` it takes no further event, and waits for the running handlers. An event that fails waits for a later call.
-   * @param options `concurrency`: how many handlers run at once, default 4.
-   */
-  drain(handler: QueueHandler, options?: { maxMs?: number; concurrency?: number }): Promise<void>;
-}
+export interface PgBossInbox extends Inbox, ReplayableInbox {}
 
 /**
  * Checks the queue, and returns an inbox. `boss` must have been started. Its `error` events are reported as `unavailable` if it has no
@@ -118,26 +105,6 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
     async replay(eventId) {
       const { id, deadLetter } = (await findEnd(toUuid(toEventKey({ id: eventId }, source)))) ?? {};
       return id !== undefined && deadLetter !== undefined && add(id, deadLetter.data);
-    },
-    async drain(handler, { maxMs = Number.MAX_SAFE_INTEGER, concurrency = 4 } = {}) {
-      validateNumber("maxMs", maxMs, 0);
-      validateNumber("concurrency", concurrency, 1, 10_000);
-      const handle = inboxHandler(handler, options);
-      const endsAtMs = performance.now() + maxMs;
-      let isEmpty = false;
-      async function work(): Promise<void> {
-        while (!isEmpty && performance.now() < endsAtMs) {
-          const [job] = await boss.fetch(queue, { batchSize: 1, includeMetadata: true });
-          isEmpty ||= job === undefined;
-          if (job === undefined) return;
-          const isDone = await handle(job).then(
-            () => true,
-            () => false, // reported by `handle`
-          );
-          await (isDone ? boss.complete(queue, job.id) : boss.fail(queue, job.id));
-        }
-      }
-      await Promise.all(Array.from({ length: concurrency }, work));
     },
   };
 }

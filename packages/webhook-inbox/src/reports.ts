@@ -1,4 +1,4 @@
-/** What an inbox reports: the outcome of each event, its health and entries, and a log line for each failure. */
+/** What an inbox reports: the outcome of each event, and a log line for each failure. */
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
@@ -59,21 +59,12 @@ export function createReport(options: ReportOptions): Report {
 }
 
 function formatFailure(outcome: InboxOutcome, options: ReportOptions): string | undefined {
-  const describe = (
-    { event, attempt, error }: { event: EventRef; attempt: number; error: unknown },
-    what: string,
-  ) =>
-    `${toPrintable(event.type)} ${toPrintable(event.id)} ${what} ${attempt}: ${describeError(error, options)}`;
-  switch (outcome.outcome) {
-    case "failed":
-      return describe(outcome, "failed in attempt");
-    case "dead":
-      return describe(outcome, "is a dead letter after attempt");
-    case "unavailable":
-      return `the inbox cannot be reached: ${describeError(outcome.error, options)}`;
-    default:
-      return undefined; // the receiver logs what could not be stored
-  }
+  if (!("error" in outcome) || outcome.outcome === "not-stored") return undefined; // the receiver logs what could not be stored
+  const error = describeError(outcome.error, options);
+  if (outcome.outcome === "unavailable") return `the inbox cannot be reached: ${error}`;
+  const { type, id } = outcome.event;
+  const what = outcome.outcome === "failed" ? "failed in attempt" : "is a dead letter after attempt";
+  return `${toPrintable(type)} ${toPrintable(id)} ${what} ${outcome.attempt}: ${error}`;
 }
 
 /**

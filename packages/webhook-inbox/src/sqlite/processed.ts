@@ -36,18 +36,11 @@ export function ensureInboxTables(database: SqliteDatabase): void {
  * @example
  * ```ts
  * import { markProcessed, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
- * import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
+ * import type { CardAdded } from "@loyalty-cards/webhook-verify";
  *
- * export function apply(database: SqliteDatabase, event: BalanceChanged): void {
- *   database.exec("BEGIN IMMEDIATE");
- *   try {
- *     const { passId, balance } = event.data;
- *     if (markProcessed(database, event)) database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
- *     database.exec("COMMIT");
- *   } catch (error) {
- *     database.exec("ROLLBACK");
- *     throw error;
- *   }
+ * // between BEGIN and COMMIT
+ * export function apply(database: SqliteDatabase, event: CardAdded): void {
+ *   if (markProcessed(database, event)) database.exec("UPDATE counts SET cards = cards + 1");
  * }
  * ```
  */
@@ -68,22 +61,15 @@ export function markProcessed(
  * the card with `getCard` where that matters.
  * @example
  * ```ts
- * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
- * import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
- * import { onEvents } from "@loyalty-cards/webhook-verify";
+ * import { isNewest, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
+ * import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
  *
- * const inbox = sqliteInbox({ file: "inbox.db" });
- * inbox.work(
- *   onEvents({
- *     "balance.changed": (event, delivery) =>
- *       delivery.write((database) => {
- *         const { passId, balance } = event.data;
- *         if (!isNewest(database, `balance of ${passId}`, event)) return; // a newer balance is stored
- *         database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
- *       }),
- *     otherTypes: () => {},
- *   }),
- * );
+ * // for delivery.write
+ * export const storeBalance = (event: BalanceChanged) => (database: SqliteDatabase) => {
+ *   const { passId, balance } = event.data;
+ *   if (!isNewest(database, `balance of ${passId}`, event)) return; // a newer balance is stored
+ *   database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
+ * };
  * ```
  */
 export function isNewest(database: SqliteDatabase, key: string, event: OrderedEvent): boolean {

@@ -12,7 +12,7 @@ import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toBytes } from "../event.ts";
 import { validateNumber } from "../options.ts";
-import type { Report } from "../reports.ts";
+import type { EventRef, Report } from "../reports.ts";
 
 /** One attempt at one event. It extends the `Delivery` of a receiver, so a handler of `onEvents` can be used. */
 export interface SqliteDelivery extends Delivery {
@@ -121,11 +121,7 @@ export function startEventWorker(
     });
 
   /** A failure that cannot be recorded is not lost: the event is due again when its lease ends. */
-  function recordFailure(
-    job: LeasedJob,
-    facts: { event: WebhookRef; attempt: number },
-    error: unknown,
-  ): void {
+  function recordFailure(job: LeasedJob, facts: { event: EventRef; attempt: number }, error: unknown): void {
     const isLast = job.attempts >= maxAttempts;
     const retryInMs = getPauseMs(backoff, job.attempts, random);
     // A retry is due in the order of time, as if it were a new event.
@@ -155,7 +151,6 @@ export function startEventWorker(
   );
 }
 
-type WebhookRef = Pick<WebhookEvent, "id" | "type">;
 type Write = (database: SqliteDatabase) => unknown;
 
 /** Calls the handler once. @returns what it registered with `write`. @throws its error, the timeout, or why the worker stops. */

@@ -82,25 +82,6 @@ describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
     };
   });
 
-  it("drains what is due, and leaves what failed for a later call", async () => {
-    const queue = await ownQueue();
-    const inbox = await pgBossInbox(boss, { queue, log: () => {} });
-    for (let number = 1; number <= 12; number++) await put(inbox, balanceChanged(`evt_${number}`));
-    const handled: string[] = [];
-    const handle = ({ id }: { id: string }, { attempt }: { attempt: number | undefined }) => {
-      if (id === "evt_7" && attempt === 1) throw new Error("The handler failed.");
-      handled.push(id);
-    };
-    await inbox.drain(handle, { maxMs: 0 });
-    expect(await count(queue)).toEqual({ waiting: 12, dead: 0 });
-    await inbox.drain(handle);
-    expect(await count(queue)).toEqual({ waiting: 1, dead: 0 });
-    expect(new Set(handled).size).toBe(11);
-    const drainAgain = () => inbox.drain(handle).then(() => count(queue));
-    await expect.poll(drainAgain, { timeout: 15_000 }).toEqual({ waiting: 0, dead: 0 });
-    expect(handled).toHaveLength(12);
-  });
-
   it("processes each event once in a worker of pg-boss", async () => {
     const queue = await ownQueue();
     const recorded = recordOutcomes();
