@@ -265,16 +265,10 @@ const eventShapes = {
       requestContext: { http: { method: received.request.method ?? "", path: "/webhooks" } } as never,
       ...encodeBody(received, textType),
     }) satisfies APIGatewayProxyEventV2,
-  "a function URL": (received: LambdaRequest) =>
-    ({
-      version: "2.0",
-      routeKey: "$default",
-      rawPath: "/webhooks",
-      rawQueryString: "",
-      headers: joinedLines(received.request),
-      requestContext: { http: { method: received.request.method ?? "", path: "/webhooks" } } as never,
-      ...encodeBody(received, noType),
-    }) satisfies APIGatewayProxyEventV2,
+  "a function URL": (received: LambdaRequest) => ({
+    ...eventShapes["an HTTP API"](received),
+    ...encodeBody(received, noType),
+  }),
   "a load balancer": (received: LambdaRequest) =>
     ({
       httpMethod: received.request.method ?? "",

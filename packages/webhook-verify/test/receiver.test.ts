@@ -33,15 +33,6 @@ describe("a valid delivery", () => {
     expect(outcomes).toMatchObject([{ eventTypeMismatch: false }]);
   });
 
-  it("calls process after the response", async () => {
-    const seen: string[] = [];
-    const { receive } = createTestReceiver({ afterResponse: (event) => void seen.push(event.id) });
-    const response = await receive(post(signedDelivery(balanceChanged())));
-    expect([response.status, seen]).toEqual([204, []]);
-    await response.afterResponse?.();
-    expect(seen).toEqual(["evt_1"]);
-  });
-
   it("leaves no timer when it has responded", async () => {
     const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const { opened, open } = createGate();
@@ -73,30 +64,25 @@ describe("a valid delivery", () => {
   });
 
   // G17
-  it("accepts an event of an unknown type", async () => {
-    const seen: string[] = [];
-    const { receive } = createTestReceiver({ handler: (event) => void seen.push(event.type) });
-    const event = { id: "evt_1", type: "card.renamed", createdAt: "2026-01-01T00:00:00.000Z" };
-    expect((await receive(post(signedDelivery(event)))).status).toBe(204);
-    expect(seen).toEqual(["card.renamed"]);
-  });
-
-  it("uses the type in the signed body, and reports a header that names another", async () => {
+  it("uses the type in the signed body, also an unknown one, and reports a header that names another", async () => {
     const seen: string[] = [];
     const { receive, outcomes } = createTestReceiver({ handler: (event) => void seen.push(event.type) });
     const { body, headers } = signedDelivery(balanceChanged());
     for (const header of ["card.added", "balance.changed", undefined])
       await receive({ method: "POST", headers: { ...headers, "service-event": header }, rawBody: body });
-    expect(seen).toEqual(Array(3).fill("balance.changed"));
-    expect(outcomes).toMatchObject([true, false, false].map((eventTypeMismatch) => ({ eventTypeMismatch })));
+    await receive(post(signedDelivery({ ...balanceChanged(), type: "card.renamed" })));
+    expect(seen).toEqual(["balance.changed", "balance.changed", "balance.changed", "card.renamed"]);
+    const mismatches = [true, false, false, false];
+    expect(outcomes).toMatchObject(mismatches.map((eventTypeMismatch) => ({ eventTypeMismatch })));
   });
 
   it("accepts a body of exactly maxBodyBytes, with and without content-length", async () => {
     const { body, headers } = signedDelivery(balanceChanged());
     const { receive } = createTestReceiver({ maxBodyBytes: body.length });
-    const announced = { ...headers, "content-length": String(body.length) };
-    expect((await receive({ method: "POST", headers, rawBody: body })).status).toBe(204);
-    expect((await receive({ method: "POST", headers: announced, rawBody: body })).status).toBe(204);
+    for (const announced of [String(body.length), undefined]) {
+      const request = { method: "POST", headers: { ...headers, "content-length": announced }, rawBody: body };
+      expect((await receive(request)).status).toBe(204);
+    }
   });
 
   it.each([
@@ -130,14 +116,26 @@ describe("a valid delivery", () => {
   });
 
   it("reads headers of any case, from a record and from Headers", async () => {
-    const { receive } = createTestReceiver({ handler: () => {} });
-    const delivery = signedDelivery(balanceChanged());
-    const upper = Object.fromEntries(
-      Object.entries(delivery.headers).map(([name, value]) => [name.toUpperCase(), value]),
-    );
-    for (const headers of [upper, new Headers(delivery.headers)]) {
-      expect((await receive({ method: "POST", headers, rawBody: delivery.body })).status).toBe(204);
-    }
+    const { receive } = createTestReceiver();
+    const { body, headers } = signedDelivery(balanceChanged());
+    const upper = { "SERVICE-SIGNATURE": headers["service-signature"] };
+    for (const form of [upper, new Headers(headers)])
+      expect((await receive({ method: "POST", headers: form, rawBody: body })).status).toBe(204);
+  });
+
+  it("tries the signatures of all lines of the header, as of one line; two timestamps are malformed", async () => {
+    const { receive, outcomes } = createTestReceiver();
+    const { body, headers } = signedDelivery(balanceChanged());
+    const genuine = headers["service-signature"] as string;
+    const deliver = async (...lines: string[]) =>
+      (await receive({ method: "POST", headers: { "service-signature": lines }, rawBody: body })).status;
+    const other = `v1=${"0".repeat(64)}`;
+    expect([
+      await deliver(genuine, other),
+      await deliver(genuine.replace(/v1=.*/, other), genuine.slice(13)),
+    ]).toEqual([204, 204]);
+    expect([await deliver(genuine, genuine), await deliver(other)]).toEqual([401, 401]);
+    expect(outcomes.slice(2)).toMatchObject(Array(2).fill({ reason: "malformed-signature" }));
   });
 });
 
@@ -156,13 +154,6 @@ describe("a valid delivery whose data differs from the contract", () => {
     const unexpectedData = ["/data/passId", "/data/balance"];
     expect(outcomes[0]).toMatchObject({ outcome: "verified", event: { id: "evt_1" }, unexpectedData });
     expect(outcomes[1]).not.toHaveProperty("unexpectedData");
-  });
-
-  it("accepts a number that JSON can write but that becomes Infinity", async () => {
-    const { receive, outcomes } = createTestReceiver();
-    const body = JSON.stringify(balanceChanged()).replace(`"balance":120`, `"balance":1e999`);
-    expect((await receive(post(signedDelivery(body)))).status).toBe(204);
-    expect(outcomes).toMatchObject([{ unexpectedData: ["/data/balance"] }]);
   });
 
   it("logs the paths once per type, without values", async () => {
@@ -226,13 +217,6 @@ describe("a signed body that is not an event", () => {
     expect(log).toEqual([expect.stringMatching(why)]);
     expect(log.join()).not.toContain("evt");
     expect([accepted, outcomes]).toMatchObject([[], [{ outcome: "rejected", reason: "invalid-payload" }]]);
-  });
-
-  it("logs nothing when the signature does not match", async () => {
-    const { receive, log } = createTestReceiver();
-    const headers = { "service-signature": signWebhookSync({ rawBody: "[]", secret: "whsec_other" }) };
-    expect((await receive({ method: "POST", headers, rawBody: "[]" })).status).toBe(401);
-    expect(log).toEqual([]);
   });
 });
 

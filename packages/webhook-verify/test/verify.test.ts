@@ -100,15 +100,11 @@ describe("rawBody", () => {
     larger.set(bytes, 7);
     const view = larger.subarray(7, 7 + bytes.length);
     const arrayBuffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
-    for (const rawBody of [body, bytes, view, arrayBuffer]) {
+    const foreign = runInContext(`Uint8Array.from(${JSON.stringify([...bytes])})`, createContext());
+    expect(foreign instanceof Uint8Array).toBe(false); // of another realm
+    for (const rawBody of [body, bytes, view, arrayBuffer, foreign]) {
       expect(verifyWebhookSync({ rawBody, signature, secret }).id).toBe("evt_1");
     }
-  });
-
-  it("can come from another realm", () => {
-    const foreign = runInContext(`Uint8Array.from(${JSON.stringify([...bytes])})`, createContext());
-    expect(foreign instanceof Uint8Array).toBe(false);
-    expect(verifyWebhookSync({ rawBody: foreign, signature, secret }).id).toBe("evt_1");
   });
 
   it.each([
