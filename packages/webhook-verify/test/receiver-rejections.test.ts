@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { RawBodyError } from "../src/body.ts";
-import { createReceiver, type ReceiverOptions } from "../src/index.ts";
+import type { ReceiverOptions } from "../src/index.ts";
 import type { ReceivedRequest } from "../src/receiver.ts";
 import {
   balanceChanged,
@@ -17,15 +17,8 @@ import {
 /** A receiver without onOutcome, which logs; with a test clock for the intervals between lines. */
 function createLogging(options: Partial<ReceiverOptions> = {}) {
   const clock = createTestClock();
-  const log: string[] = [];
-  const receive = createReceiver({
-    secret,
-    handler: () => {},
-    log: (line) => log.push(line),
-    testing: { clock },
-    ...options,
-  });
-  return { receive, log, clock };
+  const defaults = { now, testing: { clock }, onOutcome: undefined as never };
+  return { ...createTestReceiver({ ...defaults, ...options }), clock };
 }
 
 const nowSeconds = 1_800_000_000;
@@ -66,7 +59,7 @@ describe("a rejected delivery", () => {
       expect(reporting.outcomes).toEqual([{ outcome: "rejected", status, reason, durationMs, ...skew }]);
       expect(reporting.log).toEqual([]);
 
-      const { receive, log } = createLogging({ now });
+      const { receive, log } = createLogging();
       expect((await receive(request)).status).toBe(status);
       expect(log).toEqual([expect.stringMatching(line)]);
       expect(log[0]).toMatch(new RegExp(`rejected: ${reason}; .* See https:\\S+/errors/webhook-${reason}$`));
@@ -148,7 +141,7 @@ it.each(["2026-01-01T00:00:00.000Z", Number.NaN, undefined])(
   "responds 500 when `now` returns %j later, accepts nothing, and logs the fix",
   async (invalid) => {
     let clock: () => unknown = Date.now;
-    const { receive, log, outcomes } = createTestReceiver({ now: () => clock() as number });
+    const { deliver, receive, log, outcomes } = createTestReceiver({ now: () => clock() as number });
     // Years old: to a comparison with NaN it is fresh.
     const stale = signedDelivery(balanceChanged(), { timestamp: 1 });
     expect((await receive(post(stale))).status).toBe(401);
@@ -159,13 +152,13 @@ it.each(["2026-01-01T00:00:00.000Z", Number.NaN, undefined])(
     const misconfigured = { outcome: "misconfigured", reason: "invalid-clock", status: 500 };
     expect(outcomes.slice(1)).toMatchObject([misconfigured, misconfigured]);
     clock = Date.now;
-    expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(204);
+    expect(await deliver()).toBe(204);
   },
 );
 
 describe("a rejected delivery without onOutcome", () => {
   it("is logged when its body does not arrive in time, and when handler takes too long", async () => {
-    const { receive, log } = createLogging({ now, timeoutMs: 20, handler: () => new Promise(() => {}) });
+    const { receive, log } = createLogging({ timeoutMs: 20, handler: () => new Promise(() => {}) });
     const never = () => new Promise<never>(() => {});
     const response = await receive(post(signed(), { rawBody: never }));
     expect([response.status, response.headers]).toEqual([408, { connection: "close" }]);
@@ -177,7 +170,7 @@ describe("a rejected delivery without onOutcome", () => {
   });
 
   it("is logged once a minute for each reason, with the number of suppressed lines", async () => {
-    const { receive, log, clock } = createLogging({ now });
+    const { receive, log, clock } = createLogging();
     const forged = post(signed(nowSeconds, "whsec_other"));
     for (let count = 0; count < 1_000; count++) {
       await receive(forged);

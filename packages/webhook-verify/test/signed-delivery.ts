@@ -97,7 +97,7 @@ export function post({ body, headers }: SignedDelivery, overrides: Partial<Recei
   return { method: "POST", headers, rawBody: body, ...overrides };
 }
 
-/** A receiver that collects its outcomes and its log lines. */
+/** A receiver that collects its outcomes and its log lines. `deliver` sends a delivery with this key, and returns the status. */
 export function createTestReceiver(options: Partial<ReceiverOptions> = {}) {
   const outcomes: ReceiverOutcome[] = [];
   const log: string[] = [];
@@ -107,7 +107,9 @@ export function createTestReceiver(options: Partial<ReceiverOptions> = {}) {
     log: (line) => log.push(line),
     ...options,
   });
-  return { receive, outcomes, log };
+  const deliver = async (key = secret) =>
+    (await receive(post(signedDelivery(balanceChanged(), { key })))).status;
+  return { receive, deliver, outcomes, log };
 }
 
 /** A clock that changes only when a test sets it. */

@@ -1,12 +1,11 @@
 /** The contract suite for each adapter, and the node:http adapter. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createServer as createHttp2Server } from "node:http2";
 import { expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { nodeReceiver } from "../../src/adapters/node.ts";
 import { describeAdapter, listening, send } from "../adapter-contract.ts";
-import { everyAdapter, overHttp2, serving } from "../every-adapter.ts";
+import { everyAdapter, serving } from "../every-adapter.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 for (const { name, listener, parsing, ...adapter } of everyAdapter) {
@@ -24,28 +23,6 @@ it("runs the shared test suite for each adapter", () => {
   const suite = readFileSync(new URL("../every-adapter.ts", import.meta.url), "utf8");
   const missing = paths.filter((path) => !suite.includes(`/adapters/${path}.ts`));
   expect(missing, "test/every-adapter.ts needs a row for each of these adapters").toEqual([]);
-});
-
-it("responds over HTTP/2", async () => {
-  const receive = nodeReceiver({ secret, handler: () => {}, maxBodyBytes: 1000 });
-  const server = createHttp2Server((request, response) => void receive(request as never, response as never));
-  const { url, close } = await listening(server);
-  const { body, headers } = signedDelivery(balanceChanged());
-  expect(await overHttp2(url, body, headers)).toBe(204);
-  expect(await overHttp2(url, "x".repeat(2000), headers)).toBe(413); // HTTP/2 does not allow `connection: close`
-  await close();
-});
-
-it("does not fail when a response was sent before", async () => {
-  const receive = nodeReceiver({ secret, handler: () => {} });
-  const server = createServer((request, response) => {
-    response.writeHead(503).end();
-    void receive(request, response);
-  });
-  const { url, close } = await listening(server);
-  expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(503);
-  expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(503);
-  await close();
 });
 
 it("responds 500 after a middleware that decodes the body", async () => {
