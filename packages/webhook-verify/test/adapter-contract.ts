@@ -82,7 +82,7 @@ const toExpectedResponse = (verdict: string) =>
   ({ valid: "204 verified", "invalid-payload": "400 invalid-payload" })[verdict] ?? `401 ${verdict}`;
 
 /** Groups the vectors by secrets and tolerance, which are fixed for each receiver. The clock can change for each vector. */
-function groupVectorsByReceiver(): (typeof signatureVectors)[] {
+function groupVectorsByReceiver(): Vector[][] {
   const groups = new Map<string, Vector[]>();
   for (const vector of signatureVectors) {
     const key = JSON.stringify([vector.secrets, vector.toleranceSeconds]);

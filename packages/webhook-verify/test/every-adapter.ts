@@ -140,6 +140,10 @@ export const everyAdapter: readonly EveryAdapter[] = [
   ),
 ];
 
+export const everyVersion = everyAdapter.flatMap((adapter) =>
+  adapter.versions.map((version): [string, HttpVersion, EveryAdapter] => [adapter.name, version, adapter]),
+);
+
 /** The maximum of open uploads in a session: low, so that a test notices one that is left open. */
 export const maxOpenStreams = 5;
 
@@ -221,12 +225,11 @@ function encodeBody({ request, body }: LambdaRequest, textTypes: RegExp) {
     : { body: body.toString("base64"), isBase64Encoded: true };
 }
 
-const everyLine = ({ headersDistinct }: IncomingMessage) =>
-  ({ ...headersDistinct }) as Record<string, string[]>;
-const lastLine = (request: IncomingMessage) =>
-  Object.fromEntries(Object.entries(everyLine(request)).map(([name, lines]) => [name, lines.at(-1) ?? ""]));
-const joinedLines = (request: IncomingMessage) =>
-  Object.fromEntries(Object.entries(everyLine(request)).map(([name, lines]) => [name, lines.join(",")]));
+const mapHeaders = <Value>({ headersDistinct }: IncomingMessage, toValue: (lines: string[]) => Value) =>
+  Object.fromEntries(Object.entries(headersDistinct).map(([name, lines = []]) => [name, toValue(lines)]));
+const everyLine = (request: IncomingMessage) => mapHeaders(request, (lines) => lines);
+const lastLine = (request: IncomingMessage) => mapHeaders(request, (lines) => lines.at(-1) ?? "");
+const joinedLines = (request: IncomingMessage) => mapHeaders(request, (lines) => lines.join(","));
 /** REST APIs keep the case that the sender used. */
 const inTitleCase = <Value>(headers: Record<string, Value>) =>
   Object.fromEntries(

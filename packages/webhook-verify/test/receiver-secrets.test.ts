@@ -45,13 +45,10 @@ describe("a `secret` function", () => {
 
   it("loads a new secret for all waiting deliveries", async () => {
     let current: Secret = "whsec_old";
-    const { deliver, receive } = createTestReceiver({ secret: async () => current });
-    await receive({ method: "POST", headers: { "service-signature": "t=1,v1=00" }, rawBody: "" });
+    const { deliver } = createTestReceiver({ secret: async () => current });
     expect(await deliver("whsec_old")).toBe(204);
     current = secret;
-    const delivery = signedDelivery(balanceChanged());
-    const responses = await Promise.all([1, 2, 3].map(() => receive(post(delivery))));
-    expect(responses.map(({ status }) => status)).toEqual([204, 204, 204]);
+    expect(await Promise.all([deliver(), deliver(), deliver()])).toEqual([204, 204, 204]);
   });
 
   it("does not block valid deliveries when it hangs or fails after a forged one", async () => {
@@ -60,53 +57,45 @@ describe("a `secret` function", () => {
       () => Promise.reject(new Error("vault sealed")),
     ]) {
       let calls = 0;
-      const { receive } = createTestReceiver({
-        timeoutMs: 300,
-        secret: () => (calls++ === 0 ? secret : fail()),
-      });
-      const genuine = () => receive(post(signedDelivery(balanceChanged())));
-      expect((await genuine()).status).toBe(204);
-      const forged = receive(post(signedDelivery(balanceChanged(), { key: "whsec_other" })));
-      expect((await genuine()).status).toBe(204);
-      expect([401, 503]).toContain((await forged).status);
-      expect((await genuine()).status).toBe(204);
+      const loadSecret = () => (calls++ === 0 ? secret : fail());
+      const { deliver } = createTestReceiver({ timeoutMs: 300, secret: loadSecret });
+      expect(await deliver()).toBe(204);
+      const forged = deliver("whsec_other");
+      expect(await deliver()).toBe(204);
+      expect([401, 503]).toContain(await forged);
+      expect(await deliver()).toBe(204);
     }
   });
 
   it.each(failures)("is called again one second after it %s, not earlier", async (_name, fail) => {
     const clock = createTestClock();
     let calls = 0;
-    const { receive } = createTestReceiver({
+    const { deliver } = createTestReceiver({
       testing: { clock },
       secret: () => (++calls < 3 ? fail() : secret),
     });
-    const delivery = signedDelivery(balanceChanged());
-    const deliver = async () => [(await receive(post(delivery))).status, calls];
-
-    expect(await deliver()).toEqual([500, 1]);
-    expect(await deliver()).toEqual([500, 1]);
+    expect([await deliver(), calls]).toEqual([500, 1]);
     clock.nowMs += 999;
-    expect(await deliver()).toEqual([500, 1]);
+    expect([await deliver(), calls]).toEqual([500, 1]);
     clock.nowMs += 1;
-    expect(await deliver()).toEqual([500, 2]);
+    expect([await deliver(), calls]).toEqual([500, 2]);
     clock.nowMs += 1000;
-    expect(await deliver()).toEqual([204, 3]);
+    expect([await deliver(), calls]).toEqual([204, 3]);
   });
 
   it("is called once for all deliveries that arrive meanwhile", async () => {
     const vault = createGate();
     let calls = 0;
-    const { receive } = createTestReceiver({
+    const { deliver } = createTestReceiver({
       secret: async () => {
         calls++;
         await vault.opened;
         return secret;
       },
     });
-    const waiting = [1, 2, 3].map(() => receive(post(signedDelivery(balanceChanged()))));
+    const waiting = [deliver(), deliver(), deliver()];
     vault.open();
-    const responses = await Promise.all(waiting);
-    expect([responses.map(({ status }) => status), calls]).toEqual([[204, 204, 204], 1]);
+    expect([await Promise.all(waiting), calls]).toEqual([[204, 204, 204], 1]);
   });
 
   it.each<[() => unknown, RegExp]>([
@@ -181,17 +170,12 @@ describe("secretMaxAgeSeconds", () => {
   function createAging(options: Partial<ReceiverOptions> = {}) {
     const clock = createTestClock();
     const store = { calls: 0, current: (): Secret | Promise<Secret> => "whsec_old" };
-    const { receive, log, outcomes } = createTestReceiver({
-      testing: { clock },
-      secret: () => {
-        store.calls++;
-        return store.current();
-      },
-      ...options,
-    });
-    const deliver = async (key: string) =>
-      (await receive(post(signedDelivery(balanceChanged(), { key })))).status;
-    return { clock, store, deliver, log, outcomes };
+    const loadSecret = () => {
+      store.calls++;
+      return store.current();
+    };
+    const receiver = createTestReceiver({ testing: { clock }, secret: loadSecret, ...options });
+    return { clock, store, ...receiver };
   }
 
   // G18

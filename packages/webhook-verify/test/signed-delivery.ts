@@ -51,26 +51,18 @@ export function signedDelivery(
   };
 }
 
-export interface Vector {
-  name: string;
-  rawBody: Uint8Array;
-  secrets: Uint8Array[];
-  /** A list for several header lines. */
-  signature: string | string[] | undefined;
-  nowMs: number;
-  toleranceSeconds: number;
-  verdict: string;
-}
-
-export const signatureVectors: readonly Vector[] = signatures.vectors.map((vector) => ({
+export const signatureVectors = signatures.vectors.map((vector) => ({
   name: vector.name,
   rawBody: Buffer.from(vector.body, "base64"),
   secrets: vector.secrets.map((secret) => Buffer.from(secret, "base64")),
+  /** A list for several header lines. */
   signature: vector.header.length > 1 ? vector.header : vector.header[0],
   nowMs: vector.nowSeconds * 1000,
   toleranceSeconds: vector.toleranceSeconds,
   verdict: vector.reason ?? "valid",
 }));
+
+export type Vector = (typeof signatureVectors)[number];
 
 /** `valid`, or the reason of the error. Any other error would be a response of 500 that anyone can cause. */
 export function getVerdict(input: VerifyInput): string {
