@@ -69,6 +69,8 @@ export class SimulatedDatabase {
   readonly #connection;
   #isDurable = false;
   #isInTransaction = false;
+  /** Whether the program has opened the file: until then it waits in real time for a lock. */
+  #isOpen = false;
 
   constructor(file: string, owner: Process) {
     owner.effect();
@@ -84,16 +86,12 @@ export class SimulatedDatabase {
   }
 
   prepare(sql: string): SqliteStatement {
+    this.#isOpen ||= sql.startsWith("SELECT") && !sql.includes("sqlite_master");
     const statement = this.#connection.prepare(sql);
     const toKey = (method: string, values: unknown[]) =>
       sql.startsWith("SELECT") ? `${method} ${sql} ${values.join("\u0000")}` : undefined;
     return {
-      // Programs open the file with `exec`, which waits in real time for a lock: only later transactions meet one.
-      run: (...values) =>
-        this.#run(sql, () => {
-          if (sql === "BEGIN IMMEDIATE" && this.#owner.machine.isFileLocked) throw fileLocked();
-          return statement.run(...values);
-        }),
+      run: (...values) => this.#run(sql, () => statement.run(...values)),
       get: (...values) => {
         const row = this.#run(sql, () => statement.get(...values), toKey("get", values));
         return row && toPlain(row);
@@ -106,8 +104,11 @@ export class SimulatedDatabase {
   #run<Result>(sql: string, run: () => Result, key?: string): Result {
     const { machine } = this.#owner;
     this.#owner.effect();
-    if (sql === "COMMIT" && machine.isDiskFull) {
-      this.#connection.exec("ROLLBACK"); // as SQLite does
+    /** A statement outside of a transaction is one. */
+    const isWhole = !this.#isInTransaction && changing.test(sql);
+    if ((sql === "BEGIN IMMEDIATE" || isWhole) && this.#isOpen && machine.isFileLocked) throw fileLocked();
+    if ((sql === "COMMIT" || isWhole) && machine.isDiskFull) {
+      if (!isWhole) this.#connection.exec("ROLLBACK"); // as SQLite does
       this.#isInTransaction = false;
       throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL", errcode: 13 });
     }
@@ -117,10 +118,9 @@ export class SimulatedDatabase {
     if (isCached) machine.reads.set(key, result);
     if (sql.startsWith("BEGIN")) this.#isInTransaction = true;
     if (sql === "COMMIT" || sql === "ROLLBACK") this.#isInTransaction = false;
-    if (sql === "COMMIT") {
-      if (this.#isDurable) machine.syncedBytes = getSize(`${machine.file}-wal`);
-      this.#owner.log("commits");
-    }
+    if ((sql === "COMMIT" || isWhole) && this.#isDurable)
+      machine.syncedBytes = getSize(`${machine.file}-wal`);
+    if (sql === "COMMIT") this.#owner.log("commits");
     this.#owner.effect();
     return result;
   }
@@ -137,6 +137,7 @@ export class SimulatedDatabase {
   }
 }
 
+const changing = /\b(INSERT|UPDATE|DELETE|CREATE)\b/;
 /** What changes no row for other connections. */
 const unchanging = /^(PRAGMA|BEGIN|SAVEPOINT|RELEASE)/;
 
