@@ -52,25 +52,25 @@ export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<
 }
 
 /** @param namespace a valid one, or `""`. */
-async function deriveKey(templateId: string, user: KeyUser, namespace: string): Promise<string> {
+async function deriveKey(templateId: string, user: UserOptions, namespace: string): Promise<string> {
   const text = toKeyText(templateId, user, namespace);
   return `${version}_${digestSync(text) ?? (await digest(text))}`;
 }
 
 /** Derives the same key without a promise, which needs node:crypto. */
-export function deriveKeySync(templateId: string, user: KeyUser, namespace: string): string {
+export function deriveKeySync(templateId: string, user: UserOptions, namespace: string): string {
   const hash = digestSync(toKeyText(templateId, user, namespace));
   if (hash !== undefined) return `${version}_${hash}`;
   throw configurationError("This runtime has no node:crypto, which the outbox needs: run it on Node.js.");
 }
 
-type KeyUser = Pick<IdempotencyKeyInput, "userId" | "keySuffix">;
+type UserOptions = Pick<IdempotencyKeyInput, "userId" | "keySuffix">;
 
 /** Returns the text that is hashed. Each part follows its length, so that different inputs never give the same text. */
-function toKeyText(templateId: string, user: KeyUser, namespace: string): string {
+function toKeyText(templateId: string, user: UserOptions, namespace: string): string {
   if (typeof templateId !== "string" || templateId === "")
     throw configurationError("templateId is missing or empty.");
-  const keySuffix = "keySuffix" in user ? parseKeyPart("keySuffix", user.keySuffix) : "";
+  const keySuffix = "keySuffix" in user ? requireText("keySuffix", user.keySuffix) : "";
   const parts = [version, templateId, formatUserId(user.userId), keySuffix];
   if (namespace !== "") parts.push(namespace); // so that keys without a namespace stay the same
   const text = parts.map((part) => `${part.length}:${part}`).join("");
@@ -80,11 +80,11 @@ function toKeyText(templateId: string, user: KeyUser, namespace: string): string
 
 /** An empty namespace is none, because an environment variable can be empty. */
 export const parseNamespace = (name: string, value: unknown): string =>
-  value === "" ? "" : parseKeyPart(name, value);
+  value === "" ? "" : requireText(name, value);
 
 /** @throws {IssuingError} `configuration` for a value that is blank or not text: the key could be another person's. */
-function parseKeyPart(name: string, value: unknown): string {
-  if (typeof value === "string" && value.trim() !== "" && value.isWellFormed()) return value;
+function requireText(name: string, value: unknown): string {
+  if (typeof value === "string" && value.trim() !== "") return value;
   const problem = value === undefined ? "undefined" : "blank or not text";
   throw configurationError(
     `${name} is present but ${problem}: set a string that is not blank, or leave it out.`,
@@ -146,7 +146,7 @@ export async function resolveKey(
       "keySuffix needs userId: it is part of the key that is derived from the user's id.",
     );
   if (idempotencyKey !== undefined) return parseIdempotencyKey(idempotencyKey);
-  if (hasUserId) return deriveKey(templateId, options as KeyUser, namespace);
+  if (hasUserId) return deriveKey(templateId, options as UserOptions, namespace);
   throw configurationError(
     "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",
   );

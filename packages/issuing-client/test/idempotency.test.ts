@@ -168,7 +168,7 @@ describe("the namespace and the keySuffix of a call", () => {
     expect((await issue(client, "Anna", "+48600100200")).id).toBe(anna.id);
   });
 
-  it.each([undefined, null, " ", 7, "\ud800"])("rejects an idempotencyNamespace of %j", (namespace) => {
+  it.each([undefined, null, " ", 7])("rejects an idempotencyNamespace of %j", (namespace) => {
     const options = { idempotencyNamespace: namespace as string };
     expect(() => scripted([], options)).toThrow(/idempotencyNamespace/);
   });
