@@ -1,6 +1,5 @@
 /** Entry point for browser bundles: throws an error, because the API key must stay on the server. */
 import { formatErrorLink } from "@loyalty-cards/internal/format";
-import { browserMessage } from "./runtime.ts";
 
 // The same names as in index.ts, so that the bundler succeeds and the error appears in the browser.
 export const cardLinks = undefined;
@@ -10,4 +9,7 @@ export const deriveIdempotencyKey = undefined;
 export const isIssuingError = undefined;
 export const IssuingError = undefined;
 
-throw new Error(browserMessage + formatErrorLink("configuration"));
+// spec 5.3
+throw new Error(
+  `@loyalty-cards/issuing-client holds an API key and must not run in a browser. Call it on your server (a route handler, a server action, an API route), and let the page call that. If this is your server, its bundle was built for browsers, the default of some bundlers: use --platform=node (esbuild) or --target=node (bun build).${formatErrorLink("configuration")}`,
+);

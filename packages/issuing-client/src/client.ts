@@ -25,7 +25,6 @@ import {
   parseOptions,
 } from "./options.ts";
 import type { Reading, ReceivedResponse } from "./response.ts";
-import { requireServer } from "./runtime.ts";
 import { createCall, send } from "./send.ts";
 
 /**
@@ -137,7 +136,6 @@ export interface IssuingClient {
  * ```
  */
 export function createIssuingClient(options: IssuingClientOptions = {}): IssuingClient {
-  requireServer();
   const settings = parseOptions(options);
   let api: Api | undefined;
 

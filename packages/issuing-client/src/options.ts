@@ -6,7 +6,6 @@ import type { ClientEvent, ResponseMeta } from "./call.ts";
 import { systemClock } from "./clock.ts";
 import { configurationError, isPromise } from "./errors.ts";
 import { parseNamespace } from "./idempotency.ts";
-import { getRuntime, readEnvironment } from "./runtime.ts";
 import { type Transport, toHeaders } from "./transport.ts";
 import { createFetchTransport, type Fetch } from "./transport-fetch.ts";
 import { createNodeTransport } from "./transport-node.ts";
@@ -185,8 +184,34 @@ function parseHeaders(headers: Record<string, string>): Record<string, string> {
 
 /** node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
 function selectTransport(baseUrl: string, fetch: Fetch | undefined): Transport {
-  const isNode = fetch === undefined && getRuntime() === "node";
-  return (isNode ? createNodeTransport(baseUrl) : undefined) ?? createFetchTransport(baseUrl, fetch);
+  const transport = fetch === undefined && isNode() ? createNodeTransport(baseUrl) : undefined;
+  return transport ?? createFetchTransport(baseUrl, fetch);
+}
+
+/** What distinguishes the runtimes: others than Node.js have `process.versions.node` too. */
+interface Globals {
+  process?: { versions?: { node?: unknown; bun?: unknown }; env?: Record<string, string | undefined> };
+  navigator?: { userAgent?: unknown };
+  Deno?: unknown;
+  EdgeRuntime?: unknown;
+}
+
+export function isNode({ process, navigator, Deno, EdgeRuntime }: Globals = globalThis as Globals): boolean {
+  const { node, bun } = process?.versions ?? {};
+  const isOther = [bun, Deno, EdgeRuntime].some((mark) => mark !== undefined);
+  return node !== undefined && !isOther && navigator?.userAgent !== "Cloudflare-Workers";
+}
+
+/** @returns undefined where no environment exists (Workers) or reading it is not allowed (Deno). */
+export function readEnvironment(
+  name: string,
+  { process }: Globals = globalThis as Globals,
+): string | undefined {
+  try {
+    return process?.env?.[name];
+  } catch {
+    return undefined;
+  }
 }
 
 /** @throws {IssuingError} `configuration` when the address is missing. */

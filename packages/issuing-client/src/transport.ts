@@ -18,16 +18,13 @@ export interface HttpResponse {
   bodyFailure?: AttemptFailure | undefined;
 }
 
-/** A request that was sent. */
-export interface Exchange {
+/** Sends one request to the service whose address it was created with. It follows no redirect and does not retry: `send` applies time limits and retries. */
+export type Transport = (request: HttpRequest) => {
   /** Resolves when the body has arrived, or when the connection failed before the head of a response. */
   response: Promise<HttpResponse | AttemptFailure>;
   /** Ends the request, also while the body is read. */
   abort(): void;
-}
-
-/** Sends one request to the service whose address it was created with. It follows no redirect and does not retry: `send` applies time limits and retries. */
-export type Transport = (request: HttpRequest) => Exchange;
+};
 
 /** A response of the service has a few kilobytes. */
 export const maxBodyBytes = 4 * 1024 * 1024;

@@ -9,7 +9,7 @@ import {
   type IssuingClientOptions,
   type IssuingError,
 } from "../src/index.ts";
-import { readEnvironment, requireServer } from "../src/runtime.ts";
+import { isNode, readEnvironment } from "../src/options.ts";
 import { card, catchIssuingError, json, scripted, signUp } from "./scripted.ts";
 
 /** Expects an error that says that nothing was sent. @returns its message. */
@@ -91,16 +91,14 @@ describe("the options of createIssuingClient", () => {
     },
   );
 
-  // G22
-  it("rejects a browser page and a web worker, but not jsdom on Node.js, Deno, Workers and edge runtimes", () => {
-    const worker = (userAgent?: string) => ({ WorkerNavigator: class {}, navigator: { userAgent } });
-    for (const browser of [{ document: {} }, worker("Mozilla/5.0")])
-      expect(getRejection(() => requireServer(browser))).toMatch(/must not run in a browser/);
-    requireServer({ document: {}, process: { versions: { node: "20" } } });
-    requireServer({});
-    requireServer(worker("Cloudflare-Workers"));
-    requireServer({ ...worker(), Deno: {} });
-    requireServer({ ...worker(), EdgeRuntime: "vercel" });
+  it("select node:http on Node.js only", () => {
+    const process = { versions: { node: "20" } };
+    expect(isNode({ process })).toBe(true);
+    const userAgent = "Cloudflare-Workers";
+    const others = [{ Deno: {} }, { EdgeRuntime: "vercel" }, { navigator: { userAgent } }];
+    for (const other of [{}, { process: { versions: { ...process.versions, bun: "1" } } }])
+      expect(isNode(other)).toBe(false);
+    for (const other of others) expect(isNode({ process, ...other })).toBe(false);
   });
 });
 
