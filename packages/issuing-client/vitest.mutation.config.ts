@@ -10,7 +10,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
   test: {
     include: [
-      "test/{configuration,conflicts,deadlines,errors,idempotency,issuing-steps,pauses,retries}.test.ts",
+      "test/{configuration,conflicts,deadlines,errors,events,idempotency,issuing-steps,methods,pauses,retries}.test.ts",
     ],
   },
 });

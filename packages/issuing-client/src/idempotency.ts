@@ -85,10 +85,7 @@ export const parseNamespace = (name: string, value: unknown): string =>
 /** @throws {IssuingError} `configuration` for a value that is blank or not text: the key could be another person's. */
 function requireText(name: string, value: unknown): string {
   if (typeof value === "string" && value.trim() !== "") return value;
-  const problem = value === undefined ? "undefined" : "blank or not text";
-  throw configurationError(
-    `${name} is present but ${problem}: set a string that is not blank, or leave it out.`,
-  );
+  throw configurationError(`${name} is present but undefined, blank or not text: set it, or leave it out.`);
 }
 
 /** @throws {IssuingError} `configuration` for a value that is not a user id. The message has no value, which may be personal data. */
@@ -162,7 +159,7 @@ export function getRemainingRetentionMs(
   key: string,
 ): number {
   if (firstAttemptAt === undefined) return retentionMs - retentionMarginMs;
-  const atMs = firstAttemptAt === null ? Number.NaN : Number(firstAttemptAt);
+  const atMs = Number(firstAttemptAt);
   if (!(atMs >= earliestMs && atMs <= nowMs + retentionMarginMs)) {
     throw configurationError(
       "firstAttemptAt must be a Date or a time in milliseconds, after 2000 and not in the future. A time in seconds is in 1970.",

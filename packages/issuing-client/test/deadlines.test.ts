@@ -37,7 +37,8 @@ describe("timeoutMs and deadlineMs", () => {
       const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1, timeoutMs: 500 }));
       await untilWaiting(clock);
       clock.advance(500);
-      const expected = { code: "timeout", outcome: "unknown", retryable: true, attempts: 1 };
+      const message = expect.stringContaining("did not respond in time");
+      const expected = { code: "timeout", outcome: "unknown", retryable: true, attempts: 1, message };
       expect(await failure).toMatchObject(expected);
       expect(clock.pendingTimers).toBe(0);
     }
@@ -92,6 +93,7 @@ describe("timeoutMs and deadlineMs", () => {
   it("ends a call whose apiKey function does not resolve, at the deadline", async () => {
     const apiKey = () => new Promise<string>(() => {});
     const { client, clock, requests } = scripted([], { apiKey, deadlineMs: 500 });
+    clock.block(60_000); // before the call
     const failure = catchIssuingError(client.getCard("card_1"));
     await untilWaiting(clock);
     clock.advance(500);
@@ -155,16 +157,6 @@ describe("the caller's abort", () => {
     expect(error).toMatchObject({ code: "deadline", outcome: "not-sent" });
     expect(late.events).toMatchObject([{ type: "failure", code: "deadline", attempts: 0 }]);
     expect([requests, late.requests]).toEqual([[], []]);
-  });
-
-  it("sends no retry when a listener aborts the call before it", async () => {
-    const controller = new AbortController();
-    const { client, requests } = scripted([json({}, 503), json(card)], {
-      onEvent: (event) => event.type === "attempt" && event.attempt === 2 && controller.abort(reason),
-      testing: { clock: undefined },
-    });
-    await expect(client.getCard("card_1", { signal: controller.signal })).rejects.toBe(reason);
-    expect(requests).toHaveLength(1);
   });
 
   it.each([

@@ -7,8 +7,13 @@ const issued = () => json(card, 201);
 
 describe("onEvent", () => {
   it("receives attempts, retries with their reason, and the response", async () => {
-    const { result, events } = issueScripted([json({}, 503), networkError("ECONNRESET"), issued()]);
-    await result;
+    const slow = () => {
+      run.clock.block(7);
+      return issued();
+    };
+    const run = issueScripted([json({}, 503), networkError("ECONNRESET"), slow]);
+    const { events } = run;
+    await run.result;
     const ofThisCall = { callId: events[0]?.callId, operation: "issueCard" };
     expect(events).toEqual([
       { ...ofThisCall, type: "attempt", attempt: 1, method: "POST" },
@@ -16,7 +21,7 @@ describe("onEvent", () => {
       { ...ofThisCall, type: "attempt", attempt: 2, method: "POST" },
       { ...ofThisCall, type: "retry", attempt: 2, code: "network", delayMs: 0 },
       { ...ofThisCall, type: "attempt", attempt: 3, method: "POST" },
-      { ...ofThisCall, type: "response", attempts: 3, status: 201, durationMs: 0 },
+      { ...ofThisCall, type: "response", attempts: 3, status: 201, durationMs: 7 },
     ]);
   });
 
@@ -26,6 +31,17 @@ describe("onEvent", () => {
     const callId = expect.any(Number);
     const failure = { type: "failure", callId, operation: "issueCard", attempts: 1, code: "network" };
     expect(events.at(-1)).toEqual({ ...failure, durationMs: 0 });
+  });
+
+  it("receives a failure after a mistake in the program, which is thrown as it is and not retried", async () => {
+    const mistake = new TypeError("not a function");
+    const get = () => {
+      throw mistake;
+    };
+    const response = { status: 200, type: "default", headers: { get }, body: null, text: async () => "{}" };
+    const { client, events } = scripted([response as never]);
+    await expect(client.getCard("card_1")).rejects.toBe(mistake);
+    expect(events).toMatchObject([{ type: "attempt" }, { type: "failure", code: "configuration" }]);
   });
 
   it("receives the same callId in all events of one call", async () => {

@@ -101,15 +101,18 @@ describe("deriveKey", () => {
     expect(error.code).toBe("configuration");
   });
 
-  it("throws in a runtime without node:crypto", async () => {
+  it("throws in a runtime without node:crypto, where deriveIdempotencyKey derives the same keys", async () => {
     const { getBuiltinModule } = process;
+    const inputs = Array.from({ length: 20 }, (_, userId) => ({ templateId: "t", userId }));
+    const keys = await Promise.all(inputs.map(deriveIdempotencyKey));
     onTestFinished(() => {
       process.getBuiltinModule = getBuiltinModule;
       vi.resetModules();
     });
     process.getBuiltinModule = (() => undefined) as typeof getBuiltinModule;
     vi.resetModules(); // a module of Node.js is loaded once
-    const { createIssuingClient } = await import("../src/index.ts");
+    const { createIssuingClient, deriveIdempotencyKey: derive } = await import("../src/index.ts");
+    expect(await Promise.all(inputs.map(derive))).toEqual(keys);
     const steps = readIssuingSteps(createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" }));
     const error = await toError(() => steps.deriveKey({ templateId: "t", userId: 1 }));
     expect(error).toMatchObject({ code: "configuration", message: expect.stringContaining("node:crypto") });

@@ -151,6 +151,14 @@ describe("the caller's objects and listeners", () => {
   });
 });
 
+it("throws the error of a response, and emits it, when onResponse aborts the call", async () => {
+  const controller = new AbortController();
+  const { client, events } = scripted([json({}, 404)]);
+  const options = { signal: controller.signal, onResponse: () => controller.abort() };
+  await expect(client.getCard("card_1", options)).rejects.toMatchObject({ code: "not-found" });
+  expect(events.at(-1)).toMatchObject({ type: "response", status: 404 });
+});
+
 describe("api", () => {
   it("is typed by the OpenAPI document, uses the same transport and returns error responses", async () => {
     const { client, service } = openWebsite();
