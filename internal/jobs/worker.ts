@@ -61,13 +61,14 @@ const minWaitMs = 50;
 
 /**
  * Starts a worker. It is in one of three states: it works, it waits until something is due or a job ends, or it stops.
- * @param limits default: none, it works until it is stopped.
+ * @param limited default: it works until it is stopped.
  */
 export function startWorker<Leased extends LeasedJob>(
   { lease, getDelay, run, giveBack, onUnavailable, onIdle, clock }: WorkerContext<Leased>,
   { concurrency, maxPerSecond, pollMs }: WorkOptions,
-  limits: WorkLimits = unlimited,
+  limited: Partial<WorkLimits> = {},
 ): Worker {
+  const limits = { ...unlimited, ...limited };
   const running = new Map<Promise<unknown>, AbortController>();
   let state: "working" | "stopping" = "working";
   /** Whether a job ended, or was added, since the worker looked. */

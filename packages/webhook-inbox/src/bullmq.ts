@@ -4,7 +4,7 @@ import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { toEventKey, toJobData, toJobId } from "./event.ts";
-import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "./options.ts";
+import { validateNumber, validateRetention } from "./options.ts";
 import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "./reports.ts";
 
 interface BullmqJob {
@@ -61,10 +61,9 @@ export async function bullmqInbox(
   options: BullmqInboxOptions = {},
 ): Promise<BullmqInbox> {
   const { maxAttempts = 17, timeoutMs = 5_000, source = "" } = options;
-  validateSource(source);
   validateNumber("maxAttempts", maxAttempts, 1);
   validateNumber("timeoutMs", timeoutMs, 1, maxTimerMs);
-  const age = validateRetention("retentionSeconds", options.retentionSeconds ?? defaultRetentionSeconds);
+  const age = validateRetention(options.retentionSeconds);
   const report = createReport(options);
   checkConnection(queue);
   await waitForRedis(queue, timeoutMs);

@@ -12,19 +12,11 @@ export function validateNumber(name: string, value: unknown, min = 1, max = Numb
  */
 const retryHorizonSeconds = 8 * 3600 + 37 * 60;
 
-export const defaultRetentionSeconds = 14 * 24 * 3600;
-
 /** @throws {TypeError} for a retention under which a late duplicate would be processed as a new event. */
-export function validateRetention(name: string, seconds: unknown): number {
+export function validateRetention(seconds: unknown = 14 * 24 * 3600): number {
   if (typeof seconds === "number" && seconds >= retryHorizonSeconds) return seconds;
   throw new TypeError(
-    `${name} is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +
+    `retentionSeconds is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +
       "service delivers an event again for that long, and a forgotten event would be processed twice.",
   );
-}
-
-/** @throws {TypeError} for anything but text. */
-export function validateSource(source: unknown): string {
-  if (typeof source === "string") return source;
-  throw new TypeError(`source must be a text that names the service or endpoint; it is ${typeof source}.`);
 }

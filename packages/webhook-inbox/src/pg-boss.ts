@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { toEventKey, toJobData } from "./event.ts";
-import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "./options.ts";
+import { validateNumber, validateRetention } from "./options.ts";
 import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "./reports.ts";
 
 /** The methods of a started `PgBoss` of version 11 or 12 that the inbox calls. */
@@ -60,10 +60,9 @@ export interface PgBossInbox extends Inbox, ReplayableInbox {}
  * ```
  */
 export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Promise<PgBossInbox> {
-  const { queue, source = "", maxAttempts = 21, retentionSeconds = defaultRetentionSeconds } = options;
-  validateSource(source);
+  const { queue, source = "", maxAttempts = 21 } = options;
   validateNumber("maxAttempts", maxAttempts, 1);
-  validateRetention("retentionSeconds", retentionSeconds);
+  const retentionSeconds = validateRetention(options.retentionSeconds);
   const report = createReport(options);
   // Without a listener, an `error` event of pg-boss, such as for a closed connection, ends the process.
   if (boss.listenerCount?.("error") === 0)

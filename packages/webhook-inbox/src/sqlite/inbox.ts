@@ -17,7 +17,7 @@ import {
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toJobData } from "../event.ts";
-import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "../options.ts";
+import { validateNumber, validateRetention } from "../options.ts";
 import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "../reports.ts";
 import { ensureInboxTables } from "./processed.ts";
 import { type SqliteHandler, type SqliteWorkerOptions, startEventWorker } from "./worker.ts";
@@ -144,13 +144,12 @@ function checkTables(database: SqliteDatabase): void {
  * ```
  */
 export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
-  const { file, source = "", retentionSeconds = defaultRetentionSeconds, open = openSqlite } = options;
+  const { file, source = "", open = openSqlite } = options;
   const { clock = Date, random = Math.random } = options.testing ?? {};
   const now = () => clock.now();
   if (typeof file !== "string" || file === "" || file.startsWith(":memory:"))
     throw new TypeError(`sqliteInbox needs a file on a disk: { file: "inbox.db" }.`);
-  validateSource(source);
-  const retentionMs = validateRetention("retentionSeconds", retentionSeconds) * 1000;
+  const retentionMs = validateRetention(options.retentionSeconds) * 1000;
   const report = createReport(options);
   const describe = (error: unknown) => describeError(error, options);
   const settings = { file, open, tables, lastTable: "webhook_inbox_schema", check: checkTables };
@@ -164,7 +163,11 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const transact = <Result>(operation: Operation<Result>) =>
     database.transact((connection) => database.runIn(connection, operation));
 
-  function start(handler: SqliteHandler, workerOptions?: SqliteWorkerOptions, limits?: WorkLimits): Worker {
+  function start(
+    handler: SqliteHandler,
+    workerOptions?: SqliteWorkerOptions,
+    limits?: Partial<WorkLimits>,
+  ): Worker {
     database.open();
     const worker = startEventWorker(context, handler, workerOptions, limits);
     workers.add(worker);
@@ -207,8 +210,8 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     },
     async drain(handler, { maxMs = maxTimerMs, ...workerOptions } = {}) {
       validateNumber("maxMs", maxMs, 0, maxTimerMs);
-      const limits = { maxIdleMs: 0, maxJobs: Number.POSITIVE_INFINITY, endsAtMs: performance.now() + maxMs };
-      await start(handler, workerOptions, { ...limits, getLeaseDelay: async () => undefined }).ended;
+      const limits = { maxIdleMs: 0, endsAtMs: performance.now() + maxMs };
+      await start(handler, workerOptions, limits).ended;
       return health();
     },
     async write<Result>(work: (own: SqliteDatabase) => Synchronous<Result>) {

@@ -56,9 +56,8 @@ export function markProcessed(
 
 /**
  * Records an event as the newest of its key. @returns false when a newer event of the key was recorded before.
- * When two events have the same `createdAt`, the one with the greater id is the newer, in whichever order they arrive. That is correct
- * if ids sort by creation, and arbitrary if they are random ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1) promises neither). Read
- * the card with `getCard` where that matters.
+ * Of two events with the same `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random
+ * ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with `getCard` where that matters.
  * @example
  * ```ts
  * import { isNewest, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";

@@ -84,7 +84,7 @@ export function startEventWorker(
   { source, jobs, database, report, describe, now, random, retentionMs }: WorkerContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
-  limits?: WorkLimits,
+  limits?: Partial<WorkLimits>,
 ) {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
   const { concurrency, maxAttempts, handlerTimeoutMs, pollMs, backoff } = parseWorkerOptions(options);
