@@ -91,13 +91,6 @@ export const plantedFaults: readonly PlantedFault[] = [
     replace: "PRAGMA synchronous = OFF",
   },
   {
-    name: "writes are confirmed before the commit",
-    guarantees: ["G2", "G3", "G4"],
-    file: "internal/sqlite/group-commit.ts",
-    find: "for (const entry of entries) settlements.push(run(entry));",
-    replace: "for (const entry of entries) run(entry)();",
-  },
-  {
     name: "a worker that lost its lease writes all the same",
     guarantees: ["G3"],
     file: `${inbox}/sqlite/worker.ts`,
@@ -230,9 +223,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "time stands still while the clock is set back",
     guarantees: ["G12", "G2"],
-    file: "internal/sqlite/clock.ts",
-    find: "return { latestMs, nowMs: clockMs + correctionMs };",
-    replace: "return { latestMs, nowMs: Math.max(clockMs, latestMs) };",
+    file: "internal/jobs/sqlite.ts",
+    find: "latestMs = clockMs + correctionMs;",
+    replace: "latestMs = Math.max(latestMs, clockMs);",
   },
   // Defects that stood in the examples until the simulation was written.
   {

@@ -171,6 +171,7 @@ export interface Guard {
  */
 export function createJobs(table: string, guard: Guard = { values: [], format: () => "true" }) {
   const breakers = `${table}_breakers`;
+  const [guardAt2, guardAt4, guardAt5] = [2, 4, 5].map(guard.format);
   const isOpen = (topic: string) =>
     `EXISTS (SELECT 1 FROM ${breakers} b WHERE b.topic = ${topic} AND b.due IS NOT NULL)`;
 
@@ -268,7 +269,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
            SELECT topic, rank FROM places WHERE due <= :now ORDER BY rank, due LIMIT 1
          ), chosen AS MATERIALIZED (
            SELECT j.id FROM ${table} j WHERE j.topic = (SELECT topic FROM place) AND j.rank = (SELECT rank FROM place) AND j.due <= :now
-             AND ${guard.format(4)} ORDER BY j.due LIMIT $3::text::integer FOR UPDATE SKIP LOCKED
+             AND ${guardAt4} ORDER BY j.due LIMIT $3::text::integer FOR UPDATE SKIP LOCKED
          )
          UPDATE ${table} SET ${setLease} WHERE id IN (SELECT id FROM chosen) ${returning}`,
         ...[crypto.randomUUID(), leaseMs, limit, ...guard.values, ...listValues(topic)],
@@ -281,7 +282,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       const [row] = yield* query(
         `UPDATE ${table} SET ${setLease} WHERE id = (
            SELECT id FROM ${table} j WHERE topic = $3::text AND name = $4::text AND rank > 0 AND (lease IS NULL OR due <= :now)
-             AND NOT ${isOpen("j.topic")} AND ${guard.format(5)} FOR UPDATE SKIP LOCKED
+             AND NOT ${isOpen("j.topic")} AND ${guardAt5} FOR UPDATE SKIP LOCKED
          ) ${returning}`,
         ...[crypto.randomUUID(), leaseMs, topic, name, ...guard.values],
       );
@@ -295,7 +296,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     *leaseProbe(leaseMs: number): Operation<LeasedJob | undefined> {
       const [breaker] = yield* query(
         `UPDATE ${breakers} SET due = :now + $1::text::bigint, probes = probes + 1 WHERE topic = (
-           SELECT topic FROM ${breakers} WHERE due <= :now AND ${guard.format(2)} ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED
+           SELECT topic FROM ${breakers} WHERE due <= :now AND ${guardAt2} ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED
          ) RETURNING topic, probes`,
         leaseMs,
         ...guard.values,

@@ -1,35 +1,8 @@
 /** Changes that the program or a person makes to an entry: correct, resolve, retry. */
 import type { Job, Jobs } from "@loyalty-cards/internal/jobs/jobs";
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
-import { invalid, type OutboxEntryError, requireCardId } from "./entry.ts";
+import { invalid, type OutboxEntryError, requireCardId, requireEntry, type UserRef } from "./entry.ts";
 import { maxRunningMs } from "./verdict.ts";
-
-/** A user, and the template, which can be left out when the user has entries of one template only. */
-export interface UserRef {
-  userId: string;
-  template: string | undefined;
-}
-
-/**
- * @param isLocked locks the entry until the end of the transaction, which changes it.
- * @throws {TypeError} for a user with several templates when `template` is left out.
- */
-export function* findEntry(
-  jobs: Jobs,
-  { userId, template }: UserRef,
-  isLocked = false,
-): Operation<Job | undefined> {
-  const [job, other] = yield* jobs.findAll(userId, template, isLocked);
-  if (other !== undefined)
-    throw invalid("This user has entries of several templates: pass { template } too.");
-  return job;
-}
-
-export function* requireEntry(jobs: Jobs, user: UserRef): Operation<Job> {
-  const job = yield* findEntry(jobs, user, true);
-  if (job !== undefined) return job;
-  throw invalid("There is no entry of this user and template.");
-}
 
 /**
  * `accepted`: the new form is sent. `waiting`: the old one goes on, because the service may have received it; call `correct` again when

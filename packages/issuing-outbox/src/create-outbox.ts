@@ -17,22 +17,22 @@ import {
 import {
   type CorrectionResult,
   correctEntry,
-  findEntry,
-  requireEntry,
   requireResolution,
   requireUnknown,
   resendEntry,
   retryEntry,
-  type UserRef,
 } from "./changes.ts";
 import {
   deriveKey,
+  findEntry,
   invalid,
   type OutboxCounts,
   type OutboxState,
   type OwedCard,
   parseNewEntry,
+  requireEntry,
   toEntry,
+  type UserRef,
 } from "./entry.ts";
 import type {
   DrainOptions,

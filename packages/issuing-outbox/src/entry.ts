@@ -1,6 +1,7 @@
 /** Entries of the outbox: what is added, what is read, and what the whole outbox has. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { type Job, type NewJob, ranks } from "@loyalty-cards/internal/jobs/jobs";
+import { type Job, type Jobs, type NewJob, ranks } from "@loyalty-cards/internal/jobs/jobs";
+import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type {
   FieldValues,
@@ -154,6 +155,33 @@ function parseFirstAttempt(value: Date | number | undefined, nowMs: number): { s
   if (value !== null && Number.isFinite(atMs) && atMs >= Date.UTC(2001, 0, 1) && atMs <= nowMs)
     return { startedAtMs: Math.round(atMs) };
   throw invalid("firstAttemptAt must be a Date or a time in milliseconds after 2000, and not in the future.");
+}
+
+/** A user, and the template, which can be left out when the user has entries of one template only. */
+export interface UserRef {
+  userId: string;
+  template: string | undefined;
+}
+
+/**
+ * @param isLocked locks the entry until the end of the transaction, which changes it.
+ * @throws {TypeError} for a user with several templates when `template` is left out.
+ */
+export function* findEntry(
+  jobs: Jobs,
+  { userId, template }: UserRef,
+  isLocked = false,
+): Operation<Job | undefined> {
+  const [job, other] = yield* jobs.findAll(userId, template, isLocked);
+  if (other !== undefined)
+    throw invalid("This user has entries of several templates: pass { template } too.");
+  return job;
+}
+
+export function* requireEntry(jobs: Jobs, user: UserRef): Operation<Job> {
+  const job = yield* findEntry(jobs, user, true);
+  if (job !== undefined) return job;
+  throw invalid("There is no entry of this user and template.");
 }
 
 export function toEntry(job: Job): OutboxEntry {

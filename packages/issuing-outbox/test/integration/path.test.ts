@@ -1,0 +1,122 @@
+/** The path of a sign-up: how many statements, files and functions of ours it needs while a worker runs. */
+import { createServer } from "node:http";
+import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { listOwnFunctions } from "@loyalty-cards/internal/test/own-functions";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { card } from "../../../issuing-client/test/scripted.ts";
+import { listen } from "../../../issuing-client/test/server.ts";
+import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
+import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
+import { createNetwork, nextPhone, openShop, scratchFile, template, toRequest } from "../shop.ts";
+
+/** The worker looks for entries too; it is idle while the sign-up is counted. */
+const pollMs = 60_000;
+
+it("needs 14 statements in SQLite at most", async () => {
+  const statements: string[] = [];
+  let isCounting = false;
+  const count = (sql: string) => {
+    if (isCounting) statements.push(sql);
+  };
+  const open: OpenSqlite = (file) => {
+    const database = openSqlite(file);
+    return {
+      close: () => database.close(),
+      exec(sql) {
+        count(sql);
+        return database.exec(sql);
+      },
+      prepare(sql) {
+        const statement = database.prepare(sql);
+        const counted = (method: "run" | "get" | "all") =>
+          ((...values: never[]) => {
+            count(sql);
+            return statement[method](...values);
+          }) as never;
+        return { run: counted("run"), get: counted("get"), all: counted("all") };
+      },
+    };
+  };
+  const { outbox, signUp, getCardOf } = openShop(createNetwork(), { open });
+  const worker = outbox.work({ pollMs });
+  await signUp("1");
+  await outbox.issue(1);
+  isCounting = true;
+  await signUp("2");
+  expect(await outbox.issue(2)).toMatchObject({ state: "issued", isDelivered: true });
+  isCounting = false;
+  expect(getCardOf("2")).not.toBeNull();
+
+  expect(statements.length, statements.join("\n\n")).toBeLessThanOrEqual(14);
+  await worker.stop();
+});
+
+describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
+  const { pool: createPool } = ownSchema();
+
+  it("needs 14 statements at most", async () => {
+    const pool = createPool(4);
+    await ensureOutboxTables(pool);
+    await pool.query("CREATE TABLE users (id text PRIMARY KEY, card text)");
+    const outbox = postgresOutbox<pg.PoolClient>({
+      client: createNetwork().createClient(),
+      pool,
+      onIssued: ({ userId, cardId }, transaction) =>
+        transaction.query("UPDATE users SET card = $1 WHERE id = $2", [cardId, userId]),
+    });
+    const worker = outbox.work({ pollMs });
+    const signUp = async (userId: string) => {
+      await outbox.write(async (transaction) => {
+        await transaction.query("INSERT INTO users (id) VALUES ($1)", [userId]);
+        await outbox.add(transaction, { userId, template, request: toRequest({ phone: nextPhone() }) });
+      });
+      return outbox.issue(userId);
+    };
+    await signUp("1");
+    const statements: unknown[] = [];
+    const { query } = pg.Client.prototype;
+    pg.Client.prototype.query = function (this: pg.Client, ...values: unknown[]) {
+      statements.push(values[0]);
+      return Reflect.apply(query, this, values);
+    } as typeof query;
+    onTestFinished(() => void Object.assign(pg.Client.prototype, { query }));
+    expect(await signUp("2")).toMatchObject({ state: "issued", isDelivered: true });
+
+    expect(statements.length, statements.join("\n\n")).toBeLessThanOrEqual(14);
+    await worker.stop();
+    await outbox.close();
+  });
+});
+
+it("runs through 20 files and 130 functions of ours at most", async () => {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify(card));
+  });
+  const baseUrl = `http://127.0.0.1:${await listen(server)}`;
+  const { files, functions } = await listOwnFunctions(`
+    import { createIssuingClient } from "@loyalty-cards/issuing-client";
+    import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+    const outbox = sqliteOutbox({
+      client: createIssuingClient({ baseUrl: "${baseUrl}", apiKey: "k" }),
+      file: ${JSON.stringify(scratchFile())},
+      onIssued: ({ userId, cardId }, database) =>
+        database.prepare("UPDATE users SET card = ? WHERE id = ?").run(cardId, userId),
+    });
+    await outbox.write((database) => database.exec("CREATE TABLE users (id TEXT PRIMARY KEY, card TEXT)"));
+    let id = 0;
+    const operation = async () => {
+      id += 1;
+      await outbox.write((database) => {
+        database.prepare("INSERT INTO users (id) VALUES (?)").run(String(id));
+        const customer = { consents: { privacy: { version: "1" } } };
+        outbox.add(database, { userId: id, template: "tpl_1", request: { customer } });
+      });
+      const { state } = await outbox.issue(id);
+      if (state !== "issued") throw new Error(state);
+    };`);
+  expect(functions).toContain("packages/issuing-outbox/src/verdict.ts judge");
+  expect(files.length, files.join("\n")).toBeLessThanOrEqual(20);
+  expect(functions.length, functions.join("\n")).toBeLessThanOrEqual(130);
+});
