@@ -130,7 +130,7 @@ function requireHandler(options: ReceiverOptions, { name, returnsEvent }: Receiv
     );
   }
   if (hasHandler(options)) return;
-  if (returnsEvent === undefined) {
+  if (!returnsEvent) {
     throw new TypeError(
       `${name} has nothing that handles the events, so they would be lost: pass handler, afterResponse or inbox, such as { secret, handler: onEvents({ … }) }.`,
     );

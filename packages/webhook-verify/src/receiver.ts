@@ -221,7 +221,7 @@ function checkRequest({ method, headers }: ReceivedRequest, maxBodyBytes: number
   if (method.toUpperCase() !== "POST") return { reason: "method-not-allowed" };
   const length = getHeader(headers, "content-length") ?? "";
   const expectedBytes = /^\d+$/.test(length) ? Number(length) : undefined;
-  if (expectedBytes !== undefined && expectedBytes > maxBodyBytes) return { reason: "too-large" };
+  if ((expectedBytes ?? 0) > maxBodyBytes) return { reason: "too-large" };
   // The signature covers the uncompressed bytes, and frameworks differ in whether they decompress.
   const encoding = getHeader(headers, "content-encoding")?.trim() ?? "";
   if (!/^(identity)?$/i.test(encoding)) return { reason: "unsupported-encoding" };

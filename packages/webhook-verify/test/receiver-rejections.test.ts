@@ -56,7 +56,9 @@ describe("a rejected delivery", () => {
       expect([response.status, Object.keys(response)]).toEqual([status, ["status", "headers"]]);
       const skew = { stale: { skewSeconds: 612 }, future: { skewSeconds: -301 } }[reason];
       const durationMs = expect.any(Number);
-      expect(reporting.outcomes).toEqual([{ outcome: "rejected", status, reason, durationMs, ...skew }]);
+      expect(reporting.outcomes).toStrictEqual([
+        { outcome: "rejected", status, reason, durationMs, ...skew },
+      ]);
       expect(reporting.log).toEqual([]);
 
       const { receive, log } = createLogging();
@@ -85,11 +87,13 @@ describe("a rejected delivery", () => {
     expect(outcomes).toMatchObject([{ outcome: "rejected", reason: "unreadable" }]);
   });
 
-  it("accepts nothing when the body arrives after the response, and reports one outcome", async () => {
-    const { opened, open } = createGate();
-    const loaded = createGate();
+  it.each([
+    ["an event", signedDelivery(balanceChanged())],
+    ["no event", signedDelivery("[]")],
+  ])("accepts and logs nothing when the body arrives after the response, and is %s", async (_name, late) => {
+    const [arrived, loaded] = [createGate(), createGate()];
     const accepted: string[] = [];
-    const { receive, outcomes } = createTestReceiver({
+    const { receive, outcomes, log } = createTestReceiver({
       timeoutMs: 10,
       secret: () => {
         loaded.open();
@@ -97,16 +101,12 @@ describe("a rejected delivery", () => {
       },
       handler: ({ id }) => void accepted.push(id),
     });
-    const { body, headers } = signedDelivery(balanceChanged());
-    const rawBody = async () => {
-      await opened;
-      return body;
-    };
-    expect((await receive({ method: "POST", headers, rawBody })).status).toBe(408);
-    open();
+    const rawBody = () => arrived.opened.then(() => late.body);
+    expect((await receive(post(late, { rawBody }))).status).toBe(408);
+    arrived.open();
     await loaded.opened;
     await new Promise(setImmediate); // the remaining promises are already settled
-    expect([accepted, outcomes.map(({ outcome }) => outcome)]).toEqual([[], ["rejected"]]);
+    expect([accepted, log, outcomes.map(({ outcome }) => outcome)]).toEqual([[], [], ["rejected"]]);
   });
 
   it("does not read the body when a header is invalid", async () => {
@@ -156,6 +156,21 @@ it.each(["2026-01-01T00:00:00.000Z", Number.NaN, undefined])(
   },
 );
 
+it("responds 503 when `now` throws later, reports the error, and logs no message of it", async () => {
+  let clock = Date.now;
+  const { receive, log, outcomes } = createTestReceiver({ now: () => clock() });
+  const error = new Error("the clock of anna@example.com");
+  clock = () => {
+    throw error;
+  };
+  const response = await receive(post(signedDelivery(balanceChanged())));
+  expect(response).toEqual({ status: 503, headers: { "retry-after": "60" } });
+  expect(outcomes).toMatchObject([{ outcome: "error", error, status: 503 }]);
+  const line = /the receiver failed: Error at .*; responded 503, so the service delivers again\.$/;
+  expect(log).toEqual([expect.stringMatching(line)]);
+  expect(log[0]).not.toContain("anna@example.com");
+});
+
 describe("a rejected delivery without onOutcome", () => {
   it("is logged when its body does not arrive in time, and when handler takes too long", async () => {
     const { receive, log } = createLogging({ timeoutMs: 20, handler: () => new Promise(() => {}) });
@@ -195,8 +210,9 @@ it("responds 500 to a parsed body, and logs the fix once a minute, because anyon
   const { receive, log, outcomes } = createTestReceiver({ testing: { clock: createTestClock() } });
   const { body } = signedDelivery(balanceChanged());
   const headers = { "service-signature": `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}` };
-  for (let count = 0; count < 10; count++)
-    expect((await receive({ method: "POST", headers, rawBody: JSON.parse(body) })).status).toBe(500);
+  const readBefore = () => Promise.reject(new TypeError("the body was read"));
+  for (const rawBody of [JSON.parse(body), readBefore, JSON.parse(body)])
+    expect((await receive({ method: "POST", headers, rawBody })).status).toBe(500);
   expect(log).toEqual([expect.stringMatching(/parsed before the webhook receiver could read it/)]);
-  expect(outcomes[0]).toMatchObject({ outcome: "misconfigured", reason: "already-consumed" });
+  expect(outcomes).toMatchObject(Array(3).fill({ outcome: "misconfigured", reason: "already-consumed" }));
 });

@@ -1,5 +1,6 @@
 /** The receiver without a framework: a `secret` function, and how long its result is used. */
 import { describe, expect, it } from "vitest";
+import { lambdaReceiver } from "../src/adapters/lambda.ts";
 import type { ReceiverOptions, Secret } from "../src/index.ts";
 import {
   balanceChanged,
@@ -26,7 +27,7 @@ describe("a `secret` function", () => {
     const clock = createTestClock();
     let current: Secret = "whsec_old";
     let calls = 0;
-    const { deliver } = createTestReceiver({
+    const { receive, deliver } = createTestReceiver({
       testing: { clock },
       secret: () => {
         calls++;
@@ -40,7 +41,9 @@ describe("a `secret` function", () => {
     expect([await deliver(), calls]).toEqual([401, 2]);
     clock.nowMs += 1;
     expect([await deliver(), calls]).toEqual([204, 3]);
-    expect([await deliver(), calls]).toEqual([204, 3]);
+    clock.nowMs += 30_000;
+    const signedList = await receive(post(signedDelivery("[]"))); // not a mismatch
+    expect([await deliver(), signedList.status, calls]).toEqual([204, 400, 3]);
   });
 
   it("loads a new secret for all waiting deliveries", async () => {
@@ -148,6 +151,13 @@ describe("a `secret` function at the start", () => {
       expect(await deliver()).toBe(204);
     },
   );
+
+  it("is not called where nothing may run between deliveries, as in Lambda", async () => {
+    let calls = 0;
+    lambdaReceiver({ secret: () => String(calls++), handler: () => {} });
+    await laterTimers();
+    expect(calls).toBe(0);
+  });
 
   it("is not called where timers cannot be started yet, as in the global scope of Workers", async () => {
     const { setTimeout: start } = globalThis;

@@ -23,7 +23,9 @@ describe("a valid delivery", () => {
       handler: (event) => void seen.push(event.id),
       now: () => 1_767_225_600_999,
     });
+    const startedMs = performance.now();
     const response = await receive(post(signedDelivery(balanceChanged(), { timestamp: 1_767_225_600 })));
+    expect(outcomes[0]?.durationMs).toBeLessThanOrEqual(performance.now() - startedMs);
     expect(response.status).toBe(204);
     expect(seen).toEqual(["evt_1"]);
     expect(response.afterResponse).toBeUndefined();
@@ -239,7 +241,10 @@ describe("createReceiver", () => {
     [{ secret, secretMaxAgeSeconds: "300" }, /secretMaxAgeSeconds/],
     [{ secret, timeoutMs: 0 }, /timeoutMs must be a positive number/],
     [{ secret, timeoutMs: 2 ** 31 }, /at most 2147483647/],
-    [{ secret, accept: () => {} }, /no option "accept"\. Its options are .*handler, afterResponse/],
+    [
+      { secret, accept: () => {} },
+      /^createReceiver has no option "accept"\. Its options are .*handler, afterResponse/,
+    ],
     [{ secret, handler: undefined }, /handler must be a function; it is undefined/],
     [{ secret, handler: null }, /handler must be a function; it is null/],
     [{ secret, handler: Promise.resolve() }, /handler must be a function; it is object/],

@@ -84,7 +84,9 @@ describe("signWebhook", () => {
   });
 
   it.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("throws for the timestamp %s", (timestamp) => {
-    expect(() => signWebhookSync({ rawBody: "{}", secret, timestamp })).toThrow(TypeError);
+    const sign = () => signWebhookSync({ rawBody: "{}", secret, timestamp });
+    expect(sign).toThrow(new TypeError(`timestamp must be unix time in whole seconds; it is ${timestamp}.`));
+    expect(signWebhookSync({ rawBody: "{}", secret, timestamp: 0 })).toMatch(/^t=0,v1=/);
   });
 
   it("creates a signature that verifies with the current time", async () => {
@@ -318,8 +320,11 @@ it("uses WebCrypto where getBuiltinModule throws, as in Next's edge runtime", as
   process.getBuiltinModule = () => {
     throw new Error("A Node.js API is used which is not supported in the Edge Runtime.");
   };
-  const { verifyWebhook, verifyWebhookSync } = await import("../src/index.ts");
+  const { signWebhook, signWebhookSync, verifyWebhook, verifyWebhookSync } = await import("../src/index.ts");
 
+  const timestamp = Number(signature.slice(2, 12));
+  expect(await signWebhook({ rawBody: body, secret, timestamp })).toBe(signature);
+  expect(() => signWebhookSync({ rawBody: body, secret })).toThrow(/no node:crypto\. Use signWebhook/);
   expect(await verifyWebhook(genuine)).toEqual(balanceChanged());
   expect(() => verifyWebhookSync(genuine)).toThrow(/no node:crypto\. Use verifyWebhook/);
 });
