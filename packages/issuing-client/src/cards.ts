@@ -109,9 +109,14 @@ export function readCard<Fields>({ body, status }: ReceivedResponse): Reading<Ca
   }
   const isCard = hasPage || Number.isFinite(loyaltyBalance);
   const hasId = (isString(id) && id !== "") || Number.isSafeInteger(id);
-  const problem = `The service responded with something that is not a card: ${describeDifference(members, invalid)}.`;
-  return { problem, cardId: isCard && hasId ? String(id) : undefined };
+  const cardId = isCard && hasId ? String(id) : undefined;
+  return toProblem(`a card: ${describeDifference(members, invalid)}`, cardId);
 }
+
+const toProblem = (expected: string, cardId?: string) => ({
+  problem: `The service responded with something that is not ${expected}.`,
+  cardId,
+});
 
 function describeDifference(members: Record<string, unknown>, invalid: readonly string[]): string {
   const { id, publicUrl, public_url } = members;
@@ -154,8 +159,7 @@ const optionalMembers = { change: Number.isFinite, balance: Number.isFinite, cre
 export function readOperations({ body }: ReceivedResponse): Reading<wire.Operation[]> {
   const lists = isObject(body) ? listNames.map((name) => body[name]) : [body];
   const list = lists.find(Array.isArray);
-  if (!list?.every(isOperation))
-    return { problem: "The service responded with something that is not a list of operations." };
+  if (!list?.every(isOperation)) return toProblem("a list of operations");
   for (const entry of list as Record<string, unknown>[]) {
     for (const [name, isValid] of Object.entries(optionalMembers))
       if (!isValid(entry[name])) delete entry[name];
@@ -170,10 +174,7 @@ const isOperation = (entry: unknown) =>
 export function readConsent({ body }: ReceivedResponse): Reading<wire.ConsentState> {
   if (isObject(body) && typeof body["marketingConsent"] === "boolean")
     return { value: body as unknown as wire.ConsentState };
-  return {
-    problem:
-      "The service responded with something that is not a consent: marketingConsent is not true or false.",
-  };
+  return toProblem("a consent: marketingConsent is not true or false");
 }
 
 /**

@@ -62,7 +62,6 @@ function readProblem(status: number, body: unknown): ProblemDetails {
   return { ...members, type: typeof members["type"] === "string" ? members["type"] : "about:blank", status };
 }
 
-/** @returns what to correct, without a full stop when it ends with an address. */
 function formatHint(
   code: IssuingErrorCode,
   { operation, id = "" }: Call,
