@@ -54,7 +54,7 @@ export function toReceived(request: NodeRequest, stream: Readable = request): Re
 
 /** Handles an error that a middleware or a hook threw when the response was sent: without this, the process would end. */
 export function failToRespond(error: unknown, response: ServerResponse, reporter: Reporter): void {
-  reporter.logUnexpectedError(error, "no response could be sent, so the service delivers again.");
+  reporter.logUnexpectedError(error, "the response could not be sent.");
   if (!response.headersSent) response.destroy();
 }
 
