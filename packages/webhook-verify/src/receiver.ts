@@ -219,8 +219,8 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions) {
 /** Checks what needs neither the signature nor the body. @returns how much of the body to read. */
 function checkRequest({ method, headers }: ReceivedRequest, maxBodyBytes: number): ReadLimits | Rejected {
   if (method.toUpperCase() !== "POST") return { reason: "method-not-allowed" };
-  const length = getHeader(headers, "content-length") ?? "";
-  const expectedBytes = /^\d+$/.test(length) ? Number(length) : undefined;
+  const length = getHeader(headers, "content-length");
+  const expectedBytes = /^\d+$/.test(`${length}`) ? Number(length) : undefined;
   if ((expectedBytes ?? 0) > maxBodyBytes) return { reason: "too-large" };
   // The signature covers the uncompressed bytes, and frameworks differ in whether they decompress.
   const encoding = getHeader(headers, "content-encoding")?.trim() ?? "";
