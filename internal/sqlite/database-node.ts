@@ -51,7 +51,7 @@ export const openSqlite: OpenSqlite = (file) => {
  */
 export const openLibsql: OpenSqlite = (file) => {
   // A CommonJS bundle has no import.meta.url.
-  const require = createRequire(typeof __filename === "string" ? __filename : import.meta.url);
+  const require = createRequire(typeof module === "object" ? module.filename : import.meta.url);
   let Database: new (file: string) => OpenSqliteDatabase;
   try {
     Database = require("libsql");

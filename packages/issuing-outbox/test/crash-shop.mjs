@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
-import { ensureTables, postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
+import { ensureOutboxTables, postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
 
 const { framework, port, file, databaseUrl, schema, baseUrl, apiKey, template } = JSON.parse(process.argv[2]);
 /** Short, because the entries of a killed process wait until its lease ends. */
@@ -30,7 +30,7 @@ function inSqlite() {
 async function inPostgres() {
   const { default: pg } = await import("pg");
   const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 4 });
-  await ensureTables(pool);
+  await ensureOutboxTables(pool);
   const onIssued = ({ userId, cardId }, transaction) =>
     transaction.query("UPDATE users SET card = $1 WHERE id = $2", [cardId, userId]);
   const outbox = postgresOutbox({ client, pool, log, onIssued });
