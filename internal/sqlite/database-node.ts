@@ -51,7 +51,7 @@ export const openSqlite: OpenSqlite = (file) => {
  */
 export const openLibsql: OpenSqlite = (file) => {
   // A CommonJS bundle has no import.meta.url.
-  const require = createRequire(typeof module === "object" ? module.filename : import.meta.url);
+  const require = createRequire(import.meta.url ?? module.filename);
   let Database: new (file: string) => OpenSqliteDatabase;
   try {
     Database = require("libsql");

@@ -28,7 +28,7 @@ export interface OutboxDatabase {
   close(): void;
 }
 
-export type Callback = (entry: OutboxEntry, transaction: never) => unknown;
+type Callback = (entry: never, transaction: never) => unknown;
 
 export interface AttemptContext {
   database: OutboxDatabase;
@@ -36,8 +36,8 @@ export interface AttemptContext {
   steps: IssuingSteps<Card>;
   report: Report;
   /** Undefined when the option is not set: then nothing is delivered. */
-  onIssued: Callback | undefined;
-  onRejected: Callback | undefined;
+  onIssued?: Callback | undefined;
+  onRejected?: Callback | undefined;
   random: () => number;
 }
 
@@ -74,11 +74,8 @@ export interface Attempts {
   /** Sends a leased entry, or calls its callback. Never rejects. */
   run(job: OwnLease, signal: AbortSignal, isVisitor?: boolean): Promise<AttemptResult>;
   /** Records an end, also one that is no attempt's: what a person found out. */
-  record(job: Recordable, end: End, describe: Describe): Promise<AttemptResult>;
+  record(job: Recordable, end: End, outcome?: OutboxOutcome): Promise<AttemptResult>;
 }
-
-/** Returns the outcome that is reported when the end was recorded under its own lease. */
-type Describe = (settled: Job) => OutboxOutcome | undefined;
 
 /** A leased job; or one that is not leased, which has no `lease`. */
 type Recordable = Job & Ended & { leasedAtMs?: number };
@@ -123,9 +120,7 @@ export function createAttempts(context: AttemptContext): Attempts {
   async function attempt(job: OwnLease, signal: AbortSignal, isVisitor: boolean): Promise<AttemptResult> {
     const entry = toRef(job);
     if (job.rank === ranks.callback)
-      return record(job, { state: job.state, error: job.error }, ({ rank }) =>
-        rank === undefined ? { outcome: "delivered", entry } : undefined,
-      );
+      return record(job, { state: job.state, error: job.error }, { outcome: "delivered", entry });
     const end = await send(job, signal);
     if (end === "lease-expired") {
       await database.run(() => jobs.giveBack(job));
@@ -134,19 +129,18 @@ export function createAttempts(context: AttemptContext): Attempts {
     const verdict: Verdict =
       end === "key-expired" ? { type: "unknown", error: keyExpired } : judge(end, job, isVisitor);
     const recorded = toEnd(verdict, job);
-    const result = await record(job, recorded, (settled) => {
-      if (verdict.type === "issued") {
-        const lagMs = (settled.endedAtMs ?? 0) - settled.addedAtMs;
-        return { outcome: "issued", entry, cardId: verdict.card.cardId, attempts: settled.attempts, lagMs };
-      }
-      const error = typeof end === "object" && "error" in end ? end.error : undefined;
-      const failure = { entry, code: verdict.error.code, attempts: settled.attempts, error };
-      if (verdict.type === "again")
-        return { outcome: "failed", ...failure, retryInMs: recorded.delayMs ?? 0 };
-      return { outcome: verdict.type, ...failure };
-    });
-    const isOwn = typeof end === "object" && "card" in end && end.card.id === result.entry?.cardId;
-    return isOwn ? { ...result, card: end.card } : result;
+    const { attempts } = job;
+    if (verdict.type === "issued") {
+      const { cardId } = verdict.card;
+      const lagMs = job.leasedAtMs + getAgeMs(job) - job.addedAtMs;
+      const result = await record(job, recorded, { outcome: "issued", entry, cardId, attempts, lagMs });
+      const isOwn = typeof end === "object" && "card" in end && cardId === result.entry?.cardId;
+      return isOwn ? { ...result, card: end.card } : result;
+    }
+    const error = typeof end === "object" && "error" in end ? end.error : undefined;
+    const failure = { entry, code: verdict.error.code, attempts, error };
+    if (verdict.type !== "again") return record(job, recorded, { outcome: verdict.type, ...failure });
+    return record(job, recorded, { outcome: "failed", ...failure, retryInMs: recorded.delayMs ?? 0 });
   }
 
   function toEnd(verdict: Verdict, job: LeasedJob): End {
@@ -162,10 +156,10 @@ export function createAttempts(context: AttemptContext): Attempts {
   }
 
   /** Records an end in the transaction of its callback. If that fails, records it without the callback, which is called later. */
-  async function record(job: Recordable, end: End, describe: Describe): Promise<AttemptResult> {
+  async function record(job: Recordable, end: End, outcome?: OutboxOutcome): Promise<AttemptResult> {
     const callback = end.state === "issued" ? onIssued : end.state === "rejected" ? onRejected : undefined;
     try {
-      return finish(job, end, await database.transact(() => settle(job, end, callback)), describe);
+      return finish(job, end, await database.transact(() => settle(job, end, callback)), outcome);
     } catch (error) {
       if (callback === undefined) throw error;
       // The delay doubles: it is as long as the time since the entry ended.
@@ -173,7 +167,7 @@ export function createAttempts(context: AttemptContext): Attempts {
       const retryInMs = withJitter(Math.min(maxBackoffMs, Math.max(1_000, endedForMs)), random);
       const postponed = { ...end, rank: ranks.callback, delayMs: retryInMs };
       const settled = await database.transact(() => settle(job, postponed));
-      const result = finish(job, postponed, settled, describe);
+      const result = finish(job, postponed, settled, job.rank === ranks.callback ? undefined : outcome);
       if (result.entry?.isDelivered === false)
         report({ outcome: "not-delivered", entry: toRef(job), error, retryInMs });
       return result;
@@ -197,25 +191,21 @@ export function createAttempts(context: AttemptContext): Attempts {
     }
     const { job: ended } = settled;
     if (callback !== undefined && ended !== undefined)
-      yield* callBack((transaction) => callback(toEntry(ended), transaction));
+      yield* callBack((transaction) => callback(toEntry(ended) as never, transaction));
     return settled;
   }
 
-  /** Reports what was recorded. */
-  function finish(job: Recordable, end: End, recorded: Settled, describe: Describe): AttemptResult {
+  /** Reports what was recorded. @param outcome when it was recorded under its own lease. */
+  function finish(job: Recordable, end: End, recorded: Settled, outcome?: OutboxOutcome): AttemptResult {
     const { job: settled, breaker, late } = recorded;
     const entry = toRef(job);
     if (breaker === "opened" && typeof end.topic === "object")
       report({ outcome: "paused", template: job.topic, reason: end.topic.reason });
     if (breaker === "closed") report({ outcome: "resumed", template: job.topic });
-    const cardId = getCardId(end.result) ?? "";
-    if (late === "forgotten-card") report({ outcome: late, cardId });
-    else if (late === "another-card") report({ outcome: late, entry, cardId });
+    if (late === "forgotten-card") report({ outcome: late, cardId: getCardId(end.result) });
+    else if (late === "another-card") report({ outcome: late, entry, cardId: getCardId(end.result) });
     else if (settled === undefined) report({ outcome: "lease-lost", entry });
-    else if (late === undefined) {
-      const outcome = describe(settled);
-      if (outcome !== undefined) report(outcome);
-    }
+    else if (late === undefined && outcome !== undefined) report(outcome);
     return settled === undefined ? {} : { entry: toEntry(settled), retryInMs: end.delayMs ?? 0 };
   }
 
@@ -241,8 +231,7 @@ export function createAttempts(context: AttemptContext): Attempts {
   };
 }
 
-const getCardId = (result: string | undefined): string | undefined =>
-  result === undefined ? undefined : (JSON.parse(result) as StoredCard).cardId;
+const getCardId = (result = "{}"): string => (JSON.parse(result) as StoredCard).cardId;
 
 const keyExpired: OutboxEntryError = {
   code: "idempotency-expired",

@@ -2,18 +2,9 @@
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { Job, Jobs, NewJob } from "@loyalty-cards/internal/jobs/jobs";
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
-import { startWorker, type Worker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { notify } from "@loyalty-cards/internal/reporting";
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Card, UserId } from "@loyalty-cards/issuing-client";
-import {
-  type AttemptResult,
-  createAttempts,
-  getExpiryMs,
-  type OutboxDatabase,
-  type OwnLease,
-} from "./attempt.ts";
+import { type AttemptContext, createAttempts, type OutboxDatabase, type OwnLease } from "./attempt.ts";
 import {
   type CorrectionResult,
   correctEntry,
@@ -26,22 +17,17 @@ import {
   deriveKey,
   findEntry,
   invalid,
-  type OutboxCounts,
   type OutboxState,
   type OwedCard,
   parseNewEntry,
   requireEntry,
+  requireInteger,
+  requireNumber,
   toEntry,
   type UserRef,
 } from "./entry.ts";
-import type {
-  DrainOptions,
-  ListOptions,
-  Outbox,
-  OutboxOptions,
-  TemplateOption,
-  WorkOptions,
-} from "./outbox.ts";
+import { createLoops, parseGrace } from "./loops.ts";
+import type { ListOptions, Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
 import { createReport } from "./report.ts";
 import { checkSettings } from "./tables.ts";
 
@@ -51,46 +37,37 @@ const batchSize = 200;
 const maxDeadlineMs = 3_600_000;
 /** An entry of `add` is due for workers after this time, so that `issue` has it first. */
 const addDelayMs = 1_000;
-/** `drain` waits for entries that are due within this time. */
-const drainIdleMs = 10_000;
 /** How often `issue` looks for the result of another process. */
 const issuePollMs = 100;
-const progressIntervalMs = 100;
-const sweepIntervalMs = 600_000;
 const endless = Number.POSITIVE_INFINITY;
 
 /** The methods that do not depend on the database, and the steps of `add` and `correct`, which run in the user's transaction. */
 export interface OutboxParts {
   outbox: Outbox;
-  /** Validates the input of `add`. @returns the operation that adds the entry. */
-  add<Fields>(input: OwedCard<Fields>): () => Operation<"added" | OutboxState>;
-  /** Validates the input of `correct`. @returns the operation that corrects the entry. */
-  correct(userId: UserId, request: unknown, options?: TemplateOption): () => Operation<CorrectionResult>;
+  add<Fields>(input: OwedCard<Fields>): Operation<"added" | OutboxState>;
+  correct(userId: UserId, request: unknown, options?: TemplateOption): Operation<CorrectionResult>;
 }
 
-const optionTypes = {
-  client: "object",
-  onIssued: "function",
-  onRejected: "function",
-  onOutcome: "function",
-  log: "function",
-  logErrorMessages: "boolean",
-  retentionDays: "number",
-  testing: "object",
-} satisfies Record<keyof OutboxOptions<unknown>, string>;
+const optionNames = [
+  "onIssued",
+  "onRejected",
+  "retentionDays",
+  "onOutcome",
+  "log",
+  "logErrorMessages",
+  "testing",
+];
 
-/** @param own the options of the database. @throws {TypeError} for an option that is unknown, or has another type. */
+/** @param own the options of the database. @throws {TypeError} for an option that is unknown, and for callbacks that are no functions. */
 export function requireOutboxOptions(owner: string, options: OutboxOptions<never>, ...own: string[]): void {
   if (typeof options !== "object" || options === null)
     throw invalid(`${owner} needs options: ${[...own, "client", "onIssued"].join(", ")}.`);
-  requireKnownOptions(owner, options, ["client", ...own, ...Object.keys(optionTypes).slice(1)]);
-  for (const [name, type] of Object.entries(optionTypes)) {
-    const value: unknown = options[name as keyof typeof optionTypes];
+  requireKnownOptions(owner, options, ["client", ...own, ...optionNames]);
+  for (const name of ["onIssued", "onRejected", "onOutcome", "log"] as const) {
+    const value: unknown = options[name];
     // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not reach the users.
-    if (name in options && typeof value !== type && (value !== undefined || name === "onIssued"))
-      throw invalid(
-        `${name} must be ${type === "object" ? "an" : "a"} ${type}; it is ${value === null ? "null" : typeof value}.`,
-      );
+    if (name in options && typeof value !== "function" && (value !== undefined || name === "onIssued"))
+      throw invalid(`${name} must be a function; it is ${value === null ? "null" : typeof value}.`);
   }
 }
 
@@ -108,18 +85,14 @@ export function createOutbox(
   const retentionMs = retentionDays * 86_400_000;
   const random = testing?.random ?? Math.random;
   const report = createReport(options);
-  const attempts = createAttempts({
-    ...{ database, jobs, steps, report, random },
-    onIssued: onIssued as never,
-    onRejected: onRejected as never,
-  });
-  const workers = new Set<Worker>();
+  const context: AttemptContext = { database, jobs, steps, report, random, onIssued, onRejected };
+  const attempts = createAttempts(context);
+  const loops = createLoops(context, attempts, retentionMs, requireNotClosed);
   const issuing = new Set<Promise<unknown>>();
   /** Ends the waits of `issue`. */
   const waits = new Set<() => void>();
   const aborting = new AbortController();
   let closed: Promise<void> | undefined;
-  let sweptAtMs = Number.NEGATIVE_INFINITY;
 
   function requireNotClosed(): void {
     if (closed !== undefined) throw invalid("The outbox is closed.");
@@ -141,18 +114,20 @@ export function createOutbox(
     work?: Promise<Result>,
   ): Promise<Result | undefined> {
     return new Promise((resolve, reject) => {
-      const end = (settle: () => void) => {
+      const end = (result?: Result) => {
         cancel();
         signal?.removeEventListener("abort", abort);
-        waits.delete(stop);
-        settle();
+        waits.delete(end);
+        resolve(result);
       };
-      const stop = () => end(() => resolve(undefined));
-      const abort = () => end(() => reject(signal?.reason));
-      const cancel = clock.after(ms, stop);
-      waits.add(stop);
+      const abort = () => {
+        reject(signal?.reason);
+        end();
+      };
+      const cancel = clock.after(ms, end);
+      waits.add(end);
       signal?.addEventListener("abort", abort, { once: true });
-      work?.then((result) => end(() => resolve(result)));
+      work?.then(end);
       if (signal?.aborted) abort(); // while the entry was leased
     });
   }
@@ -208,107 +183,6 @@ export function createOutbox(
     return paused.some(({ topic }) => topic === job.topic) ? "paused" : undefined;
   }
 
-  function start(
-    work: Required<WorkOptions>,
-    limits?: WorkLimits,
-    onEnd?: (result: AttemptResult) => void,
-  ): Worker {
-    requireNotClosed();
-    const worker = startWorker<OwnLease>(
-      {
-        clock,
-        lease: (limit) =>
-          attempts.lease(function* (leaseMs) {
-            const probe = yield* jobs.leaseProbe(leaseMs);
-            const due = yield* jobs.lease(limit, leaseMs);
-            return probe === undefined ? due : [probe, ...due];
-          }, deadlineMs),
-        getDelay: () =>
-          database.run(function* () {
-            yield* checkSettings(steps);
-            return yield* jobs.getDelay();
-          }),
-        run: (job, signal) => attempts.run(job, signal).then(onEnd),
-        giveBack: (job) => database.run(() => jobs.giveBack(job)),
-        onUnavailable: (error) => report({ outcome: "unavailable", error }),
-        onIdle: sweep,
-      },
-      work,
-      limits,
-    );
-    workers.add(worker);
-    void worker.ended.then(() => workers.delete(worker));
-    return worker;
-  }
-
-  /** Erases forms whose retention is over. */
-  async function sweep(): Promise<void> {
-    database.tidy();
-    if (clock.monotonicMs() - sweptAtMs < sweepIntervalMs) return;
-    for (const state of ["rejected", "unknown"])
-      while (await database.transact(() => jobs.erase(state, retentionMs)));
-    sweptAtMs = clock.monotonicMs();
-  }
-
-  function* countEntries(): Operation<OutboxCounts> {
-    const { states, callbacks, oldestWaitingAtMs, oldestStartedAtMs } = yield* jobs.count();
-    const paused = yield* jobs.listBreakers();
-    const { waiting = 0, issued = 0, rejected = 0, unknown = 0 } = states;
-    return {
-      ...{ waiting, issued, rejected, unknown, undelivered: callbacks },
-      ...(oldestWaitingAtMs !== undefined && { oldestWaitingAt: new Date(oldestWaitingAtMs) }),
-      ...(oldestStartedAtMs !== undefined && { nextExpiryAt: new Date(getExpiryMs(oldestStartedAtMs)) }),
-      paused: paused.map(({ topic, sinceMs, reason }) => ({
-        template: topic,
-        since: new Date(sinceMs),
-        reason,
-      })),
-    };
-  }
-
-  async function drain(drainOptions: DrainOptions): Promise<OutboxCounts> {
-    const { maxMs = endless, maxEntries = endless, onProgress, signal } = drainOptions;
-    requireNumber("maxMs", maxMs, 0, endless);
-    requireInteger("maxEntries", maxEntries, 0, endless);
-    const ownNames = ["maxMs", "maxEntries", "onProgress", "signal"];
-    requireKnownOptions("drain", drainOptions, ["concurrency", "maxPerSecond", ...ownNames]);
-    const work = parseWorkOptions(drainOptions, 32);
-    requireNotClosed();
-    const before = await database.run(countEntries);
-    const worker = start(
-      work,
-      {
-        maxIdleMs: drainIdleMs,
-        maxJobs: signal?.aborted ? 0 : maxEntries,
-        endsAtMs: clock.monotonicMs() + maxMs,
-        getLeaseDelay: () => database.run(() => jobs.getLeaseDelay()),
-      },
-      onProgress && createProgress(before, onProgress),
-    );
-    const stop = () => void worker.stop(maxTimerMs);
-    signal?.addEventListener("abort", stop, { once: true });
-    await worker.ended;
-    signal?.removeEventListener("abort", stop);
-    await sweep();
-    const counts = await database.run(countEntries);
-    notify(onProgress, counts);
-    return counts;
-  }
-
-  /** Adds the results of this process to the counts at the start, because counting a million entries takes a moment. */
-  function createProgress(counts: OutboxCounts, onProgress: (counts: OutboxCounts) => void) {
-    let reportedAtMs = clock.monotonicMs();
-    return ({ entry }: AttemptResult): void => {
-      if (entry !== undefined && entry.state !== "waiting") {
-        counts[entry.state] += 1;
-        counts.waiting -= 1;
-      }
-      if (clock.monotonicMs() - reportedAtMs < progressIntervalMs) return;
-      reportedAtMs = clock.monotonicMs();
-      notify(onProgress, { ...counts });
-    };
-  }
-
   async function* list(listOptions: ListOptions = {}) {
     requireKnownOptions("list", listOptions, ["state", "limit", "after"]);
     const { state, limit = endless, after } = listOptions;
@@ -361,20 +235,14 @@ export function createOutbox(
       const user = toUser(userId, issueOptions);
       const { deadlineMs: waitMs = deadlineMs, signal } = issueOptions;
       requireKnownOptions("issue", issueOptions, ["template", "deadlineMs", "signal"]);
-      requireNumber("deadlineMs", waitMs, 1, maxDeadlineMs);
+      if (waitMs !== deadlineMs) requireNumber("deadlineMs", waitMs, 1, maxDeadlineMs);
       requireNotClosed();
       const issued = issueNow(user, waitMs, signal).finally(() => issuing.delete(issued));
       issuing.add(issued);
       return issued;
     },
-    work(workOptions = {}) {
-      requireKnownOptions("work", workOptions, ["concurrency", "maxPerSecond", "pollMs"]);
-      const worker = start(parseWorkOptions(workOptions, 8));
-      const stop: ReturnType<Outbox["work"]>["stop"] = (stopOptions) =>
-        worker.stop(parseGrace(stopOptions?.graceMs));
-      return { stop, [Symbol.asyncDispose]: () => stop() };
-    },
-    drain: (drainOptions = {}) => drain(drainOptions),
+    work: (workOptions = {}) => loops.work(workOptions),
+    drain: (drainOptions = {}) => loops.drain(drainOptions),
     async resolve(userId, resolution, templateOption) {
       const user = toUser(userId, templateOption);
       requireResolution(resolution);
@@ -384,7 +252,7 @@ export function createOutbox(
       const job = await database.transact(() => requireUnknown(jobs, user));
       const found = { ...job, isFirstAttempt: false, failures: 0 };
       const end = { state: "issued", result: JSON.stringify({ cardId }), isErased: true };
-      const { entry } = await attempts.record(found, end, () => undefined);
+      const { entry } = await attempts.record(found, end);
       return entry ?? toEntry(await database.run(() => requireEntry(jobs, user)));
     },
     async retry(userId, templateOption) {
@@ -408,7 +276,7 @@ export function createOutbox(
     list,
     async count() {
       requireNotClosed();
-      return database.run(countEntries);
+      return loops.count();
     },
     close(closeOptions = {}) {
       const graceMs = parseGrace(closeOptions.graceMs);
@@ -421,7 +289,7 @@ export function createOutbox(
   async function close(graceMs: number): Promise<void> {
     for (const end of [...waits]) end();
     const cancel = clock.after(graceMs, () => aborting.abort(new Error("The outbox is closed.")));
-    await Promise.all([...workers].map((worker) => worker.stop(graceMs)));
+    await loops.stop(graceMs);
     await Promise.allSettled(issuing);
     await Promise.all(attempts.running.values());
     cancel();
@@ -430,21 +298,16 @@ export function createOutbox(
 
   return {
     outbox,
-    add(input) {
+    *add(input) {
       requireNotClosed();
-      const entry = parseNewEntry(steps, input);
-      return function* () {
-        const known = yield* jobs.add(entry, addDelayMs);
-        return known === undefined ? "added" : (known.state as OutboxState);
-      };
+      const known = yield* jobs.add(parseNewEntry(steps, input), addDelayMs);
+      return known === undefined ? "added" : (known.state as OutboxState);
     },
-    correct(userId, request, templateOption) {
+    *correct(userId, request, templateOption) {
       requireNotClosed();
       const user = toUser(userId, templateOption);
       const { body } = steps.prepare(user.template ?? "template", request);
-      return function* () {
-        return yield* correctEntry(jobs, deriveNextKey, yield* findEntry(jobs, user, true), body);
-      };
+      return yield* correctEntry(jobs, deriveNextKey, yield* findEntry(jobs, user, true), body);
     },
   };
 }
@@ -455,32 +318,4 @@ function readTemplateId(template: unknown): string {
   const id = typeof template === "string" ? template : (template as { id?: unknown } | null | undefined)?.id;
   if (typeof id === "string" && id.trim() !== "") return id;
   throw invalid("template must be the id of a template, or a template of defineTemplate.");
-}
-
-/** @throws {TypeError} naming the option. */
-function parseWorkOptions(options: WorkOptions, defaultConcurrency: number): Required<WorkOptions> {
-  const { concurrency = defaultConcurrency, maxPerSecond = endless, pollMs = 1_000 } = options;
-  requireInteger("concurrency", concurrency, 1, 1_000);
-  requireNumber("maxPerSecond", maxPerSecond, 0.01, endless);
-  requireNumber("pollMs", pollMs, 1, maxTimerMs);
-  return { concurrency, maxPerSecond, pollMs };
-}
-
-/** @throws {TypeError} for an invalid `graceMs`. */
-function parseGrace(graceMs = 10_000): number {
-  requireNumber("graceMs", graceMs, 0, maxTimerMs);
-  return graceMs;
-}
-
-/** @throws {TypeError} naming the option, its range and its value. */
-function requireNumber(name: string, value: unknown, min: number, max: number): void {
-  if (typeof value === "number" && value >= min && value <= max) return;
-  throw new TypeError(`${name} must be a number from ${min} to ${max}; it is ${String(value)}.`);
-}
-
-/** @throws {TypeError} naming the option, its range and its value. */
-function requireInteger(name: string, value: unknown, min: number, max: number): void {
-  requireNumber(name, value, min, max);
-  if (Number.isInteger(value) || value === endless) return;
-  throw new TypeError(`${name} must be an integer; it is ${String(value)}.`);
 }

@@ -108,7 +108,6 @@ export function parseNewEntry<Fields>(steps: IssuingSteps<unknown>, input: OwedC
     );
   const { userId, template, request, keySuffix, firstAttemptAt } = input;
   requireStorable("keySuffix", keySuffix ?? "", maxSuffixLength);
-  const startedAtMs = parseFirstAttempt(firstAttemptAt, steps.clock.now());
   const { templateId, body } = steps.prepare(template, request);
   const key = deriveKey(steps, templateId, userId, keySuffix);
   return {
@@ -117,7 +116,9 @@ export function parseNewEntry<Fields>(steps: IssuingSteps<unknown>, input: OwedC
     key: key.idempotencyKey,
     suffix: keySuffix ?? "",
     body,
-    ...startedAtMs,
+    ...(firstAttemptAt !== undefined && {
+      startedAtMs: parseFirstAttempt(firstAttemptAt, steps.clock.now()),
+    }),
   };
 }
 
@@ -149,11 +150,10 @@ function requireStorable(name: string, id: string, maxLength = 255): void {
 }
 
 /** Parses `firstAttemptAt` by the rules of `issueCard`. */
-function parseFirstAttempt(value: Date | number | undefined, nowMs: number): { startedAtMs?: number } {
-  if (value === undefined) return {};
+function parseFirstAttempt(value: Date | number, nowMs: number): number {
   const atMs = Number(value);
   if (value !== null && Number.isFinite(atMs) && atMs >= Date.UTC(2001, 0, 1) && atMs <= nowMs)
-    return { startedAtMs: Math.round(atMs) };
+    return Math.round(atMs);
   throw invalid("firstAttemptAt must be a Date or a time in milliseconds after 2000, and not in the future.");
 }
 
@@ -214,3 +214,16 @@ export const toRef = ({ name, topic }: { name: string; topic: string }): EntryRe
 });
 
 export const invalid = (message: string) => withSafeMessage(new TypeError(message));
+
+/** @throws {TypeError} naming the option, its range and its value. */
+export function requireNumber(name: string, value: unknown, min: number, max: number): void {
+  if (typeof value === "number" && value >= min && value <= max) return;
+  throw invalid(`${name} must be a number from ${min} to ${max}; it is ${String(value)}.`);
+}
+
+/** @throws {TypeError} naming the option, its range and its value. */
+export function requireInteger(name: string, value: unknown, min: number, max: number): void {
+  requireNumber(name, value, min, max);
+  if (Number.isInteger(value) || value === Number.POSITIVE_INFINITY) return;
+  throw invalid(`${name} must be an integer; it is ${String(value)}.`);
+}

@@ -160,9 +160,9 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
 
   return {
     ...parts.outbox,
-    add: async (transaction, entry) => runIn(transaction, parts.add(entry)()),
+    add: async (transaction, entry) => runIn(transaction, parts.add(entry)),
     correct: async (transaction, userId, request, templateOption) =>
-      runIn(transaction, parts.correct(userId, request, templateOption)()),
+      runIn(transaction, parts.correct(userId, request, templateOption)),
     write: (work) => transact(work),
   };
 }

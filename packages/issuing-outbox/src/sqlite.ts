@@ -147,9 +147,9 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
 
   return {
     ...parts.outbox,
-    add: (connection, entry) => runIn(connection, parts.add(entry)()),
+    add: (connection, entry) => runIn(connection, parts.add(entry)),
     correct: (connection, userId, request, templateOption) =>
-      runIn(connection, parts.correct(userId, request, templateOption)()),
+      runIn(connection, parts.correct(userId, request, templateOption)),
     async write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>) {
       isTidy = false;
       return jobsDatabase.transact((connection) => {

@@ -30,7 +30,7 @@ it("refuses a connection to another file", () => {
     /This connection is to .*other.db, and the outbox is in .*shop.db/,
   );
   expect(() => outbox.add({ userId: 1, template, request } as never, undefined as never)).toThrow(
-    "outbox.add(transaction, { userId, template, request })",
+    "outbox.add(database, entry)",
   );
 });
 
@@ -74,7 +74,7 @@ it("refuses invalid options", () => {
 it.each([
   [{ onIsued: () => {} }, 'sqliteOutbox has no option "onIsued". Did you mean onIssued?'],
   [{ onIssued: undefined }, "onIssued must be a function; it is undefined"],
-  [{ client: "https://cards.example.com" }, "client must be an object; it is string"],
+  [{ client: "https://cards.example.com" }, "createIssuingClient"],
   [{ log: "console" }, "log must be a function; it is string"],
 ])("refuses the option %j, which would be ignored", (option, message) => {
   const client = createNetwork().createClient();
@@ -172,6 +172,7 @@ it("rejects every method after close", async () => {
   await expect(outbox.issue(1)).rejects.toThrow("closed");
   expect(() => outbox.work()).toThrow("closed");
   await expect(outbox.addAll([])).rejects.toThrow("closed");
+  database.exec("BEGIN");
   expect(() => outbox.correct(database, 1, request)).toThrow("The outbox is closed.");
 });
 
