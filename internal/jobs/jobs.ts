@@ -118,13 +118,18 @@ const maxRequestedMs = 15 * 60_000;
 /** The first probe, and each with twice the number of the last one, that tries a new job, in case all started ones make the service fail. */
 const firstNewProbe = 16;
 
-/** The tables. Names of columns are one word, because clients can rename others: `due_at` to `dueAt`. @param id the type of an id. */
+/**
+ * The tables. Names of columns are one word, because clients can rename others: `due_at` to `dueAt`. Bodies have a table of their own,
+ * because SQLite overwrites what is deleted, but not each copy of a row that grew and was moved within its page.
+ * @param id the type of an id.
+ */
 export const formatTables = (table: string, id: string): string => `CREATE TABLE IF NOT EXISTS ${table} (
-  id ${id}, topic text NOT NULL, name text NOT NULL, key text NOT NULL, suffix text NOT NULL DEFAULT '', body text,
+  id ${id}, topic text NOT NULL, name text NOT NULL, key text NOT NULL, suffix text NOT NULL DEFAULT '',
   state text NOT NULL, rank integer, due bigint NOT NULL, lease text, started bigint, tried bigint, lost bigint,
   attempts integer NOT NULL DEFAULT 0, result text, error text, added bigint NOT NULL, ended bigint, UNIQUE (name, topic));
 CREATE INDEX IF NOT EXISTS ${table}_due ON ${table} (topic, rank, due) WHERE rank IS NOT NULL;
 CREATE INDEX IF NOT EXISTS ${table}_state ON ${table} (state, id);
+CREATE TABLE IF NOT EXISTS ${table}_bodies (id ${id.split(" ")[0]} PRIMARY KEY, body text NOT NULL);
 CREATE TABLE IF NOT EXISTS ${table}_breakers (topic text PRIMARY KEY, failed text NOT NULL, failures integer NOT NULL, reason text NOT NULL,
   since bigint NOT NULL, due bigint, probes integer NOT NULL DEFAULT 0);
 `;
@@ -194,7 +199,8 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     lost = CASE WHEN rank > 0 AND lease IS NOT NULL THEN tried ELSE lost END, due = :now + $2::text::bigint,
     attempts = attempts + CASE WHEN rank > 0 THEN 1 ELSE 0 END, tried = CASE WHEN rank > 0 THEN :now ELSE tried END,
     started = CASE WHEN rank > 0 THEN coalesce(started, :now) ELSE started END, rank = CASE WHEN rank > 0 THEN ${ranks.started} ELSE rank END`;
-  const returning = `RETURNING *, (SELECT b.failures FROM ${breakers} b WHERE b.topic = ${table}.topic) AS failures`;
+  const columns = `*, (SELECT c.body FROM ${table}_bodies c WHERE c.id = ${table}.id) AS body`;
+  const returning = `RETURNING ${columns}, (SELECT b.failures FROM ${breakers} b WHERE b.topic = ${table}.topic) AS failures`;
 
   const toLeased = (row: Row, leaseMs: number): LeasedJob => {
     const job = readJob(row);
@@ -204,34 +210,57 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     return { ...job, lease, leasedAtMs: job.dueAtMs - leaseMs, isFirstAttempt, failures };
   };
 
+  const putBody = `INSERT INTO ${table}_bodies (id, body) VALUES ($1::text::bigint, $2::text) ON CONFLICT (id) DO UPDATE SET body = excluded.body`;
+  const dropBody = `DELETE FROM ${table}_bodies WHERE id = $1::text::bigint`;
+
+  function* dropBodies(ids: readonly number[]): Operation<void> {
+    if (ids.length === 0) return;
+    const list = ids.map((_, index) => `$${index + 1}::text::bigint`).join(", ");
+    yield* query(`DELETE FROM ${table}_bodies WHERE id IN (${list})`, ...ids);
+  }
+
   const jobs = {
     /**
      * Adds a job. It is due for workers after `delayMs`, so that a caller who waits can have it first.
      * @returns undefined when it was added, else the job that has this topic and name.
      */
     *add(job: NewJob, delayMs: number): Operation<Job | undefined> {
-      const added = yield* query(
-        `INSERT INTO ${table} (topic, name, key, suffix, body, state, rank, due, started, tried, lost, added)
-         VALUES ($1::text, $2::text, $3::text, $4::text, $5::text, 'waiting', $6::text::integer, :now + $7::text::bigint,
-           $8::text::bigint, $8::text::bigint, $8::text::bigint, :now)
+      const [added] = yield* query(
+        `INSERT INTO ${table} (topic, name, key, suffix, state, rank, due, started, tried, lost, added)
+         VALUES ($1::text, $2::text, $3::text, $4::text, 'waiting', $5::text::integer, :now + $6::text::bigint,
+           $7::text::bigint, $7::text::bigint, $7::text::bigint, :now)
          ON CONFLICT (name, topic) DO NOTHING RETURNING id`,
-        ...[job.topic, job.name, job.key, job.suffix ?? "", job.body],
+        ...[job.topic, job.name, job.key, job.suffix ?? ""],
         ...[job.startedAtMs === undefined ? ranks.new : ranks.started, delayMs, job.startedAtMs ?? null],
       );
-      return added.length > 0 ? undefined : yield* jobs.find(job.topic, job.name);
+      if (added === undefined) return yield* jobs.find(job.topic, job.name);
+      yield* query(putBody, toNumber(added["id"]), job.body);
+      return undefined;
     },
 
     /** Adds many jobs, which are due after all others. @returns how many had no job with their topic and name. */
     *addAll(list: readonly NewJob[]): Operation<number> {
       if (list.length === 0) return 0;
-      const types = ["text", "text", "text", "text", "text", "integer", "bigint"];
+      const types = ["text", "text", "text", "text", "integer", "bigint"];
       const added = yield* query(
-        `INSERT INTO ${table} (topic, name, key, suffix, body, state, rank, due, started, tried, lost, added)
-         SELECT v.column1, v.column2, v.column3, v.column4, v.column5, 'waiting', v.column6, :now, v.column7, v.column7, v.column7, :now
-         FROM (VALUES ${formatRows(types, list.length)}) AS v WHERE true ON CONFLICT (name, topic) DO NOTHING RETURNING id`,
-        ...list.flatMap(({ topic, name, key, suffix = "", body, startedAtMs }): Value[] => [
-          ...[topic, name, key, suffix, body],
+        `INSERT INTO ${table} (topic, name, key, suffix, state, rank, due, started, tried, lost, added)
+         SELECT v.column1, v.column2, v.column3, v.column4, 'waiting', v.column5, :now, v.column6, v.column6, v.column6, :now
+         FROM (VALUES ${formatRows(types, list.length)}) AS v WHERE true ON CONFLICT (name, topic) DO NOTHING RETURNING id, topic, name`,
+        ...list.flatMap(({ topic, name, key, suffix = "", startedAtMs }): Value[] => [
+          ...[topic, name, key, suffix],
           ...[startedAtMs === undefined ? ranks.bulk : ranks.started, startedAtMs ?? null],
+        ]),
+      );
+      if (added.length === 0) return 0;
+      const toPlace = (topic: unknown, name: unknown) => JSON.stringify([topic, name]);
+      const bodies = new Map<string, string>();
+      for (const { topic, name, body } of list)
+        if (!bodies.has(toPlace(topic, name))) bodies.set(toPlace(topic, name), body); // the first of equals was added
+      yield* query(
+        `INSERT INTO ${table}_bodies (id, body) VALUES ${formatRows(["bigint", "text"], added.length)}`,
+        ...added.flatMap((row): Value[] => [
+          toNumber(row["id"]),
+          bodies.get(toPlace(row["topic"], row["name"])) ?? "",
         ]),
       );
       return added.length;
@@ -248,7 +277,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
      */
     *findAll(name: string, topic?: string, isLocked = false): Operation<Job[]> {
       const rows = yield* query(
-        `SELECT * FROM ${table} WHERE name = $1::text ${topic === undefined ? "" : "AND topic = $2::text "}LIMIT 2${isLocked ? " FOR UPDATE" : ""}`,
+        `SELECT ${columns} FROM ${table} WHERE name = $1::text ${topic === undefined ? "" : "AND topic = $2::text "}LIMIT 2${isLocked ? " FOR UPDATE" : ""}`,
         ...(topic === undefined ? [name] : [name, topic]),
       );
       return rows.map(readJob);
@@ -334,10 +363,9 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       const [row] = yield* query(
         `UPDATE ${table} SET state = $1::text, rank = $2::text::integer, due = :now + $3::text::bigint, lease = NULL,
            result = coalesce($4::text, result), error = $5::text, started = CASE WHEN $6::text::integer = 1 THEN NULL ELSE started END,
-           lost = CASE WHEN $7::text::integer = 1 THEN tried ELSE lost END, body = CASE WHEN $8::text::integer = 1 THEN NULL ELSE body END,
+           lost = CASE WHEN $7::text::integer = 1 THEN tried ELSE lost END,
            ended = CASE WHEN $1::text = 'waiting' THEN NULL ELSE coalesce(ended, :now) END
-         WHERE id = $9::text::bigint AND coalesce(lease, '') = $10::text
-         RETURNING *, (SELECT b.failures FROM ${breakers} b WHERE b.topic = ${table}.topic) AS failures`,
+         WHERE id = $8::text::bigint AND coalesce(lease, '') = $9::text ${returning}`,
         ...[
           state,
           rank ?? null,
@@ -346,8 +374,9 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
           error ?? null,
           Number(hasNoEffect && job.isFirstAttempt),
         ],
-        ...[Number(!hasNoEffect && state === "waiting"), Number(isErased), job.id, job.lease ?? ""],
+        ...[Number(!hasNoEffect && state === "waiting"), job.id, job.lease ?? ""],
       );
+      if (isErased && row !== undefined) yield* query(dropBody, job.id);
       const settled = row && readJob(row);
       if (topic === undefined) yield* jobs.endProbe(job);
       if (breaker?.isOpened) return { job: settled, breaker: "opened" };
@@ -453,7 +482,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       const ofState = state === undefined ? "" : "state = $3::text AND ";
       const ofTopic = topic === undefined ? "" : `topic = $${state === undefined ? 3 : 4}::text AND `;
       const rows = yield* query(
-        `SELECT * FROM ${table} WHERE ${ofState}${ofTopic}id > $1::text::bigint ORDER BY id LIMIT $2::text::integer`,
+        `SELECT ${columns} FROM ${table} WHERE ${ofState}${ofTopic}id > $1::text::bigint ORDER BY id LIMIT $2::text::integer`,
         ...[afterId, limit, ...listValues(state), ...listValues(topic)],
       );
       return rows.map(readJob);
@@ -497,11 +526,12 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       const { key, suffix, body, startedAtMs, delayMs = 0 } = changes;
       const rows = yield* query(
         `UPDATE ${table} SET state = 'waiting', rank = $1::text::integer, due = :now + $2::text::bigint, key = $3::text, suffix = $4::text,
-           body = $5::text, started = $6::text::bigint, lost = CASE WHEN $6::text IS NULL THEN NULL ELSE lost END, error = NULL, ended = NULL
-         WHERE id = $7::text::bigint AND lease IS NULL RETURNING id`,
-        ...[startedAtMs === undefined ? ranks.new : ranks.started, delayMs, key, suffix, body],
+           started = $5::text::bigint, lost = CASE WHEN $5::text IS NULL THEN NULL ELSE lost END, error = NULL, ended = NULL
+         WHERE id = $6::text::bigint AND lease IS NULL RETURNING id`,
+        ...[startedAtMs === undefined ? ranks.new : ranks.started, delayMs, key, suffix],
         ...[startedAtMs ?? null, id],
       );
+      if (rows.length > 0) yield* query(putBody, id, body);
       return rows.length > 0;
     },
 
@@ -516,11 +546,13 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     /** Erases what was sent, and the error, of jobs that ended long ago, at most a thousand. @returns whether more may be left. */
     *erase(state: string, retentionMs: number): Operation<boolean> {
       const rows = yield* query(
-        `UPDATE ${table} SET body = NULL, error = NULL WHERE id IN (
-           SELECT id FROM ${table} WHERE state = $1::text AND body IS NOT NULL AND ended < :now - $2::text::bigint LIMIT 1000 FOR UPDATE SKIP LOCKED
+        `UPDATE ${table} SET error = NULL WHERE id IN (
+           SELECT id FROM ${table} j WHERE state = $1::text AND ended < :now - $2::text::bigint
+             AND EXISTS (SELECT 1 FROM ${table}_bodies b WHERE b.id = j.id) LIMIT 1000 FOR UPDATE SKIP LOCKED
          ) RETURNING id`,
         ...[state, retentionMs],
       );
+      yield* dropBodies(rows.map(({ id }) => toNumber(id)));
       return rows.length === 1000;
     },
 
@@ -533,15 +565,17 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
          ) RETURNING id`,
         ...[state, retentionMs, ...listValues(topic)],
       );
+      yield* dropBodies(rows.map(({ id }) => toNumber(id)));
       return rows.length === 1000;
     },
 
     /** Deletes a job, also while it is leased. @returns it. */
     *delete(topic: string, name: string): Operation<Job | undefined> {
       const [row] = yield* query(
-        `DELETE FROM ${table} WHERE topic = $1::text AND name = $2::text RETURNING *`,
+        `DELETE FROM ${table} WHERE topic = $1::text AND name = $2::text RETURNING ${columns}`,
         ...[topic, name],
       );
+      if (row !== undefined) yield* query(dropBody, toNumber(row["id"]));
       return row && readJob(row);
     },
   };

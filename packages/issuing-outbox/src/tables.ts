@@ -81,6 +81,7 @@ export async function describePostgresTables(
 ): Promise<"current" | "missing"> {
   const columns = {
     [entriesTable]: "topic",
+    [`${entriesTable}_bodies`]: "body",
     [`${entriesTable}_breakers`]: "failures",
     [settingsTable]: "version",
   };

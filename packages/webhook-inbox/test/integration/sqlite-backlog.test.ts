@@ -119,8 +119,8 @@ describe.each(engines)("with %s", (_name, open) => {
     await first.drain(() => {});
     await first.write((database) =>
       database.exec(`WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
-        INSERT INTO webhook_inbox_events (topic, name, key, body, state, due, added, ended)
-        SELECT topic, 'evt_' || i, key, body, state, due, added, ended FROM webhook_inbox_events, n`),
+        INSERT INTO webhook_inbox_events (topic, name, key, state, due, added, ended)
+        SELECT topic, 'evt_' || i, key, state, due, added, ended FROM webhook_inbox_events, n`),
     );
     await first.close();
     const deleted: number[] = [];
