@@ -21,6 +21,7 @@ inbox.work(
     },
     otherTypes: () => {},
   }),
+  { handlerTimeoutMs: 1_000 }, // a process can be frozen for longer than this lease
 );
 const receive = fetchReceiver({ secret: () => process.env.SECRET ?? "", inbox });
 
