@@ -1,0 +1,96 @@
+/** One sign-up after another on a SQLite file, with an outbox and by hand: each measurement is a fresh process. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startModule, startTimers } from "../measure.mjs";
+
+const file = fileURLToPath(import.meta.url);
+const users = "CREATE TABLE users (id TEXT PRIMARY KEY, card TEXT)";
+const insertUser = "INSERT INTO users (id) VALUES (?)";
+const updateUser = "UPDATE users SET card = ? WHERE id = ?";
+const shops = { "by hand: INSERT, issueCard, UPDATE": openByHand, "outbox: write, add, issue": openOutbox };
+
+export default {
+  title: "A sign-up",
+  question: "How long does a sign-up take that stores the user, issues the card, and stores the card?",
+  notes: `Each write is synced to the disk: by hand twice, with the outbox three times, because the begin of the attempt is
+recorded too. By hand, a user whose process is killed between the statements has no card.`,
+  figures: { time: { label: "time per sign-up", unit: "µs" }, cpu: { label: "processor time", unit: "µs" } },
+  floor: "by hand: INSERT, issueCard, UPDATE",
+  own: ["outbox: write, add, issue"],
+  panels: [{ name: "2 000 sign-ups, one after another", starts: 1, rounds: 7, signUps: 2_000 }],
+  packages: [],
+  async open({ signUps }) {
+    const { child, message: port } = await startModule(new URL("../issuing-service.mjs", import.meta.url));
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const run = async (name) => (await startModule(import.meta.url, [name, signUps, baseUrl])).message;
+    return {
+      variants: Object.fromEntries(Object.keys(shops).map((name) => [name, () => run(name)])),
+      close: () => child.kill(),
+    };
+  },
+};
+
+const toRequest = (id) => ({
+  fieldValues: { name: "Anna" },
+  customer: { phone: `+48${600_000_000 + id}`, consents: { privacy: { version: "1" } } },
+});
+
+async function openByHand(client, path) {
+  const { openLibsql } = await import("@loyalty-cards/issuing-outbox");
+  const { DatabaseSync = undefined } = process.getBuiltinModule?.("node:sqlite") ?? {};
+  const database = DatabaseSync === undefined ? openLibsql(path) : new DatabaseSync(path);
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec("PRAGMA synchronous = FULL");
+  database.exec(users);
+  const insert = database.prepare(insertUser);
+  const update = database.prepare(updateUser);
+  return async (id) => {
+    insert.run(String(id));
+    const card = await client.issueCard("t", toRequest(id), { userId: id });
+    update.run(card.id, String(id));
+  };
+}
+
+async function openOutbox(client, path) {
+  const { sqliteOutbox } = await import("@loyalty-cards/issuing-outbox");
+  let insert;
+  let update;
+  const outbox = sqliteOutbox({
+    client,
+    file: path,
+    onIssued({ userId, cardId }, database) {
+      update ??= database.prepare(updateUser);
+      update.run(cardId, userId);
+    },
+  });
+  await outbox.write((database) => {
+    database.exec(users);
+    insert = database.prepare(insertUser);
+  });
+  outbox.work();
+  return async (id) => {
+    await outbox.write((database) => {
+      insert.run(String(id));
+      outbox.add(database, { userId: id, template: "t", request: toRequest(id) });
+    });
+    const { state } = await outbox.issue(id);
+    if (state !== "issued") throw new Error(`The card of ${id} is ${state}.`);
+  };
+}
+
+async function main() {
+  const [name, signUps, baseUrl] = process.argv.slice(2);
+  const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
+  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-sign-up-"));
+  const signUp = await shops[name](createIssuingClient({ baseUrl, apiKey: "k" }), join(folder, "shop.db"));
+  for (let id = 0; id < 300; id++) await signUp(id);
+  const stop = startTimers();
+  for (let id = 300; id < 300 + Number(signUps); id++) await signUp(id);
+  const figures = stop(Number(signUps));
+  rmSync(folder, { recursive: true });
+  process.send(figures, () => process.exit());
+}
+// Not awaited, so that the subject can be imported.
+if (process.send !== undefined && process.argv[1] === file) main();
