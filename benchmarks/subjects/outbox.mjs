@@ -20,7 +20,7 @@ export default {
     "How long does it take to issue the cards of a list, 32 at a time, and how much memory does it need?",
   notes: `The list is a generator, so the memory is that of the loop. The bare loop is 32 asynchronous functions that share the iterator. p-limit
 maps the whole list to promises first. The time per card falls because each process first compiles its code. The outbox adds the whole list to a SQLite file, then
-records each attempt before its request and each card after it; its commits are synced to the disk..`,
+records each attempt before its request and each card after it; its commits are synced to the disk.`,
   figures: {
     time: { label: "time per card", unit: "µs" },
     memory: { label: "peak memory", unit: "MB", compare: "none" },

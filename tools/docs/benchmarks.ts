@@ -97,7 +97,7 @@ function renderSection(name: string, subject: Subject, result: Result): string {
     `${subject.question} The floor is *${subject.floor}*.`,
     ...renderTables(subject, panels),
     subject.notes,
-    `\`npm run bench -- ${name}\`, ${commit && `commit ${commit}, `}${date}, ${machine}. Beside ${peers.join(", ")}.`,
+    `\`npm run bench -- ${name}\`, ${commit && `commit ${commit}, `}${date}, ${machine}.${peers.length > 0 ? ` Beside ${peers.join(", ")}.` : ""}`,
   ].join("\n\n");
 }
 
