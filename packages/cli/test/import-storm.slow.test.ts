@@ -8,7 +8,7 @@ it.each([
   ["connections that are cut after the card was issued", { phase: "after-commit", kind: "reset" }],
 ] as const)("issues every card once after a storm of %s, and shows the pause", async (_name, fault) => {
   const { run, service, countCards } = await openShop({ "members.csv": toCsv(toRows(60)) });
-  service.faults.add({ ...fault, times: 6, match: { operation: "issueCard" } });
+  service.faults.add({ ...fault, times: 40, match: { operation: "issueCard" } });
   const { code, stdout, stderr } = await run(["import", "members.csv", ...args], { isTTY: true });
   expect([code, stdout]).toEqual([
     0,

@@ -27,6 +27,7 @@ export interface TemplateOption {
   template?: string | { readonly id: string };
 }
 
+/** How long `issue` waits. */
 export interface IssueOptions extends TemplateOption {
   /** How long the visitor waits, in milliseconds, at most an hour. Default: the client's `deadlineMs`. */
   deadlineMs?: number;
