@@ -11,5 +11,6 @@ export default defineConfig({
   // As paths, because in node_modules the imports between these files would not be inlined.
   dts: { compilerOptions: { paths: workspacePaths } },
   splitting: true,
+  shims: true, // import.meta.url in CommonJS
   clean: true,
 });
