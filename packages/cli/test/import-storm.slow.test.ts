@@ -9,7 +9,9 @@ it.each([
 ] as const)("issues every card once after a storm of %s, and shows the pause", async (_name, fault) => {
   const { run, service, countCards } = await openShop({ "members.csv": toCsv(toRows(60)) });
   service.faults.add({ ...fault, times: 5, match: { operation: "issueCard" } });
-  const { code, stdout, stderr } = await run(["import", "members.csv", ...args, "--concurrency", "1"], { isTTY: true });
+  const { code, stdout, stderr } = await run(["import", "members.csv", ...args, "--concurrency", "1"], {
+    isTTY: true,
+  });
   expect([code, stdout]).toEqual([
     0,
     expect.stringMatching(/^Complete: 60 rows in \d+ s\n {2}issued +60 .*\n {2}rejected +0\n$/),
