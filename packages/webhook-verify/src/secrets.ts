@@ -79,6 +79,7 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   if (!(notAfterMs <= Number.POSITIVE_INFINITY))
     throw new TypeError("notAfter of a secret is not a valid date: pass a Date, or omit it.");
   const ownBytes = new Uint8Array(bytes); // the caller may change its bytes
+  if (typeof key === "string") bytes.fill(0); // small buffers of Node share memory
   return { bytes: ownBytes, nodeKey: getNodeCrypto()?.createSecretKey(ownBytes), id, notAfterMs };
 }
 

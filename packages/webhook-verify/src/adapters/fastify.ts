@@ -68,7 +68,6 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     if (error.code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") throw error;
     return handle(request, reply);
   });
-
   app.post(options.path, handle);
 }
 
