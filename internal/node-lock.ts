@@ -150,13 +150,13 @@ async function findRunningOther(folder: string, own: string): Promise<string | u
 }
 
 /** Identifies this process: its number, its start and the machine. */
-export const getProcessId = (): string => `${process.pid}_${readStart(process.pid)?.ticks ?? ""}_${here}`;
+const getProcessId = (): string => `${process.pid}_${readStart(process.pid)?.ticks ?? ""}_${here}`;
 
 /**
  * @param name what `getProcessId` returned in that process; more may follow after `_`.
  * @returns whether the process is running; undefined when it is on another machine or cannot be inspected.
  */
-export function isRunning(name: string): boolean | undefined {
+function isRunning(name: string): boolean | undefined {
   const [pid, ticks, place] = name.split("_");
   if (place !== here) return undefined; // another machine, another container, or an earlier start of this machine
   let isOurs = true;

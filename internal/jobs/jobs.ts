@@ -186,13 +186,13 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     UNION ALL
     SELECT (SELECT min(j.topic) FROM ${table} j WHERE j.rank IS NOT NULL AND j.topic > topics.topic) FROM topics WHERE topics.topic IS NOT NULL
   )`;
-  /** As `withTopics`. @param parameter that of the one topic that counts, after which there is no other. */
+  /** As `withTopics`. @param parameter the number of the parameter of the only topic that counts; it is the last one. */
   const withTopic = (topic: string | undefined, parameter: number) =>
     topic === undefined ? withTopics : `WITH topics (topic) AS (SELECT $${parameter}::text)`;
   const listValues = (value: string | undefined) => (value === undefined ? [] : [value]);
 
   /**
-   * Marks a job as leased. A callback is no attempt: it changes no instant. When a lease has expired, its attempt may still have an effect.
+   * Marks a job as leased. A callback does not count as an attempt, and changes no instant. When a lease has expired, its attempt may still have an effect.
    * The lease says whether the attempt is the first one, because RETURNING has the new values only.
    */
   const setLease = `lease = $1::text || CASE WHEN rank > 0 AND started IS NULL THEN ' first' ELSE '' END,
@@ -445,7 +445,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       return toNumber(row?.["now"]);
     },
 
-    /** The latest time that the jobs show: when the last one was added, or when one that waits was tried. 0 when there is none. */
+    /** The latest time that the jobs show: when the last one was added, or when one that waits was tried. 0 without jobs. */
     *getLatest(): Operation<number> {
       const [row] = yield* query(
         `${withTopics} SELECT (SELECT added FROM ${table} WHERE id = (SELECT max(id) FROM ${table})) AS added,

@@ -36,7 +36,7 @@ export interface WorkLimits {
   maxJobs: number;
   /** Begins nothing after this time, on the monotonic clock. */
   endsAtMs: number;
-  /** How long until the lease of an attempt of another process expires: the worker waits for it. undefined when there is none. */
+  /** How long until the lease of an attempt of another process expires: the worker waits for it. undefined when none is running. */
   getLeaseDelay(): Promise<number | undefined>;
 }
 

@@ -113,8 +113,9 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
         outcome = { result: await work(guarded(transaction, checkOpen)) };
         await new Promise<void>(proceed);
         commit = "sent";
-        // The COMMIT of postgres.js is a prepared statement: where a pooler loses it, PostgreSQL rolls back, and nobody is told. This
-        // one is not prepared and says what happened; AND CHAIN, because then postgres.js commits a transaction without statements.
+        // The COMMIT of postgres.js is a prepared statement: where a pooler loses it, PostgreSQL rolls back, and postgres.js reports
+        // a success. This COMMIT is not prepared, and its response says what happened. AND CHAIN begins a transaction without
+        // statements, which postgres.js then commits.
         const { command } = (await transaction.unsafe("COMMIT AND CHAIN", [])) as { command?: string };
         if (command === "ROLLBACK") throw withSafeMessage(new Error(rolledBack));
         commit = "done";

@@ -73,7 +73,7 @@ export interface Attempts {
   lease(start: (leaseMs: number) => Operation<LeasedJob[]>, deadlineMs: number): Promise<OwnLease[]>;
   /** Sends a leased entry, or calls its callback. Never rejects. */
   run(job: OwnLease, signal: AbortSignal, isVisitor?: boolean): Promise<AttemptResult>;
-  /** Records an end, also one that is no attempt's: what a person found out. */
+  /** Records how an attempt ended, or what a person found out. */
   record(job: Recordable, end: End, outcome?: OutboxOutcome): Promise<AttemptResult>;
 }
 

@@ -48,29 +48,6 @@ export interface OutboxParts {
   correct(userId: UserId, request: unknown, options?: TemplateOption): Operation<CorrectionResult>;
 }
 
-const optionNames = [
-  "onIssued",
-  "onRejected",
-  "retentionDays",
-  "onOutcome",
-  "log",
-  "logErrorMessages",
-  "testing",
-];
-
-/** @param own the options of the database. @throws {TypeError} for an option that is unknown, and for callbacks that are no functions. */
-export function requireOutboxOptions(owner: string, options: OutboxOptions<never>, ...own: string[]): void {
-  if (typeof options !== "object" || options === null)
-    throw invalid(`${owner} needs options: ${[...own, "client", "onIssued"].join(", ")}.`);
-  requireKnownOptions(owner, options, ["client", ...own, ...optionNames]);
-  for (const name of ["onIssued", "onRejected", "onOutcome", "log"] as const) {
-    const value: unknown = options[name];
-    // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not reach the users.
-    if (name in options && typeof value !== "function" && (value !== undefined || name === "onIssued"))
-      throw invalid(`${name} must be a function; it is ${value === null ? "null" : typeof value}.`);
-  }
-}
-
 /** @param database opens at first use: after that, `checkSettings` has run. */
 export function createOutbox(
   options: OutboxOptions<never>,

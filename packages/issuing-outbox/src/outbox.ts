@@ -1,8 +1,16 @@
-/** What an outbox does, whatever its database: the public methods and their documentation. */
+/** What an outbox does, whatever its database: the public methods and options, and their documentation. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Card, FieldValues, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
 import type { Resolution } from "./changes.ts";
-import type { OutboxCounts, OutboxEntry, OutboxEntryError, OutboxState, OwedCard } from "./entry.ts";
+import {
+  invalid,
+  type OutboxCounts,
+  type OutboxEntry,
+  type OutboxEntryError,
+  type OutboxState,
+  type OwedCard,
+} from "./entry.ts";
 import type { ReportOptions } from "./report.ts";
 
 /** Options of both outboxes. */
@@ -20,6 +28,29 @@ export interface OutboxOptions<Transaction> extends ReportOptions {
   retentionDays?: number;
   /** Only tests set this. Default of `clock`: the client's. */
   testing?: { clock?: IssuingSteps<Card>["clock"]; random?: () => number };
+}
+
+const optionNames = [
+  "onIssued",
+  "onRejected",
+  "retentionDays",
+  "onOutcome",
+  "log",
+  "logErrorMessages",
+  "testing",
+];
+
+/** @param own the options of the database. @throws {TypeError} for an option that is unknown, and for callbacks that are no functions. */
+export function requireOutboxOptions(owner: string, options: OutboxOptions<never>, ...own: string[]): void {
+  if (typeof options !== "object" || options === null)
+    throw invalid(`${owner} needs options: ${[...own, "client", "onIssued"].join(", ")}.`);
+  requireKnownOptions(owner, options, ["client", ...own, ...optionNames]);
+  for (const name of ["onIssued", "onRejected", "onOutcome", "log"] as const) {
+    const value: unknown = options[name];
+    // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not reach the users.
+    if (name in options && typeof value !== "function" && (value !== undefined || name === "onIssued"))
+      throw invalid(`${name} must be a function; it is ${value === null ? "null" : typeof value}.`);
+  }
 }
 
 /** The template, for users who have entries of several. */

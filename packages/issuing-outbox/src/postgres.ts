@@ -19,9 +19,9 @@ import {
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxDatabase } from "./attempt.ts";
 import type { CorrectionResult } from "./changes.ts";
-import { createOutbox, requireOutboxOptions } from "./create-outbox.ts";
+import { createOutbox } from "./create-outbox.ts";
 import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
-import type { Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
+import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOption } from "./outbox.ts";
 import { checkSettings, createOutboxJobs, describePostgresTables, postgresTables } from "./tables.ts";
 
 /** A pool of `pg`, or the `sql` of postgres.js. */

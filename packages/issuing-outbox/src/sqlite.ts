@@ -16,9 +16,9 @@ import {
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxDatabase } from "./attempt.ts";
 import type { CorrectionResult } from "./changes.ts";
-import { createOutbox, requireOutboxOptions } from "./create-outbox.ts";
+import { createOutbox } from "./create-outbox.ts";
 import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
-import type { Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
+import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOption } from "./outbox.ts";
 import { checkSettings, createOutboxJobs, settingsTable, sqliteTables } from "./tables.ts";
 
 export interface SqliteOutboxOptions extends OutboxOptions<SqliteDatabase> {
@@ -131,15 +131,17 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   /** Connections of the program that are to this file. */
   const known = new WeakSet<SqliteDatabase>();
 
-  /** Runs an operation in the user's transaction, which may hold the only lock of the file: so missing tables are created there too. */
+  /** Runs an operation in the user's transaction. It may hold the lock of a file that is not open, so the tables are created in it then. */
   function runIn<Result>(connection: SqliteDatabase, operation: Operation<Result>): Result {
     if (connection !== writing) {
       requireTransaction(connection);
       if (!known.has(connection)) requireFile(connection, file);
       known.add(connection);
       connection.exec("PRAGMA secure_delete = ON");
-      connection.exec(sqliteTables);
-      jobsDatabase.runIn(connection, checkSettings(steps));
+      if (!jobsDatabase.isOpen()) {
+        connection.exec(sqliteTables);
+        jobsDatabase.runIn(connection, checkSettings(steps));
+      }
     }
     isTidy = false;
     return jobsDatabase.runIn(connection, operation);
