@@ -51,9 +51,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a 409 is final while an earlier request is running",
     guarantees: ["G2", "G1"],
-    file: `${client}/retry.ts`,
-    find: "(result.status === 409 || result.status === 423) &&",
-    replace: "false &&",
+    file: `${outbox}/verdict.ts`,
+    find: 'if (!isRunning) return { type: "unknown", error: toEntryError(error) };',
+    replace: 'return { type: isRunning ? "rejected" : "unknown", error: toEntryError(error) };',
   },
   {
     name: "balances are compared by whole seconds",
