@@ -46,8 +46,8 @@ export function requireSynchronous<Result>(name: string, result: Result): Result
 export function createSqliteDatabase(
   openFile: () => OpenSqliteDatabase,
   now: () => number,
-  owner = "database",
-  getLatest?: () => Operation<number>,
+  owner: string,
+  getLatest: () => Operation<number>,
 ): SqliteJobsDatabase {
   let opened: OpenSqliteDatabase | undefined;
   let isClosed = false;
@@ -65,7 +65,7 @@ export function createSqliteDatabase(
     if (isClosed) throw withSafeMessage(new Error(`The ${owner} is closed.`));
     if (opened === undefined) {
       opened = openFile();
-      if (getLatest !== undefined) latestMs = Math.max(latestMs, runIn(opened, getLatest()));
+      latestMs = Math.max(latestMs, runIn(opened, getLatest()));
     }
     return opened;
   }

@@ -20,11 +20,16 @@ const failing = (job: LeasedJob): End => ({
 /** @param attempt what the service does with a job; its time is virtual. */
 function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End> | End = () => done) {
   const clock = createVirtualClock();
-  const database = createSqliteDatabase(() => {
-    const opened = openSqlite(":memory:");
-    opened.exec(formatTables("work", idTypes.sqlite));
-    return opened;
-  }, clock.now);
+  const database = createSqliteDatabase(
+    () => {
+      const opened = openSqlite(":memory:");
+      opened.exec(formatTables("work", idTypes.sqlite));
+      return opened;
+    },
+    clock.now,
+    "worker",
+    jobs.getLatest,
+  );
   onTestFinished(() => database.close());
   const attempts: { name: string; atMs: number }[] = [];
   const errors: unknown[] = [];

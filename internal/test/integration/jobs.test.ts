@@ -39,6 +39,8 @@ function onSqlite() {
       return opened;
     },
     () => clock.nowMs,
+    "test",
+    jobs.getLatest,
   );
   afterAll(() => {
     database.close();
@@ -483,6 +485,8 @@ describe("jobs in SQLite", () => {
         return opened;
       },
       () => nowMs,
+      "test",
+      jobs.getLatest,
     );
     onTestFinished(() => database.close());
     const lease = () => database.run(jobs.lease(1, leaseMs)).length;
@@ -494,7 +498,7 @@ describe("jobs in SQLite", () => {
     nowMs += 1;
     expect(lease()).toBe(1);
     database.close();
-    expect(lease).toThrow("The database is closed.");
+    expect(lease).toThrow("The test is closed.");
   });
 });
 
@@ -512,7 +516,7 @@ describe("a lease", () => {
       },
       close() {},
     };
-    const database = createSqliteDatabase(() => recorded, Date.now);
+    const database = createSqliteDatabase(() => recorded, Date.now, "test", jobs.getLatest);
     database.run(jobs.lease(1, leaseMs));
     database.run(jobs.getDelay());
     database.run(jobs.lease(1, leaseMs, "topic"));

@@ -157,6 +157,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     () => openJobsFile({ caller: "sqliteInbox", ...settings }),
     now,
     "inbox",
+    jobs.getLatest,
   );
   const context = { source, jobs, database, report, describe, now, random, retentionMs };
   const workers = new Set<Worker>();

@@ -93,4 +93,26 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(attempts().slice(0, 3)).toEqual(["evt_own 1", "evt_0 1", `evt_${leaseMs - 1} 1`]);
     expect(attempts()).toContain("evt_held 2");
   });
+
+  it("leases the event of a process that died in one that begins after the clock was set back", async () => {
+    const first = withClock(twelve);
+    await putAt(first.inbox, "evt_held", twelve);
+    await new Promise<void>((begun) => {
+      first.inbox.work(
+        () => {
+          begun();
+          return new Promise(() => {});
+        },
+        { ...options, concurrency: 1 },
+      );
+    });
+    const { inbox, clock, recorded, attempts } = withClock(ten, first.file);
+    inbox.work(() => {}, options);
+    await putAt(inbox, "evt_own", ten);
+    await recorded.until("done");
+    expect(attempts()).toEqual(["evt_own 1"]);
+    clock.nowMs = ten + leaseMs;
+    await recorded.until("done", 2);
+    expect(attempts()).toEqual(["evt_own 1", "evt_held 2"]);
+  });
 });
