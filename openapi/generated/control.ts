@@ -149,23 +149,123 @@ export interface components {
             readonly path?: string;
             readonly idempotencyKey?: components["schemas"]["Text"];
         };
-        /** A request to the API. It contains no body, query, key or other header. */
-        readonly LoggedRequest: {
-            /** Unique within the service. */
+        /** A request to the API (`/api/v1`). It does not contain the API key. Kept in memory only. */
+        readonly TrafficRequest: {
+            /** @enum {string} */
+            readonly kind: "request";
+            /** Unique within the service; sorts with event ids in the order of creation. */
             readonly id: string;
-            /** The time of the response by the service's clock, ISO 8601. */
+            /** When it arrived, by the service's clock, ISO 8601. */
             readonly at: string;
+            readonly operation?: components["schemas"]["OperationId"];
             readonly method: string;
-            /** Without the query, at most 200 characters. */
+            /** With its query, at most 2 000 characters. */
             readonly path: string;
+            /** The name of the API key; absent when the key is missing or unknown. */
+            readonly apiKey?: string;
+            readonly idempotencyKey?: string;
+            /** The first 65 536 characters; absent when the operation has no body, and when the body could not be read. */
+            readonly requestBody?: string;
             /** Absent when an injected fault broke the connection. */
             readonly status?: number;
+            /** The first 65 536 characters; absent when an injected fault broke the connection. */
+            readonly responseBody?: string;
             /** Real time, in milliseconds. */
             readonly durationMs: number;
             /** Why the request failed, such as `customer.consents is missing`, `unknown key` or `injected fault`; `replay` when the response repeats a card that was issued under the same idempotency key. It contains no values of the body. */
             readonly reason?: string;
             /** The card that was issued or that the path names. */
             readonly cardId?: string;
+            /** The request is probably a mistake. */
+            readonly warnings: readonly components["schemas"]["RequestWarning"][];
+        };
+        /** A request that the specification allows and that is probably a mistake. It contains keys, and no values or other personal data. */
+        readonly RequestWarning: {
+            /**
+             * `replay-with-other-content`: an idempotency key was repeated with other content. `unknown-fields`: `fieldValues` has keys that the template does not have. `unknown-members`: the request or its `customer` has members that the service ignores.
+             * @enum {string}
+             */
+            readonly type: "replay-with-other-content" | "unknown-fields" | "unknown-members";
+            /** What happened, and what to do. */
+            readonly message: string;
+            /** Eight hexadecimal digits that are the same for the same idempotency key; only of a replay. */
+            readonly keyHash?: string;
+            /** The template in the path of the request; absent when it does not exist. */
+            readonly templateId?: string;
+            /** The card that was returned; absent when the stored response was an error, and for unknown keys. */
+            readonly cardId?: string;
+            /** The keys that differ or are unknown, at most ten. */
+            readonly fields?: readonly string[];
+        };
+        /** One request of a delivery, and its result. */
+        readonly Attempt: {
+            /** When it started, by the clock of the service; ISO 8601. */
+            readonly at: string;
+            /** The time in the signature; ISO 8601, whole seconds. */
+            readonly signedAt: string;
+            /**
+             * The clock of `signedAt`. Over HTTP it is real time: a moved service clock would exceed the tolerance of a real receiver.
+             * @enum {string}
+             */
+            readonly signedWith: "service" | "machine";
+            /** The `Service-Signature` header of the request. Absent when no request was sent. */
+            readonly signature?: string;
+            /** The status of the response. */
+            readonly status?: number;
+            /** The start of the response's body, at most 1 000 characters. Absent when it is empty. */
+            readonly responseBody?: string;
+            /** Why there was no response. */
+            readonly error?: string;
+            /** Real time, in milliseconds. */
+            readonly durationMs: number;
+        };
+        /** One event sent to one endpoint (spec 3.2). */
+        readonly Delivery: {
+            /** The value of `Service-Delivery`, the same for every attempt. */
+            readonly id: string;
+            readonly eventId: string;
+            readonly type: components["schemas"]["EventType"];
+            readonly endpointId: string;
+            /** @enum {string} */
+            readonly state: "pending" | "delivered" | "failed";
+            /** Oldest first. */
+            readonly attempts: readonly components["schemas"]["Attempt"][];
+            /** ISO 8601; absent when no further attempt follows. */
+            readonly nextAttemptAt?: string;
+            /** The exact text that is sent and signed each time. */
+            readonly body: string;
+            /** Failed attempts since the delivery was created or resent. */
+            readonly failures: number;
+        };
+        /** A delivery, as the list of the traffic has it. */
+        readonly TrafficDelivery: components["schemas"]["Delivery"] & {
+            /** @enum {string} */
+            readonly kind: "delivery";
+            /** When the event was created, by the service's clock, ISO 8601. */
+            readonly at: string;
+            /** The address of the endpoint; absent when it was deleted. */
+            readonly url?: string;
+            /** The card of the event; absent for `ping` and `consent.changed`. */
+            readonly cardId?: string;
+        };
+        /** Requests and deliveries, newest first. */
+        readonly Traffic: {
+            readonly items: readonly (components["schemas"]["TrafficRequest"] | components["schemas"]["TrafficDelivery"])[];
+            /** How many match. */
+            readonly total: number;
+            /** How many of those that match `query` and `kind` have a problem. */
+            readonly problems: number;
+        };
+        readonly Clock: {
+            /** ISO 8601. */
+            readonly now: string;
+            /** @enum {string} */
+            readonly mode: "system" | "manual" | "scaled";
+            readonly factor?: number;
+            /** When the next delivery attempt is due, ISO 8601; absent when none is. */
+            readonly nextAttemptAt?: string;
+            /** Changes whenever anything changed that the control API shows, except the time itself, and when the service was started again. */
+            readonly version: number;
         };
         /** One of event, delivery and card. */
         readonly WaitCondition: {

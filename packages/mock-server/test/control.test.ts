@@ -185,7 +185,11 @@ it("reads and moves the clock, and returns the attempts that were made", async (
   inbox.responses.push(...Array.from({ length: 6 }, () => 500));
   const { service, get, post, send } = await openControlledShop({ deliver: inbox.deliver });
   const { id } = inbox.subscribe(service, ["ping"]);
-  expect(await get("/_mock/clock")).toEqual({ now: "2026-03-01T12:00:00.000Z", mode: "manual" });
+  expect(await get("/_mock/clock")).toEqual({
+    now: "2026-03-01T12:00:00.000Z",
+    mode: "manual",
+    version: expect.any(Number),
+  });
   await post(`/_mock/webhooks/endpoints/${id}/test`);
   await service.idle();
   const minute = (await post("/_mock/clock/advance", { duration: "1m" })).body;
@@ -258,6 +262,9 @@ it.each<[route: string, body: unknown, status: number, detail: RegExp]>([
   [`POST ${endpoints}/we_none/test`, undefined, 404, /no webhook endpoint/],
   ["POST webhooks/deliveries/dlv_none/resend", undefined, 404, /no delivery/],
   ["GET webhooks/deliveries?state=lost", undefined, 400, /state must be one of/],
+  ["GET traffic?kind=page", undefined, 400, /kind must be request or delivery/],
+  ["GET traffic?problems=yes", undefined, 400, /problems must be true or false/],
+  ["GET traffic?limit=1.5", undefined, 400, /limit must be/],
   ["GET cards?limit=0", undefined, 400, /limit must be/],
   ["GET cards?offset=-1", undefined, 400, /offset must be/],
   ["POST clock/advance", { duration: "soon" }, 422, /"soon" is not a duration/],

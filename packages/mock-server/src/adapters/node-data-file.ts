@@ -20,8 +20,8 @@ interface Content {
   /** The templates and endpoints of a reset. */
   seed: Pick<Settings, "templates" | "endpoints">;
   clock: ClockSetting & { nowMs: number; machineMs: number };
-  /** Not part of the state: a reset deletes the event, and later ids sort after it. */
-  newestEventId: string | undefined;
+  /** Not part of the state: a reset deletes what has the id, and later ids sort after it. */
+  newestId: string;
   state: StateLists;
 }
 
@@ -39,7 +39,7 @@ export interface FoundFile {
 interface Saved {
   options: Pick<MockServiceOptions, "templates" | "endpoints" | "clock">;
   state: State;
-  newestEventId: string | undefined;
+  newestId: string;
 }
 
 /** @throws {Error} that names the file, when it cannot be read, or is not a snapshot of this version. */
@@ -68,8 +68,8 @@ function parseContent(text: string): Saved {
   if (content?.format !== format) throw new TypeError("it is not of a mock server");
   if (content.version !== version)
     throw new TypeError(`it has version ${content.version}, and this mock server reads version ${version}`);
-  const { seed, clock, newestEventId, state } = content as Content;
-  return { options: { ...seed, clock: continueClock(clock) }, state: fromLists(state), newestEventId };
+  const { seed, clock, newestId, state } = content as Content;
+  return { options: { ...seed, clock: continueClock(clock) }, state: fromLists(state), newestId };
 }
 
 /** A scaled clock continues as if it had run since it was saved, unless that would be after the year 9999; a manual clock keeps its time. */
@@ -141,14 +141,14 @@ export async function startSaving(
   };
 }
 
-function createContent({ settings, clock, eventIds, domain }: Backend): Content {
+function createContent({ settings, clock, ids, domain }: Backend): Content {
   const { templates, endpoints } = settings;
   return {
     format,
     version,
     seed: { templates, endpoints },
     clock: { ...clock.setting(), nowMs: clock.now(), machineMs: Date.now() },
-    newestEventId: eventIds.newest(),
+    newestId: ids.newest(),
     state: toLists(domain.state),
   };
 }

@@ -133,7 +133,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
     const { backend } = getCore(service);
     if (report !== undefined) listenToDeliveries(backend, report);
     if (found?.saved !== undefined) {
-      backend.eventIds.continueAfter(found.saved.newestEventId);
+      backend.ids.continueAfter(found.saved.newestId);
       backend.restore(found.saved.state);
     }
     const stopSaving = found && (await startSaving(found, backend));

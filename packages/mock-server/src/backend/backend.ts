@@ -16,9 +16,9 @@ import type { CardStore } from "../domain/cards.ts";
 import {
   type ChangeNotifier,
   createChangeNotifier,
-  createEventIds,
+  createSortableIds,
   type Domain,
-  type EventIds,
+  type SortableIds,
 } from "../domain/context.ts";
 import type { CustomerStore } from "../domain/customers.ts";
 import type { IdempotencyStore } from "../domain/idempotency.ts";
@@ -29,8 +29,8 @@ import type { FaultStore } from "../faults/rules.ts";
 import type { Settings } from "./options.ts";
 import { createServiceClock, type ServiceClock } from "./service-clock.ts";
 
-/** A request to the API, as `GET /_mock/requests` returns it. */
-export type LoggedRequest = components["schemas"]["LoggedRequest"];
+/** A request to the API, as `GET /_mock/traffic` returns it. */
+export type TrafficRequest = components["schemas"]["TrafficRequest"];
 
 export interface Backend {
   readonly settings: Settings;
@@ -38,9 +38,9 @@ export interface Backend {
   readonly dispatcher: Dispatcher;
   readonly clock: ServiceClock;
   readonly changes: ChangeNotifier;
-  readonly eventIds: EventIds;
+  readonly ids: SortableIds;
   /** The newest requests to the API, oldest first. Not part of the state: a snapshot and a data file do not contain them. */
-  readonly requests: LoggedRequest[];
+  readonly requests: TrafficRequest[];
   /** Sends a `ping`, as "Send test" in the console does. */
   sendTest(endpointId: string): Delivery;
   /** Starts a delivery again, as "Resend" in the console does. */
@@ -56,14 +56,14 @@ export function createBackend(settings: Settings): Backend {
   const holder = { clock };
   const changes = createChangeNotifier();
   const nowMs = () => holder.clock.now();
-  /** Not part of the state, so that a reset or a restore does not repeat event ids. */
-  const eventIds = createEventIds(nowMs, settings.generateId);
+  /** Not part of the state, so that a reset or a restore does not repeat ids. */
+  const ids = createSortableIds(nowMs, settings.generateId);
 
   const domain: Domain<State> = {
     ...settings,
     state: createEmptyState(),
     nowMs,
-    generateEventId: eventIds.next,
+    generateEventId: ids.nextEventId,
     notifyChange: changes.notify,
     emit(type, data) {
       publishEvent(domain, createEvent(domain, type, data), dispatcher.schedule);
@@ -81,7 +81,7 @@ export function createBackend(settings: Settings): Backend {
 
   function replace(state: State): void {
     domain.state = state;
-    eventIds.continueAfter(state.recentEvents.at(-1)?.id);
+    ids.continueAfter(state.recentEvents.at(-1)?.id);
     dispatcher.reload();
     changes.notify({ type: "reset" });
   }
@@ -96,7 +96,7 @@ export function createBackend(settings: Settings): Backend {
     return seeded;
   }
   domain.state = seed();
-  const requests: LoggedRequest[] = [];
+  const requests: TrafficRequest[] = [];
 
   return {
     settings,
@@ -104,7 +104,7 @@ export function createBackend(settings: Settings): Backend {
     dispatcher,
     clock: createServiceClock(holder, dispatcher, domain),
     changes,
-    eventIds,
+    ids,
     requests,
     sendTest(endpointId) {
       const endpoint = getEndpoint(domain, endpointId);

@@ -1,4 +1,5 @@
 /** The control API under `/_mock`, and its routes for settings, snapshots, waiting, changes, API keys, templates, injected faults, warnings and the clock. */
+import type { components } from "@loyalty-cards/openapi/control";
 import {
   AdvanceInput,
   ApiKeyInput,
@@ -8,7 +9,7 @@ import {
   WaitInput,
 } from "@loyalty-cards/openapi/control-validators";
 import { operations } from "@loyalty-cards/openapi/operations";
-import type { Backend, LoggedRequest, State } from "../backend/backend.ts";
+import type { Backend, State, TrafficRequest } from "../backend/backend.ts";
 import type { ServiceClock } from "../backend/service-clock.ts";
 import type { AttemptRecord } from "../delivery/deliveries.ts";
 import { eventTypes } from "../delivery/endpoints.ts";
@@ -22,6 +23,7 @@ import { hasFailed, matchesRequest } from "../http/operations.ts";
 import { type Route, withGuard } from "../http/router.ts";
 import { cardRoutes, customerRoutes } from "./cards.ts";
 import { type ControlRoute, created, ok, paginate, route } from "./route.ts";
+import { listTraffic } from "./traffic.ts";
 import { type WaitCondition, WaitTimeoutError, waitFor } from "./wait-for.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
@@ -52,6 +54,7 @@ const otherRoutes = [
   route("DELETE /_mock/faults", ({ domain }) => clearFaults(domain)),
   route("DELETE /_mock/faults/*", ({ domain, id }) => removeFault(domain, id)),
 
+  route("GET /_mock/traffic", ({ backend, query }) => listTraffic(backend, query)),
   route("GET /_mock/requests", ({ backend, query }) => listRequests(backend.requests, query)),
   route("GET /_mock/warnings", ({ domain, query }) =>
     paginate([...domain.state.warnings.values()].reverse(), query, (warning) => warning),
@@ -60,7 +63,7 @@ const otherRoutes = [
 
 const results = ["succeeded", "failed"];
 
-function listRequests(requests: readonly LoggedRequest[], query: URLSearchParams) {
+function listRequests(requests: readonly TrafficRequest[], query: URLSearchParams) {
   const result = query.get("result") ?? "";
   if (result !== "" && !results.includes(result)) {
     return new Problem(400, `result must be one of ${results.join(", ")}.`);
@@ -70,7 +73,11 @@ function listRequests(requests: readonly LoggedRequest[], query: URLSearchParams
     (request) =>
       (result === "" || hasFailed(request) === (result === "failed")) && matchesRequest(request, words),
   );
-  return paginate(found.reverse(), query, (request) => request);
+  return paginate(
+    found.reverse(),
+    query,
+    ({ requestBody: _sent, responseBody: _received, ...request }) => request,
+  );
 }
 
 const clockRoutes = [
@@ -116,13 +123,14 @@ async function moveClock(backend: Backend, move: (clock: ServiceClock) => Promis
   return ok({ ...toClockView(backend), attempts });
 }
 
-function toClockView({ clock }: Backend) {
+function toClockView({ clock, changes }: Backend) {
   const nextMs = clock.nextAttemptAt();
   return {
     now: new Date(clock.now()).toISOString(),
     ...clock.setting(),
     ...(nextMs !== undefined && { nextAttemptAt: new Date(nextMs).toISOString() }),
-  };
+    version: changes.version(),
+  } satisfies components["schemas"]["Clock"];
 }
 
 const maxSnapshots = 20;

@@ -58,14 +58,19 @@ export type Listener = (change: Change) => void;
 
 export interface ChangeNotifier {
   notify: Listener;
+  /** Another number after each change, and after a restart: it begins with the time in milliseconds. */
+  version(): number;
   /** @returns a function that unsubscribes. */
   subscribe(listener: Listener): () => void;
 }
 
 export function createChangeNotifier(): ChangeNotifier {
   const listeners = new Set<Listener>();
+  let version = Date.now();
   return {
+    version: () => version,
     notify(change) {
+      version += 1;
       for (const listener of listeners) listener(change);
     },
     subscribe(listener) {
@@ -112,41 +117,46 @@ function toCharCodes(text: string): number[] {
   return codes;
 }
 
-/** Event ids. Compared as strings, they sort in the order of their creation. */
-export interface EventIds {
-  next(): string;
-  /** Makes the next ids sort after this one. Ignores an id of another form. */
+/** Ids of events and of requests. Compared as strings, those of one kind sort in the order of their creation. */
+export interface SortableIds {
+  nextEventId(): string;
+  nextRequestId(): string;
+  /** Makes the next ids sort after this one. Ignores an earlier id, and one of another form. */
   continueAfter(id: string | undefined): void;
-  /** The newest id. */
-  newest(): string | undefined;
+  /** The beginning of the newest id, for `continueAfter`. */
+  newest(): string;
 }
 
 /** Milliseconds since 1970 in base 36 (until the year 5188), then a counter. Digits and lower-case letters sort the same everywhere. */
 const [timeLength, countLength] = [9, 6];
 const maxTimeMs = 36 ** timeLength - 1;
-const sortableId = new RegExp(`^evt_([0-9a-z]{${timeLength}})([0-9a-z]{${countLength}})_`);
+const sortableId = new RegExp(`^[a-z]{3}_([0-9a-z]{${timeLength}})([0-9a-z]{${countLength}})_`);
+
+/** The part of an id by which events and requests sort together. */
+export const getPosition = (id: string) => id.slice(4, 4 + timeLength + countLength);
 
 /**
- * An id is `evt_`, the time, a counter of the events of that millisecond, and the unique part of `generateId`.
+ * An id is a prefix, the time, a counter of the ids of that millisecond, and a part of its own.
  * While the clock stands still or is behind the newest id, the time stays the same and the counter increases.
  */
-export function createEventIds(nowMs: () => number, generateId: GenerateId): EventIds {
-  let [timeMs, count] = [-1, 0];
-  let newest: string | undefined;
+export function createSortableIds(nowMs: () => number, generateId: GenerateId): SortableIds {
+  let [timeMs, count] = [0, -1];
+  const position = () => toDigits(timeMs, timeLength) + toDigits(Math.max(0, count), countLength);
+  function next(): string {
+    const atMs = Math.min(Math.max(0, Math.floor(nowMs())), maxTimeMs);
+    if (atMs > timeMs) [timeMs, count] = [atMs, 0];
+    else count += 1;
+    return position();
+  }
   return {
-    next() {
-      const atMs = Math.min(Math.max(0, Math.floor(nowMs())), maxTimeMs);
-      if (atMs > timeMs) [timeMs, count] = [atMs, 0];
-      else count += 1;
-      newest = generateId(`evt_${toDigits(timeMs, timeLength)}${toDigits(count, countLength)}`);
-      return newest;
+    nextEventId: () => generateId(`evt_${next()}`),
+    nextRequestId: () => `req_${next()}`,
+    continueAfter(id = "") {
+      const [, time = "", counted = ""] = sortableId.exec(id) ?? [];
+      if (time + counted > position())
+        [timeMs, count] = [Number.parseInt(time, 36), Number.parseInt(counted, 36)];
     },
-    continueAfter(id) {
-      const [, time = "", counted = ""] = sortableId.exec(id ?? "") ?? [];
-      if (time === "" || (newest !== undefined && id !== undefined && id < newest)) return;
-      [timeMs, count, newest] = [Number.parseInt(time, 36), Number.parseInt(counted, 36), id];
-    },
-    newest: () => newest,
+    newest: () => `evt_${position()}_`,
   };
 }
 

@@ -13,16 +13,15 @@ import {
   findRefusal,
   hashContent,
   type IdempotencyStore,
-  type StoredRefusal,
   storeIssuedCard,
   storeRefusal,
   toProblem,
 } from "./idempotency.ts";
 import { Problem, toFieldErrors } from "./problem.ts";
 import { type FieldValues, getFieldLabel, type TemplateStore, validateFieldValues } from "./templates.ts";
-import { type WarningStore, warnAboutOtherContent, warnAboutUnknownFields } from "./warnings.ts";
+import { type RequestWarning, warnAboutOtherContent, warnAboutUnknownFields } from "./warnings.ts";
 
-export type IssuingStore = CardStore & CustomerStore & TemplateStore & IdempotencyStore & WarningStore;
+export type IssuingStore = CardStore & CustomerStore & TemplateStore & IdempotencyStore;
 
 export interface IssueCardCommand {
   templateId: string;
@@ -32,43 +31,46 @@ export interface IssueCardCommand {
   issuedVia: string;
 }
 
-export function issueCard(domain: Domain<IssuingStore>, command: IssueCardCommand): StoredCard | Problem {
+export interface IssueCardResult {
+  result: StoredCard | Problem;
+  /** The result is that of an earlier request with the same key. */
+  isReplay: boolean;
+  warnings: RequestWarning[];
+}
+
+export function issueCard(domain: Domain<IssuingStore>, command: IssueCardCommand): IssueCardResult {
   const { templateId, body, idempotencyKey } = command;
   if (idempotencyKey === undefined) return issueNewCard(domain, command);
   const contentHash = hashContent(templateId, body);
-  const warn = (stored: StoredCard | StoredRefusal) =>
-    warnAboutOtherContent(domain, { templateId, idempotencyKey, fieldValues: readFieldValues(body) }, stored);
-  const card = findIssuedCard(domain, idempotencyKey);
-  if (card !== undefined) {
-    if (card.contentHash !== undefined && card.contentHash !== contentHash) warn(card);
-    return card;
+  const stored = findIssuedCard(domain, idempotencyKey) ?? findRefusal(domain, idempotencyKey);
+  if (stored !== undefined) {
+    const replay = { templateId, idempotencyKey, fieldValues: readFieldValues(body) };
+    const isSame = (stored.contentHash ?? contentHash) === contentHash;
+    const warnings = isSame ? [] : [warnAboutOtherContent(domain, replay, stored)];
+    return { result: "balance" in stored ? stored : toProblem(stored), isReplay: true, warnings };
   }
-  const refusal = findRefusal(domain, idempotencyKey);
-  if (refusal !== undefined) {
-    if (refusal.contentHash !== contentHash) warn(refusal);
-    return toProblem(refusal);
-  }
-  const result = issueNewCard(domain, command);
+  const issued = issueNewCard(domain, command);
+  const { result } = issued;
   if (!(result instanceof Problem)) storeIssuedCard(domain, idempotencyKey, result, contentHash);
   else if (domain.storeRefusals) storeRefusal(domain, idempotencyKey, result, contentHash);
-  return result;
+  return issued;
 }
 
-function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): StoredCard | Problem {
+function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): IssueCardResult {
   const { templateId, body, issuedVia } = command;
   const template = domain.state.templates.get(templateId);
   if (template === undefined || template.isArchived) {
-    return new Problem(404, "There is no template with this id.");
+    return failed(new Problem(404, "There is no template with this id."));
   }
   if (!IssueCardRequest(body)) {
-    return Problem.invalid(toFieldErrors(IssueCardRequest, (key) => getFieldLabel(template, key)));
+    return failed(Problem.invalid(toFieldErrors(IssueCardRequest, (key) => getFieldLabel(template, key))));
   }
   const { customer: given } = body;
   const fieldValues = trimValues(body.fieldValues ?? {});
-  warnAboutUnknownFields(domain, template, body); // before validation: a misspelt required field is also a 422
+  const warnings = warnAboutUnknownFields(template, body); // before validation: a misspelt required field is also a 422
   const contact = readContact(given, domain);
   const errors = [...validateFieldValues(template, fieldValues), ...(Array.isArray(contact) ? contact : [])];
-  if (errors.length > 0 || Array.isArray(contact)) return Problem.invalid(errors);
+  if (errors.length > 0 || Array.isArray(contact)) return failed(Problem.invalid(errors), warnings);
 
   const customer = findOrCreateCustomer(domain, contact);
   const card = createCard(domain, template, customer, fieldValues, issuedVia);
@@ -78,8 +80,14 @@ function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): 
     // Absence does not withdraw the consent: the member is present only if the user opted in (spec 2.4).
     changeMarketingConsent(domain, customer, { ...marketing, marketing: true });
   }
-  return card;
+  return { result: card, isReplay: false, warnings };
 }
+
+const failed = (result: Problem, warnings: RequestWarning[] = []): IssueCardResult => ({
+  result,
+  isReplay: false,
+  warnings,
+});
 
 /** The field values of a body that is not validated, because the stored response is repeated. */
 function readFieldValues(body: unknown): FieldValues | undefined {

@@ -2,31 +2,20 @@
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import type { components } from "@loyalty-cards/openapi";
+import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
 import { isMaintained, type StoredCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import { hashText } from "./idempotency.ts";
 import type { FieldValues, Template, TemplateStore } from "./templates.ts";
 
 /** A request that is probably a mistake. Contains the keys of field values, and no values or other personal data. */
-export interface Warning {
+export type RequestWarning = ControlSchemas["schemas"]["RequestWarning"];
+
+/** A warning as it is stored. */
+export interface Warning extends RequestWarning {
   id: string;
-  /**
-   * `replay-with-other-content`: an idempotency key was repeated with other content. `unknown-fields`: `fieldValues` has keys that
-   * the template does not have. `unknown-members`: the request or its `customer` has members that the service ignores.
-   */
-  type: "replay-with-other-content" | "unknown-fields" | "unknown-members";
   /** ISO 8601, by the clock of the service. */
   at: string;
-  /** What happened, and what to do. */
-  message: string;
-  /** Eight hexadecimal digits that are the same for the same idempotency key; only of a replay. */
-  keyHash?: string;
-  /** The template in the path of the request; absent when it does not exist. */
-  templateId?: string;
-  /** The card that was returned; absent when the stored response was a refusal, and for unknown keys. */
-  cardId?: string;
-  /** The keys of `fieldValues` that differ or are unknown, at most ten. */
-  fields?: string[];
 }
 
 export interface WarningStore {
@@ -39,9 +28,10 @@ const maxFields = 10;
 /** A warning is not repeated within this time, by the clock of the service: one mistake in an import is one warning. */
 const burstMs = 60_000;
 
-function addWarning(
+/** Stores a warning and logs it. */
+export function addWarning(
   { state, generateId, nowMs, notifyChange, log }: Domain<WarningStore>,
-  details: Omit<Warning, "id" | "at">,
+  details: RequestWarning,
 ): void {
   const now = nowMs();
   for (const { at, ...known } of state.warnings.values()) {
@@ -67,10 +57,10 @@ export interface Replay {
 
 /** The response is the stored one, so the new content has no effect. It may even be about another person. */
 export function warnAboutOtherContent(
-  domain: Domain<WarningStore & TemplateStore>,
+  domain: Domain<TemplateStore>,
   { templateId, idempotencyKey, fieldValues = {} }: Replay,
   stored: StoredCard | { status: number },
-): void {
+): RequestWarning {
   const keyHash = (hashText(idempotencyKey) >>> 0).toString(16).padStart(8, "0");
   const isKnown = domain.state.templates.has(templateId); // an unknown id is not logged: it can contain anything
   const card = "balance" in stored ? stored : undefined;
@@ -86,7 +76,7 @@ export function warnAboutOtherContent(
           "If this is another person, two people share a key: set idempotencyNamespace, and use user ids that never repeat.",
         ];
   const difference = fields.length === 0 ? "other content" : `other fieldValues: ${listKeys(fields)}`;
-  addWarning(domain, {
+  return {
     type: "replay-with-other-content",
     message:
       `An idempotency key was repeated with ${difference} (key hash ${keyHash}, ${isKnown ? `template ${templateId}` : "unknown template"}). ` +
@@ -95,7 +85,7 @@ export function warnAboutOtherContent(
     ...(isKnown && { templateId }),
     ...(card && { cardId: card.id }),
     ...(fields.length > 0 && { fields: fields.slice(0, maxFields).map((key) => toPrintable(key)) }),
-  });
+  };
 }
 
 function findDifferentKeys(
@@ -127,13 +117,9 @@ const customerMembers = Object.keys({
 } satisfies Record<keyof IssueCardRequest["customer"], true>);
 
 /** A misspelt member is ignored, and a misspelt key is stored with the card: what was meant is empty. */
-export function warnAboutUnknownFields(
-  domain: Domain<WarningStore>,
-  template: Template,
-  request: IssueCardRequest,
-): void {
+export function warnAboutUnknownFields(template: Template, request: IssueCardRequest): RequestWarning[] {
   const fields = template.fields.map(({ key }) => key);
-  const places: [type: Warning["type"], what: string, value: object, known: string[]][] = [
+  const places: [type: RequestWarning["type"], what: string, value: object, known: string[]][] = [
     [
       "unknown-fields",
       `fieldValues has keys that template ${template.id} does not have`,
@@ -143,21 +129,22 @@ export function warnAboutUnknownFields(
     ["unknown-members", "The request has members that the service ignores", request, requestMembers],
     ["unknown-members", "customer has members that the service ignores", request.customer, customerMembers],
   ];
-  for (const [type, what, value, known] of places) {
+  return places.flatMap(([type, what, value, known]) => {
     const unknown = Object.keys(value).filter((key) => !known.includes(key));
-    if (unknown.length === 0) continue;
+    if (unknown.length === 0) return [];
     const names = unknown.slice(0, maxFields).map((key) => {
       const meant = findNearestName(key, known);
       return `"${toPrintable(key)}"${meant === undefined ? "" : ` (did you mean "${toPrintable(meant)}"?)`}`;
     });
     const rules = type === "unknown-fields" ? describeFields(fields) : "";
-    addWarning(domain, {
+    const warning = {
       type,
       message: `${what}: ${names.join(", ")}${formatMore(unknown)}. ${rules}`.trimEnd(),
       templateId: template.id,
       fields: unknown.slice(0, maxFields).map((key) => toPrintable(key)),
-    });
-  }
+    };
+    return [warning];
+  });
 }
 
 const describeFields = (keys: readonly string[]) =>

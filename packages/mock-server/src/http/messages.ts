@@ -1,7 +1,9 @@
 /** Requests and responses of the service as plain data, JSON bodies, and injected faults that change a response. Adapters send responses, or convert them to a `Response`. */
 import { readBounded, toChunks } from "@loyalty-cards/internal/bounded-body";
 import { toPrintable } from "@loyalty-cards/internal/format";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { type FieldError, isDeeperThan, Problem } from "../domain/problem.ts";
+import type { RequestWarning } from "../domain/warnings.ts";
 import type { RequestFault } from "../faults/rules.ts";
 
 export interface ServiceRequest {
@@ -36,18 +38,28 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 export type JsonBody = { value: unknown };
 
-export async function readJson(request: ServiceRequest): Promise<JsonBody | Problem> {
-  if (!/^\s*application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
-    return new Problem(415, "Send the body as Content-Type: application/json.");
-  }
-  let text: string;
+export async function readText(request: ServiceRequest): Promise<string | Problem> {
   try {
     const bytes = await request.bytes(maxBodyBytes);
     if (bytes === undefined) return new Problem(413, `The body is larger than ${maxBodyBytes} bytes.`);
-    text = decoder.decode(bytes);
+    return decoder.decode(bytes);
   } catch {
     return new Problem(400, "The body is not UTF-8, or it is incomplete.");
   }
+}
+
+export async function readJson(
+  request: ServiceRequest,
+  text: string | Problem | undefined = undefined,
+): Promise<JsonBody | Problem> {
+  if (!/^\s*application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
+    return new Problem(415, "Send the body as Content-Type: application/json.");
+  }
+  const read = text ?? (await readText(request));
+  return read instanceof Problem ? read : parseJson(read);
+}
+
+function parseJson(text: string): JsonBody | Problem {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -63,6 +75,14 @@ export async function readJson(request: ServiceRequest): Promise<JsonBody | Prob
 /** How an injected fault breaks the connection that the response is sent on. */
 export type ConnectionFault = "reset" | "destroy" | "truncate" | "malformed" | "hang";
 
+/** What an operation knows of its request. */
+export interface LoggedRequest {
+  operation: OperationId;
+  apiKey?: string;
+  idempotencyKey?: string;
+  requestBody?: string;
+}
+
 export interface ServiceResponse {
   status: number;
   /** With lower-case names. */
@@ -73,6 +93,10 @@ export interface ServiceResponse {
   reason?: string;
   /** For the request log: the card that was issued or that the path names. Not sent. */
   cardId?: string | undefined;
+  /** For the request log. Not sent. */
+  warnings?: readonly RequestWarning[];
+  /** For the request log: what is known of the request. Not sent. */
+  logged?: LoggedRequest;
 }
 
 /** @throws {Error} for a value that JSON cannot represent: not a TypeError, which would mean invalid input. */

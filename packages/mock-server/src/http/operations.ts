@@ -2,7 +2,7 @@
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { ConsentChange } from "@loyalty-cards/openapi/validators";
-import type { Backend, LoggedRequest, State } from "../backend/backend.ts";
+import type { Backend, State, TrafficRequest } from "../backend/backend.ts";
 import { type ApiKeyKind, issuedVia, parseBearer } from "../domain/api-keys.ts";
 import { type CardStore, type StoredCard, toCard } from "../domain/cards.ts";
 import type { Domain } from "../domain/context.ts";
@@ -16,14 +16,17 @@ import { findIssuedCard } from "../domain/idempotency.ts";
 import { issueCard } from "../domain/issue-card.ts";
 import { listNewestOperations } from "../domain/ledger.ts";
 import { Problem, toFieldErrors } from "../domain/problem.ts";
+import { addWarning } from "../domain/warnings.ts";
 import { type FaultTarget, takeRequestFault } from "../faults/rules.ts";
 import {
   applyFault,
   delayRequest,
   injectedFault,
   jsonResponse,
+  type LoggedRequest,
   problemResponse,
   readJson,
+  readText,
   type ServiceResponse,
 } from "./messages.ts";
 import type { RequestHandler, Route } from "./router.ts";
@@ -47,12 +50,13 @@ const handlers: Record<OperationId, Handler> = {
       return new Problem(400, "Idempotency-Key must have 1 to 255 characters, or be absent.");
     }
     const command = { templateId: id, body, idempotencyKey, issuedVia: issuedVia[apiKeyKind] };
-    const { size } = domain.state.cards;
-    const card = issueCard(domain, command);
-    if (card instanceof Problem) return card;
-    const response = jsonResponse(201, toCard(domain, card));
-    response.cardId = card.id;
-    if (domain.state.cards.size === size) response.reason = "replay"; // no card was added
+    const { result, isReplay, warnings } = issueCard(domain, command);
+    for (const warning of warnings) addWarning(domain, warning);
+    if (result instanceof Problem) return { ...problemResponse(result), warnings };
+    const response: ServiceResponse = jsonResponse(201, toCard(domain, result));
+    response.cardId = result.id;
+    response.warnings = warnings;
+    if (isReplay) response.reason = "replay";
     return response;
   },
   getCard: (domain, { id }) => withCard(domain, id, (card) => jsonResponse(200, toCard(domain, card))),
@@ -111,13 +115,19 @@ function apiRoute(domain: Domain<State>, operationId: OperationId, inFlight: Set
     method,
     path: `/api/v1${path.replace(/\{\w+\}/, "*")}`,
     async handle({ request, url, params: [id = ""] }) {
+      const text = hasBody ? await readText(request) : undefined;
+      const logged: LoggedRequest = { operation: operationId };
+      if (typeof text === "string") logged.requestBody = text.slice(0, maxLoggedLength);
       const key = parseBearer(request.headers.get("authorization"));
       const apiKey = domain.state.apiKeys.get(key ?? "");
       if (apiKey === undefined) {
         const problem = new Problem(401, "The API key is missing or unknown.");
-        return { ...problemResponse(problem), reason: key === undefined ? "no API key" : "unknown key" };
+        const reason = key === undefined ? "no API key" : "unknown key";
+        return { ...problemResponse(problem), reason, logged };
       }
+      logged.apiKey = apiKey.name;
       const idempotencyKey = request.headers.get("idempotency-key") ?? undefined;
+      if (idempotencyKey !== undefined) logged.idempotencyKey = idempotencyKey;
       const isKeyUsed = operationId === "issueCard" && idempotencyKey !== undefined;
       const card = isKeyUsed ? findIssuedCard(domain, idempotencyKey) : undefined;
       const isFirst = isKeyUsed && !inFlight.has(idempotencyKey);
@@ -133,12 +143,12 @@ function apiRoute(domain: Domain<State>, operationId: OperationId, inFlight: Set
       try {
         const before = takeRequestFault(domain, "before", target);
         if (before?.kind === "latency") await delayRequest(before.delayMs, request.signal);
-        else if (before !== undefined) return applyFault(before);
+        else if (before !== undefined) return { ...applyFault(before), logged };
 
-        const body = hasBody ? await readJson(request) : { value: undefined };
+        const body = hasBody ? await readJson(request, text) : { value: undefined };
         const response =
           body instanceof Problem
-            ? body
+            ? problemResponse(body)
             : handlers[operationId](domain, {
                 id,
                 url,
@@ -146,11 +156,16 @@ function apiRoute(domain: Domain<State>, operationId: OperationId, inFlight: Set
                 body: body.value,
                 apiKeyKind: apiKey.kind,
               });
-        if (response instanceof Problem) return response; // nothing was committed
+        if (response instanceof Problem) return { ...problemResponse(response), logged };
+        response.logged = logged;
+        if (response.status >= 400) return response; // nothing was committed
 
         const after = takeRequestFault(domain, "after-commit", target);
         if (after?.kind === "latency") await delayRequest(after.delayMs, request.signal);
-        else if (after !== undefined) return { ...applyFault(after, response), cardId: response.cardId };
+        else if (after !== undefined) {
+          const { cardId, warnings = [] } = response;
+          return { ...applyFault(after, response), cardId, warnings, logged };
+        }
         const isDelayed = before !== undefined || after !== undefined;
         return isDelayed ? { reason: `${injectedFault}: latency`, ...response } : response;
       } finally {
@@ -164,32 +179,40 @@ export function createDocument(baseUrl: string): unknown {
   return { ...openapi, servers: [{ url: `${baseUrl}/api/v1`, description: "This mock server." }] };
 }
 
-const maxRequests = 2_000;
-const maxPathLength = 200;
+const maxRequests = 200;
+const maxPathLength = 2_000;
+/** Of a body, in characters. */
+const maxLoggedLength = 65_536;
 
 /** Adds each request to the log. */
 export function withRequestLog(
-  { domain, requests, changes }: Backend,
+  { domain, requests, changes, ids }: Backend,
   handle: RequestHandler,
 ): RequestHandler {
   const prefix = `${new URL(domain.baseUrl).pathname.replace(/\/$/, "")}/api/v1/`;
-  let count = 0;
   return async (request) => {
     const { method, url } = request;
     const path = url.pathname;
     if (!path.startsWith(prefix)) return handle(request);
     const startedMs = performance.now();
+    const [id, at] = [ids.nextRequestId(), new Date(domain.nowMs()).toISOString()];
     const response = await handle(request);
-    const { status, connectionFault, reason } = response;
+    const { status, connectionFault, reason, body, warnings = [] } = response;
     const cardId = response.cardId ?? findNamedCard(domain, path.slice(prefix.length));
-    const entry: { -readonly [Name in keyof LoggedRequest]: LoggedRequest[Name] } = {
-      id: `req_${++count}`,
-      at: new Date(domain.nowMs()).toISOString(),
+    const entry: { -readonly [Name in keyof TrafficRequest]: TrafficRequest[Name] } = {
+      kind: "request",
+      id,
+      at,
+      ...response.logged,
       method,
-      path: path.slice(0, maxPathLength),
+      path: (path + url.search).slice(0, maxPathLength),
       durationMs: Math.round(performance.now() - startedMs),
+      warnings: [...warnings],
     };
-    if (connectionFault === undefined) entry.status = status;
+    if (connectionFault === undefined) {
+      entry.status = status;
+      if (typeof body === "string") entry.responseBody = body.slice(0, maxLoggedLength);
+    }
     if (reason !== undefined) entry.reason = reason;
     if (cardId !== undefined) entry.cardId = cardId;
     requests.push(entry);
@@ -206,7 +229,7 @@ function findNamedCard({ state }: Domain<CardStore>, path: string): string | und
 
 /** Whether the method, path, status, reason or card of a request contains the search text. */
 export function matchesRequest(
-  { method, path, status, reason, cardId }: LoggedRequest,
+  { method, path, status, reason, cardId }: TrafficRequest,
   searchText: string,
 ): boolean {
   const line = [method, path, status, reason, cardId].join(" ");
@@ -214,4 +237,4 @@ export function matchesRequest(
 }
 
 /** A request failed when its status is an error, or when an injected fault broke the connection. */
-export const hasFailed = ({ status }: LoggedRequest): boolean => status === undefined || status >= 400;
+export const hasFailed = ({ status }: TrafficRequest): boolean => status === undefined || status >= 400;

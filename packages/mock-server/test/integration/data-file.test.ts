@@ -70,7 +70,8 @@ it("restores cards, keys, secrets, faults, warnings, the clock and pending deliv
     "cards customers templates api-keys faults warnings clock webhooks/deliveries webhooks/endpoints";
   const show = async ({ control, url }: typeof before) => {
     const paths = [...lists.split(" "), `cards/${card.id}/operations`];
-    return JSON.stringify(await Promise.all(paths.map(control))).replaceAll(url, "");
+    const text = JSON.stringify(await Promise.all(paths.map(control)));
+    return text.replaceAll(url, "").replace(/"version":\d+/, "");
   };
   const shown = await show(before);
   await before.close();
