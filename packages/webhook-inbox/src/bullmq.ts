@@ -2,10 +2,15 @@
 
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
-import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { toEventKey, toJobData, toJobId } from "./event.ts";
 import { validateNumber, validateRetention } from "./options.ts";
-import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "./reports.ts";
+import {
+  createPut,
+  createReport,
+  type ReplayableInbox,
+  type ReportOptions,
+  untilAborted,
+} from "./reports.ts";
 
 interface BullmqJob {
   data: unknown;
@@ -17,7 +22,6 @@ interface BullmqJob {
 /** The part of a `Queue` of BullMQ 5 or 6 that the inbox uses. */
 interface BullmqQueue {
   readonly name: string;
-  readonly opts: { connection?: unknown };
   add(name: string, data: object, options: object): Promise<unknown>;
   getJob(id: string): Promise<BullmqJob | undefined>;
   waitUntilReady(): Promise<unknown>;
@@ -35,12 +39,10 @@ export interface BullmqInboxOptions extends ReportOptions {
   timeoutMs?: number;
 }
 
-/** An inbox on BullMQ. */
-export interface BullmqInbox extends Inbox, ReplayableInbox {}
-
 /**
- * Waits for the queue's Redis, and returns an inbox.
- * @throws {TypeError} for a queue with an offline queue, and for a retention shorter than the service's retries.
+ * Waits for the queue's Redis, and returns an inbox. With `enableOfflineQueue: false` the receiver responds 503 at once while Redis is
+ * unreachable, else after its `timeoutMs`.
+ * @throws {TypeError} for a retention shorter than the service's retries.
  * @throws when Redis does not respond.
  * @example
  * ```ts
@@ -59,14 +61,15 @@ export interface BullmqInbox extends Inbox, ReplayableInbox {}
 export async function bullmqInbox(
   queue: BullmqQueue,
   options: BullmqInboxOptions = {},
-): Promise<BullmqInbox> {
+): Promise<ReplayableInbox> {
   const { maxAttempts = 17, timeoutMs = 5_000, source = "" } = options;
   validateNumber("maxAttempts", maxAttempts, 1);
   validateNumber("timeoutMs", timeoutMs, 1, maxTimerMs);
   const age = validateRetention(options.retentionSeconds);
   const report = createReport(options);
-  checkConnection(queue);
-  await waitForRedis(queue, timeoutMs);
+  await untilAborted(AbortSignal.timeout(timeoutMs), () => queue.waitUntilReady()).catch((cause: unknown) => {
+    throw new Error(`Redis cannot be used for the queue "${queue.name}".`, { cause });
+  });
   // Each job has these options, which override the defaults of the queue and the worker.
   const jobOptions = {
     attempts: maxAttempts,
@@ -105,34 +108,5 @@ async function revive(job: BullmqJob, data?: object): Promise<boolean> {
   } catch (error) {
     if ((await job.getState()) === "failed") throw error;
     return false;
-  }
-}
-
-/** A client with an offline queue waits for Redis instead of failing, so the receiver could not respond in time. */
-function checkConnection({ name, opts }: BullmqQueue): void {
-  const connection = (opts.connection ?? {}) as { options?: object };
-  const { enableOfflineQueue, disableOfflineQueue } = (connection.options ?? connection) as {
-    enableOfflineQueue?: boolean;
-    disableOfflineQueue?: boolean;
-  };
-  if (enableOfflineQueue === false || disableOfflineQueue === true) return;
-  throw new TypeError(
-    `The queue "${name}" waits while Redis is unreachable instead of failing. Create it with { connection: { …, enableOfflineQueue: false } }.`,
-  );
-}
-
-/** BullMQ itself warns of a Redis that evicts keys. */
-async function waitForRedis(queue: BullmqQueue, timeoutMs: number): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs} ms.`)), timeoutMs);
-  });
-  try {
-    await Promise.race([queue.waitUntilReady(), late]);
-  } catch (cause) {
-    const message = `Redis cannot be used for the queue "${queue.name}": ${(cause as Error).message}`;
-    throw new Error(message, { cause });
-  } finally {
-    clearTimeout(timer);
   }
 }

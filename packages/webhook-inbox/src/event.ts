@@ -4,27 +4,11 @@ import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A verified body as text; `toBytes` restores it byte for byte. @throws {TypeError} for invalid UTF-8. */
-function toText(body: Uint8Array): string {
-  try {
-    return utf8.decode(body);
-  } catch (cause) {
-    throw withSafeMessage(
-      new TypeError("The body is not UTF-8: pass the bytes that the receiver verified.", { cause }),
-    );
-  }
-}
-
+/** Restores a stored body, byte for byte. */
 export const toBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-const parseEvent = (text: string): WebhookEvent => JSON.parse(text.replace(/^\uFEFF/, ""));
-
 /** The members of an event that `markProcessed` and `isNewest` read. */
-export interface OrderedEvent {
-  id: string;
-  /** ISO 8601 in UTC with milliseconds ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
-  createdAt: string;
-}
+export type OrderedEvent = Pick<WebhookEvent, "id" | "createdAt">;
 
 /** @throws {TypeError} for a `createdAt` that is not a date. */
 export function parseCreatedAt({ id, createdAt }: OrderedEvent): number {
@@ -53,9 +37,10 @@ interface JobData {
   source?: string;
 }
 
+/** @throws {TypeError} for a body that is not UTF-8, which a receiver rejects before. */
 export function toJobData(body: Uint8Array, receivedAt: Date, source: string): JobData {
   return {
-    body: toText(body),
+    body: utf8.decode(body),
     receivedAt: receivedAt.toISOString(),
     ...(source !== "" && { source }),
   };
@@ -66,7 +51,8 @@ export function parseJobData(data: unknown) {
   const { body, receivedAt, source = "" } = (data ?? {}) as Partial<JobData>;
   if (typeof body !== "string" || typeof receivedAt !== "string")
     throw withSafeMessage(new TypeError("This job was not added by an inbox: use a queue for events only."));
-  return { event: parseEvent(body), body, receivedAt: new Date(receivedAt), source };
+  const event: WebhookEvent = JSON.parse(body.replace(/^\uFEFF/, ""));
+  return { event, body, receivedAt: new Date(receivedAt), source };
 }
 
 /** The same of text that the inbox stored. */

@@ -35,12 +35,7 @@ interface QueueJob {
  * import { onEvents } from "@loyalty-cards/webhook-verify";
  * import { Worker } from "bullmq";
  *
- * const handler = inboxHandler(
- *   onEvents({
- *     "balance.changed": ({ data }, { attempt }) => console.log(data.balance, attempt),
- *     otherTypes: () => {},
- *   }),
- * );
+ * const handler = inboxHandler(onEvents({ ping: ({ id }, { attempt }) => console.log(id, attempt), otherTypes() {} }));
  * export const worker = new Worker("loyalty", handler, { connection: { url: process.env.REDIS_URL ?? "" } });
  * ```
  */
@@ -54,7 +49,8 @@ export function inboxHandler(
 
   async function handle(job: QueueJob, signal: AbortSignal | undefined): Promise<void> {
     const { event, body, receivedAt, source } = parseJobData(job.data);
-    const attempt = getAttempt(job);
+    const before = job.attemptsMade ?? job.retryCount;
+    const attempt = before === undefined ? undefined : before + 1;
     const startedMs = performance.now();
     const delivery: QueueDelivery = {
       id: undefined,
@@ -82,11 +78,6 @@ export function inboxHandler(
     const failure = results.find((result) => result.status === "rejected");
     if (failure !== undefined) throw failure.reason;
   };
-}
-
-function getAttempt({ attemptsMade, retryCount }: QueueJob): number | undefined {
-  const before = attemptsMade ?? retryCount;
-  return before === undefined ? undefined : before + 1;
 }
 
 function isLastAttempt({ attemptsMade, opts, retryCount, retryLimit }: QueueJob): boolean {

@@ -3,11 +3,11 @@
 // SQLite
 export { openLibsql } from "@loyalty-cards/internal/sqlite/database-node";
 // pg-boss and BullMQ
-export { type BullmqInbox, type BullmqInboxOptions, bullmqInbox } from "./bullmq.ts";
+export { type BullmqInboxOptions, bullmqInbox } from "./bullmq.ts";
 export { inboxHandler, type QueueDelivery, type QueueHandler } from "./inbox-handler.ts";
-export { type PgBossInbox, type PgBossInboxOptions, pgBossInbox } from "./pg-boss.ts";
+export { type PgBossInboxOptions, pgBossInbox } from "./pg-boss.ts";
 // Every inbox
-export type { InboxOutcome } from "./reports.ts";
+export type { InboxOutcome, ReplayableInbox } from "./reports.ts";
 export {
   type InboxEntry,
   type InboxHealth,

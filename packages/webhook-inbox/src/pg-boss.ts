@@ -1,7 +1,6 @@
 /** `pgBossInbox`: a durable inbox on pg-boss 11 (Node.js 22) or 12 (Node.js 22.12), for a PostgreSQL that you already run. */
 import { createHash } from "node:crypto";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
-import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { toEventKey, toJobData } from "./event.ts";
 import { validateNumber, validateRetention } from "./options.ts";
 import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "./reports.ts";
@@ -36,9 +35,6 @@ export interface PgBossInboxOptions extends ReportOptions {
   maxAttempts?: number;
 }
 
-/** An inbox on pg-boss. */
-export interface PgBossInbox extends Inbox, ReplayableInbox {}
-
 /**
  * Checks the queue, and returns an inbox. `boss` must have been started. Its `error` events are reported as `unavailable` if it has no
  * listener for them.
@@ -59,7 +55,7 @@ export interface PgBossInbox extends Inbox, ReplayableInbox {}
  * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
  * ```
  */
-export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Promise<PgBossInbox> {
+export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Promise<ReplayableInbox> {
   const { queue, source = "", maxAttempts = 21 } = options;
   validateNumber("maxAttempts", maxAttempts, 1);
   const retentionSeconds = validateRetention(options.retentionSeconds);
@@ -74,52 +70,38 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
   const add = async (id: string, data: object): Promise<boolean> =>
     (await boss.send(queue, data, { id, ...retry, ...retention })) !== null;
 
-  /**
-   * Finds the last job of an event. pg-boss itself gives a dead letter one more attempt only, so it stays as it is, and the event gets
-   * another job, whose id follows from that of the dead letter: of concurrent calls one adds it.
-   * @returns the dead letter, if the last job is one, and the id of its successor; undefined when the event waits or is done.
-   */
-  async function findEnd(
-    id: string,
-    deadLetter?: Job,
-  ): Promise<{ id: string; deadLetter?: Job } | undefined> {
+  // pg-boss itself gives a dead letter one more attempt only. So a dead letter stays as it is, and the event gets another job, whose id
+  // follows from that of the dead letter: of concurrent calls one adds it.
+  async function store(id: string, data: object): Promise<"stored" | "duplicate"> {
+    if (await add(id, data)) return "stored";
     const job = await boss.getJobById(queue, id);
-    if (job === null) return deadLetter === undefined ? { id } : { id, deadLetter };
-    return isDead(job) ? findEnd(toUuid(id), job) : undefined;
+    if (job !== null) return isDead(job) ? store(toUuid(id), data) : "duplicate";
+    throw withSafeMessage(
+      new Error(`pg-boss did not store the event: does the queue "${queue}" still exist?`),
+    );
+  }
+
+  async function replay(id: string, deadLetter?: Job): Promise<boolean> {
+    const job = await boss.getJobById(queue, id);
+    if (job !== null) return isDead(job) && replay(toUuid(id), job);
+    return deadLetter !== undefined && add(id, deadLetter.data);
   }
 
   return {
-    put: createPut(report, async (event, { body, receivedAt }) => {
-      const data = toJobData(body, receivedAt, source);
-      const id = toUuid(toEventKey(event, source));
-      if (await add(id, data)) return "stored";
-      const end = await findEnd(id);
-      if (end === undefined) return "duplicate";
-      if (await add(end.id, data)) return "stored";
-      if ((await boss.getJobById(queue, end.id)) !== null) return "duplicate"; // another delivery was faster
-      throw withSafeMessage(
-        new Error(`pg-boss did not store the event: does the queue "${queue}" still exist?`),
-      );
-    }),
-    async replay(eventId) {
-      const { id, deadLetter } = (await findEnd(toUuid(toEventKey({ id: eventId }, source)))) ?? {};
-      return id !== undefined && deadLetter !== undefined && add(id, deadLetter.data);
-    },
+    put: createPut(report, async (event, { body, receivedAt }) =>
+      store(toUuid(toEventKey(event, source)), toJobData(body, receivedAt, source)),
+    ),
+    replay: (eventId) => replay(toUuid(toEventKey({ id: eventId }, source))),
   };
 }
 
 const isDead = ({ state }: Job) => state === "failed" || state === "cancelled";
 
 async function checkQueue(boss: PgBoss, queue: string): Promise<void> {
-  let found: unknown;
-  try {
-    found = await boss.getQueue(queue);
-  } catch (cause) {
-    throw new Error(
-      "pg-boss does not respond. Is it started (await boss.start()), and PostgreSQL reachable?",
-      { cause },
-    );
-  }
+  const found = await boss.getQueue(queue).catch((cause: unknown) => {
+    const message = "pg-boss does not respond. Is it started (await boss.start()), and PostgreSQL reachable?";
+    throw new Error(message, { cause });
+  });
   if (typeof found !== "object" || found === null)
     throw new Error(`pg-boss has no queue "${queue}". Create it first: await boss.createQueue("${queue}").`);
   if (!("deleteAfterSeconds" in found))

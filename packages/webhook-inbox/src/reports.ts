@@ -39,7 +39,7 @@ export interface ReportOptions {
 }
 
 /** An inbox whose dead letters can be processed again. */
-export interface ReplayableInbox {
+export interface ReplayableInbox extends Inbox {
   /** Gives a dead letter all of its attempts again, as a new delivery of the event does. @returns false when the id is not a dead letter. */
   replay(eventId: string): Promise<boolean>;
 }
@@ -90,7 +90,8 @@ export function createPut(
   };
 }
 
-function untilAborted<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+/** Waits for work until the signal aborts, also when the work ignores it. @throws the signal's reason, and what the work throws. */
+export function untilAborted<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
     if (signal.aborted) return onAbort();

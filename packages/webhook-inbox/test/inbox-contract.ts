@@ -1,5 +1,5 @@
 /** The contract of an inbox. The integration test of each engine runs this suite. */
-import type { Delivery, Inbox, WebhookEvent } from "@loyalty-cards/webhook-verify";
+import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import type { InboxOutcome } from "../src/index.ts";
 import type { ReplayableInbox } from "../src/reports.ts";
@@ -10,7 +10,7 @@ export type Attempt = Delivery & { attempt: number | undefined; source: string }
 
 /** An empty inbox on an engine that retries a failed event immediately. */
 export interface InboxUnderTest {
-  inbox: Inbox & ReplayableInbox;
+  inbox: ReplayableInbox;
   /** The events that wait or are being processed, and the dead letters. */
   count(): Promise<{ waiting: number; dead: number }>;
   /** Runs the handler for each event, attempt by attempt, until the end of the test. */

@@ -51,7 +51,7 @@ it("exports these names", () => {
       "mock-server/doctor": "CheckReceiverOptions Finding ReceiverReport checkReceiver",
       "mock-server/msw": "mockHandlers",
       "mock-server/node": "MockServer MockServerOptions TrafficEvent startMockServer",
-      "webhook-inbox": "BullmqInbox BullmqInboxOptions InboxEntry InboxHealth InboxOutcome PgBossInbox PgBossInboxOptions QueueDelivery QueueHandler SqliteDelivery SqliteHandler SqliteInbox SqliteInboxOptions SqliteWorker bullmqInbox inboxHandler openLibsql pgBossInbox sqliteInbox",
+      "webhook-inbox": "BullmqInboxOptions InboxEntry InboxHealth InboxOutcome PgBossInboxOptions QueueDelivery QueueHandler ReplayableInbox SqliteDelivery SqliteHandler SqliteInbox SqliteInboxOptions SqliteWorker bullmqInbox inboxHandler openLibsql pgBossInbox sqliteInbox",
       "webhook-inbox/postgres": "PostgresTransaction ensureInboxTables isNewest markProcessed",
       "webhook-inbox/sqlite": "SqliteDatabase ensureInboxTables isNewest markProcessed",
       "webhook-verify": "BalanceChanged CardAdded CardRemoved ConsentChanged DedupeStore Delivery EventHandlers Inbox KnownEvent Ping Receiver ReceiverOptions ReceiverOutcome ReceiverResponse Secret TierChanged UnknownEvent VerificationErrorReason VerifyInput WebhookEvent WebhookVerificationError createReceiver isKnownEvent isWebhookVerificationError memoryDedupe onEvents signWebhook signWebhookSync verifyWebhook verifyWebhookSync",

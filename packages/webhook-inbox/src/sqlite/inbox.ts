@@ -15,7 +15,6 @@ import {
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
-import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toJobData } from "../event.ts";
 import { validateNumber, validateRetention } from "../options.ts";
 import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "../reports.ts";
@@ -39,14 +38,7 @@ export interface SqliteInboxOptions extends ReportOptions {
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
   open?: OpenSqlite;
   /** Set by tests only. */
-  testing?: {
-    clock?: {
-      /** The current time in milliseconds. Default `Date.now`. Setting it back does not delay events, pauses and leases. */
-      now(): number;
-    };
-    /** Random numbers from 0 up to 1, for the jitter of retries. Default `Math.random`. */
-    random?: () => number;
-  };
+  testing?: { clock?: { now(): number }; random?: () => number };
 }
 
 /** The state of an inbox. The caller decides how many events may wait, and for how long. */
@@ -85,7 +77,7 @@ export interface SqliteWorker {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface SqliteInbox extends Inbox, ReplayableInbox {
+export interface SqliteInbox extends ReplayableInbox {
   /** Starts a worker: runs the handler for every event in the file, also for those that other processes stored. */
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
   /**
@@ -188,10 +180,9 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
 
   async function health(): Promise<InboxHealth> {
     try {
-      const { states, oldestWaitingAtMs } = database.run(jobs.count(source));
-      const counts = { isReachable: true, waiting: states["waiting"] ?? 0, dead: states["dead"] ?? 0 };
-      if (oldestWaitingAtMs === undefined) return counts;
-      return { ...counts, oldestWaitingMs: Math.max(0, now() - oldestWaitingAtMs) };
+      const { states, oldestWaitingAtMs: oldestMs } = database.run(jobs.count(source));
+      const oldest = oldestMs === undefined ? {} : { oldestWaitingMs: Math.max(0, now() - oldestMs) };
+      return { isReachable: true, waiting: states["waiting"] ?? 0, dead: states["dead"] ?? 0, ...oldest };
     } catch (error) {
       return { isReachable: false, waiting: 0, dead: 0, error: describe(error) };
     }

@@ -12,7 +12,7 @@ import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toBytes } from "../event.ts";
 import { validateNumber } from "../options.ts";
-import type { EventRef, Report } from "../reports.ts";
+import { type EventRef, type Report, untilAborted } from "../reports.ts";
 
 /** One attempt at one event. It extends the `Delivery` of a receiver, so a handler of `onEvents` can be used. */
 export interface SqliteDelivery extends Delivery {
@@ -30,21 +30,14 @@ export interface SqliteDelivery extends Delivery {
 /** Your work on one event. If it throws or rejects, the event is retried. */
 export type SqliteHandler = (event: WebhookEvent, delivery: SqliteDelivery) => unknown;
 
-/** The pauses between attempts. @inline */
-export interface Backoff {
-  /** The pause after the first failure; each later one is twice as long. Default 1 000. */
-  initialDelayMs: number;
-  /** Default one hour. */
-  maxDelayMs: number;
-}
-
 /** Concurrency, attempts, timeout and polling of a worker. */
 export interface SqliteWorkerOptions {
   /** How many handlers run at once. Default 4. */
   concurrency?: number;
   /** After this many failures the event is a dead letter. Default 25, which takes about ten hours. */
   maxAttempts?: number;
-  backoff?: Partial<Backoff>;
+  /** The pause after the first failure, default 1 000 ms; each later one is twice as long, at most `maxDelayMs`, default one hour. */
+  backoff?: { initialDelayMs?: number; maxDelayMs?: number };
   /**
    * A handler that takes longer has failed, and its signal is aborted. Default 60 000. When a process ends, its events are tried again
    * after this time and 30 seconds.
@@ -57,15 +50,6 @@ export interface SqliteWorkerOptions {
 /** How long a worker may take, after the handler's own time, to record how it ended. */
 const recordingMs = 30_000;
 const sweepIntervalMs = 3_600_000;
-
-/** The system clock. */
-const clock = {
-  monotonicMs: () => performance.now(),
-  after(ms: number, wake: () => void) {
-    const timer = setTimeout(wake, ms);
-    return () => clearTimeout(timer);
-  },
-};
 
 export interface WorkerContext {
   source: string;
@@ -87,7 +71,8 @@ export function startEventWorker(
   limits?: Partial<WorkLimits>,
 ) {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
-  const { concurrency, maxAttempts, handlerTimeoutMs, pollMs, backoff } = parseWorkerOptions(options);
+  const { concurrency, maxAttempts, handlerTimeoutMs, pollMs, initialDelayMs, maxDelayMs } =
+    parseWorkerOptions(options);
   const leaseMs = handlerTimeoutMs + recordingMs;
   const onUnavailable = (error: unknown) => report({ outcome: "unavailable", error });
   let sweptAtMs = Number.NEGATIVE_INFINITY;
@@ -102,28 +87,27 @@ export function startEventWorker(
         throw withSafeMessage(new Error("The process ended during the last attempt."));
       const delivery = { id: undefined, rawBody: toBytes(body), receivedAt, attempt: job.attempts, source };
       const writes = await callHandler(handler, event, delivery, signal, handlerTimeoutMs);
-      if (!complete(job, writes)) return report({ outcome: "lease-lost", ...facts });
+      const isDone = database.transact((connection) => {
+        const settled = database.runIn(connection, jobs.settle(job, { state: "done" }));
+        if (settled.job === undefined) return false; // the lease is not this attempt's any more
+        for (const write of writes) requireSynchronous("write", write(connection));
+        return true;
+      });
       const lagMs = Math.max(0, now() - receivedAt.getTime());
-      report({ outcome: "done", ...facts, durationMs: performance.now() - startedMs, lagMs });
+      if (!isDone) report({ outcome: "lease-lost", ...facts });
+      else report({ outcome: "done", ...facts, durationMs: performance.now() - startedMs, lagMs });
     } catch (error) {
       if (signal.aborted && error === signal.reason) database.run(jobs.giveBack(job));
       else recordFailure(job, facts, error);
     }
   }
 
-  /** Marks the event as done and writes its effect, in one transaction. @returns false when the lease is not this attempt's any more. */
-  const complete = (job: LeasedJob, writes: Write[]): boolean =>
-    database.transact((connection) => {
-      const settled = database.runIn(connection, jobs.settle(job, { state: "done" }));
-      if (settled.job === undefined) return false;
-      for (const write of writes) requireSynchronous("write", write(connection));
-      return true;
-    });
-
   /** A failure that cannot be recorded is not lost: the event is due again when its lease ends. */
   function recordFailure(job: LeasedJob, facts: { event: EventRef; attempt: number }, error: unknown): void {
     const isLast = job.attempts >= maxAttempts;
-    const retryInMs = getPauseMs(backoff, job.attempts, random);
+    const fullMs = Math.min(maxDelayMs, initialDelayMs * 2 ** Math.min(job.attempts - 1, 40));
+    // Less up to a half, so that events that failed together are not retried together.
+    const retryInMs = Math.round(fullMs * (0.5 + random() / 2));
     // A retry is due in the order of time, as if it were a new event.
     const next = isLast ? { state: "dead" } : { state: "waiting", rank: ranks.new, delayMs: retryInMs };
     const settled = database.run(jobs.settle(job, { ...next, error: describe(error) }));
@@ -134,7 +118,7 @@ export function startEventWorker(
 
   return startWorker(
     {
-      clock,
+      clock: { monotonicMs: () => performance.now(), after },
       onUnavailable,
       lease: async (limit) => database.run(jobs.lease(limit, leaseMs, source)),
       getDelay: async () => database.run(jobs.getDelay(source)),
@@ -151,6 +135,11 @@ export function startEventWorker(
   );
 }
 
+function after(ms: number, wake: () => void): () => void {
+  const timer = setTimeout(wake, ms);
+  return () => clearTimeout(timer);
+}
+
 type Write = (database: SqliteDatabase) => unknown;
 
 /** Calls the handler once. @returns what it registered with `write`. @throws its error, the timeout, or why the worker stops. */
@@ -161,19 +150,14 @@ async function callHandler(
   workerSignal: AbortSignal,
   timeoutMs: number,
 ): Promise<Write[]> {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const writes: Write[] = [];
-  let isOver = false;
-  const onStop = () => controller.abort(workerSignal.reason);
-  workerSignal.addEventListener("abort", onStop, { once: true });
-  const timeout = setTimeout(
-    () => controller.abort(withSafeMessage(new Error(`The handler took longer than ${timeoutMs} ms.`))),
+  const timeout = new AbortController();
+  const timer = setTimeout(
+    () => timeout.abort(withSafeMessage(new Error(`The handler took longer than ${timeoutMs} ms.`))),
     timeoutMs,
   );
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
+  const signal = AbortSignal.any([workerSignal, timeout.signal]);
+  const writes: Write[] = [];
+  let isOver = false;
   function write(work: Write): void {
     if (isOver)
       throw withSafeMessage(
@@ -182,32 +166,23 @@ async function callHandler(
     writes.push(work);
   }
   try {
-    await Promise.race([(async () => handler(event, { ...facts, signal, write }))(), aborted]);
+    await untilAborted(signal, async () => handler(event, { ...facts, signal, write }));
     return writes;
   } finally {
     isOver = true;
-    clearTimeout(timeout);
-    workerSignal.removeEventListener("abort", onStop);
+    clearTimeout(timer);
   }
 }
 
-/** Between half and all of the pause, so that events that failed together are not retried together. */
-function getPauseMs({ initialDelayMs, maxDelayMs }: Backoff, failures: number, random: () => number): number {
-  const fullMs = Math.min(maxDelayMs, initialDelayMs * 2 ** Math.min(failures - 1, 40));
-  return Math.round(fullMs * (0.5 + random() / 2));
-}
-
-/** With 25 attempts the retries last seven to thirteen hours: about as long as the service's own. */
-const defaultBackoff: Backoff = { initialDelayMs: 1_000, maxDelayMs: 3_600_000 };
-
 function parseWorkerOptions(options: SqliteWorkerOptions) {
   const { concurrency = 4, maxAttempts = 25, handlerTimeoutMs = 60_000, pollMs = 1_000 } = options;
-  const backoff = { ...defaultBackoff, ...options.backoff };
+  // With 25 attempts the retries last seven to thirteen hours: about as long as the service's own.
+  const { initialDelayMs = 1_000, maxDelayMs = 3_600_000 } = options.backoff ?? {};
   validateNumber("concurrency", concurrency, 1, 10_000);
   validateNumber("maxAttempts", maxAttempts, 1);
   validateNumber("handlerTimeoutMs", handlerTimeoutMs, 1, maxTimerMs);
   validateNumber("pollMs", pollMs, 1, maxTimerMs);
-  validateNumber("backoff.initialDelayMs", backoff.initialDelayMs, 0);
-  validateNumber("backoff.maxDelayMs", backoff.maxDelayMs, backoff.initialDelayMs);
-  return { concurrency, maxAttempts, handlerTimeoutMs, pollMs, backoff };
+  validateNumber("backoff.initialDelayMs", initialDelayMs, 0);
+  validateNumber("backoff.maxDelayMs", maxDelayMs, initialDelayMs);
+  return { concurrency, maxAttempts, handlerTimeoutMs, pollMs, initialDelayMs, maxDelayMs };
 }
