@@ -1,0 +1,120 @@
+/** Two machines on one PostgreSQL whose clocks differ by four minutes, in virtual time: the clock of the database decides. */
+import type { Clock } from "@loyalty-cards/internal/issuing-steps";
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
+import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
+import { createNetwork, nextPhone, template, toRequest } from "../shop.ts";
+
+const minute = 60_000;
+/** A request begins at most this long after the first attempt: 24 hours less a minute and the deadline of a worker's attempt. */
+const lastAttemptMs = 24 * 60 * minute - minute - 30_000;
+
+describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
+  const pool = ownSchema().pool(8);
+  beforeAll(() => ensureOutboxTables(pool));
+  beforeEach(() =>
+    pool.query(
+      "TRUNCATE issuing_outbox_entries, issuing_outbox_entries_bodies, issuing_outbox_entries_breakers",
+    ),
+  );
+
+  describe.each([
+    ["ahead of", 2 * minute],
+    ["behind", -2 * minute],
+  ])("a machine whose clock is %s that of the database, and one whose clock is not", (_name, offsetMs) => {
+    function openMachines() {
+      let passedMs = 0;
+      const network = createNetwork({ clock: { now: () => Date.now() + passedMs, moveTo() {} } });
+      function openMachine(ownOffsetMs: number) {
+        const clock: Clock = {
+          now: () => Date.now() + passedMs + ownOffsetMs,
+          monotonicMs: () => performance.now() + passedMs,
+          after(ms, wake) {
+            const timer = setTimeout(wake, ms);
+            return () => clearTimeout(timer);
+          },
+        };
+        // The clock is that of the client: an outbox with one of its own would use it for the database too.
+        const client = network.createClient({ testing: { clock, random: () => 0.5 } });
+        const outbox = postgresOutbox({ client, pool, log: () => {} });
+        onTestFinished(() => outbox.close({ graceMs: 0 }));
+        return outbox;
+      }
+      /** Lets time pass on every clock. What the database has stored becomes older, because its clock cannot be set. */
+      async function pass(ms: number): Promise<void> {
+        passedMs += ms;
+        const age = (column: string) => `${column} = ${column} - ${Math.round(ms)}`;
+        const columns = ["due", "started", "tried", "lost", "added", "ended"];
+        await pool.query(`UPDATE issuing_outbox_entries SET ${columns.map(age).join(", ")}`);
+        await pool.query(
+          `UPDATE issuing_outbox_entries_breakers SET ${["since", "due"].map(age).join(", ")}`,
+        );
+      }
+      /** How long until the entry is due, or its lease expires, on the clock of the database. */
+      async function getDelayMs(): Promise<number> {
+        const now = "extract(epoch FROM clock_timestamp()) * 1000";
+        const { rows } = await pool.query(`SELECT due - ${now} AS delay FROM issuing_outbox_entries`);
+        return Number(rows[0]?.delay);
+      }
+      const [first, second] = [openMachine(offsetMs), openMachine(-offsetMs)];
+      const signUp = () =>
+        first.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+      const countCards = () => new Set(network.cards.map(({ cardId }) => cardId)).size;
+      return { ...network, first, second, pass, getDelayMs, signUp, countCards };
+    }
+
+    it("has an entry until its lease expires in the database, and both record the same card", async () => {
+      const { first, second, pass, getDelayMs, signUp, weather, requests, countCards } = openMachines();
+      await signUp();
+      let goOn = () => {};
+      const sent = new Promise<void>((resolve) => {
+        weather.push(() => {
+          resolve();
+          return new Promise((respond) => {
+            goOn = () => respond("ok");
+          });
+        });
+      });
+      const issuing = first.issue(1);
+      await sent;
+      await pass((await getDelayMs()) - 20_000);
+      expect(await second.drain({ maxMs: 300 })).toMatchObject({ waiting: 1 });
+      expect(requests).toHaveLength(1);
+      await pass(20_000);
+      expect(await second.drain()).toMatchObject({ issued: 1 });
+      goOn();
+      await issuing;
+      expect(await first.get(1)).toEqual(await second.get(1));
+      expect([requests.length, new Set(requests.map(({ key }) => key)).size, countCards()]).toEqual([
+        2, 1, 1,
+      ]);
+    });
+
+    it("lets the other one repeat a request when its pause is over in the database", async () => {
+      const { first, second, pass, getDelayMs, signUp, weather, requests, countCards } = openMachines();
+      await signUp();
+      weather.push(new Response(null, { status: 503, headers: { "retry-after": "60" } }));
+      expect(await first.issue(1, { deadlineMs: 100 })).toMatchObject({ state: "waiting", attempts: 1 });
+      await pass((await getDelayMs()) - 20_000);
+      expect(await second.drain()).toMatchObject({ waiting: 1 });
+      expect(requests).toHaveLength(1);
+      await pass(20_000);
+      expect(await second.drain()).toMatchObject({ issued: 1 });
+      expect([requests.length, countCards()]).toEqual([2, 1]);
+    });
+
+    // G26
+    it.each([
+      ["repeats a request that began less than 24 hours ago", lastAttemptMs - 30_000, "issued", 2],
+      ["sends nothing after 24 hours", lastAttemptMs + 1_000, "unknown", 1],
+    ])("%s in the database", async (_case, passedMs, state, sent) => {
+      const { first, second, pass, signUp, weather, requests, countCards } = openMachines();
+      await signUp();
+      weather.push("lost");
+      expect(await first.issue(1, { deadlineMs: 100 })).toMatchObject({ state: "waiting" });
+      await pass(passedMs);
+      expect(await second.drain()).toMatchObject({ [state]: 1 });
+      expect([requests.length, countCards()]).toEqual([sent, 1]);
+    });
+  });
+});
