@@ -1,6 +1,7 @@
 /** The rules of the outbox, one by one, in virtual time. */
 import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { describe, expect, it } from "vitest";
+import { testOutage } from "./outage.ts";
 import {
   createNetwork,
   nextPhone,
@@ -100,57 +101,9 @@ describe("the 24 hours of a key", () => {
 
 describe("an outage", () => {
   // G10
-  it.each([
-    ["503", 503, "one process", 1],
-    ["lost responses", "lost", "three processes", 3],
-    ["refused connections", "refused", "a process for each call", 0],
-  ] as const)(
-    "lets all sign-ups of thirty hours of %s succeed, with a few entries that are tried: %s, %s",
-    async (_name, kind, _processes, workers) => {
-      const { outbox, signUp, weather, requests, run, clock, service, file, clientOptions, ...network } =
-        openVirtualShop();
-      const others = Array.from({ length: Math.max(0, workers - 1) }, () =>
-        openShop({ service, weather, requests, ...network }, { file, clientOptions }),
-      );
-      const running =
-        workers === 0
-          ? []
-          : [outbox, ...others.map((each) => each.outbox)].map((each) => each.work({ pollMs: 30_000 }));
-      /** What a function that lives for one call does. */
-      const call = async (work: (own: typeof outbox) => Promise<unknown>) => {
-        const own = openShop({ service, weather, requests, ...network }, { file, clientOptions });
-        await run(work(own.outbox));
-        await run(own.outbox.close());
-      };
-      for (let index = 0; index < 120; index++) {
-        weather.length = 0;
-        weather.push(...Array.from({ length: 2_000 }, () => kind));
-        await run(signUp(String(index)));
-        if (workers === 0) await call((own) => own.issue(index, { deadlineMs: 5_000 }));
-        else await run(outbox.issue(index, { deadlineMs: 5_000 }));
-        expect(await run(outbox.get(index))).toMatchObject({ state: "waiting" });
-        await clock.pass(15 * minute);
-        if (workers === 0) await call((own) => own.drain());
-      }
-      const tried = new Set(requests.map(({ key }) => key)).size;
-      expect(tried).toBeLessThanOrEqual(3 + 12);
-      weather.length = 0;
-      requests.length = 0;
-      const recoveredMs = clock.monotonicMs();
-      if (workers === 0) await clock.pass(minute).then(() => call((own) => own.drain()));
-      while (requests.length === 0) await clock.pass(1_000);
-      expect(clock.monotonicMs() - recoveredMs).toBeLessThanOrEqual(61_000);
-      await clock.pass(20 * minute);
-      if (workers === 0) await call((own) => own.drain());
-      for (const worker of running) await run(worker.stop());
-      const counts = await run(outbox.count());
-      expect(counts).toMatchObject({ waiting: 0, paused: [] });
-      expect(counts.unknown).toBeLessThanOrEqual(kind === "refused" ? 0 : tried);
-      expect(counts.issued + counts.unknown).toBe(120);
-      expect(service.warnings()).toEqual([]);
-    },
-    120_000,
-  );
+  testOutage("503", "one process"); // the other pairs are in outage.slow.test.ts
+  testOutage("timeouts", "three processes");
+  testOutage("refused connections", "a process for each call");
 
   it("waits at most 15 minutes whatever Retry-After asks", async () => {
     const { outbox, signUp, weather, run, clock, requests } = openVirtualShop();
