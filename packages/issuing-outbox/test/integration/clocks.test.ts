@@ -1,5 +1,6 @@
 /** Two machines on one PostgreSQL whose clocks differ by four minutes, in virtual time: the clock of the database decides. */
 import type { Clock } from "@loyalty-cards/internal/issuing-steps";
+import type { ManualClock } from "@loyalty-cards/mock-server";
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
 import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
@@ -24,7 +25,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   ])("a machine whose clock is %s that of the database, and one whose clock is not", (_name, offsetMs) => {
     function openMachines() {
       let passedMs = 0;
-      const network = createNetwork({ clock: { now: () => Date.now() + passedMs, moveTo() {} } });
+      const serviceClock: ManualClock = { now: () => Date.now() + passedMs, moveTo: () => {} };
+      const network = createNetwork({ clock: serviceClock });
       function openMachine(ownOffsetMs: number) {
         const clock: Clock = {
           now: () => Date.now() + passedMs + ownOffsetMs,
