@@ -100,7 +100,10 @@ describe("the configuration", () => {
       "http://cards.example.com",
       "LOYALTY_URL is http://cards.example.com, which would send the API key unencrypted: use https://.",
     ],
-    ["localhost:4010", 'LOYALTY_URL has no scheme: write "http://localhost:4010".'],
+    [
+      "localhost:4010",
+      "LOYALTY_URL has no scheme: write https:// before the host, or http:// for the mock service.",
+    ],
     ["https://cards.example.com/api/v1", "LOYALTY_URL must not end in /api/v1: the client appends it."],
   ])("names LOYALTY_URL or --base-url, whichever it comes from, when it is %s", async (address, message) => {
     const { env } = await openMock();

@@ -29,7 +29,6 @@ export function createApi(settings: Settings): Api {
       path: url.slice(baseUrl.length),
       contentType,
       body: request.body === null ? undefined : await request.text(),
-      expectedBody: "declared",
       // Every POST has one, because it could not be retried without.
       idempotencyKey: method === "POST" ? (ownKey ?? crypto.randomUUID()) : undefined,
     } as const;

@@ -1,4 +1,4 @@
-/** One call of one operation: what is sent, its events, and the metadata of its response. */
+/** What the parts of the client pass on: a call, its request and response, and its events. */
 import type { OperationId } from "@loyalty-cards/openapi/operations";
 import type { IssuingErrorCode } from "./errors.ts";
 
@@ -13,11 +13,47 @@ export interface Call {
   body?: string | undefined;
   /** The id in the path. */
   id?: string;
-  /** Which bodies of a success are usable: JSON, what the content type says, or any text. Another body is a failure, which is retried. */
-  expectedBody: "json" | "declared" | "text";
   idempotencyKey?: string | undefined;
   /** Whether the caller knows of an attempt with the same key before this call. */
   hasEarlierAttempt?: boolean | undefined;
+}
+
+/** A request to the service. Everything in it is text, so it can be sent again. */
+export interface HttpRequest extends Pick<Call, "method" | "path" | "body"> {
+  /** Names in lower case. */
+  headers: Record<string, string>;
+}
+
+export interface HttpResponse {
+  status: number;
+  /** Returns the value of a header, or null. @param name in lower case. */
+  header(name: string): string | null;
+  headers(): Headers;
+  /** The body as UTF-8; `""` for a redirect, whose body is not read, and for a body that cannot be read. */
+  text: string;
+  bodyFailure?: AttemptFailure | undefined;
+}
+
+/** Sends one request to the service whose address it was created with. It follows no redirect and does not retry: `send` applies time limits and retries. */
+export type Transport = (request: HttpRequest) => {
+  /** Resolves when the body has arrived, or when the connection failed before the head of a response. */
+  response: Promise<HttpResponse | AttemptFailure>;
+  /** Ends the request, also while the body is read. */
+  abort(): void;
+};
+
+/** An attempt without a usable response. */
+export interface AttemptFailure {
+  code: "network" | "timeout" | "deadline" | "invalid-response" | "configuration";
+  message: string;
+  /** Whether the service may have received the request. */
+  wasSent: boolean;
+  retryable: boolean;
+  status?: number;
+  /** The code of the runtime's error. */
+  networkCode?: string | undefined;
+  /** The id of a card that exists although the response is invalid. */
+  cardId?: string | undefined;
 }
 
 export type CallEnd =
@@ -58,4 +94,20 @@ export interface ResponseMeta {
   requestId?: string | undefined;
   /** true when the service says that this is the response to an earlier request with the same key. */
   replayed?: boolean | undefined;
+}
+
+/** A response of the service has a few kilobytes. */
+export const maxBodyBytes = 4 * 1024 * 1024;
+
+/** Creates `Headers`, without the names and values that HTTP parsers accept and `Headers` does not. */
+export function toHeaders(pairs: Iterable<readonly [string, string]>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of pairs) {
+    try {
+      headers.append(name, value);
+    } catch {
+      // The rest of the response is usable.
+    }
+  }
+  return headers;
 }

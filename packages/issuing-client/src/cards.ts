@@ -1,5 +1,6 @@
 /** Templates, cards, their operations and consents: the types, and validation of what is sent and received. */
 import type * as wire from "@loyalty-cards/openapi/types";
+import { toUnusable } from "./network-failure.ts";
 import { parseId } from "./options.ts";
 import type { Reading, ReceivedResponse } from "./response.ts";
 
@@ -77,10 +78,7 @@ const isHttpUrl = (value: unknown) => isString(value) && /^https?:\/\/[^\s/?#]/i
 const isOptional = (isValid: (value: unknown) => boolean) => (value: unknown) =>
   value === undefined || isValid(value);
 
-/**
- * The members of a card ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). A value of another type is an error, because the
- * program would calculate with it: `"120" + 1` is `"1201"`.
- */
+/** The members of a card (spec 2.1). A value of another type is an error: the program would calculate with it, and `"120" + 1` is `"1201"`. */
 const isValidMember: Record<keyof Card, (value: unknown) => boolean> = {
   id: (value) => isString(value) && value !== "",
   publicUrl: isHttpUrl,
@@ -102,32 +100,23 @@ export function readCard<Fields>({ body, status }: ReceivedResponse): Reading<Ca
 
   const { id, publicUrl, public_url, loyaltyBalance } = members;
   const hasPage = isHttpUrl(publicUrl) || isHttpUrl(public_url);
-  if (status === 202 && !hasPage) {
-    const problem =
-      "The service accepted the request (202) and has not issued the card yet: repeat the call later with the same key.";
-    return { problem, retryable: true };
-  }
+  if (status === 202 && !hasPage)
+    return toUnusable(status, "202: the card is issued later. Repeat the call with the same key.", true);
   const isCard = hasPage || Number.isFinite(loyaltyBalance);
   const hasId = (isString(id) && id !== "") || Number.isSafeInteger(id);
   const cardId = isCard && hasId ? String(id) : undefined;
-  return toProblem(`a card: ${describeDifference(members, invalid)}`, cardId);
+  return { ...toMismatch(status, `a card: ${describeDifference(members, invalid)}`), cardId };
 }
 
-const toProblem = (expected: string, cardId?: string) => ({
-  problem: `The service responded with something that is not ${expected}.`,
-  cardId,
-});
+const toMismatch = (status: number, expected: string) =>
+  toUnusable(status, `something that is not ${expected}.`);
 
 function describeDifference(members: Record<string, unknown>, invalid: readonly string[]): string {
-  const { id, publicUrl, public_url } = members;
+  const { publicUrl, public_url } = members;
   if (isString(public_url) && publicUrl === undefined)
     return "its members are in snake_case, such as public_url instead of publicUrl";
   if (Object.values(members).some(isCardLike)) return "the card is inside another object";
-  if (typeof id === "number") return "id is a number, not a string";
-  if (!isString(id) || id === "") return "it has no id";
-  if (publicUrl === undefined) return "it has no publicUrl";
-  if (isString(publicUrl) && invalid.includes("publicUrl")) return "/publicUrl is not an http or https URL";
-  return `invalid type of ${invalid.map((name) => `/${name}`).join(", ")}`;
+  return `missing or invalid: ${invalid.map((name) => `/${name}`).join(", ")}`;
 }
 
 const isCardLike = (value: unknown) =>
@@ -146,20 +135,17 @@ export function getDifferentFields(sent: Record<string, unknown>, card: { fieldV
   );
 }
 
-/**
- * The specification does not show the member that contains the list ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)); these
- * names are common.
- */
+/** The specification does not show the member that contains the list (spec 4.3); these names are common. */
 const listNames = ["items", "operations", "data", "results"];
 
 /** Members that the specification does not name, with their types. A value of another type is removed. */
 const optionalMembers = { change: Number.isFinite, balance: Number.isFinite, createdAt: isString };
 
 /** Reads the history of a card. */
-export function readOperations({ body }: ReceivedResponse): Reading<wire.Operation[]> {
+export function readOperations({ body, status }: ReceivedResponse): Reading<wire.Operation[]> {
   const lists = isObject(body) ? listNames.map((name) => body[name]) : [body];
   const list = lists.find(Array.isArray);
-  if (!list?.every(isOperation)) return toProblem("a list of operations");
+  if (!list?.every(isOperation)) return toMismatch(status, "a list of operations");
   for (const entry of list as Record<string, unknown>[]) {
     for (const [name, isValid] of Object.entries(optionalMembers))
       if (!isValid(entry[name])) delete entry[name];
@@ -171,16 +157,13 @@ const isOperation = (entry: unknown) =>
   isObject(entry) && isString(entry["id"]) && isOptional(isString)(entry["type"]);
 
 /** Reads a consent. The text "false" for `marketingConsent` would count as consent in an `if`. */
-export function readConsent({ body }: ReceivedResponse): Reading<wire.ConsentState> {
+export function readConsent({ body, status }: ReceivedResponse): Reading<wire.ConsentState> {
   if (isObject(body) && typeof body["marketingConsent"] === "boolean")
     return { value: body as unknown as wire.ConsentState };
-  return toProblem("a consent: marketingConsent is not true or false");
+  return toMismatch(status, "a consent: marketingConsent is not true or false");
 }
 
-/**
- * Reads the response to a change of consent, which is not specified ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)): it may
- * have no consent.
- */
+/** Reads the response to a change of consent, which is not specified (spec 4.5): it may have no consent. */
 export function readChangedConsent(response: ReceivedResponse): Reading<wire.ConsentState | undefined> {
   const reading = readConsent(response);
   return "value" in reading ? reading : { value: undefined };

@@ -70,13 +70,11 @@ export interface IssuingClient {
   ): Promise<Card<Fields>>;
   /**
    * Reads a card with its balance and tier ([spec 4.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-2)).
-   * @param cardId the `id` of the card.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response is not a card.
    */
   getCard(cardId: string, options?: CallOptions): Promise<Card>;
   /**
    * Reads the history of a card, newest first ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)).
-   * @param cardId the `id` of the card.
    * @param query `limit`: the maximum number of operations. Default: the service decides.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response has no list of operations.
    */
@@ -87,13 +85,11 @@ export interface IssuingClient {
   ): Promise<Operation[]>;
   /**
    * Reads the marketing consent of the customer ([spec 4.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-4)).
-   * @param cardId the `id` of the card.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when `marketingConsent` is not true or false.
    */
   getConsent(cardId: string, options?: CallOptions): Promise<ConsentState>;
   /**
    * Gives or withdraws the marketing consent of the customer ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)).
-   * @param cardId the `id` of the card.
    * @param change `marketing` and, when known, the `version` of the consent text.
    * @returns the consent after the change; undefined when the response does not have it.
    * @throws {IssuingError} `not-found` for an unknown card.

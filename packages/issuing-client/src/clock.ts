@@ -12,10 +12,7 @@ export const systemClock: Clock = {
   },
 };
 
-interface Limits {
-  clock: Clock;
-  signal: AbortSignal | undefined;
-}
+type Limits = { clock: Clock; signal: AbortSignal | undefined };
 
 /** What {@link waitWithin} returns at its time limit. */
 export const timeLimit = Symbol("time limit");
@@ -37,14 +34,12 @@ export function waitWithin<Result>(
       signal?.removeEventListener("abort", abort);
       settle();
     };
-    const abort = () => {
-      end(() => reject(signal?.reason));
+    const endEarly = (settle: () => void) => {
+      end(settle);
       stop?.();
     };
-    const cancelTimer = clock.after(ms, () => {
-      end(() => resolve(timeLimit));
-      stop?.();
-    });
+    const abort = () => endEarly(() => reject(signal?.reason));
+    const cancelTimer = clock.after(ms, () => endEarly(() => resolve(timeLimit)));
     work.then(
       (result) => end(() => resolve(result)),
       (error) => end(() => reject(error)),

@@ -48,12 +48,7 @@ const earliestMs = Date.UTC(2001, 0, 1);
  */
 export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<string> {
   const namespace = "namespace" in input ? parseNamespace("namespace", input.namespace) : "";
-  return deriveKey(input.templateId, input, namespace);
-}
-
-/** @param namespace a valid one, or `""`. */
-async function deriveKey(templateId: string, user: UserOptions, namespace: string): Promise<string> {
-  const text = toKeyText(templateId, user, namespace);
+  const text = toKeyText(input.templateId, input, namespace);
   return `${version}_${digestSync(text) ?? (await digest(text))}`;
 }
 
@@ -134,16 +129,12 @@ export async function resolveKey(
       throw configurationError(`${name} is present but undefined: set it before this call, or leave it out.`);
   const { idempotencyKey } = options;
   const hasUserId = "userId" in options;
-  if (idempotencyKey !== undefined && hasUserId)
+  if (idempotencyKey !== undefined && (hasUserId || "keySuffix" in options))
     throw configurationError(
-      "Set userId or idempotencyKey, not both: the key is derived from the user's id.",
-    );
-  if ("keySuffix" in options && !hasUserId)
-    throw configurationError(
-      "keySuffix needs userId: it is part of the key that is derived from the user's id.",
+      "Set userId or idempotencyKey, not both: the key is derived from the user's id and keySuffix.",
     );
   if (idempotencyKey !== undefined) return parseIdempotencyKey(idempotencyKey);
-  if (hasUserId) return deriveKey(templateId, options as UserOptions, namespace);
+  if (hasUserId) return deriveIdempotencyKey({ ...(options as UserOptions), templateId, namespace });
   throw configurationError(
     "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",
   );

@@ -122,11 +122,7 @@ function prepareRequest(
 
 const isBlank = (value: unknown) => value === null || (typeof value === "string" && value.trim() === "");
 
-/**
- * Validates consents before the request is sent ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)): the program sets them, so
- * the user could not correct a 422.
- * @throws {IssuingError} `configuration`.
- */
+/** Validates consents (spec 2.4): the program sets them, so the user could not correct a 422. @throws {IssuingError} `configuration`. */
 function checkConsents(
   consents: { privacy?: { version?: unknown } | null; marketing?: unknown } | null | undefined,
 ): void {

@@ -1,16 +1,5 @@
 /** Attempts without a usable response. What the error of a connection means: whether the request may have reached the service, and what to correct. */
-
-/** An attempt without a usable response. */
-export interface AttemptFailure {
-  code: "network" | "timeout" | "deadline" | "invalid-response" | "configuration";
-  message: string;
-  /** Whether the service may have received the request. */
-  wasSent: boolean;
-  retryable: boolean;
-  status?: number;
-  /** The code of the runtime's error. */
-  networkCode?: string | undefined;
-}
+import type { AttemptFailure } from "./call.ts";
 
 /** @param what completes the sentence "The service responded with …". */
 export function toUnusable(status: number, what: string, retryable = false): AttemptFailure {

@@ -2,11 +2,10 @@
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import type { Clock } from "@loyalty-cards/internal/issuing-steps";
 import { version } from "../package.json";
-import type { ClientEvent, ResponseMeta } from "./call.ts";
+import { type ClientEvent, type ResponseMeta, type Transport, toHeaders } from "./call.ts";
 import { systemClock } from "./clock.ts";
 import { configurationError, isPromise } from "./errors.ts";
 import { parseNamespace } from "./idempotency.ts";
-import { type Transport, toHeaders } from "./transport.ts";
 import { createFetchTransport, type Fetch } from "./transport-fetch.ts";
 import { createNodeTransport } from "./transport-node.ts";
 
@@ -235,7 +234,10 @@ function parseBaseUrl(options: IssuingClientOptions): string | undefined {
   const text = String(options.baseUrl ?? readEnvironment("LOYALTY_URL") ?? "");
   if (text.trim() === "") return undefined;
   // "localhost:4010" is a URL too, with the scheme "localhost:".
-  if (!/^https?:/i.test(text) && !text.includes("://")) throw configurationError(formatMissingScheme(text));
+  if (!/^https?:/i.test(text) && !text.includes("://"))
+    throw configurationError(
+      "baseUrl has no scheme: write https:// before the host, or http:// for the mock service.",
+    );
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (
     url === undefined ||
@@ -252,14 +254,6 @@ function parseBaseUrl(options: IssuingClientOptions): string | undefined {
   const address = url.origin + url.pathname.replace(/\/+$/, "");
   if (!address.endsWith("/api/v1")) return address;
   throw configurationError("baseUrl must not end in /api/v1: the client appends it.");
-}
-
-/** Only a loopback address is quoted: other text can be an API key that was set by mistake. */
-function formatMissingScheme(text: string): string {
-  const url = URL.canParse(`http://${text}`) ? new URL(`http://${text}`) : undefined;
-  return url !== undefined && isLoopback(url.hostname)
-    ? `baseUrl has no scheme: write "http://${url.host}".`
-    : 'baseUrl has no scheme: write https:// before the host, as in "https://cards.example.com".';
 }
 
 function getApiKey(options: IssuingClientOptions): string | (() => unknown) | undefined {

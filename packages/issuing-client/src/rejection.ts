@@ -21,10 +21,7 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
   429: "rate-limited",
 };
 
-/**
- * Creates the error of a call that ended with a 4xx or 5xx. Its message contains no text of the service, because that text can quote a
- * customer.
- */
+/** Creates the error of a call that ended with a 4xx or 5xx. Its message contains no text of the service, which can quote a customer. */
 export function toRejection(
   response: ReceivedResponse,
   call: Call,

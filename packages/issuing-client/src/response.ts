@@ -1,8 +1,7 @@
 /** Reads a response: a body that a method can use, the body of an error, or why the attempt has no usable response. */
-import type { Call } from "./call.ts";
+import type { AttemptFailure, Call, HttpResponse } from "./call.ts";
 import { IssuingError, type IssuingErrorFacts } from "./errors.ts";
-import { type AttemptFailure, toUnusable } from "./network-failure.ts";
-import type { HttpResponse } from "./transport.ts";
+import { toUnusable } from "./network-failure.ts";
 
 /** A response that a method or an error can use. */
 export interface ReceivedResponse extends Omit<HttpResponse, "bodyFailure"> {
@@ -15,13 +14,11 @@ export type AttemptResult = ReceivedResponse | AttemptFailure;
 
 export const isResponse = (result: AttemptResult): result is ReceivedResponse => "text" in result;
 
-/** What a method makes of the body of a success: its value, or the message and members of the error. */
-export type Reading<Value> =
-  | { value: Value; differentFields?: string[] }
-  | { problem: string; retryable?: boolean; cardId?: string | undefined };
+/** What a method makes of the body of a success. */
+export type Reading<Value> = { value: Value; differentFields?: string[] } | AttemptFailure;
 
-/** Decides whether a response is usable. */
-export function readResponse(response: HttpResponse, expectedBody: Call["expectedBody"]): AttemptResult {
+/** Decides whether a response is usable: JSON, and for `client.api` an empty body or what the content type says. */
+export function readResponse(response: HttpResponse, operation: Call["operation"]): AttemptResult {
   const { status, header, headers, bodyFailure } = response;
   if (status >= 300 && status < 400)
     return toUnusable(status, "a redirect, which is not followed. Is baseUrl the address of the service?");
@@ -37,11 +34,11 @@ export function readResponse(response: HttpResponse, expectedBody: Call["expecte
   if (body === undefined) {
     if (isHtml(response))
       return toUnusable(status, "an HTML page. Is baseUrl the address of the service?", true);
-    const isUsable = {
-      json: status === 202, // its body may be any: readCard reports that the card is issued later
-      declared: text === "" || !/json/i.test(header("content-type") ?? "json"),
-      text: true,
-    }[expectedBody];
+    // The specification does not show the response to setConsent (spec 4.5); readCard reports a 202.
+    const isUsable =
+      operation === "api"
+        ? text === "" || !/json/i.test(header("content-type") ?? "json")
+        : operation === "setConsent" || status === 202;
     if (!isUsable) return toUnusable(status, "a body that is not JSON.", true);
   }
   if (!isUtf8(response)) return toUnusable(status, "a body whose charset is not UTF-8.");
@@ -78,17 +75,7 @@ export function getRequestId({ header }: ReceivedResponse): string | undefined {
 
 /** Creates the error of a call that ends without a usable response. */
 export function toFailure(failure: AttemptFailure, facts: Omit<IssuingErrorFacts, "code">): IssuingError {
-  const { code, message, retryable, status, networkCode } = failure;
+  const { code, message, retryable, status, networkCode, cardId } = failure;
   const cause = networkCode && Object.assign(new Error(networkCode), { code: networkCode });
-  return new IssuingError(message, { ...facts, code, retryable, status, cause });
-}
-
-/** Creates the error of a success whose body is not what the method returns. */
-export function toInvalidResponse(
-  response: ReceivedResponse,
-  { problem, ...members }: Exclude<Reading<unknown>, { value: unknown }>,
-  facts: Omit<IssuingErrorFacts, "code" | "outcome">,
-): IssuingError {
-  const known = { ...facts, ...members, status: response.status, requestId: getRequestId(response) };
-  return new IssuingError(problem, { ...known, code: "invalid-response", outcome: "unknown" });
+  return new IssuingError(message, { ...facts, code, retryable, status, cardId, cause });
 }

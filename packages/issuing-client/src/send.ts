@@ -1,10 +1,9 @@
 /** Sends one call: attempts, time limits, retries, events, and the value or the error at its end. */
 import { notify } from "@loyalty-cards/internal/reporting";
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
-import type { Call, CallEnd, CallEvent, ResponseMeta } from "./call.ts";
+import type { AttemptFailure, Call, CallEnd, CallEvent, HttpRequest, ResponseMeta } from "./call.ts";
 import { sleep, timeLimit, waitWithin } from "./clock.ts";
 import { configurationError, IssuingError, type Outcome } from "./errors.ts";
-import type { AttemptFailure } from "./network-failure.ts";
 import { type CallSettings, getService, parseApiKey, type Settings } from "./options.ts";
 import { toRejection } from "./rejection.ts";
 import {
@@ -15,7 +14,6 @@ import {
   type ReceivedResponse,
   readResponse,
   toFailure,
-  toInvalidResponse,
 } from "./response.ts";
 import {
   addOutcome,
@@ -26,7 +24,6 @@ import {
   mayStillRun,
   retryPolicy,
 } from "./retry.ts";
-import type { HttpRequest } from "./transport.ts";
 
 /**
  * Creates the call of an operation.
@@ -47,8 +44,6 @@ export function createCall(
     contentType: body === undefined ? undefined : "application/json",
     body,
     id,
-    // The specification does not show the response to setConsent, so every body is usable (spec 4.5).
-    expectedBody: operation === "setConsent" ? "text" : "json",
     idempotencyKey,
     hasEarlierAttempt,
   };
@@ -70,7 +65,7 @@ export async function send<Value>(
 ): Promise<Value> {
   const { baseUrl, transport } = getService(settings);
   const { clock, random, onEvent } = settings;
-  const { operation, method, expectedBody, idempotencyKey, hasEarlierAttempt } = call;
+  const { operation, method, idempotencyKey, hasEarlierAttempt } = call;
   const { signal, timeoutMs, endsAtMs, maxRetries, onResponse } = options;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
@@ -101,7 +96,7 @@ export async function send<Value>(
       const { response, abort } = transport(request);
       const received = await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal }, abort);
       if (received === timeLimit) result = remainingMs <= timeoutMs ? pastDeadline : timedOut;
-      else result = "text" in received ? readResponse(received, expectedBody) : received;
+      else result = "text" in received ? readResponse(received, operation) : received;
       if (isResponse(result) && result.status < 400) break;
       outcome = addOutcome(outcome, result);
 
@@ -136,7 +131,8 @@ export async function send<Value>(
     if (status >= 400 && operation !== "api")
       throw toRejection(result, call, getFacts(), { baseUrl, nowMs: clock.now() });
     const reading = read(result);
-    if (!("value" in reading)) throw toInvalidResponse(result, reading, getFacts());
+    if (!("value" in reading))
+      throw toFailure(reading, { ...getFacts(), outcome: "unknown", requestId: getRequestId(result) });
     const { value, differentFields: fieldKeys = [] } = reading;
     if (fieldKeys.length > 0) emit({ type: "fields-differ", fieldKeys });
     emit({ type: "response", status, attempts, durationMs });
@@ -147,17 +143,14 @@ export async function send<Value>(
   }
 }
 
-const tooLate = { wasSent: true, retryable: true } as const;
-const pastDeadline: AttemptFailure = {
-  code: "deadline",
-  message: "The call did not succeed before its deadline.",
-  ...tooLate,
-};
-const timedOut: AttemptFailure = {
-  code: "timeout",
-  message: "The service did not respond in time.",
-  ...tooLate,
-};
+const toTooLate = (code: "deadline" | "timeout", message: string): AttemptFailure => ({
+  code,
+  message,
+  wasSent: true,
+  retryable: true,
+});
+const pastDeadline = toTooLate("deadline", "The call did not succeed before its deadline.");
+const timedOut = toTooLate("timeout", "The service did not respond in time.");
 
 /** Calls the apiKey function once for all attempts, within the deadline. @returns undefined when it did not respond in time. */
 async function callApiKeyFunction(

@@ -179,14 +179,20 @@ const attemptedAt = (...times: unknown[]) => times.map((firstAttemptAt) => ({ us
 const refusedOptions: [string, unknown[]][] = [
   [
     "issueCard needs userId or idempotencyKey: pass { userId: user.id }",
-    [undefined, null, {}, { deadlineMs: 5_000 }, { firstAttemptAt: new Date() }],
+    [undefined, null, {}, { deadlineMs: 5_000 }, { firstAttemptAt: new Date() }, { keySuffix: "2" }],
   ],
   ["userId must be .*, not undefined\\. Await the saving of the user", [{ userId: undefined }]],
   ["userId must be .*, not null\\. Await the saving of the user", [{ userId: null }]],
   ["userId must be .*, not this string\\. Await the saving of the user", [{ userId: "" }, { userId: " " }]],
   ["userId must be .*, not this number\\.", [{ userId: Number.NaN }, { userId: 2 ** 53 }]],
   ["userId must be .*, not this object\\.", [{ userId: Promise.resolve(1) }]],
-  ["Set userId or idempotencyKey, not both", [{ userId: 1, idempotencyKey: "order-1" }]],
+  [
+    "Set userId or idempotencyKey, not both",
+    [
+      { userId: 1, idempotencyKey: "order-1" },
+      { keySuffix: "2", idempotencyKey: "order-1" },
+    ],
+  ],
   [
     "idempotencyKey is present but undefined",
     [{ idempotencyKey: undefined }, { userId: 1, idempotencyKey: undefined }],
@@ -198,7 +204,6 @@ const refusedOptions: [string, unknown[]][] = [
     ),
   ],
   ["keySuffix", [undefined, null, "", " ", 7].map((keySuffix) => ({ userId: 1, keySuffix }))],
-  ["keySuffix needs userId", [{ keySuffix: "2" }, { keySuffix: "2", idempotencyKey: "order-1" }]],
   ["firstAttemptAt is present but undefined", [{ userId: 1, firstAttemptAt: undefined }]],
   ["firstAttemptAt", attemptedAt(null, Number.NaN, new Date(Number.NaN), "yesterday", Date.UTC(2027, 0))],
   // A time in seconds is before 2001 when it is read as milliseconds.
