@@ -309,6 +309,37 @@ it("increases the delay after each failure, with jitter", async () => {
   expect(recorded.of("failed").map(({ retryInMs }) => retryInMs)).toEqual([2, 4, 5, 5]);
 });
 
+it("runs four handlers at once by default, and leases their events for 90 seconds", async () => {
+  const file = scratchFile();
+  const inbox = openInbox({ file });
+  for (let index = 1; index <= 6; index++) await put(inbox, balanceChanged(`evt_${index}`));
+  const begun = latch();
+  let running = 0;
+  inbox.work(() => {
+    running += 1;
+    if (running === 4) begun.open();
+    return new Promise(() => {});
+  });
+  await begun.opened;
+  let passedMs = 80_000;
+  const other = openInbox({ file, testing: { clock: { now: () => Date.now() + passedMs } } });
+  expect(await other.drain(() => {})).toMatchObject({ waiting: 4 });
+  passedMs = 90_001;
+  expect(await other.drain(() => {})).toMatchObject({ waiting: 0 });
+  expect(running).toBe(4);
+});
+
+it("tries an event 25 times by default, with pauses of at most an hour", async () => {
+  const { onOutcome, of } = recordOutcomes();
+  let passedMs = 0;
+  const inbox = openInbox({ onOutcome, testing: { clock: { now: () => Date.now() + passedMs } } });
+  await put(inbox, balanceChanged("evt_1"));
+  for (; of("dead").length === 0; passedMs += 3_600_000)
+    await inbox.drain(() => Promise.reject(new Error("no")));
+  expect(of("failed")).toHaveLength(24);
+  expect(await inbox.list()).toMatchObject([{ state: "dead", attempts: 25 }]);
+});
+
 it("survives a listener that throws", async () => {
   const lines: string[] = [];
   const inbox = openInbox({
