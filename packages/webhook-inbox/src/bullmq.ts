@@ -40,8 +40,8 @@ export interface BullmqInboxOptions extends ReportOptions {
 }
 
 /**
- * Waits for the queue's Redis, and returns an inbox. With `enableOfflineQueue: false` the receiver responds 503 at once while Redis is
- * unreachable, else after its `timeoutMs`.
+ * Waits for the queue's Redis, and returns an inbox. Create the queue with `enableOfflineQueue: false`: then the receiver responds 503 at
+ * once while Redis is unreachable, and else after the receiver's own timeout.
  * @throws {TypeError} for a retention shorter than the service's retries.
  * @throws when Redis does not respond.
  * @example

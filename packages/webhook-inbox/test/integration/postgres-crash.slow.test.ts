@@ -12,7 +12,7 @@ import { hasRedis, pgBossNode } from "../servers.ts";
 
 /** `npm run compat -- crash-postgres` sets 25. */
 const crashes = Number(process.env["POSTGRES_CRASHES"] ?? 3);
-const eventsPerCrash = 60;
+const eventsPerCrash = crashes > 3 ? 200 : 60;
 
 describe.each<[name: string, make: (url: string) => Promise<Engine>, isRunnable: boolean]>([
   ["pg-boss", pgBoss, hasPostgresPrograms && pgBossNode !== undefined],
