@@ -2,7 +2,7 @@
 import { withSafeMessage } from "../reporting.ts";
 import type { PgTransaction, PostgresJsTransaction } from "./transaction.ts";
 
-/** The part of a client of `pg` 8 that `withPgTransaction` uses. */
+/** The part of a client of `pg` 8 that is used. */
 export interface PgPoolClient extends PgTransaction {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[]; command: string }>;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -10,7 +10,7 @@ export interface PgPoolClient extends PgTransaction {
   release(error?: Error | boolean): void;
 }
 
-/** The part of a `Pool` of `pg` 8 that `withPgTransaction` uses. The first signature lets TypeScript infer the type of the client. */
+/** The part of a `Pool` of `pg` 8 that is used. The first signature lets TypeScript infer the type of the client. */
 export interface PgPool<Client> {
   connect(): Promise<Client>;
   connect(callback: (error: Error | undefined, client: Client | undefined) => void): unknown;
@@ -18,24 +18,16 @@ export interface PgPool<Client> {
   listenerCount(event: "error"): number;
 }
 
-/** The part of the `sql` of `postgres` 3 that `withPostgresJsTransaction` uses. */
+/** The part of the `sql` of `postgres` 3 that is used. */
 export interface PostgresJs<Transaction> {
   begin(work: (transaction: Transaction) => Promise<unknown>): Promise<unknown>;
   begin(options: string, work: (transaction: Transaction) => Promise<unknown>): Promise<unknown>;
 }
 
 /**
- * Runs `work` in a transaction of `pg`: commits when it resolves, rolls back when it rejects.
- *
- * When a connection is cut before, during or between queries, the call rejects at once, the connection does not go back to
- * the pool, and the process continues. Therefore `idle_in_transaction_session_timeout` can end work that never ends. A pool
- * without a listener for `error` gets an empty one, because otherwise `pg` ends the process when an idle connection is cut.
- *
- * @param pool - a `Pool` of `pg` 8.
- * @param work - gets the client on which `BEGIN` ran. Await every query; after `work` has ended the client is used by others.
- * @returns what `work` resolved with, after `COMMIT`.
- * @throws what `work` threw or rejected with, also when the rollback fails.
- * @throws {Error} when `COMMIT` got no response (whether it took effect is unknown), and when PostgreSQL rolled back at `COMMIT` because `work` ignored a failed query.
+ * Runs work in a transaction of `pg`. When the connection is cut before, during or between queries, it rejects at once, and the connection does
+ * not go back to the pool. A pool without a listener for `error` gets an empty one: otherwise `pg` ends the process when an idle connection is cut.
+ * @throws what `work` threw; an error that says so when COMMIT got no response, or was a rollback because `work` ignored a failed query.
  */
 export async function withPgTransaction<Client extends PgPoolClient, Result>(
   pool: PgPool<Client>,
@@ -77,19 +69,10 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
 }
 
 /**
- * Runs `work` in a transaction of `postgres` (postgres.js): commits when it resolves, rolls back when it rejects.
- *
- * Use it in place of `sql.begin`: with postgres 3.4, a connection that is cut inside of `sql.begin` ends the process,
- * blocks its place in the pool for good, or lets the rest of `work` run on the connection's next use, outside of any
- * transaction. Here the call rejects at once, and queries of a transaction that has ended throw. The first query
- * afterwards may fail with the error of the old connection; a retry succeeds.
- *
- * @param sql - what `postgres(url)` returned. Give it `fetch_types: false`: a connection that is cut while postgres.js
- * reads the types ends the process too.
- * @param work - gets what `sql.begin` passes to its callback. Await every query.
- * @returns what `work` resolved with, after `COMMIT`.
- * @throws what `work` threw or rejected with, also when the rollback fails; otherwise the error of the transaction.
- * @throws {Error} when `COMMIT` got no response: whether it took effect is unknown.
+ * Runs work in a transaction of postgres.js. With `sql.begin` of postgres 3.4, a connection that is cut inside of it ends the process, blocks
+ * its place in the pool for good, or lets the rest of `work` run on the next use of the connection, outside of any transaction. Here the call
+ * rejects at once, and queries of a transaction that has ended throw.
+ * @throws what `work` threw; an error that says so when COMMIT got no response, or was a rollback.
  */
 export async function withPostgresJsTransaction<Transaction extends PostgresJsTransaction, Result>(
   sql: PostgresJs<Transaction>,

@@ -79,27 +79,18 @@ const failure = (message: string) => withSafeMessage(new Error(message));
 export async function describePostgresTables(
   rows: (sql: string) => Promise<ArrayLike<unknown>>,
 ): Promise<"current" | "missing"> {
-  const columns = {
-    [entriesTable]: "topic",
-    [`${entriesTable}_bodies`]: "body",
-    [`${entriesTable}_breakers`]: "failures",
-    [settingsTable]: "version",
-  };
-  let isMissing = false;
-  for (const [table, column] of Object.entries(columns)) {
-    const [found] = Array.from(
-      await rows(
-        `SELECT to_regclass('${table}') IS NOT NULL AS exists, EXISTS (SELECT FROM pg_attribute
-           WHERE attrelid = to_regclass('${table}') AND attname = '${column}') AS known`,
-      ),
-    ) as { exists: boolean; known: boolean }[];
-    if (found?.exists !== true) isMissing = true;
-    else if (!found.known)
-      throw failure(
-        `There is a ${table} that is not the table of the outbox: rename it, or use another schema.`,
-      );
-  }
-  if (isMissing) return "missing";
+  const found = Array.from(
+    await rows(
+      `SELECT name, to_regclass(name) IS NOT NULL AS exists, EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass(name) AND attname = own) AS known
+       FROM (VALUES ('${entriesTable}', 'topic'), ('${entriesTable}_bodies', 'body'), ('${entriesTable}_breakers', 'failures'), ('${settingsTable}', 'version')) AS t (name, own)`,
+    ),
+  ) as { name: string; exists: boolean; known: boolean }[];
+  const foreign = found.find(({ exists, known }) => exists && !known);
+  if (foreign !== undefined)
+    throw failure(
+      `There is a ${foreign.name} that is not the table of the outbox: rename it, or use another schema.`,
+    );
+  if (found.some(({ exists }) => !exists)) return "missing";
   const [settings] = Array.from(
     await rows(
       `SELECT (SELECT max(version) FROM ${settingsTable})::text AS version, row_security_active('${settingsTable}') OR row_security_active('${entriesTable}') AS hidden`,
