@@ -18,10 +18,14 @@ const readUsers = ({ shopMachine, history }: Stage) =>
 const isDiskGood = ({ actions }: History) =>
   actions.every(({ type }) => type !== "disk full" && type !== "file locked");
 
-/** Whether a clock can be set while a request is unanswered for minutes or hours: that voids G1. */
-const isClockSetMeanwhile = ({ actions }: History) =>
+/**
+ * Whether a clock can be set while a request without a response may still issue a card, because it runs for minutes or hours, or because the
+ * service rejects its form to another request meanwhile: that voids G1.
+ */
+const isClockSetMeanwhile = ({ actions, alternatives }: History) =>
   actions.some(({ type }) => type === "clock") &&
-  actions.some(({ type }) => ["late requests", "machines sleep", "two nights"].includes(type));
+  (alternatives.includes("fickle 422") ||
+    actions.some(({ type }) => ["late requests", "machines sleep", "two nights"].includes(type)));
 
 /** The checks by guarantee. */
 export const checks: Readonly<Record<string, Check>> = {
