@@ -60,7 +60,6 @@ export const everyAdapter: readonly EveryAdapter[] = [
   },
   {
     name: "Fastify",
-    isPostOnly: true,
     versions: both,
     listener: (options) => createFastify(options),
     parsing: (options) =>

@@ -14,8 +14,8 @@ const fix =
   "A hook of the parent read the body; register fastifyReceiver outside that scope, or let the preParsing hook return a stream of the same bytes.";
 
 /**
- * A plugin: `app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler })`. It registers a POST route; Fastify itself
- * responds to other methods.
+ * A plugin: `app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler })`. The route has all methods:
+ * a request that is not a POST gets 405.
  * @throws {TypeError} as createReceiver does, and for a missing path.
  * @example
  * ```ts
@@ -68,7 +68,7 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     if (error.code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") throw error;
     return handle(request, reply);
   });
-  app.post(options.path, handle);
+  app.all(options.path, handle);
 }
 
 /** Structural, because a hook may use another implementation of streams. */

@@ -218,17 +218,10 @@ it("knows the options that app.register reads itself, and rejects others when th
   await expect(fastify().register(fastifyReceiver, {} as typeof options)).rejects.toThrow(/path is missing/);
 });
 
-it("leaves the other methods of its path to the Fastify application, also under a prefix with parameters", async () => {
+it("has its path under a prefix with parameters", async () => {
   const app = fastify();
   await app.register(receiver, { prefix: "/shops/:shop" });
-  app.get("/shops/:shop/webhooks", async () => "the application's own");
-  const request = async (method: "GET" | "POST" | "PUT") => {
-    const { statusCode, body } = await app.inject({ method, url: "/shops/berlin/webhooks" });
-    return [statusCode, body];
-  };
-  expect([await request("GET"), await request("POST")]).toEqual([
-    [200, "the application's own"],
-    [401, ""],
-  ]);
-  expect((await request("PUT"))[0]).toBe(404);
+  const request = async (method: "GET" | "POST") =>
+    (await app.inject({ method, url: "/shops/berlin/webhooks" })).statusCode;
+  expect([await request("GET"), await request("POST")]).toEqual([405, 401]);
 });

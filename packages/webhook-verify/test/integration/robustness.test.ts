@@ -156,8 +156,7 @@ const rejectedUploads: [string, number, (headers: Headers) => Headers, (string |
 describe.each(everyVersion.filter(([, version]) => version === "HTTP/2"))(
   "%s over %s",
   (_name, version, adapter) => {
-    const uploads = rejectedUploads.filter(([, status]) => status !== 405 || !adapter.isPostOnly);
-    it.each(uploads)(
+    it.each(rejectedUploads)(
       "closes the stream of an upload that %s",
       async (_upload, status, change, body = uploadBytes) => {
         const { session, deliver } = await serve(adapter, version);
