@@ -1,5 +1,6 @@
-/** Exit codes, and errors that end a command with one of them. */
+/** How a command ends: exit codes, and errors as messages that say what is wrong and what to do. */
 import { basename } from "node:path";
+import type { IssuingError } from "@loyalty-cards/issuing-client";
 import { type Part, Text, text } from "./printable.ts";
 
 /** The exit codes of the command. They are stable, because scripts depend on them. */
@@ -44,6 +45,32 @@ export class CommandError extends Error {
   }
 }
 
+/** What is printed about an error that ended a command. */
+export interface ErrorReport {
+  /** The code of an error of the client, or the name of the exit code. */
+  code: string;
+  message: Text;
+  exitCode: number;
+}
+
+/** Where the address comes from decides what a message calls it. */
+type AddressOption = { baseUrl?: string };
+
+/** Describes an error of any kind. One that nobody expected has its stack. */
+export async function describeError(error: unknown, globals: AddressOption): Promise<ErrorReport> {
+  if (error instanceof CommandError) return describeUsage(error.text, error.exitCode);
+  const systemError = describeSystemError(error);
+  if (systemError !== undefined) return describeUsage(systemError);
+  const { isIssuingError } = await import("@loyalty-cards/issuing-client");
+  if (isIssuingError(error)) return describeIssuingError(error, globals);
+  return describeUsage(Text.multiline(String((error as Error)?.stack ?? error)), exitCodes.failed);
+}
+
+export function describeUsage(message: Part, exitCode: number = exitCodes.usage): ErrorReport {
+  const [code = "failed"] = Object.entries(exitCodes).find(([, value]) => value === exitCode) ?? [];
+  return { code, message: Text.from(message), exitCode };
+}
+
 /** Describes an error of the operating system, such as a file that cannot be written. @returns undefined for other errors. */
 export function describeSystemError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -55,3 +82,77 @@ export function describeSystemError(error: unknown): string | undefined {
   const [, reason = "rejected by the system"] = /^\w+: (.+?), /.exec(message) ?? [];
   return `${subject} cannot be ${syscall === "write" ? "written" : "used"}: ${reason} (${code}).`;
 }
+
+/** For a request that may have issued a card. */
+export const repeatAdvice =
+  "A card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.";
+
+/** Of the text of the service, the message contains only the reasons of a 422, because they can quote personal data. */
+function describeIssuingError(error: IssuingError, globals: AddressOption): ErrorReport {
+  const { code, outcome, idempotencyKey, message } = error;
+  const isKeyRefused = code === "unauthorized" || code === "forbidden";
+  const { text: sentence, link } = splitMessage(error, globals);
+  const lines = code === "validation" ? [nameOptions(sentence), ...listReasons(error)] : [sentence];
+  if (outcome === "unknown" && idempotencyKey !== undefined) lines.push(repeatAdvice);
+  else if (message.includes("ECONNREFUSED"))
+    lines.push("Is it running? `loyalty-cards doctor` checks the configuration.");
+  else if (code === "network" || code === "timeout" || isKeyRefused)
+    lines.push("`loyalty-cards doctor` checks the configuration.");
+  if (link !== undefined) lines.push(link);
+  const usual = code === "configuration" ? exitCodes.usage : exitCodes.failed;
+  return { code, message: Text.lines(lines), exitCode: isKeyRefused ? exitCodes.keyRefused : usual };
+}
+
+/** The service's own text of a 422. It can quote a customer, whose data the person at the terminal typed. */
+function listReasons({ problem, userMessage, fields, message }: IssuingError): string[] {
+  const detail = problem?.detail === userMessage ? [`The service says: ${userMessage}`] : [];
+  const shown = fields.filter((field) => field.detail !== undefined || !message.includes(field.pointer));
+  return [
+    ...detail,
+    ...shown.map((field) => `  ${nameOptions(field.pointer)}${field.detail ? `: ${field.detail}` : ""}`),
+  ];
+}
+
+/** The message of an error of our packages, and the sentence with the address of its page, which gets its own line. */
+export function splitMessage(
+  { message }: Pick<Error, "message">,
+  globals?: AddressOption,
+): { text: string; link?: string } {
+  const [sentence = "", link] = message.split(/ (?=See https:\S+$)/);
+  return { text: nameVariables(sentence, globals), ...(link !== undefined && { link }) };
+}
+
+/** What a person at a terminal sets, in the place of the options of the client. */
+export const nameVariables = (message: string, { baseUrl }: AddressOption = {}) =>
+  message
+    .replace(/ For a service on a private network, set allowInsecureHttp: true\./, "")
+    .replace(/\b(?:the )?baseUrl\b/g, baseUrl === undefined ? "LOYALTY_URL" : "--base-url")
+    .replace(/\b(?:the )?apiKey\b/g, "LOYALTY_API_KEY")
+    .replace(/\bidempotencyNamespace\b/g, "LOYALTY_IDEMPOTENCY_NAMESPACE");
+
+/** Why the service rejected a row: its own text of a 422, when there is one. */
+export function describeRejection(error: Pick<IssuingError, "message" | "userMessage">): string {
+  const { text: sentence } = splitMessage(error);
+  return withoutHint(sentence) === sentence ? sentence : error.userMessage;
+}
+
+/** The hint is for programs, which have `userMessage`. */
+const withoutHint = (message: string) => message.replace(/[:.] userMessage says what to correct\.$/, ".");
+
+/** The options that set a member of the request. */
+const optionsByPointer: Readonly<Record<string, string>> = {
+  "/customer/phone": "--phone",
+  "/customer/email": "--email",
+  "/customer/name": "--name",
+  "/customer/consents/privacy/version": "--privacy",
+  "/customer/consents/marketing/version": "--marketing",
+  "/version": "--version",
+};
+
+/** Adds to each pointer the option that sets it. */
+const nameOptions = (message: string) =>
+  withoutHint(message).replace(/\/[\p{L}\p{N}_/-]+/gu, (pointer) => {
+    const key = /^\/fieldValues\/(.+)$/.exec(pointer)?.[1];
+    const option = key === undefined ? optionsByPointer[pointer] : `--field ${key}=…`;
+    return option === undefined ? pointer : `${pointer} (${option})`;
+  });

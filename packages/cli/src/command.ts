@@ -13,6 +13,7 @@ export interface GlobalOptions {
   color?: boolean;
   /** False with `--no-input`. */
   input?: boolean;
+  /** In seconds. */
   timeout?: number;
 }
 
@@ -59,8 +60,8 @@ export class RequiredOption extends Option {
 }
 
 /** A variable of a shell that is not set is a blank text. */
-function parseText(text: string): string {
-  if (text.trim() !== "") return text;
+function parseText(value: string): string {
+  if (value.trim() !== "") return value;
   throw new InvalidArgumentError("It must not be blank.");
 }
 
@@ -84,8 +85,8 @@ export function setAction<Options extends object>(
         command.error(`error: required option '${option.flags}' not specified`);
     }
     const options = command.optsWithGlobals<Options & GlobalOptions>();
-    cli.exitCode =
-      (await action(createContext(cli.terminal, options), options, ...command.processedArgs)) ?? 0;
+    const context = createContext(cli.terminal, options);
+    cli.exitCode = (await action(context, options, ...command.processedArgs)) ?? 0;
   });
 }
 
@@ -94,7 +95,6 @@ function createContext(terminal: Terminal, globals: GlobalOptions): Context {
   const timeoutMs = (globals.timeout ?? 10) * 1000;
   const canAsk = globals.input !== false && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true;
   const print = new Printer(terminal, globals);
-  const settings = { baseUrl: globals.baseUrl, timeoutMs, sources };
   return {
     terminal,
     print,
@@ -103,7 +103,7 @@ function createContext(terminal: Terminal, globals: GlobalOptions): Context {
     globals,
     ask: canAsk ? (question) => ask(terminal, print, question) : undefined,
     timeoutMs,
-    createClient: (more) => createClient(settings, more),
+    createClient: (more) => createClient(globals.baseUrl, sources, { timeoutMs, ...more }),
   };
 }
 
@@ -121,25 +121,14 @@ async function ask({ stdin }: Terminal, print: Printer, question: string): Promi
 }
 
 /** Examples at the end of `--help`. Each line is a comment or a command. */
-export function addExamples(command: Command, ...lines: string[]): Command {
-  return command.addHelpText("after", () => {
-    const width = command.configureHelp().helpWidth ?? 80;
-    // A command is to be pasted, so it stays on its line.
-    const shown = lines.map((line) =>
-      line.startsWith("# ") ? text`${line.slice(2)}`.wrap(width, "  # ") : `  ${line}`,
-    );
-    return `\nExamples:\n${shown.join("\n")}`;
-  });
-}
+export const addExamples = (command: Command, ...lines: string[]): Command =>
+  command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`);
 
-/**
- * Configures which options of its parents the help of a command lists.
- * @param options `inherited`: the options of the parent that the command uses, listed as its own. `ignored`: global options without effect.
- */
+/** Lists options of the parent in the help of a command that uses them. */
 export function configureOptions(
   command: Command,
   program: Command,
-  { inherited = [], ignored = [] }: { inherited?: readonly string[]; ignored?: readonly string[] },
+  { inherited }: { inherited: readonly string[] },
 ): void {
   command.configureHelp({
     ...program.configureHelp(),
@@ -147,16 +136,14 @@ export function configureOptions(
       ...(own.parent?.options ?? []).filter(({ long }) => inherited.includes(long as string)),
       ...Help.prototype.visibleOptions.call(own.createHelp(), own),
     ],
-    visibleGlobalOptions: () =>
-      program.options.filter(({ long }) => long !== "--version" && !ignored.includes(long as string)),
   });
 }
 
 /** Parses the value of an option: a whole number in a range. */
 export function parseWhole(min: number, max: number = Number.MAX_SAFE_INTEGER) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  return (value: string): number => {
+    const number = Number(value);
+    if (/^\d+$/.test(value) && number >= min && number <= max) return number;
     const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
     throw new InvalidArgumentError(`It must be a whole number ${range}.`);
   };

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
+import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
 import { CommandError } from "./command-error.ts";
 import type { Terminal } from "./printer.ts";
@@ -51,9 +52,14 @@ export const mergeSources = ({ process, file }: Sources): Environment => ({ ...f
 
 /** `LOYALTY_API_KEY`, or the first line that `LOYALTY_API_KEY_COMMAND` prints. @throws {CommandError} when neither is set. */
 export function readApiKey(sources: Sources): string {
-  const { LOYALTY_API_KEY: key, LOYALTY_API_KEY_COMMAND: command } = mergeSources(sources);
-  if (key) return key;
-  if (command) return runKeyCommand(command);
+  const { LOYALTY_API_KEY: variable, LOYALTY_API_KEY_COMMAND: command } = mergeSources(sources);
+  const key = variable || (command && runKeyCommand(command));
+  if (key) {
+    if (!/^bearer\s/i.test(key)) return key;
+    throw new CommandError('The API key begins with "Bearer"', {
+      fix: "Leave out Bearer and the space: the command adds them.",
+    });
+  }
   if (sources.hasCommandInFile)
     throw new CommandError(
       "LOYALTY_API_KEY_COMMAND in .env is not run, because a file in the working folder must not run commands",
@@ -93,6 +99,16 @@ export function readBaseUrl(option: string | undefined, environment: Environment
   });
 }
 
+/** Says what to write for an address without a scheme: "localhost:3000/x" is a URL too, with the scheme "localhost:". @throws {CommandError} */
+export function requireScheme(name: string, address: string): void {
+  if (/^https?:/i.test(address) || address.includes("://")) return;
+  const url = URL.canParse(`http://${address}`) ? new URL(`http://${address}`) : undefined;
+  // Other text is not quoted: it can be a key that was set by mistake.
+  const example =
+    url !== undefined && isLoopback(url.hostname) ? `"${url.href}"` : "https:// before the host";
+  throw new CommandError(`${name} has no scheme: write ${example}.`);
+}
+
 /** `--template`, or `LOYALTY_TEMPLATE_ID`. @throws {CommandError} when neither is set. */
 export function readTemplateId(option: string | undefined, environment: Environment): string {
   const templateId = option ?? environment.LOYALTY_TEMPLATE_ID;
@@ -125,16 +141,11 @@ export function readNamespace(environment: Environment): string {
   throw new CommandError("LOYALTY_IDEMPOTENCY_NAMESPACE is blank", { fix: "Set a text, or remove it." });
 }
 
-export interface ClientSettings {
-  baseUrl: string | undefined;
-  timeoutMs: number;
-  sources: Sources;
-}
-
 /** @throws {CommandError} when the address or the key is missing, or the key is not meant for the address; `configuration` errors of the client for invalid ones. */
 export async function createClient(
-  { baseUrl: option, timeoutMs, sources }: ClientSettings,
-  more: Partial<IssuingClientOptions> = {},
+  option: string | undefined,
+  sources: Sources,
+  more: Partial<IssuingClientOptions>,
 ): Promise<IssuingClient> {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
   const environment = mergeSources(sources);
@@ -149,7 +160,6 @@ export async function createClient(
     apiKey: more.apiKey ?? readApiKey(sources),
     userAgent: "cli",
     idempotencyNamespace: readNamespace(environment),
-    timeoutMs,
     ...more,
   });
 }

@@ -4,10 +4,10 @@ import type { EndpointInput } from "@loyalty-cards/mock-server";
 import type { MockServer, TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Context, parseWhole } from "./command.ts";
-import { CommandError } from "./command-error.ts";
-import { nameVariables } from "./error-message.ts";
-import { style, Text } from "./printable.ts";
-import { defaultSecretVariable, knownTypes } from "./webhook/delivery.ts";
+import { CommandError, nameVariables } from "./command-error.ts";
+import { requireScheme } from "./configuration.ts";
+import { style } from "./printable.ts";
+import { knownTypes, secretVariable } from "./webhook/events.ts";
 
 /** The service validates the names. */
 type EventTypes = EndpointInput["events"];
@@ -17,7 +17,7 @@ export interface ServiceOptions {
   seed?: string;
   data?: string;
   forward?: string;
-  events?: string[];
+  events?: EventTypes;
   timeFactor?: number;
 }
 
@@ -31,26 +31,24 @@ export function addServiceOptions(command: Command, port: number): void {
     .option("--time-factor <number>", "run the service's clock this many times as fast", parseFactor);
 }
 
-function parseList(text: string): string[] {
-  return text.split(",").map((part) => part.trim());
-}
+const parseList = (list: string) => list.split(",").map((part) => part.trim());
 
-function parseFactor(text: string): number {
-  const factor = Number(text);
+function parseFactor(value: string): number {
+  const factor = Number(value);
   if (factor > 0 && factor <= 1_000_000) return factor;
   throw new InvalidArgumentError("It must be a number above 0, at most 1000000.");
 }
 
 /** The endpoint of `--forward`. */
-export interface Forwarded {
+interface Forwarded {
   url: string;
-  events: readonly string[];
+  events: EventTypes;
   secret: string;
 }
 
 export interface RunningService {
   server: MockServer;
-  forwarded?: Forwarded;
+  forwarded: Forwarded | undefined;
   /** The signing secret of `--forward`, or else of the first endpoint of the seed file. */
   signingSecret: string | undefined;
 }
@@ -63,46 +61,56 @@ export async function startService(
 ): Promise<RunningService> {
   const { startMockServer } = await import("@loyalty-cards/mock-server/node");
   if (events !== undefined && forward === undefined) throw new CommandError("--events needs --forward.");
+  if (forward !== undefined) requireScheme("--forward", forward);
   // A secret in .env stays the same when the service starts again.
-  const secret = environment[defaultSecretVariable];
-  const types = (events ?? knownTypes) as EventTypes;
+  const secret = environment[secretVariable];
+  const endpoint = forward && { url: forward, events: events ?? knownTypes, ...(secret && { secret }) };
   let server: MockServer | undefined;
   try {
     server = await startMockServer({
       port,
       ...(seed !== undefined && { seedFile: resolve(terminal.cwd, seed) }),
       ...(data !== undefined && { dataFile: resolve(terminal.cwd, data) }),
-      ...(forward !== undefined && {
-        endpoints: [{ url: forward, events: types, ...(secret && { secret }) }],
-      }),
+      ...(endpoint && { endpoints: [endpoint] }),
+      // Warnings are lines of their request.
       log: (message) =>
-        print.info(style("yellow", Text.from(nameVariables(message)).reflow(print.messageColumns))),
+        message.startsWith("warning: ") || print.info(style("yellow", nameVariables(message))),
       onTraffic: (_line, event) => onTraffic(event),
     });
     if (timeFactor !== undefined) server.service.clock.set({ mode: "scaled", factor: timeFactor });
-    if (forward === undefined) return { server, signingSecret: server.service.endpoints[0]?.secret };
-    const forwarded = await findForwarded(server, forward, events);
-    return { server, forwarded, signingSecret: forwarded.secret };
+    const forwarded = forward === undefined ? undefined : await findForwarded(server, forward, events);
+    return { server, forwarded, signingSecret: (forwarded ?? server.service.endpoints[0])?.secret };
   } catch (error) {
     await server?.close();
     throw new CommandError((error as Error).message);
   }
 }
 
-/** Finds or creates the endpoint of `--forward`, and returns its secret. A data file can contain the endpoint from an earlier start. */
+/** Finds or creates the endpoint of `--forward`: a data file may have it from an earlier start, or may not have it yet. */
 async function findForwarded(
-  { url: baseUrl, service }: MockServer,
+  { service }: MockServer,
   url: string,
-  events: string[] | undefined,
+  events: EventTypes | undefined,
 ): Promise<Forwarded> {
-  const get = async (path: string) => (await fetch(`${baseUrl}/_mock/webhooks/endpoints${path}`)).json();
-  const { items } = (await get("")) as { items: { id: string; url: string; events: string[] }[] };
+  const { items } = await readControl<{ items: { id: string; url: string; events: EventTypes }[] }>(
+    service,
+    "/webhooks/endpoints",
+  );
   const known = items.find((item) => item.url === url);
   if (known === undefined) {
-    const all = (events ?? knownTypes) as EventTypes;
+    const all = events ?? knownTypes;
     return { url, events: all, secret: service.webhooks.createEndpoint({ url, events: all }).secret };
   }
-  const changed = events && service.webhooks.updateEndpoint(known.id, { events: events as EventTypes });
-  const { secret } = (await get(`/${known.id}/secret`)) as { secret: string };
-  return { url, events: changed?.events ?? known.events, secret };
+  if (events !== undefined) service.webhooks.updateEndpoint(known.id, { events });
+  const { secret } = await readControl<{ secret: string }>(service, `/webhooks/endpoints/${known.id}/secret`);
+  return { url, events: events ?? known.events, secret };
+}
+
+/** Reads from the control API of the service. */
+export async function readControl<Value>(
+  { baseUrl, fetch }: MockServer["service"],
+  path: string,
+): Promise<Value> {
+  const response = await fetch(new Request(`${baseUrl}/_mock${path}`));
+  return (await response.json()) as Value;
 }

@@ -18,7 +18,7 @@ const escapeControls = (value: string): string =>
 /** One line of JSON. Its control characters are inside strings, where the escaped form has the same meaning. */
 export const formatJson = (value: unknown): string => escapeControls(JSON.stringify(value));
 
-/** Only the methods of this class create texts, so each line break and each style in a text was written by a command. */
+/** Only the functions of this class create texts, so each line break and each style in a text was written by a command. */
 export class Text {
   readonly #value: string;
 
@@ -55,42 +55,32 @@ export class Text {
 
   /** How many columns the text takes on one line. */
   get width(): number {
-    return stripVTControlCharacters(this.#value).length;
+    return countColumns(this.#value);
   }
 
   /** @returns the text with lines of at most this width. Longer ones are cut and lose their style. */
   truncate(width: number): Text {
-    const lines = this.#value.split("\n").map((line) => {
-      const plain = stripVTControlCharacters(line);
-      return plain.length <= width ? line : `${plain.slice(0, Math.max(0, width - 1))}…`;
-    });
-    return new Text(lines.join("\n"));
+    const cut = (line: string) => `${stripVTControlCharacters(line).slice(0, Math.max(0, width - 1))}…`;
+    return this.#mapLines((line) => (countColumns(line) <= width ? line : cut(line)));
   }
 
-  /** Breaks the text between words. Each line has the indentation and is at most `width` long; a longer word is not broken. */
-  wrap(width: number, indentation: string): Text {
-    const lines: Text[] = [];
-    for (const word of this.#value.split(" ")) {
-      const line = lines.at(-1);
-      const longer = line && new Text(`${line} ${word}`);
-      if (longer === undefined || longer.width > width) lines.push(new Text(indentation + word));
-      else lines[lines.length - 1] = longer;
-    }
-    return Text.lines(lines);
-  }
-
-  /** Breaks the lines that are longer than `width` between words. @param indentation of what follows a break; default: that of its line. */
+  /**
+   * Breaks the lines that are longer than `width` between words; a longer word is not broken.
+   * @param indentation of what follows a break; default: that of its line.
+   */
   reflow(width: number, indentation?: string): Text {
-    const lines = this.#value.split("\n").map((line) => {
-      const plain = stripVTControlCharacters(line);
-      if (plain.length <= width) return new Text(line);
+    return this.#mapLines((line) => {
+      if (countColumns(line) <= width) return line;
       const [own = ""] = /^ */.exec(line) ?? [];
-      const [first = "", ...others] = new Text(line.slice(own.length)).wrap(width, own).#value.split("\n");
-      if (others.length === 0) return new Text(first);
-      const rest = new Text(others.map((other) => other.slice(own.length)).join(" "));
-      return Text.lines([new Text(first), rest.wrap(width, indentation ?? own)]);
+      const [first = "", ...words] = line.slice(own.length).split(" ");
+      const lines = [own + first];
+      for (const word of words) {
+        const longer = `${lines.at(-1)} ${word}`;
+        if (countColumns(longer) <= width) lines[lines.length - 1] = longer;
+        else lines.push((indentation ?? own) + word);
+      }
+      return lines.join("\n");
     });
-    return Text.lines(lines);
   }
 
   trimEnd(): Text {
@@ -105,7 +95,13 @@ export class Text {
   toString(): string {
     return this.#value;
   }
+
+  #mapLines(map: (line: string) => string): Text {
+    return new Text(this.#value.split("\n").map(map).join("\n"));
+  }
 }
+
+const countColumns = (line: string) => stripVTControlCharacters(line).length;
 
 /** Creates a text: ``text`Card ${card.id}` ``. */
 export const text = Text.template;
@@ -117,14 +113,13 @@ export const style = Text.style;
 export function formatTable(rows: readonly (readonly Part[])[], header?: readonly string[]): Text {
   const all = (header === undefined ? rows : [header, ...rows]).map((row) => row.map(Text.from));
   const count = Math.max(0, ...all.map((row) => row.length));
-  const empty = Text.from("");
   const columns = Array.from({ length: count }, (_, column) => ({
-    width: Math.max(...all.map((row) => (row[column] ?? empty).width)),
+    width: Math.max(...all.map((row) => row[column]?.width ?? 0)),
     isNumber: rows.length > 0 && rows.every((row) => typeof row[column] === "number"),
   }));
   const lines = all.map((row) => {
-    const cells = columns.map(({ width, isNumber }, column) => {
-      const cell = row[column] ?? empty;
+    const cells = row.map((cell, column) => {
+      const { width = 0, isNumber = false } = columns[column] ?? {};
       const padding = " ".repeat(width - cell.width);
       return isNumber ? text`${padding}${cell}` : text`${cell}${padding}`;
     });
@@ -134,11 +129,7 @@ export function formatTable(rows: readonly (readonly Part[])[], header?: readonl
 }
 
 /** The time of day on this machine: `12:31:07`. */
-export function formatTime(atMs: number): string {
-  const date = new Date(atMs);
-  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
-  return parts.map((part) => String(part).padStart(2, "0")).join(":");
-}
+export const formatTime = (atMs: number): string => new Date(atMs).toTimeString().slice(0, 8);
 
 /** Formats a number with thousands separators: 12,345. */
 export const formatNumber = (value: number): string =>

@@ -1,14 +1,12 @@
-/** What a command uses of its process: streams, environment, folder, and Ctrl-C, as an argument, so that tests run commands without a process. And what it prints: data on stdout, as text or JSON, and messages for people on stderr. Nothing else writes to the streams. */
-
+/** What a command uses of its process, as an argument: streams, environment, folder and Ctrl-C. And what it prints: data on stdout, as text or JSON, and messages for people on stderr. Nothing else writes to the streams. */
 import { watchParent } from "@loyalty-cards/internal/node-parent";
 import { formatJson, type Part, Text, text } from "./printable.ts";
 
-/** A stream to write to; `isTTY`, `columns` and `rows` as Node.js has them. */
+/** A stream to write to; `isTTY` and `columns` as Node.js has them. */
 export interface OutputStream {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
-  readonly rows?: number | undefined;
 }
 
 export interface Terminal {
@@ -88,12 +86,6 @@ export class Printer {
     return this.#terminal.stderr.isTTY ? this.columns : Number.POSITIVE_INFINITY;
   }
 
-  /** How many lines of messages the terminal shows; unlimited in a file or a pipe. */
-  get messageRows(): number {
-    const { isTTY, rows } = this.#terminal.stderr;
-    return isTTY ? rows || 24 : Number.POSITIVE_INFINITY;
-  }
-
   /** The width of data; unlimited when it goes to a file or a pipe. */
   get dataColumns(): number {
     return this.#terminal.stdout.isTTY ? this.columns : Number.POSITIVE_INFINITY;
@@ -136,8 +128,8 @@ export class Printer {
     this.#statusLines = status.toString().split("\n").length;
   }
 
-  #wrap(message: Part): Text {
-    return typeof message === "string" ? Text.from(message).reflow(this.messageColumns) : Text.from(message);
+  #wrap(message: Part): Part {
+    return typeof message === "string" ? Text.from(message).reflow(this.messageColumns) : message;
   }
 
   #write(stream: OutputStream, written: Text): void {

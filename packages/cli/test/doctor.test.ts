@@ -2,11 +2,10 @@
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
-import { text } from "node:stream/consumers";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { operations } from "@loyalty-cards/openapi/operations";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Check } from "../src/doctor/result.ts";
+import type { Check } from "../src/doctor-checks.ts";
 import { createFolder, listen, openMock, type RunOptions, run } from "./terminal.ts";
 
 async function runDoctor(options: RunOptions, ...args: string[]) {
@@ -43,10 +42,7 @@ describe("doctor", () => {
     const { env, service } = await openMock();
     const before = JSON.stringify(service.snapshot());
     const { code, statuses, byName, stderr } = await runDoctor({ env });
-    expect([code, stderr]).toEqual([
-      0,
-      "doctor issues no card: it sends only requests that change nothing.\n",
-    ]);
+    expect([code, stderr]).toEqual([0, ""]);
     expect(statuses).toEqual(Array(8).fill("passed"));
     expect(byName["template"]?.detail).toBe("tpl_bakery exists");
     expect(JSON.stringify(service.snapshot())).toBe(before);
@@ -74,7 +70,7 @@ describe("doctor", () => {
       status: "failed",
       fix: expect.stringContaining("Set LOYALTY_API_KEY"),
     });
-    expect(byName["service"]).toMatchObject({ status: "skipped", detail: "there is no valid address" });
+    expect(byName["service"]).toMatchObject({ status: "skipped", detail: "needs an address" });
   });
 
   it("names the source of each value", async () => {
@@ -97,7 +93,7 @@ describe("doctor", () => {
     expect(byName["service"]).toMatchObject({
       status: "failed",
       detail: "does not respond (ECONNREFUSED)",
-      fix: expect.stringContaining("Is the service running"),
+      fix: expect.stringContaining("Is it running"),
     });
     expect(byName["key accepted"]?.status).toBe("skipped");
   });
@@ -124,7 +120,7 @@ describe("doctor", () => {
     });
     expect(code).toBe(4);
     expect(byName["key accepted"]).toMatchObject({ status: "failed", detail: "the service responded 401" });
-    expect(byName["template"]).toMatchObject({ status: "skipped", detail: "the API key is not accepted" });
+    expect(byName["template"]).toMatchObject({ status: "skipped", detail: "needs a key that is accepted" });
     expect(stdout + stderr).not.toContain("lk_wrong");
   });
 
@@ -179,11 +175,11 @@ describe("doctor", () => {
   it("says when the service stops responding in the middle", async () => {
     const env = await openService((request, response) => {
       if (request.url === "/api/docs/json") response.end(JSON.stringify(openapi));
-      else if (request.headers.authorization === undefined) request.socket.destroy();
-      else response.writeHead(404).end();
+      else if (request.headers.authorization !== undefined) request.socket.destroy();
+      else response.writeHead(401).end();
     });
     const { code, byName } = await runDoctor({ env });
-    const detail = expect.stringMatching(/^the service stopped responding \(\w+\)$/);
+    const detail = expect.stringMatching(/^The connection to http\S+ failed \(\w+\)\.$/);
     expect([code, byName["key accepted"]?.detail]).toEqual([1, detail]);
   });
 
@@ -252,38 +248,12 @@ describe("doctor", () => {
     ]);
   });
 
-  it("tries a connection that was closed again, for each of its requests", async () => {
-    const { env, url } = await openMock();
-    const seen = new Set<string>();
-    const flaky = await openService(async (request, response) => {
-      const { authorization } = request.headers;
-      const kind = `${request.method} ${request.url?.replace(/doctor-[\w-]+/, "")} ${authorization}`;
-      const isFirst = !seen.has(kind);
-      seen.add(kind);
-      if (isFirst) return void request.socket.destroy();
-      const body = request.method === "POST" ? { body: await text(request) } : {};
-      const passed = await fetch(`${url}${request.url}`, {
-        method: request.method ?? "GET",
-        headers: { ...(authorization && { authorization }), "content-type": "application/json" },
-        ...body,
-      });
-      const { status, headers } = passed;
-      response.writeHead(status, { "content-type": headers.get("content-type") ?? "" });
-      response.end(await passed.text());
-    });
-    const { code, statuses } = await runDoctor({
-      env: { ...flaky, LOYALTY_API_KEY: env["LOYALTY_API_KEY"] },
-    });
-    expect([code, statuses]).toEqual([0, Array(8).fill("passed")]);
-    expect(seen.size).toBeGreaterThanOrEqual(5);
-  });
-
   it("names a port that closes the connection, or does not speak the protocol of the address", async () => {
     const closing = await openService((request) => request.socket.destroy());
     expect((await runDoctor({ env: closing })).byName["service"]).toEqual({
       status: "failed",
       detail: "closes the connection without a response (UND_ERR_SOCKET)",
-      fix: "If this port speaks https, write https:// in the address. Otherwise see the log of the service.",
+      fix: "Does this port speak http? Otherwise see the log of the service.",
     });
 
     const { LOYALTY_URL, ...others } = await openServiceWith(() => 404);

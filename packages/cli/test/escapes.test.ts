@@ -217,7 +217,11 @@ const rows: Record<string, Row> = {
     ["key", "data"],
     [],
   ],
-  "dev: --forward": [given(["dev", "--port", "0", "--forward", hostile("forward")]), ["forward"], []],
+  "dev: --forward": [
+    given(["dev", "--port", "0", "--forward", `http://${hostile("forward")}`]),
+    ["forward"],
+    [],
+  ],
   "dev: --events": [
     given(["dev", "--port", "0", "--forward", "http://127.0.0.1:9/", "--events", hostile("events")]),
     ["events"],
@@ -227,7 +231,7 @@ const rows: Record<string, Row> = {
   "exec: --seed": [given(["exec", "--seed", hostile("seed"), "--", "true"]), ["seed"], []],
   "trigger: the event": [given(["trigger", hostile("event")]), ["event"]],
   "trigger: the address": [
-    given(["trigger", "ping"], { env: { LOYALTY_WEBHOOK_URL: hostile("to") } }),
+    given(["trigger", "ping"], { env: { LOYALTY_WEBHOOK_URL: `http://${hostile("to")}` } }),
     ["to"],
     [],
   ],
@@ -245,7 +249,7 @@ const rows: Record<string, Row> = {
   "webhook verify: --at": [given([...verify, "--at", hostile("at")], withBody), ["at"], []],
   "webhook sign: the name of the file": [given(["webhook", "sign", "--body", hostile("file")]), ["file"], []],
   "webhook doctor: the receiver": [given(["webhook", "doctor", "--verbose", "--timeout", "1"]), []],
-  "webhook doctor: its arguments": [given(["webhook", "doctor", hostile("url")]), ["url"], []],
+  "webhook doctor: its arguments": [given(["webhook", "doctor", `http://${hostile("url")}`]), ["url"], []],
   "webhook listen: the event": [
     async (mode) => {
       const LOYALTY_WEBHOOK_URL = await openReceiver();

@@ -86,6 +86,16 @@ describe("the configuration", () => {
     expect((await runWith("true")).stderr).toContain("printed nothing");
   });
 
+  it.each(["Bearer lk_1", "bearer lk_1"])("says what to leave out of the key %s", async (key) => {
+    const { env } = await openMock();
+    for (const command of ["card", "doctor"]) {
+      const args = command === "card" ? ["card", "x"] : ["doctor"];
+      const { code, stdout, stderr } = await run(args, { env: { ...env, LOYALTY_API_KEY: key } });
+      expect([code > 0, stdout + stderr]).toEqual([true, expect.stringContaining("Leave out Bearer")]);
+      expect(stdout + stderr).not.toContain("lk_1");
+    }
+  });
+
   it.each([
     ["LOYALTY_URL", /There is no address\. Use --base-url/],
     ["LOYALTY_API_KEY", /There is no API key\. Set LOYALTY_API_KEY/],
@@ -118,7 +128,7 @@ describe("the configuration", () => {
       expect([code, stderr.split("\n")[0]]).toEqual([2, `loyalty-cards: ${expected}`]);
       const doctor = await run(["doctor", ...args], { env: variables });
       expect(doctor.stdout).toContain(expected);
-      expect(doctor.stdout).toMatch(/\n– service +there is no valid address\n/);
+      expect(doctor.stdout).toMatch(/\n– 5 checks need an address\n$/);
     }
   });
 });
@@ -139,7 +149,7 @@ describe("an error of the service", () => {
     await close();
     expect(await run(["card", "x", "--base-url", `${url}/path`], { env })).toMatchObject({
       code: 1,
-      stderr: `loyalty-cards: The connection to ${url} failed (ECONNREFUSED).\n\`loyalty-cards doctor\` checks the configuration.\nSee https://loyalty-cards.github.io/loyalty-cards/errors/network\n`,
+      stderr: `loyalty-cards: The connection to ${url} failed (ECONNREFUSED).\nIs it running? \`loyalty-cards doctor\` checks the configuration.\nSee https://loyalty-cards.github.io/loyalty-cards/errors/network\n`,
     });
   });
 

@@ -10,9 +10,8 @@ import {
   RequiredOption,
   setAction,
 } from "../command.ts";
-import { CommandError, exitCodes } from "../command-error.ts";
+import { CommandError, exitCodes, repeatAdvice } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
-import { repeatAdvice } from "../error-message.ts";
 import { formatTable, style, Text, text } from "../printable.ts";
 
 export function addCardCommands(program: Command, cli: Cli): void {
@@ -38,6 +37,7 @@ interface IssueOptions {
 function addIssue(program: Command, cli: Cli): void {
   const issue = program
     .command("issue")
+    .summary("issue a card to one user")
     .description("issue a card to one user; the same command again returns the same card")
     .option("--template <id>", "template of the card (default: LOYALTY_TEMPLATE_ID)")
     .addOption(new RequiredOption("--user-id <id>", "id of the user in your database (required)"))
@@ -53,33 +53,32 @@ function addIssue(program: Command, cli: Cli): void {
     "loyalty-cards issue --user-id 7 --privacy 2026-01 --phone +48600100200 \\",
     "  --field name=Anna",
   );
-  setAction<IssueOptions>(cli, issue, async (context, options) => {
-    const templateId = readTemplateId(options.template, context.environment);
-    const request = toRequest(options);
-    if (options.dryRun) return printRequest(context, templateId, request, options.userId);
-    let differentFields: readonly string[] = [];
-    const client = await context.createClient({
-      onEvent: (event) => {
-        if (event.type === "fields-differ") differentFields = event.fieldKeys;
-      },
-    });
-    const stopping = new AbortController();
-    const removeListener = context.terminal.onInterrupt(() => {
-      removeListener(); // a second Ctrl-C ends the process
-      const message = Text.lines(["Interrupted before the service responded.", repeatAdvice]);
-      stopping.abort(new CommandError(message, { exitCode: exitCodes.interrupted }));
-    });
-    const { signal } = stopping;
-    const card = await client
-      .issueCard(templateId, request, { userId: options.userId, signal })
-      .finally(removeListener);
-    const isEarlier = differentFields.length > 0;
-    context.print.data({ ...card, ...(isEarlier && { earlierRequest: { differentFields } }) }, () =>
-      formatCard(card),
-    );
-    if (isEarlier) context.print.info(describeEarlierRequest(differentFields));
-    return undefined;
+  setAction<IssueOptions>(cli, issue, runIssue);
+}
+
+async function runIssue(context: Context, options: IssueOptions): Promise<undefined> {
+  const { print, terminal, environment, createClient } = context;
+  const templateId = readTemplateId(options.template, environment);
+  const request = toRequest(options);
+  const { userId } = options;
+  if (options.dryRun) return printRequest(context, templateId, request, userId);
+  let differentFields: readonly string[] = [];
+  const client = await createClient({
+    onEvent: (event) => {
+      if (event.type === "fields-differ") differentFields = event.fieldKeys;
+    },
   });
+  const stopping = new AbortController();
+  const removeListener = terminal.onInterrupt(() => {
+    removeListener(); // a second Ctrl-C ends the process
+    const message = Text.lines(["Interrupted before the service responded.", repeatAdvice]);
+    stopping.abort(new CommandError(message, { exitCode: exitCodes.interrupted }));
+  });
+  const { signal } = stopping;
+  const card = await client.issueCard(templateId, request, { userId, signal }).finally(removeListener);
+  const isEarlier = differentFields.length > 0;
+  print.data({ ...card, ...(isEarlier && { earlierRequest: { differentFields } }) }, () => formatCard(card));
+  if (isEarlier) print.info(describeEarlierRequest(differentFields));
 }
 
 /** This is not an error, because the service may have normalized the values of this request. */
@@ -224,7 +223,7 @@ interface ConsentOptions {
 function addConsent(program: Command, cli: Cli): void {
   const consent = program
     .command("consent")
-    .description("print the marketing consent of a card holder, or change it")
+    .description("print or change the marketing consent")
     .argument("<card-id>", "id of the card")
     .addOption(new Option("--set <answer>", "give or withdraw the consent").choices(["yes", "no"]))
     .option("--version <label>", "version of the text that the customer agreed to, with --set");

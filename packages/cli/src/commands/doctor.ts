@@ -2,18 +2,20 @@
 import type { Command } from "commander";
 import { addExamples, type Cli, setAction } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
-import type { Check } from "../doctor/result.ts";
+import type { Check } from "../doctor-checks.ts";
 import { style, Text, text } from "../printable.ts";
 
 export function addDoctorCommand(program: Command, cli: Cli): void {
   const doctor = program
     .command("doctor")
-    .description("check the configuration, clock, key, template and contract; changes nothing")
+    .summary("check the configuration and the service")
+    .description(
+      "check the address, API key, clock, template and OpenAPI document of the service. It issues no card: it sends only requests that change nothing",
+    )
     .option("--template <id>", "template to check (default: LOYALTY_TEMPLATE_ID)");
   addExamples(doctor, "loyalty-cards doctor", "loyalty-cards doctor --template tpl_bakery --json");
   setAction<{ template?: string }>(cli, doctor, async (context, { template }) => {
-    context.print.info("doctor issues no card: it sends only requests that change nothing.");
-    const { checkService } = await import("../doctor/check-service.ts");
+    const { checkService } = await import("../doctor-checks.ts");
     const checks = await checkService(context, template ?? context.environment.LOYALTY_TEMPLATE_ID);
     context.print.data({ checks }, () => formatChecks(checks).reflow(context.print.dataColumns));
     const failures = checks.filter(({ status }) => status === "failed");
@@ -28,13 +30,20 @@ const marks = {
   skipped: ["dim", "–"],
 } as const;
 
-/** A line per check, and its fix below. */
+/** A line per check, with its fix below, and one for those that were skipped because the same is missing. */
 function formatChecks(checks: readonly Check[]): Text {
   const width = Math.max(...checks.map(({ name }) => name.length));
-  const lines = checks.flatMap(({ name, status, detail, fix }) => {
+  const skipped = checks.filter(({ missing }) => missing !== undefined);
+  const lines = checks.flatMap(({ name, status, detail, fix, missing }) => {
+    if (missing !== undefined) return [];
     const [color, mark] = marks[status];
     const line = text`${style(color, mark)} ${name.padEnd(width)}  ${detail}`;
     return fix === undefined ? [line] : [line, `${" ".repeat(width + 4)}${fix}`];
   });
+  const [first] = skipped;
+  if (first?.missing !== undefined) {
+    const subject = skipped.length === 1 ? "1 check needs" : `${skipped.length} checks need`;
+    lines.push(text`${style("dim", "–")} ${subject} ${first.missing}`);
+  }
   return Text.lines(lines);
 }

@@ -1,20 +1,13 @@
 /** `exec`: runs a command while the mock service runs, with the service's address and keys in its environment. */
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { watchParent } from "@loyalty-cards/internal/node-parent";
 import type { Command } from "commander";
-import {
-  addExamples,
-  type Cli,
-  type Context,
-  configureOptions,
-  describeHelp,
-  setAction,
-} from "../command.ts";
+import { addExamples, type Cli, type Context, describeHelp, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { readNamespace } from "../configuration.ts";
 import { addServiceOptions, type ServiceOptions, startService } from "../mock-service.ts";
-import { createTrafficLog } from "../webhook/traffic-line.ts";
+import { createTrafficPrinter } from "../traffic-line.ts";
 
 const needsDashes =
   "exec takes its command after two dashes: loyalty-cards exec -- npm test. (`npm exec` removes the first two dashes; use npx instead.)";
@@ -34,8 +27,6 @@ export function addExecCommand(program: Command, cli: Cli): void {
     "loyalty-cards exec -- npm test",
     "loyalty-cards exec --seed shop.json --quiet -- npx playwright test",
   );
-  // With --json only its own errors are JSON, because the command writes to stdout.
-  configureOptions(exec, program, { ignored: ["--base-url", "--no-input", "--timeout", "--json"] });
   setAction<ServiceOptions>(cli, exec, (context, options, command: string[]) => {
     // Without `--`, an option of the command could be read as an option of exec.
     const dashes = cli.args.indexOf("--");
@@ -46,11 +37,10 @@ export function addExecCommand(program: Command, cli: Cli): void {
 }
 
 async function runExec(context: Context, options: ServiceOptions, command: string[]): Promise<number> {
-  const { print, environment } = context;
+  const namespace = readNamespace(context.environment);
   // The traffic goes to stderr, also with --json, because the command writes to stdout.
-  const log = createTrafficLog({ columns: print.columns, write: (line) => print.info(line) });
-  const { server, signingSecret } = await startService(context, options, log.add);
-  const { url, service } = server;
+  const running = await startService(context, options, createTrafficPrinter(context.print));
+  const { url, service, close } = running.server;
   try {
     return await runProcess(command, {
       LOYALTY_URL: url,
@@ -58,12 +48,11 @@ async function runExec(context: Context, options: ServiceOptions, command: strin
       LOYALTY_FULL_API_KEY: service.apiKeys.full,
       LOYALTY_TEMPLATE_ID: service.templateId,
       LOYALTY_CONSOLE_URL: `${url}/console`,
-      LOYALTY_IDEMPOTENCY_NAMESPACE: readNamespace(environment),
-      ...(signingSecret !== undefined && { LOYALTY_SIGNING_SECRET: signingSecret }),
+      ...(namespace !== "" && { LOYALTY_IDEMPOTENCY_NAMESPACE: namespace }),
+      ...(running.signingSecret !== undefined && { LOYALTY_SIGNING_SECRET: running.signingSecret }),
     });
   } finally {
-    await server.close();
-    log.end();
+    await close();
   }
 }
 
@@ -79,19 +68,22 @@ function runProcess(
   [command = "", ...args]: readonly string[],
   variables: Record<string, string>,
 ): Promise<number> {
+  const isWindows = process.platform === "win32";
+  // A process group of its own gets signals as a whole: npm does not end the processes that it started. On a terminal
+  // the command stays in the group that the keyboard and Ctrl-C belong to.
+  const hasGroup = !isWindows && !process.stdin.isTTY;
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       stdio: "inherit",
       env: { ...process.env, ...variables },
-      shell: process.platform === "win32", // on Windows npm and npx are scripts, which need a shell
+      shell: isWindows, // there npm and npx are scripts, which need a shell
+      detached: hasGroup,
     });
-    /** The processes that the command had started when it received the signal. */
-    let descendants: number[] = [];
     const pass = (signal: NodeJS.Signals) => {
       // The terminal has sent Ctrl-C to the command already; a second signal would end many programs at once.
       if (signal === "SIGINT" && process.stdin.isTTY) return;
-      descendants = child.pid === undefined ? [] : findDescendants(child.pid);
-      child.kill(signal);
+      if (hasGroup && child.pid !== undefined) process.kill(-child.pid, signal);
+      else child.kill(signal);
     };
     watchParent(() => pass("SIGTERM"));
     for (const signal of forwarded) process.on(signal, pass);
@@ -100,38 +92,12 @@ function runProcess(
     };
     child.once("error", ({ code, message }: NodeJS.ErrnoException) => {
       stopForwarding();
-      reject(
-        new CommandError(`The command cannot be run: ${message}.`, {
-          exitCode: code === "ENOENT" ? 127 : 126,
-        }),
-      );
+      const exitCode = code === "ENOENT" ? 127 : 126;
+      reject(new CommandError(`The command cannot be run: ${message}.`, { exitCode }));
     });
     child.once("exit", (code, signal) => {
       stopForwarding();
-      for (const id of descendants) terminate(id); // npm does not end the processes that it started
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
     });
   });
-}
-
-/** Returns an empty list where `ps` does not exist. */
-function findDescendants(parentId: number): number[] {
-  let rows: number[][] = [];
-  try {
-    const text = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8", stdio: "pipe" });
-    rows = text.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
-  } catch {
-    return [];
-  }
-  const ids = [parentId];
-  for (const id of ids) for (const [child = 0, parent] of rows) if (parent === id) ids.push(child);
-  return ids.slice(1);
-}
-
-function terminate(id: number): void {
-  try {
-    process.kill(id, "SIGTERM");
-  } catch {
-    // the process has ended
-  }
 }

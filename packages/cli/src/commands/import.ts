@@ -93,7 +93,7 @@ function addSourceOptions(command: Command): Command {
 
 function addNotes(cli: Cli, command: Command, notes: readonly string[]): void {
   const columns = cli.terminal.stdout.columns || 80;
-  for (const note of notes) command.addHelpText("after", `\n${Text.from(note).wrap(columns, "")}`);
+  for (const note of notes) command.addHelpText("after", `\n${Text.from(note).reflow(columns)}`);
 }
 
 const progressNote =

@@ -1,26 +1,17 @@
-/** `trigger`: sends signed example events to a receiver, including duplicates, a wrong order, expired and wrong signatures. */
+/** `trigger`: sends signed example events to a receiver, also twice, in the wrong order, and with signatures that it has to reject. */
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
-import { addExamples, type Cli, type Context, collect, parseWhole, setAction } from "../command.ts";
+import { addExamples, type Cli, type Context, collect, setAction } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
-import { style, text } from "../printable.ts";
-import {
-  createExample,
-  createHeaders,
-  type ExampleEvent,
-  knownTypes,
-  readReceiverUrl,
-  readSecret,
-  setMember,
-} from "../webhook/delivery.ts";
-import type { Rejection } from "../webhook/send-delivery.ts";
+import { style, Text, text } from "../printable.ts";
+import { createExample, type ExampleEvent, knownTypes, setMember } from "../webhook/events.ts";
+import type { DeliveryResult } from "../webhook/receiver.ts";
 
 interface TriggerOptions {
   to?: string;
   secretEnv?: string;
   card?: string;
   set?: string[];
-  times: number;
   duplicate?: boolean;
   reorder?: boolean;
   stale?: boolean;
@@ -43,10 +34,9 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
     .argument("<event>", `${knownTypes.join(", ")}, or another type`);
   addReceiverOptions(trigger)
     .option("--card <id>", `the card of the event (default: ${exampleCardId}, which no service has)`)
-    .option("--set <path=value>", "change a member: data.balance=7; repeatable", collect)
-    .option("--times <number>", "send this many different events", parseWhole(1, 10_000), 1)
+    .option("--set <path=value>", "change a member, such as data.balance=7; repeatable", collect)
     .option("--duplicate", "deliver each event twice")
-    .option("--reorder", "deliver the newest event first; at least two events")
+    .option("--reorder", "deliver a newer event first")
     .option("--stale", "sign ten minutes ago: the receiver has to reject it")
     .option("--bad-signature", "sign with another secret: the receiver has to reject it");
   addExamples(
@@ -76,58 +66,101 @@ interface Planned {
 
 async function runTrigger(context: Context, options: TriggerOptions, type: string): Promise<number> {
   const { print, environment, timeoutMs } = context;
-  const url = readReceiverUrl(options.to, environment);
-  const secret = readSecret(environment, options.secretEnv);
+  const { card, badSignature, stale } = options;
+  const receiver = await import("../webhook/receiver.ts");
+  const { signWebhook } = await import("@loyalty-cards/webhook-verify");
+  const url = receiver.readReceiverUrl(options.to, environment);
+  const secret = receiver.readSecret(environment, options.secretEnv);
   const planned = planDeliveries(type, options);
-  if (!knownTypes.includes(type)) {
+  if (!knownTypes.some((known) => known === type)) {
     const warning = `the service has no event "${type}" (${knownTypes.join(", ")}). It is sent all the same, as a newer service may do.`;
-    print.info(text`${style("yellow", "warning:")} ${warning}`.wrap(print.columns, ""));
+    print.info(text`${style("yellow", "warning:")} ${warning}`.reflow(print.columns));
   }
-  if (options.card === undefined && JSON.stringify(planned).includes(exampleCardId))
+  if (card === undefined && JSON.stringify(planned).includes(exampleCardId))
     print.info(
       `The event is of the example card ${exampleCardId}, which no service has. --card takes the id of a card that your application knows.`,
     );
-  const { signWebhook } = await import("@loyalty-cards/webhook-verify");
-  const { reportDelivery, sendDelivery } = await import("../webhook/send-delivery.ts");
-  const rejection: Rejection | undefined = options.badSignature
-    ? "bad-signature"
-    : options.stale
-      ? "stale"
-      : undefined;
-  let passed = true;
+  let exitCode: number = exitCodes.complete;
   for (const { event, deliveryId, notes } of planned) {
     const body = Buffer.from(JSON.stringify(event));
     const signature = await signWebhook({
       rawBody: body,
-      secret: options.badSignature ? `whsec_${randomUUID()}` : secret,
-      timestamp: Math.floor(Date.now() / 1000) - (options.stale ? staleSeconds : 0),
+      secret: badSignature ? `whsec_${randomUUID()}` : secret,
+      timestamp: Math.floor(Date.now() / 1000) - (stale ? staleSeconds : 0),
     });
-    const result = await sendDelivery({
-      url,
-      headers: createHeaders(type, deliveryId, signature),
-      body,
-      timeoutMs,
-    });
-    const delivery = { type: String(event.type), id: String(event.id), url, notes, rejection };
-    passed = reportDelivery(print, delivery, result) && passed;
+    const headers = receiver.createHeaders(type, deliveryId, signature);
+    const result = await receiver.sendDelivery({ url, headers, body, timeoutMs });
+    const advice =
+      "status" in result
+        ? findAdvice(result.status, url, options)
+        : receiver.describeNoResponse(result.error, url);
+    if (advice !== undefined) exitCode = exitCodes.failed;
+    const { durationMs } = result;
+    const outcome = "status" in result ? { status: result.status } : { error: result.error };
+    const expected = badSignature || stale ? "4xx" : "2xx";
+    const sent = { type: String(event.type), id: String(event.id), notes };
+    print.data(
+      { ...sent, expected, ...outcome, durationMs, passed: advice === undefined, ...(advice && { advice }) },
+      () =>
+        Text.lines([
+          formatDelivery(sent, result, advice === undefined).reflow(print.dataColumns, "    "),
+          ...(advice === undefined ? [] : [text`    ${advice}`.reflow(print.columns)]),
+        ]),
+    );
   }
-  return passed ? exitCodes.complete : exitCodes.failed;
+  return exitCode;
 }
 
 /** The deliveries in the order in which they are sent. */
 function planDeliveries(type: string, options: TriggerOptions): Planned[] {
-  const { card: cardId = exampleCardId, set = [], times, duplicate, reorder, stale, badSignature } = options;
-  const count = reorder ? Math.max(2, times) : times;
+  const { card: cardId = exampleCardId, set = [], duplicate, reorder, stale, badSignature } = options;
   const run = randomUUID().slice(0, 8);
   const nowMs = Date.now();
-  const notes = [...(stale ? ["signed ten minutes ago"] : []), ...(badSignature ? ["wrong signature"] : [])];
-  const events = Array.from({ length: count }, (_, index): Planned => {
-    const atMs = nowMs - (count - 1 - index) * 1000;
-    const event = createExample(type, { id: `evt_${run}_${index + 1}`, atMs, cardId, index });
+  const common = [...(stale ? ["signed ten minutes ago"] : []), ...(badSignature ? ["wrong signature"] : [])];
+  const plan = (index: number, notes: string[]): Planned => {
+    const event = createExample(type, {
+      id: `evt_${run}_${index + 1}`,
+      atMs: nowMs - 1000 * (1 - index),
+      cardId,
+      index,
+    });
     for (const change of set) setMember(event, change);
-    const deliveryId = `dlv_${run}_${index + 1}`;
-    return { event, deliveryId, notes: [...notes, ...(reorder && index < count - 1 ? ["late"] : [])] };
-  });
-  if (reorder) events.reverse();
+    return { event, deliveryId: `dlv_${run}_${index + 1}`, notes: [...common, ...notes] };
+  };
+  const events = reorder ? [plan(1, []), plan(0, ["late"])] : [plan(0, [])];
   return events.flatMap((one) => (duplicate ? [one, { ...one, notes: [...one.notes, "duplicate"] }] : [one]));
+}
+
+/** `✓ 204   9 ms  balance.changed evt_8sT2kq_1 duplicate`. */
+function formatDelivery(
+  { type, id, notes }: { type: string; id: string; notes: readonly string[] },
+  result: DeliveryResult,
+  passed: boolean,
+): Text {
+  const [color, mark] = passed ? (["green", "✓"] as const) : (["red", "✗"] as const);
+  const [status, errors] = "status" in result ? [String(result.status), []] : ["---", [result.error]];
+  const time = style("dim", `${result.durationMs} ms`.padStart(7));
+  const remarks = [...notes, ...errors].join(", ");
+  return text`${style(color, `${mark} ${status}`)} ${time}  ${style("bold", type)} ${id} ${remarks && style("dim", remarks)}`.trimEnd();
+}
+
+/** What to change; undefined when the status is as it should be. */
+function findAdvice(status: number, url: URL, { badSignature, stale }: TriggerOptions): string | undefined {
+  const statusClass = Math.floor(status / 100);
+  if (statusClass === 3) return "The service does not follow redirects: use the final address."; // spec 6.3.5
+  if (status === 404 || status === 405)
+    return `Nothing receives POST at ${url.pathname}: correct the address, or mount the receiver there.`;
+  if (badSignature || stale) {
+    if (statusClass === 4) return undefined;
+    if (statusClass !== 2) return "The receiver failed instead of rejecting the delivery: respond 401.";
+    return badSignature
+      ? "The receiver accepted a wrong signature, so anybody can send it events: verify the raw body before you use it." // spec 5.7
+      : "The receiver accepted a delivery that was signed ten minutes ago: reject a `t` that is more than 300 s old."; // spec 5.7
+  }
+  if (statusClass === 2) return undefined;
+  if (status === 401 || status === 403)
+    return "The receiver rejected the signature: does it use the same secret, and the raw body? `loyalty-cards webhook doctor` finds the cause.";
+  if (statusClass === 5)
+    return "The receiver failed: see its log. The service would deliver the event again.";
+  return "The service counts every response except 2xx as a failure, and delivers the event again.";
 }

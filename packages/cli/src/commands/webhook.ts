@@ -103,7 +103,7 @@ function addListen(webhook: Command, cli: Cli): void {
   addExamples(
     listen,
     "loyalty-cards webhook listen --to http://localhost:3000/webhooks/loyalty",
-    "# in another terminal; then enter the tunnel's address in the console",
+    "# in another terminal; enter its address in the console",
     "cloudflared tunnel --url http://127.0.0.1:4020",
   );
   setAction<ListenOptions>(cli, listen, async (context, options) =>

@@ -10,8 +10,7 @@ import {
   type SqliteOutbox,
   sqliteOutbox,
 } from "@loyalty-cards/issuing-outbox";
-import { CommandError } from "../command-error.ts";
-import { describeRejection, nameVariables } from "../error-message.ts";
+import { CommandError, describeRejection, nameVariables } from "../command-error.ts";
 import type { Counts } from "./progress.ts";
 import type { SourceRecord } from "./records.ts";
 import type { RejectedRow } from "./result-files.ts";

@@ -91,7 +91,7 @@ function formatLive(progress: Progress, columns: number): Text {
     if (line.width < columns) lines[lines.length - 1] = line;
     else lines.push(text`${indent}${detail}`);
   }
-  if (pausedBy !== undefined) lines.push(Text.from(pausedBy).wrap(columns - 1, indent));
+  if (pausedBy !== undefined) lines.push(text`${indent}${pausedBy}`.reflow(columns - 1));
   return Text.lines(lines);
 }
 

@@ -3,7 +3,7 @@ import { checkReceiver, type Finding } from "@loyalty-cards/mock-server/doctor";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { formatCount, style, Text, text } from "../printable.ts";
-import { readReceiverUrl, readSecret } from "./delivery.ts";
+import { readReceiverUrl, readSecret } from "./receiver.ts";
 
 export interface DoctorOptions {
   card?: string;
@@ -64,7 +64,7 @@ function formatFinding(columns: number, finding: Finding): Text {
   );
   if (verdict === "pass") return first;
   const details = [`Sent: ${sent} (spec ${clause}).`, ...(advice === undefined ? [] : [advice])];
-  return Text.lines([first, ...details.map((detail) => Text.from(detail).wrap(columns, "    "))]);
+  return Text.lines([first, ...details.map((detail) => text`    ${detail}`.reflow(columns))]);
 }
 
 function formatSummary(findings: readonly Finding[]): Text {

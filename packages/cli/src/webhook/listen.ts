@@ -1,11 +1,20 @@
-/** `webhook listen`: shows what a tunnel delivers to a local receiver. */
+/** `webhook listen`: at the end of a tunnel, verifies deliveries, passes them byte for byte to a local receiver, and returns its response. */
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { readBounded } from "@loyalty-cards/internal/bounded-body";
+import { isWebhookVerificationError, verifyWebhook, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { formatTable, formatTime, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../printer.ts";
-import { readReceiverUrl, readSecret } from "./delivery.ts";
-import { type ProxiedDelivery, startProxy } from "./proxy.ts";
-import { describeNoResponse } from "./send-delivery.ts";
+import {
+  type DeliveryResult,
+  describeNoResponse,
+  maxBodyBytes,
+  readReceiverUrl,
+  readSecret,
+  sendDelivery,
+} from "./receiver.ts";
 
 export interface ListenOptions {
   to?: string;
@@ -15,52 +24,164 @@ export interface ListenOptions {
   secretEnv?: string;
 }
 
+/** What happened to a request. */
+interface Passed {
+  /** Present when the delivery verified. */
+  event?: WebhookEvent;
+  /** Why it was rejected: a reason of the verification, `method` or `too-large`. */
+  rejected?: string;
+  /** What the receiver responded; absent when it did not get the delivery. */
+  result?: DeliveryResult;
+  /** The status that was returned. */
+  status: number;
+}
+
+/** Anyone can send to a tunnel. A connection has one request, which holds at most a body and a response of 1 MiB, so this bounds the memory. */
+const maxConnections = 32;
+const requestTimeoutMs = 10_000;
+
 export async function runListen(context: Context, options: ListenOptions): Promise<undefined> {
   const { print, environment, terminal, timeoutMs } = context;
   const to = readReceiverUrl(options.to, environment);
+  const settings: Settings = {
+    ...options,
+    to,
+    timeoutMs,
+    secret: readSecret(environment, options.secretEnv),
+  };
   const advised = new Set<string>();
 
-  function onDelivery(delivery: ProxiedDelivery): void {
-    print.data(toJson(delivery), () => formatDelivery(delivery));
-    const advice = findAdvice(delivery, to);
-    if (advice === undefined || print.isJson || advised.has(advice)) return;
-    advised.add(advice); // each advice is printed once
-    print.info(style("yellow", Text.from(advice).wrap(print.columns, " ".repeat(24))));
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const receivedMs = Date.now();
+    try {
+      const passed = await pass(settings, request, response);
+      print.data(toJson(passed, receivedMs), () => formatPassed(passed, receivedMs));
+      const advice = findAdvice(passed, to);
+      if (advice === undefined || print.isJson || advised.has(advice)) return;
+      advised.add(advice); // each advice is printed once
+      print.info(style("yellow", text`${" ".repeat(24)}${advice}`.reflow(print.columns)));
+    } catch {
+      response.destroy(); // the client has closed the connection
+    }
   }
 
-  const proxy = await startProxy({
-    to,
-    secret: readSecret(environment, options.secretEnv),
-    port: options.port,
-    timeoutMs,
-    toleranceSeconds: options.tolerance,
-    forwardsRejected: options.forwardRejected ?? false,
-    onDelivery,
-    now: Date.now,
+  const server = createServer(
+    {
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: 1_000,
+    },
+    (request, response) => void respond(request, response),
+  );
+  server.maxConnections = maxConnections;
+  server.maxRequestsPerSocket = 1;
+  server.setTimeout(timeoutMs + requestTimeoutMs); // closes connections whose client does not read the response
+  await new Promise<void>((resolve, reject) => {
+    server.on("error", reject); // stays: an error of a later connection must not end the process
+    server.listen(options.port, "127.0.0.1", resolve);
   }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EADDRINUSE") throw error;
     throw new CommandError(`Port ${options.port} is in use: use --port; --port 0 takes a free one.`);
   });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const stopped = waitForStop(terminal);
   const rows = [
-    ["Tunnel to", style("cyan", proxy.url)],
+    ["Tunnel to", style("cyan", url)],
     ["Receiver", to.href],
   ];
-  if (print.isJson) print.data({ kind: "ready", url: proxy.url, to: to.href }, () => "");
+  if (print.isJson) print.data({ kind: "ready", url, to: to.href }, () => "");
   else
     print.info(
       text`${style("bold", "Listening")} for deliveries. Ctrl-C stops it.\n\n${formatTable(rows)}\n`,
     );
   await stopped;
-  await proxy.close();
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
   print.info("Stopped.");
-  return undefined;
 }
 
-function toJson({ receivedAt, event, rejected, result, status }: ProxiedDelivery) {
+interface Settings {
+  to: URL;
+  secret: string;
+  /** The time limit of the receiver's response. */
+  timeoutMs: number;
+  tolerance: number;
+  /** Passes deliveries that fail verification too. By default they get 401, because anyone can send to a tunnel. */
+  forwardRejected?: boolean;
+}
+
+async function pass(settings: Settings, request: IncomingMessage, response: ServerResponse): Promise<Passed> {
+  const { to: url, timeoutMs, forwardRejected } = settings;
+  const reject = (status: number, rejected: string, headers: OutgoingHttpHeaders = {}): Passed => {
+    request.resume();
+    response.writeHead(status, headers).end();
+    return { rejected, status };
+  };
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  if (request.method !== "POST") return reject(405, "method", { allow: "POST" });
+  // The connection stays open for the response.
+  const body = await readBounded(request.iterator({ destroyOnReturn: false }), maxBodyBytes);
+  if (body === undefined) return reject(413, "too-large");
+
+  const verdict = await verify(settings, request, body);
+  if ("rejected" in verdict && !forwardRejected) return reject(401, verdict.rejected);
+  const headers = toForwarded(toPairs(request.rawHeaders));
+  const result = await sendDelivery({ url, headers, body, timeoutMs, signal: gone.signal });
+  if (!("status" in result)) {
+    const status = result.error === "timeout" ? 504 : 502;
+    response.writeHead(status).end();
+    return { ...verdict, result, status };
+  }
+  const { status } = result;
+  const returned = toPairs(result.rawHeaders).filter(([name]) => !isOfConnection(name));
+  const hasBody = status !== 204 && status !== 304;
+  if (hasBody) returned.push(["content-length", String(result.body.byteLength)]);
+  response.writeHead(status, returned.flat()).end(hasBody ? result.body : undefined);
+  return { ...verdict, result, status };
+}
+
+async function verify(
+  { secret, tolerance: toleranceSeconds }: Settings,
+  { headersDistinct }: IncomingMessage,
+  rawBody: Uint8Array,
+): Promise<{ event: WebhookEvent } | { rejected: string }> {
+  const signature = headersDistinct["service-signature"];
+  try {
+    return { event: await verifyWebhook({ rawBody, signature, secret, toleranceSeconds }) };
+  } catch (error) {
+    if (isWebhookVerificationError(error)) return { rejected: error.reason };
+    throw error;
+  }
+}
+
+/** Names and values of raw headers, which alternate. */
+function toPairs(rawHeaders: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    pairs.push([rawHeaders[index] as string, rawHeaders[index + 1] as string]);
+  return pairs;
+}
+
+/** Headers that belong to one connection (RFC 9110 7.6.1), and those that the next request sets itself. */
+const isOfConnection = (name: string) =>
+  /^(?:connection|content-length|expect|host|keep-alive|proxy-(?:authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$/i.test(
+    name,
+  );
+
+function toForwarded(pairs: readonly [string, string][]): OutgoingHttpHeaders {
+  const headers: Record<string, string[]> = {};
+  for (const [name, value] of pairs) {
+    if (!isOfConnection(name)) headers[name] = [...(headers[name] ?? []), value];
+  }
+  return headers;
+}
+
+function toJson({ event, rejected, result, status }: Passed, receivedMs: number) {
   return {
     kind: "delivery",
-    receivedAt,
+    receivedAt: new Date(receivedMs).toISOString(),
     verified: event !== undefined,
     ...(rejected !== undefined && { rejected }),
     ...(event && { type: String(event.type), id: event.id }),
@@ -71,21 +192,23 @@ function toJson({ receivedAt, event, rejected, result, status }: ProxiedDelivery
 }
 
 /** `12:31:07  204    12 ms  ✓ balance.changed  evt_0mm…`. */
-function formatDelivery({ receivedAt, event, rejected, result, status }: ProxiedDelivery): Text {
+function formatPassed({ event, rejected, result, status }: Passed, receivedMs: number): Text {
   const duration = result === undefined ? "" : `${result.durationMs} ms`;
   const error = result !== undefined && "error" in result ? `  ${result.error}` : "";
+  const subject =
+    event === undefined
+      ? style("red", `✗ rejected: ${rejected}`)
+      : text`${style("green", "✓")} ${style("bold", String(event.type))}  ${style("dim", event.id)}`;
   const columns = [
-    style("dim", formatTime(Date.parse(receivedAt))),
+    style("dim", formatTime(receivedMs)),
     style(status < 300 ? "green" : "red", String(status)),
     style("dim", duration.padStart(7)),
-    event === undefined
-      ? text`${style("red", `✗ rejected: ${rejected}`)}${error}`
-      : text`${style("green", "✓")} ${style("bold", String(event.type))}  ${style("dim", event.id)}${error}`,
+    text`${subject}${error}`,
   ];
   return Text.join(columns, "  ");
 }
 
-function findAdvice({ rejected, result }: ProxiedDelivery, to: URL): string | undefined {
+function findAdvice({ rejected, result }: Passed, to: URL): string | undefined {
   if (result !== undefined && "error" in result) return describeNoResponse(result.error, to);
   switch (rejected) {
     case "mismatch":

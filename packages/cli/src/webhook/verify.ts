@@ -14,7 +14,7 @@ import {
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
-import { readSecret } from "./delivery.ts";
+import { readSecret } from "./receiver.ts";
 
 export interface VerifyOptions {
   body: string;
@@ -51,8 +51,8 @@ export async function runVerify(context: Context, options: VerifyOptions): Promi
   print.data(verdict, () =>
     Text.lines([
       style("red", `✗ rejected: ${reason}`),
-      Text.from(explanation).wrap(print.columns, "  "),
-      text`${style("bold", "Fix:")} ${fix}`.wrap(print.columns, "  "),
+      text`  ${explanation}`.reflow(print.columns),
+      text`  ${style("bold", "Fix:")} ${fix}`.reflow(print.columns),
       ` ${formatErrorLink(`webhook-${reason}`)}`,
     ]),
   );

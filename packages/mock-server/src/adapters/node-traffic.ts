@@ -5,8 +5,9 @@ import type { Attempt, Delivery } from "../delivery/deliveries.ts";
 import type { ServiceResponse } from "../http/messages.ts";
 
 const maxPathLength = 200;
+const maxStartLength = 80;
 
-/** A request to the service, or a delivery attempt from it. It contains no bodies, queries, keys or secrets. */
+/** A request to the service, or a delivery attempt from it. It contains no queries, keys or secrets, and of bodies only `responseStart`. */
 export type TrafficEvent =
   | {
       kind: "request";
@@ -22,6 +23,8 @@ export type TrafficEvent =
       reason?: string;
       /** The card that was issued. */
       cardId?: string;
+      /** What is probably a mistake of the request, such as a field that the template does not have. Without values of the body. */
+      warnings?: readonly string[];
     }
   | {
       kind: "delivery";
@@ -36,6 +39,8 @@ export type TrafficEvent =
       status?: number;
       /** Why there was no response. */
       error?: string;
+      /** The start of the body of a response other than 2xx, which often says why; at most 80 characters. */
+      responseStart?: string;
       durationMs: number;
       state: Delivery["state"];
       /** The time until the next attempt, by the service's clock; absent when none follows. */
@@ -45,14 +50,15 @@ export type TrafficEvent =
 type RequestTraffic = Extract<TrafficEvent, { kind: "request" }>;
 type DeliveryTraffic = Extract<TrafficEvent, { kind: "delivery" }>;
 
-/** @returns undefined for pages and the control API, unless the request failed. */
+/** @returns undefined for the control API, and for pages, unless the request failed. */
 export function toRequestTraffic(
   method: string,
   path: string | undefined,
   response: ServiceResponse,
   durationMs: number,
 ): RequestTraffic | undefined {
-  const { status, connectionFault, reason } = response;
+  const { status, connectionFault, reason, warnings = [] } = response;
+  if (path?.startsWith("/_mock/")) return undefined;
   const isApi = path?.startsWith("/api/v1/") ?? true;
   if (!isApi && status < 400) return undefined;
   const cardId = status === 201 ? response.cardId : undefined;
@@ -64,6 +70,7 @@ export function toRequestTraffic(
     durationMs: Math.round(durationMs),
     ...(isApi && reason !== undefined && { reason }),
     ...(cardId !== undefined && { cardId }),
+    ...(warnings.length > 0 && { warnings: warnings.map(({ message }) => message) }),
   };
 }
 
@@ -107,9 +114,12 @@ export function listenToDeliveries(
   });
 }
 
+const isSuccess = (status = 0) => status >= 200 && status < 300;
+
 function toDeliveryTraffic(domain: Backend["domain"], delivery: Delivery): DeliveryTraffic {
   const { id, type, eventId, endpointId, attempts, state, nextAttemptAt } = delivery;
-  const { status, error, durationMs } = attempts.at(-1) as Attempt;
+  const { status, error, responseBody = "", durationMs } = attempts.at(-1) as Attempt;
+  const responseStart = responseBody.trim().slice(0, maxStartLength);
   const endpoint = domain.state.endpoints.get(endpointId);
   const address = endpoint && new URL(endpoint.url);
   return {
@@ -121,6 +131,7 @@ function toDeliveryTraffic(domain: Backend["domain"], delivery: Delivery): Deliv
     attempt: attempts.length,
     ...(status !== undefined && { status }),
     ...(error !== undefined && { error }),
+    ...(responseStart !== "" && !isSuccess(status) && { responseStart }),
     durationMs,
     state,
     ...(nextAttemptAt !== undefined && {

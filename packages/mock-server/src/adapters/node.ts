@@ -45,8 +45,8 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
    */
   dataFile?: string;
   /**
-   * Called for each API request and each delivery attempt, and for each failed request for a page or the control API. `line` is text for
-   * a log; `event` has the same content as an object. They contain no bodies, queries, keys or secrets. Default: not called.
+   * Called for each API request and each delivery attempt, and for each failed request for a page. `line` is text for a log; `event` is
+   * an object. They contain no queries, keys or secrets, and of bodies only the start of a receiver's failure. Default: not called.
    * @example
    * ```ts
    * import { startMockServer } from "@loyalty-cards/mock-server/node";

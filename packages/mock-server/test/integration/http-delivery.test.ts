@@ -120,7 +120,8 @@ describe("startMockServer", () => {
   it("reports requests and delivery attempts as data, without queries", async () => {
     const events: TrafficEvent[] = [];
     const url = await listen(
-      (request, response) => void request.resume().on("end", () => response.writeHead(401).end()),
+      (request, response) =>
+        void request.resume().on("end", () => response.writeHead(401).end("signature mismatch\n")),
     );
     const server = await startMockServer({
       endpoints: [{ url: `${url}?token=abc`, events: ["card.added"] }],
@@ -141,6 +142,7 @@ describe("startMockServer", () => {
         status: 201,
         durationMs: expect.any(Number),
         cardId: id,
+        warnings: [expect.stringContaining("fieldValues has keys that template")],
       },
       {
         kind: "delivery",
@@ -150,6 +152,7 @@ describe("startMockServer", () => {
         url,
         attempt: 1,
         status: 401,
+        responseStart: "signature mismatch",
         durationMs: expect.any(Number),
         state: "pending",
         nextAttemptInMs: expect.any(Number),

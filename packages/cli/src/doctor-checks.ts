@@ -1,0 +1,326 @@
+/** The checks of `doctor`, in their order. Each one sends only requests that change nothing, and says how to fix what it finds. */
+import { randomUUID } from "node:crypto";
+import { readBounded } from "@loyalty-cards/internal/bounded-body";
+import { isLoopback } from "@loyalty-cards/internal/hostnames";
+import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+import { operations } from "@loyalty-cards/openapi/operations";
+import type { Context } from "./command.ts";
+import { CommandError, exitCodes, splitMessage } from "./command-error.ts";
+import { describeMismatch, mismatchAdvice, readApiKey, readBaseUrl, readNamespace } from "./configuration.ts";
+import { isWrongProtocol } from "./webhook/receiver.ts";
+
+export interface Check {
+  name: string;
+  status: "passed" | "warning" | "failed" | "skipped";
+  /** What was found. */
+  detail: string;
+  fix?: string;
+  /** Why the check was skipped: it needs this. */
+  missing?: string;
+  /** The exit code of the command when this check failed; default 1. */
+  exitCode?: number;
+}
+
+type Result = Omit<Check, "name">;
+
+const passed = (detail: string): Result => ({ status: "passed", detail });
+const warning = (detail: string, fix: string): Result => ({ status: "warning", detail, fix });
+const failed = (detail: string, fix: string): Result => ({ status: "failed", detail, fix });
+
+const names = [
+  "address",
+  "API key",
+  "namespace",
+  "service",
+  "clock",
+  "contract",
+  "key accepted",
+  "template",
+] as const;
+
+/** @param templateId undefined when there is none to check. */
+export async function checkService(context: Context, templateId: string | undefined): Promise<Check[]> {
+  const { globals, sources, environment } = context;
+  const results: Partial<Record<(typeof names)[number], Result>> = {};
+  const complete = (missing: string): Check[] =>
+    names.map((name) => ({
+      name,
+      ...(results[name] ?? { status: "skipped", detail: `needs ${missing}`, missing }),
+    }));
+
+  let baseUrl = "";
+  results.address = await toResult(context, async () => {
+    const address = readBaseUrl(globals.baseUrl, environment);
+    await context.createClient({ apiKey: "checked-separately" }); // validates the address
+    baseUrl = address.replace(/\/+$/, "");
+    return passed(
+      `${address} (${globals.baseUrl === undefined ? nameSource(context, "LOYALTY_URL") : "--base-url"})`,
+    );
+  });
+  results.namespace = await toResult(context, () => checkNamespace(context));
+  const mismatch = describeMismatch(globals.baseUrl, sources);
+  if (mismatch !== undefined) {
+    results["API key"] = { ...failed(mismatch, mismatchAdvice), exitCode: exitCodes.usage };
+    return complete("an address that the key is for");
+  }
+  let client: IssuingClient | undefined;
+  results["API key"] = await toResult(context, async () => {
+    const apiKey = readApiKey(sources);
+    // An invalid key, for example with a character that a header cannot contain, is an error of the client.
+    if (baseUrl !== "") client = await context.createClient({ apiKey });
+    const variable = environment.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
+    return passed(`present (${nameSource(context, variable)})`);
+  });
+  if (baseUrl === "") return complete("an address");
+
+  const contact = await contactService(baseUrl, context);
+  results.service = contact.result;
+  if (contact.responses === undefined) return complete("a service that responds");
+  const { reference, card } = contact.responses;
+  results.clock = checkClock(reference);
+  results.contract = checkContract(reference);
+  if (client === undefined) return complete("an API key");
+  const own = client;
+  results["key accepted"] = await toResult(context, () => checkKey(own, card.status));
+  if (results["key accepted"].status === "failed") return complete("a key that is accepted");
+  results.template = await toResult(context, () => checkTemplate(own, templateId));
+  return complete("");
+}
+
+const nameSource = ({ terminal }: Context, variable: string) =>
+  terminal.env[variable] === undefined ? `${variable} in .env` : variable;
+
+/** The fix for an error of the client is the link to its page. */
+async function toResult({ globals }: Context, check: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    return await check();
+  } catch (error) {
+    if (error instanceof CommandError) return failed(error.problem, error.fix ?? "");
+    if (!isIssuingError(error)) throw error;
+    const { text, link = "" } = splitMessage(error, globals);
+    return failed(text, link);
+  }
+}
+
+/** Two programs with different namespaces issue two cards to one user. */
+function checkNamespace(context: Context): Result {
+  const variable = "LOYALTY_IDEMPOTENCY_NAMESPACE";
+  const namespace = readNamespace(context.environment);
+  return passed(
+    namespace === ""
+      ? `none (${variable} is not set)`
+      : `${JSON.stringify(namespace)} (${nameSource(context, variable)})`,
+  );
+}
+
+/** A response to a request without the key. */
+interface Received {
+  status: number;
+  headers: Headers;
+  url: string;
+  bytes: Uint8Array;
+  /** When the request was sent and the response was complete, on the clock of this machine. */
+  startedMs: number;
+  endedMs: number;
+}
+
+interface Contact {
+  result: Result;
+  /** The document of the service, and the response about a card that does not exist. */
+  responses?: { reference: Received; card: Received };
+}
+
+/** Reads the document, which needs no key ([spec 4.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-6)), and a card. */
+async function contactService(baseUrl: string, { timeoutMs, environment }: Context): Promise<Contact> {
+  try {
+    const reference = await get(`${baseUrl}/api/docs/json`, timeoutMs);
+    const card = await get(`${baseUrl}/api/v1/passes/doctor-${randomUUID()}`, timeoutMs);
+    const other = findOtherServer(card);
+    if (other !== undefined) return { result: other };
+    const result = passed(`responds in ${reference.endedMs - reference.startedMs} ms`);
+    return { result, responses: { reference, card } };
+  } catch (error) {
+    const { name, cause } = error as { name: string; cause?: { name?: string; code?: string } };
+    const result = describeNoResponse(cause?.code ?? cause?.name ?? name, baseUrl);
+    const hint = getProxyHint(baseUrl, environment);
+    return { result: hint === undefined ? result : { ...result, fix: `${result.fix} ${hint}` } };
+  }
+}
+
+const maxBodyBytes = 4 * 1024 * 1024;
+
+async function get(url: string, timeoutMs: number): Promise<Received> {
+  const startedMs = Date.now();
+  const signal = AbortSignal.timeout(timeoutMs);
+  const { status, headers, body } = await fetch(url, { redirect: "manual", signal });
+  const bytes = (body && (await readBounded(body, maxBodyBytes))) ?? new Uint8Array();
+  return { status, headers, url, bytes, startedMs, endedMs: Date.now() };
+}
+
+/** Node.js uses the proxy of the environment only when it is told to. @returns undefined when that is not the cause. */
+function getProxyHint(baseUrl: string, environment: Context["environment"]): string | undefined {
+  const { protocol, hostname } = new URL(baseUrl);
+  const lower = `${protocol.slice(0, -1)}_proxy`;
+  const variable = [lower, lower.toUpperCase()].find((each) => environment[each]);
+  if (variable === undefined || isLoopback(hostname) || environment["NODE_USE_ENV_PROXY"] === "1")
+    return undefined;
+  return `${variable} is set, but Node.js does not use this proxy: set NODE_USE_ENV_PROXY=1 (Node.js 22.21, 24 or newer), for your program too.`;
+}
+
+const fixes: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "Is it running, and is the port correct? `loyalty-cards dev` starts one on this machine.",
+  ENOTFOUND: "Is the name in the address correct?",
+  EAI_AGAIN: "The name could not be looked up: is this machine connected?",
+};
+
+function describeNoResponse(code: string, baseUrl: string): Result {
+  const isHttps = baseUrl.startsWith("https:");
+  if (isWrongProtocol(code)) {
+    const fix = isHttps
+      ? "Correct the port of the address. A service on this machine, such as that of `loyalty-cards dev`, has an address with http://."
+      : "Correct the port of the address: a program that is not a web server listens there.";
+    const detail = `the port does not speak ${isHttps ? "https" : "http"} (${code})`;
+    return { ...failed(detail, fix), exitCode: exitCodes.usage };
+  }
+  if (["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(code))
+    return failed(
+      `closes the connection without a response (${code})`,
+      `Does this port speak ${isHttps ? "https" : "http"}? Otherwise see the log of the service.`,
+    );
+  const fix = /CERT|SELF_SIGNED|UNABLE_TO_|TLS|ALERT/.test(code)
+    ? "Its certificate is not valid for this machine: set NODE_EXTRA_CA_CERTS for a private authority."
+    : (fixes[code] ?? "Do the address, a proxy and the firewall permit the connection?");
+  return failed(`does not respond (${code})`, fix);
+}
+
+/** Recognizes the response of another server. @returns undefined when the response can be that of the service. */
+function findOtherServer({ status, headers, url, bytes }: Received): Result | undefined {
+  if (status >= 300 && status < 400) {
+    const { origin } = new URL(url);
+    const location = headers.get("location") ?? "";
+    // Only the origin: the rest can contain a token.
+    const target = URL.canParse(location, url) ? new URL(location, url).origin : "another address";
+    const fix =
+      target === origin
+        ? "Is the path of the address correct, and does no proxy ask for a login? The client follows no redirects."
+        : `If that is your service, set the address to ${target}: the client follows no redirects.`;
+    return failed(`it redirects (${status}) to ${target}`, fix);
+  }
+  const problem = parseJson(bytes); // spec 7
+  if (status !== 404 || ["type", "title", "status", "detail"].some((member) => member in problem))
+    return undefined;
+  return failed(
+    "another server responded at this address (404 without problem details)",
+    "Correct the address: it is the one before /api/v1.",
+  );
+}
+
+/** An empty object for everything that is no JSON object. */
+function parseJson(bytes: Uint8Array): { paths?: Record<string, object | null> } {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The `Date` header has a resolution of one second. */
+const noticeableSeconds = 30;
+/** A receiver rejects deliveries beyond this difference ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). */
+const toleranceSeconds = 300;
+
+function checkClock({ headers, startedMs, endedMs }: Received): Result {
+  // The service writes the date between both times, and drops the milliseconds.
+  const serviceMs = Date.parse(headers.get("date") ?? "") + 500;
+  if (Number.isNaN(serviceMs)) return { status: "skipped", detail: "the service sends no Date header" };
+  const seconds = Math.round(((startedMs + endedMs) / 2 - serviceMs) / 1000);
+  if (Math.abs(seconds) <= noticeableSeconds) return passed("agrees with the service");
+  const detail = `this machine is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
+  const fix = "Synchronize the clock of this machine (NTP).";
+  return Math.abs(seconds) < toleranceSeconds
+    ? warning(detail, fix)
+    : failed(detail, `${fix} A receiver here rejects every webhook.`);
+}
+
+/** Whether the document has the operations that the client calls, under any prefix and with any names of parameters. */
+function checkContract({ status, url, bytes }: Received): Result {
+  const advice = "Is this the address of the service, without /api/v1?";
+  if (status !== 200) return warning(`${url} responded ${status}`, advice);
+  const { paths } = parseJson(bytes);
+  if (paths === undefined) return warning(`${url} is not an OpenAPI document`, advice);
+  const toShape = (path: string) => path.replaceAll(/(?<=\/)\{[^/]*/g, "{}");
+  const missing = Object.values(operations).filter(
+    ({ method, path }) =>
+      !Object.entries(paths).some(
+        ([served, item]) => toShape(served).endsWith(toShape(path)) && method.toLowerCase() in (item ?? {}),
+      ),
+  );
+  if (missing.length === 0) return passed("has every operation");
+  const names = missing.map(({ method, path }) => `${method} ${path}`).join(", ");
+  const fix =
+    "Compare both documents: https://loyalty-cards.github.io/loyalty-cards/assumptions#compare-with-your-service";
+  return failed(`the service's document has no ${names}`, fix);
+}
+
+/**
+ * Reads a card that does not exist. The specification does not name the statuses of a wrong key and of an unknown card, so the
+ * response is compared with that to a request without a key.
+ */
+async function checkKey(client: IssuingClient, statusWithoutKey: number): Promise<Result> {
+  const id = `doctor-${randomUUID()}`;
+  const { response } = await client.api.GET("/passes/{id}", { params: { path: { id } } });
+  const { status } = response;
+  if (status === 401 || status === 403) {
+    const fix =
+      "Is the key complete, not revoked, and of this service? The console creates new ones (API & webhooks).";
+    return { ...failed(`the service responded ${status}`, fix), exitCode: exitCodes.keyRefused };
+  }
+  if (status >= 500) return failed(`the service responded ${status}`, "Run doctor again later.");
+  if (statusWithoutKey !== status) return passed("by the service");
+  return warning(
+    `the service responds ${status} with and without the key`,
+    "Run `loyalty-cards card ID` with the id of a card that exists.",
+  );
+}
+
+/**
+ * The specification promises a 422 for a malformed phone or email ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)), so the
+ * service issues no card for this.
+ */
+const invalidRequest = { customer: { phone: "not-a-number", email: "not-an-email" } };
+
+async function checkTemplate(client: IssuingClient, templateId: string | undefined): Promise<Result> {
+  if (templateId === undefined)
+    return { status: "skipped", detail: "use --template or set LOYALTY_TEMPLATE_ID to check that it exists" };
+  const post = async (id: string) => {
+    const { response } = await client.api.POST("/templates/{templateId}/passes", {
+      params: { path: { templateId: id } },
+      body: invalidRequest as never,
+    });
+    return response.status;
+  };
+  // First a template that cannot exist: a service may validate the customer before it looks for the template.
+  const unknown = await post(`doctor-${randomUUID()}`);
+  if (unknown < 400)
+    return warning(`the service accepted an unknown template (${unknown})`, "It validates no templates.");
+  const status = await post(templateId);
+  if (status < 400)
+    return failed(
+      `the service issued a card to an invalid customer (${status})`,
+      "Delete it in the console.",
+    );
+  if (status === 404 || status === 410)
+    return failed(
+      `${JSON.stringify(templateId)} does not exist or is archived`,
+      "Copy the id of a template from the console.",
+    );
+  if (status === 401 || status === 403)
+    return failed(`the key may not issue cards (${status})`, "Use a Website or Full key.");
+  return status === unknown
+    ? warning(
+        `the service responds ${status} for an unknown template too`,
+        "Issue a test card to check it: `loyalty-cards issue --help`.",
+      )
+    : passed(`${templateId} exists`);
+}

@@ -1,0 +1,157 @@
+/** The receiver that commands deliver to: its address and signing secret, one delivery byte for byte, and what to change when there is no response. */
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from "node:http";
+import { request as httpsRequest } from "node:https";
+import { readBounded } from "@loyalty-cards/internal/bounded-body";
+import { isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
+import { CommandError } from "../command-error.ts";
+import { type Environment, requireScheme } from "../configuration.ts";
+import { secretVariable } from "./events.ts";
+
+/** @param name the variable of the environment or of `.env`. @throws {CommandError} when it is missing or has white space around it. */
+export function readSecret(environment: Environment, name: string = secretVariable): string {
+  const secret = environment[name] ?? "";
+  if (secret.trim() === "") {
+    // The message does not quote the name: the user may have passed the secret itself by mistake.
+    if (name !== secretVariable)
+      throw new CommandError(
+        "There is no signing secret: the variable that --secret-env names is not set in the environment or in .env.",
+      );
+    throw new CommandError(
+      `There is no signing secret: set ${name} in the environment or in .env to the secret of the endpoint. \`loyalty-cards dev --forward URL\` prints one.`,
+    );
+  }
+  if (secret.trim() === secret) return secret;
+  throw new CommandError(`${name} has white space around it: remove it, or the signatures do not match.`);
+}
+
+/**
+ * Reads the address from `--to` or an argument, or from `LOYALTY_WEBHOOK_URL`.
+ * @param advice says in the error message how to set it.
+ * @throws {CommandError} when neither is set, or for an address that the service would not accept.
+ */
+export function readReceiverUrl(
+  option: string | undefined,
+  environment: Environment,
+  advice = "use --to",
+): URL {
+  const address = option ?? environment.LOYALTY_WEBHOOK_URL;
+  if (!address)
+    throw new CommandError(
+      `There is no address of a receiver: ${advice}, or set LOYALTY_WEBHOOK_URL in the environment or in .env.`,
+    );
+  requireScheme("The address of the receiver", address);
+  if (!URL.canParse(address))
+    throw new CommandError(`"${address}" is not an address: write http://localhost:3000/webhooks/loyalty.`);
+  const url = new URL(address);
+  if (url.username !== "" || url.password !== "")
+    throw new CommandError("The address of the receiver contains a user name or a password: remove it.");
+  const isLocal = isLoopback(url.hostname) || isPrivate(url.hostname);
+  if (url.protocol === "https:" || (url.protocol === "http:" && isLocal)) return url;
+  throw new CommandError(
+    `"${url.origin}" must use https: the service delivers to https only. http is for receivers on this machine or in its network.`,
+  ); // spec 6.3.5
+}
+
+/** The headers of a delivery ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
+export const createHeaders = (type: string, deliveryId: string, signature: string) => ({
+  "content-type": "application/json",
+  "service-event": encodeURIComponent(type.toWellFormed()), // a header has ASCII only
+  "service-delivery": deliveryId,
+  "service-signature": signature,
+});
+
+/** The largest body of a delivery and of a response. */
+export const maxBodyBytes = 1024 * 1024;
+
+export interface DeliveryRequest {
+  url: URL;
+  headers: OutgoingHttpHeaders;
+  body: Uint8Array;
+  /** The service waits 10 seconds ([spec 6.3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-1)). */
+  timeoutMs: number;
+  /** Ends the delivery. */
+  signal?: AbortSignal;
+}
+
+export interface ReceiverResponse {
+  status: number;
+  /** Names and values in turn, as they arrived. */
+  rawHeaders: readonly string[];
+  body: Uint8Array;
+  durationMs: number;
+}
+
+/** There was no response. */
+export interface NoResponse {
+  /** `timeout`, `response-too-large`, or the code of the system, for example `ECONNREFUSED`. */
+  error: string;
+  durationMs: number;
+}
+
+export type DeliveryResult = ReceiverResponse | NoResponse;
+
+/** Sends a delivery on a new connection, without redirects or decompression. Never rejects: no response is a result too. */
+export async function sendDelivery({
+  url,
+  headers,
+  body,
+  timeoutMs,
+  signal,
+}: DeliveryRequest): Promise<DeliveryResult> {
+  const startedMs = performance.now();
+  const getDuration = () => Math.round(performance.now() - startedMs);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const send = url.protocol === "https:" ? httpsRequest : httpRequest;
+  let request: ClientRequest | undefined;
+  try {
+    request = send(url, {
+      method: "POST",
+      agent: false,
+      headers: { ...headers, "content-length": body.byteLength },
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+    });
+    const response = await readResponse(request, body);
+    const content = await readBounded(response, maxBodyBytes);
+    if (content === undefined) return { error: "response-too-large", durationMs: getDuration() };
+    const { statusCode: status = 0, rawHeaders } = response;
+    return { status, rawHeaders, body: content, durationMs: getDuration() };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return { error: timeout.aborted ? "timeout" : (code ?? message), durationMs: getDuration() };
+  } finally {
+    request?.destroy();
+  }
+}
+
+function readResponse(request: ClientRequest, body: Uint8Array): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.once("response", resolve);
+    request.on("error", reject); // stays: the connection can also break later
+    request.end(body);
+  });
+}
+
+/** What to do when there was no response. */
+export function describeNoResponse(error: string, url: URL): string {
+  switch (error) {
+    case "timeout":
+      return "There was no response in time: respond first, and work afterwards."; // spec 6.3.6
+    case "ECONNREFUSED":
+      return `Nothing listens at ${url.origin}. Is the receiver running? Otherwise correct the address.`;
+    case "response-too-large":
+      return "The response has more than 1 MiB: respond 204 without a body.";
+    default:
+      return isWrongProtocol(error) && url.protocol === "https:"
+        ? `${url.origin} does not seem to speak https. Use http:// for a receiver on this machine; otherwise correct the port.`
+        : "The connection failed before there was a response: see the receiver's log.";
+  }
+}
+
+/** Whether the code is that of a connection that did not speak the protocol of the address. */
+export const isWrongProtocol = (code: string): boolean =>
+  /^EPROTO$|^ERR_SSL_(?!.*ALERT)|^HPE_|^HTTPParserError$/.test(code);
