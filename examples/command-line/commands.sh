@@ -61,8 +61,7 @@ npx loyalty-cards purchase card_8sT2kq 120
 
 # #region trigger
 npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks/loyalty \
-  --card card_8sT2kq --set data.balance=120 --duplicate
-npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks/loyalty --bad-signature
+  --card card_8sT2kq --duplicate
 # #endregion
 
 # #region webhook-sign

@@ -1,6 +1,6 @@
 /** One command of the tree: its global options, and what its action receives and returns. */
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
-import { type Command, Help, InvalidArgumentError, Option } from "commander";
+import { type Command, Help, InvalidArgumentError } from "commander";
 import { createClient, type Environment, mergeSources, readSources, type Sources } from "./configuration.ts";
 import { text } from "./printable.ts";
 import { Printer, type Terminal } from "./printer.ts";
@@ -51,16 +51,8 @@ export interface Cli {
   exitCode: number;
 }
 
-/** An option that its command needs. With `requiredOption`, commander would call a misspelt option missing, not unknown. */
-export class RequiredOption extends Option {
-  constructor(flags: string, description: string) {
-    super(flags, description);
-    this.argParser(parseText);
-  }
-}
-
-/** A variable of a shell that is not set is a blank text. */
-function parseText(value: string): string {
+/** Parses the value of an option that must have one. A variable of a shell that is not set is a blank text. */
+export function parseText(value: string): string {
   if (value.trim() !== "") return value;
   throw new InvalidArgumentError("It must not be blank.");
 }
@@ -80,10 +72,6 @@ export function setAction<Options extends object>(
 ): Command {
   command.showHelpAfterError(describeHelp(command));
   return command.action(async () => {
-    for (const option of command.options) {
-      if (option instanceof RequiredOption && command.getOptionValue(option.attributeName()) === undefined)
-        command.error(`error: required option '${option.flags}' not specified`);
-    }
     const options = command.optsWithGlobals<Options & GlobalOptions>();
     const context = createContext(cli.terminal, options);
     cli.exitCode = (await action(context, options, ...command.processedArgs)) ?? 0;

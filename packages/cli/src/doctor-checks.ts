@@ -5,9 +5,8 @@ import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { operations } from "@loyalty-cards/openapi/operations";
 import type { Context } from "./command.ts";
-import { CommandError, exitCodes, splitMessage } from "./command-error.ts";
+import { CommandError, describeNoResponse, exitCodes, splitMessage } from "./command-error.ts";
 import { describeMismatch, mismatchAdvice, readApiKey, readBaseUrl, readNamespace } from "./configuration.ts";
-import { isWrongProtocol } from "./webhook/receiver.ts";
 
 export interface Check {
   name: string;
@@ -141,9 +140,9 @@ async function contactService(baseUrl: string, { timeoutMs, environment }: Conte
     return { result, responses: { reference, card } };
   } catch (error) {
     const { name, cause } = error as { name: string; cause?: { name?: string; code?: string } };
-    const result = describeNoResponse(cause?.code ?? cause?.name ?? name, baseUrl);
-    const hint = getProxyHint(baseUrl, environment);
-    return { result: hint === undefined ? result : { ...result, fix: `${result.fix} ${hint}` } };
+    const code = cause?.code ?? cause?.name ?? name;
+    const fix = describeNoResponse(code, new URL(baseUrl)) + getProxyHint(baseUrl, environment);
+    return { result: failed(`does not respond (${code})`, fix) };
   }
 }
 
@@ -157,53 +156,24 @@ async function get(url: string, timeoutMs: number): Promise<Received> {
   return { status, headers, url, bytes, startedMs, endedMs: Date.now() };
 }
 
-/** Node.js uses the proxy of the environment only when it is told to. @returns undefined when that is not the cause. */
-function getProxyHint(baseUrl: string, environment: Context["environment"]): string | undefined {
+/** Node.js uses the proxy of the environment only when it is told to. @returns an empty text when that is not the cause. */
+function getProxyHint(baseUrl: string, environment: Context["environment"]): string {
   const { protocol, hostname } = new URL(baseUrl);
   const lower = `${protocol.slice(0, -1)}_proxy`;
   const variable = [lower, lower.toUpperCase()].find((each) => environment[each]);
-  if (variable === undefined || isLoopback(hostname) || environment["NODE_USE_ENV_PROXY"] === "1")
-    return undefined;
-  return `${variable} is set, but Node.js does not use this proxy: set NODE_USE_ENV_PROXY=1 (Node.js 22.21, 24 or newer), for your program too.`;
-}
-
-const fixes: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "Is it running, and is the port correct? `loyalty-cards dev` starts one on this machine.",
-  ENOTFOUND: "Is the name in the address correct?",
-  EAI_AGAIN: "The name could not be looked up: is this machine connected?",
-};
-
-function describeNoResponse(code: string, baseUrl: string): Result {
-  const isHttps = baseUrl.startsWith("https:");
-  if (isWrongProtocol(code)) {
-    const fix = isHttps
-      ? "Correct the port of the address. A service on this machine, such as that of `loyalty-cards dev`, has an address with http://."
-      : "Correct the port of the address: a program that is not a web server listens there.";
-    const detail = `the port does not speak ${isHttps ? "https" : "http"} (${code})`;
-    return { ...failed(detail, fix), exitCode: exitCodes.usage };
-  }
-  if (["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(code))
-    return failed(
-      `closes the connection without a response (${code})`,
-      `Does this port speak ${isHttps ? "https" : "http"}? Otherwise see the log of the service.`,
-    );
-  const fix = /CERT|SELF_SIGNED|UNABLE_TO_|TLS|ALERT/.test(code)
-    ? "Its certificate is not valid for this machine: set NODE_EXTRA_CA_CERTS for a private authority."
-    : (fixes[code] ?? "Do the address, a proxy and the firewall permit the connection?");
-  return failed(`does not respond (${code})`, fix);
+  return variable === undefined || isLoopback(hostname) || environment["NODE_USE_ENV_PROXY"] === "1"
+    ? ""
+    : ` ${variable} is set, but Node.js does not use this proxy: set NODE_USE_ENV_PROXY=1 (Node.js 22.21, 24 or newer), for your program too.`;
 }
 
 /** Recognizes the response of another server. @returns undefined when the response can be that of the service. */
 function findOtherServer({ status, headers, url, bytes }: Received): Result | undefined {
   if (status >= 300 && status < 400) {
-    const { origin } = new URL(url);
     const location = headers.get("location") ?? "";
     // Only the origin: the rest can contain a token.
     const target = URL.canParse(location, url) ? new URL(location, url).origin : "another address";
     const fix =
-      target === origin
-        ? "Is the path of the address correct, and does no proxy ask for a login? The client follows no redirects."
-        : `If that is your service, set the address to ${target}: the client follows no redirects.`;
+      "The client follows no redirects: set the address to the final one. Does a proxy ask for a login?";
     return failed(`it redirects (${status}) to ${target}`, fix);
   }
   const problem = parseJson(bytes); // spec 7
@@ -245,10 +215,12 @@ function checkClock({ headers, startedMs, endedMs }: Received): Result {
 
 /** Whether the document has the operations that the client calls, under any prefix and with any names of parameters. */
 function checkContract({ status, url, bytes }: Received): Result {
-  const advice = "Is this the address of the service, without /api/v1?";
-  if (status !== 200) return warning(`${url} responded ${status}`, advice);
   const { paths } = parseJson(bytes);
-  if (paths === undefined) return warning(`${url} is not an OpenAPI document`, advice);
+  if (status !== 200 || paths === undefined)
+    return warning(
+      `${url} is not an OpenAPI document (${status})`,
+      "Is this the address of the service, without /api/v1?",
+    );
   const toShape = (path: string) => path.replaceAll(/(?<=\/)\{[^/]*/g, "{}");
   const missing = Object.values(operations).filter(
     ({ method, path }) =>

@@ -235,7 +235,6 @@ const rows: Record<string, Row> = {
     ["to"],
     [],
   ],
-  "trigger: --set": [given(["trigger", "ping", "--set", hostile("set")]), ["set"], []],
   "webhook verify: the event": [
     given([...verify, "--signature", signed], withBody),
     ["eventId", "eventType"],

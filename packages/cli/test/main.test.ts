@@ -23,9 +23,6 @@ describe("an error of usage", () => {
     ["issue", "required option '--user-id <id>' not specified"],
     ["import check", "missing required argument 'file'", "import check"],
     ["webhook sing", "unknown command 'sing'\n(Did you mean sign?)"],
-    // A misspelt option is not called a missing one.
-    ["issue --userid 7", "unknown option '--userid'\n(Did you mean --user-id?)"],
-    ["issue --user-id 7 --privcy 1", "unknown option '--privcy'\n(Did you mean --privacy?)"],
     [
       "consent x --set maybe",
       "option '--set <answer>' argument 'maybe' is invalid. Allowed choices are yes, no.",

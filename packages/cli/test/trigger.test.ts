@@ -1,4 +1,4 @@
-/** `trigger`: each event and each trouble, against a receiver as users mount it and against wrong ones. */
+/** `trigger`: each event, against a receiver as users mount it and against wrong ones. */
 import { isKnownEvent } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { knownTypes } from "../src/webhook/events.ts";
@@ -9,7 +9,7 @@ describe("trigger", () => {
     const { env, accepted } = await startReceiver();
     const { code, stdout, stderr } = await run(["trigger", type, "--card", "card_1"], { env });
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(new RegExp(`^✓ 204 +\\d+ ms {2}${type} evt_\\w+_1\n$`));
+    expect(stdout).toMatch(new RegExp(`^✓ 204 +\\d+ ms {2}${type} evt_\\w+\n$`));
     const [{ event, deliveryId }] = accepted as [(typeof accepted)[0]];
     expect([event.type, isKnownEvent(event), deliveryId]).toEqual([
       type,
@@ -31,82 +31,35 @@ describe("trigger", () => {
     const note =
       "The event is of the example card card_8sT2kq, which no service has. --card takes the id of a card that your application knows.\n";
     expect((await run(["trigger", "balance.changed"], { env })).stderr).toBe(note);
-    for (const args of [
-      ["balance.changed", "--card", "card_1"],
-      ["balance.changed", "--set", "data.passId=card_1"],
-      ["ping"],
-      ["balance.changed", "--quiet"],
-    ])
+    for (const args of [["balance.changed", "--card", "card_1"], ["ping"], ["balance.changed", "--quiet"]])
       expect((await run(["trigger", ...args], { env })).stderr).toBe("");
-    expect(JSON.stringify(accepted.slice(1, 3))).not.toContain("card_8sT2kq");
+    expect(JSON.stringify(accepted[1])).not.toContain("card_8sT2kq");
   });
 
-  it("changes members with --set: JSON, text, items of lists, and new members", async () => {
+  it("sends an event twice with --duplicate, as a retry does", async () => {
     const { env, accepted } = await startReceiver();
-    const changes = [
-      "id=evt_mine",
-      "data.balance=7",
-      "data.operation.type=reward",
-      "data.shop.city=Łódź",
-      "data.__proto__.x=1",
-    ];
-    await run(["trigger", "balance.changed", ...changes.flatMap((change) => ["--set", change])], { env });
-    await run(["trigger", "consent.changed", "--set", "data.passIds.1=card_2"], { env });
-    expect(accepted.map(({ event }) => event)).toMatchObject([
-      { id: "evt_mine", data: { balance: 7, operation: { type: "reward" }, shop: { city: "Łódź" } } },
-      { data: { passIds: ["card_8sT2kq", "card_2"] } },
+    const { code, stdout } = await run(["trigger", "balance.changed", "--duplicate", "--json"], { env });
+    expect([code, parseLines(stdout).map(({ status, passed }) => [status, passed])]).toEqual([
+      0,
+      [
+        [204, true],
+        [204, true],
+      ],
     ]);
-    expect(({} as { x?: number }).x).toBeUndefined();
-  });
-
-  it("sends each event twice with --duplicate, as a retry does, and two with --reorder", async () => {
-    const { env, accepted } = await startReceiver();
-    const args = ["trigger", "balance.changed", "--reorder", "--duplicate", "--json"];
-    const { code, stdout } = await run(args, { env });
-    expect(code).toBe(0);
-    expect(parseLines(stdout)).toMatchObject(
-      [[], ["duplicate"], ["late"], ["late", "duplicate"]].map((notes) => ({
-        notes,
-        status: 204,
-        passed: true,
-      })),
-    );
-    expect(accepted.filter((_, index) => index % 2 === 1)).toEqual(
-      accepted.filter((_, index) => index % 2 === 0),
-    );
-    expect(new Set(accepted.map(({ event }) => event.id)).size).toBe(2);
-    expect(new Set(accepted.map(({ deliveryId }) => deliveryId)).size).toBe(2);
-  });
-
-  it("delivers the newer event first with --reorder", async () => {
-    const { env, accepted } = await startReceiver();
-    await run(["trigger", "balance.changed", "--reorder"], { env });
-    const events = accepted.map(({ event }) => event as { createdAt: string; data: { balance: number } });
-    const times = events.map(({ createdAt }) => createdAt);
-    expect(times).toEqual([...times].sort().reverse());
-    expect(events.map(({ data }) => data.balance)).toEqual([130, 120]);
-  });
-
-  it.each(["--stale", "--bad-signature"])("exits with 0 when the receiver rejects %s", async (trouble) => {
-    const { env, accepted } = await startReceiver();
-    const { code, stdout } = await run(["trigger", "ping", trouble, "--json"], { env });
-    expect([code, accepted]).toEqual([0, []]);
-    expect(parseLines(stdout)).toMatchObject([{ expected: "4xx", status: 401, passed: true }]);
+    expect(accepted).toHaveLength(2);
+    expect(accepted[0]).toEqual(accepted[1]);
   });
 
   it.each([
-    ["accepts a wrong signature", ["--bad-signature"], 204, /anybody can send it events/],
-    ["accepts an old signature", ["--stale"], 200, /300 s old/],
-    ["crashes at a wrong signature", ["--bad-signature"], 500, /respond 401/],
-    ["has another path", ["--bad-signature"], 404, /Nothing receives POST at \/webhooks/],
-    ["has no POST", [], 405, /Nothing receives POST/],
-    ["has another secret", [], 401, /same secret/],
-    ["redirects", [], 307, /does not follow redirects/],
-    ["fails", [], 503, /deliver the event again/],
-    ["rejects the media type", [], 415, /every response except 2xx as a failure/],
-  ])("exits with 1 when the receiver %s", async (_name, args, status, advice) => {
+    ["has another path", 404, /Nothing receives POST at \/webhooks/],
+    ["has no POST", 405, /Nothing receives POST/],
+    ["has another secret", 401, /same secret/],
+    ["redirects", 307, /does not follow redirects/],
+    ["fails", 503, /deliver the event again/],
+    ["rejects the media type", 415, /every response except 2xx as a failure/],
+  ])("exits with 1 when the receiver %s", async (_name, status, advice) => {
     const { env } = await startResponding(status, { location: "/elsewhere" });
-    const { code, stdout } = await run(["trigger", "ping", ...args, "--json"], { env });
+    const { code, stdout } = await run(["trigger", "ping", "--json"], { env });
     expect(code).toBe(1);
     expect(parseLines(stdout)).toMatchObject([
       { status, passed: false, advice: expect.stringMatching(advice) },
@@ -118,7 +71,7 @@ describe("trigger", () => {
     const { code, stdout } = await run(args, { env: { LOYALTY_SIGNING_SECRET: secret } });
     expect([code, stdout]).toEqual([
       1,
-      expect.stringMatching(/^✗ --- .*ECONNREFUSED\n +Nothing listens at http/),
+      expect.stringMatching(/^✗ --- .*ECONNREFUSED\n +Nothing listens there\. Is it running/),
     ]);
     expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
   });
@@ -128,7 +81,7 @@ describe("trigger", () => {
     const { code, stdout } = await run(["trigger", "ping", "--to", url.replace("http:", "https:")], { env });
     expect([code, stdout.replaceAll(/\s+/g, " ")]).toEqual([
       1,
-      expect.stringMatching(/^✗ --- .*https:\S+ does not seem to speak https\. Use http:\/\/ for a receiver/),
+      expect.stringMatching(/^✗ --- .*That port does not seem to speak https\. Use http:\/\/ for a program/),
     ]);
   });
 
@@ -180,8 +133,6 @@ describe("trigger", () => {
       withSecret,
       /remove it/,
     ],
-    ["with --set without a value", [...to, "--set", "data"], withSecret, /path=value/],
-    ["with --set through text", [...to, "--set", "type.x=1"], withSecret, /does not fit/],
   ])("exits with 2 %s, and sends nothing", async (_name, args, env, message) => {
     const { code, stdout, stderr } = await run(["trigger", "ping", ...args], { env });
     expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);

@@ -162,7 +162,10 @@ describe("webhook listen", () => {
     const { code, stderr } = await run(["webhook", "listen", "--port", port, "--to", url], {
       env: { LOYALTY_SIGNING_SECRET: secret },
     });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`Port ${port} is in use`)]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`Port ${port} cannot be opened (EADDRINUSE): use --port`),
+    ]);
   });
 
   it("passes rejected deliveries with --forward-rejected, so that the receiver's own response is seen", async () => {

@@ -6,8 +6,8 @@ import {
   type Cli,
   type Context,
   collect,
+  parseText,
   parseWhole,
-  RequiredOption,
   setAction,
 } from "../command.ts";
 import { CommandError, exitCodes, repeatAdvice } from "../command-error.ts";
@@ -40,8 +40,8 @@ function addIssue(program: Command, cli: Cli): void {
     .summary("issue a card to one user")
     .description("issue a card to one user; the same command again returns the same card")
     .option("--template <id>", "template of the card (default: LOYALTY_TEMPLATE_ID)")
-    .addOption(new RequiredOption("--user-id <id>", "id of the user in your database (required)"))
-    .addOption(new RequiredOption("--privacy <version>", "version of the accepted privacy text (required)"))
+    .requiredOption("--user-id <id>", "id of the user in your database (required)", parseText)
+    .requiredOption("--privacy <version>", "version of the accepted privacy text (required)", parseText)
     .option("--marketing [version]", "the user opted in to marketing; version of its text")
     .option("--phone <number>", "phone number; it identifies the customer first")
     .option("--email <address>", "email address")

@@ -1,41 +1,32 @@
-/** `webhook`: verify and sign deliveries, examine a receiver, and connect a tunnel with it. */
+/** `webhook`: declares the commands that verify and sign deliveries, examine a receiver, and connect a tunnel with it. */
 import type { Command } from "commander";
-import { addExamples, type Cli, describeHelp, parseWhole, RequiredOption, setAction } from "../command.ts";
+import { addExamples, type Cli, describeHelp, parseText, parseWhole, setAction } from "../command.ts";
 import type { DoctorOptions } from "../webhook/doctor.ts";
 import type { ListenOptions } from "../webhook/listen.ts";
 import type { SignOptions, VerifyOptions } from "../webhook/verify.ts";
 import { addReceiverOptions } from "./trigger.ts";
 
-export function addWebhookCommands(program: Command, cli: Cli): void {
-  const webhook = program
-    .command("webhook")
-    .summary("verify, sign and receive webhooks")
-    .description("verify, sign and receive webhooks, and examine a receiver");
-  webhook.showHelpAfterError(describeHelp(webhook));
-  webhook.helpCommand("help [command]", "print the help of a command");
-  addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty");
-  addVerify(webhook, cli);
-  addSign(webhook, cli);
-  addDoctor(webhook, cli);
-  addListen(webhook, cli);
-}
-
-const secretEnv = ["--secret-env <name>", "another variable that has the signing secret"] as const;
+const secretEnv = ["--secret-env <name>", "a variable other than LOYALTY_SIGNING_SECRET"] as const;
 const tolerance = [
   "--tolerance <seconds>",
   "how far `t` may differ from the time",
   parseWhole(0),
   300,
 ] as const;
+const body = ["--body <file>", "the raw body; - reads it from stdin", parseText] as const;
 
-function addVerify(webhook: Command, cli: Cli): void {
+export function addWebhookCommands(program: Command, cli: Cli): void {
+  const webhook = program
+    .command("webhook")
+    .description("verify, sign and receive webhooks; examine a receiver");
+  webhook.showHelpAfterError(describeHelp(webhook));
+  webhook.helpCommand("help [command]", "print the help of a command");
+  addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty");
+
   const verify = webhook
     .command("verify")
-    .summary("verify a captured delivery, and say why it fails")
-    .description(
-      "verify a captured delivery offline, and say why it fails. The secret is LOYALTY_SIGNING_SECRET of the environment or .env",
-    )
-    .addOption(new RequiredOption("--body <file>", "the raw body; - reads it from stdin"))
+    .description("verify a captured delivery offline, and say why it fails")
+    .requiredOption(...body)
     .option("--signature <header>", "the value of the Service-Signature header")
     .option("--at <time>", "verify at this time: ISO 8601 or unix seconds (default: now)")
     .option(...tolerance)
@@ -44,16 +35,11 @@ function addVerify(webhook: Command, cli: Cli): void {
   setAction<VerifyOptions>(cli, verify, async (context, options) =>
     (await import("../webhook/verify.ts")).runVerify(context, options),
   );
-}
 
-function addSign(webhook: Command, cli: Cli): void {
   const sign = webhook
     .command("sign")
-    .summary("print the signature header of a body")
-    .description(
-      "print the Service-Signature header of a body. The secret is LOYALTY_SIGNING_SECRET of the environment or .env",
-    )
-    .addOption(new RequiredOption("--body <file>", "the raw body; - reads it from stdin"))
+    .description("print the signature header of a body")
+    .requiredOption(...body)
     .option("--at <time>", "sign at this time: ISO 8601 or unix seconds (default: now)")
     .option(...secretEnv);
   addExamples(
@@ -64,14 +50,12 @@ function addSign(webhook: Command, cli: Cli): void {
   setAction<SignOptions>(cli, sign, async (context, options) =>
     (await import("../webhook/verify.ts")).runSign(context, options),
   );
-}
 
-function addDoctor(webhook: Command, cli: Cli): void {
   const doctor = webhook
     .command("doctor")
     .summary("examine a running receiver")
     .description(
-      "examine a running receiver with more than fifty deliveries, valid and invalid ones. Not for production: they are accepted as real events of --card",
+      "examine a running receiver with valid and invalid deliveries. Not for production: they are accepted as real events of --card",
     )
     .argument("[url]", "address of the receiver (default: LOYALTY_WEBHOOK_URL)")
     .option("--card <id>", "the card of its balance.changed events")
@@ -87,9 +71,7 @@ function addDoctor(webhook: Command, cli: Cli): void {
   setAction<DoctorOptions>(cli, doctor, async (context, options, url?: string) =>
     (await import("../webhook/doctor.ts")).runDoctor(context, options, url),
   );
-}
 
-function addListen(webhook: Command, cli: Cli): void {
   const listen = webhook
     .command("listen")
     .summary("connect a tunnel with a local receiver")

@@ -4,12 +4,11 @@ import type { AddressInfo } from "node:net";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
 import { isWebhookVerificationError, verifyWebhook, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import type { Context } from "../command.ts";
-import { CommandError } from "../command-error.ts";
 import { formatTable, formatTime, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../printer.ts";
 import {
   type DeliveryResult,
-  describeNoResponse,
+  findReceiverAdvice,
   maxBodyBytes,
   readReceiverUrl,
   readSecret,
@@ -79,9 +78,6 @@ export async function runListen(context: Context, options: ListenOptions): Promi
   await new Promise<void>((resolve, reject) => {
     server.on("error", reject); // stays: an error of a later connection must not end the process
     server.listen(options.port, "127.0.0.1", resolve);
-  }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EADDRINUSE") throw error;
-    throw new CommandError(`Port ${options.port} is in use: use --port; --port 0 takes a free one.`);
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const stopped = waitForStop(terminal);
@@ -209,7 +205,7 @@ function formatPassed({ event, rejected, result, status }: Passed, receivedMs: n
 }
 
 function findAdvice({ rejected, result }: Passed, to: URL): string | undefined {
-  if (result !== undefined && "error" in result) return describeNoResponse(result.error, to);
+  if (result !== undefined && "error" in result) return findReceiverAdvice(result.error, to);
   switch (rejected) {
     case "mismatch":
       return "Is it the secret of this endpoint? Or does the tunnel change the body?";

@@ -8,7 +8,7 @@ import {
 import { request as httpsRequest } from "node:https";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
 import { isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
-import { CommandError } from "../command-error.ts";
+import { CommandError, describeNoResponse } from "../command-error.ts";
 import { type Environment, requireScheme } from "../configuration.ts";
 import { secretVariable } from "./events.ts";
 
@@ -68,41 +68,29 @@ export const createHeaders = (type: string, deliveryId: string, signature: strin
 /** The largest body of a delivery and of a response. */
 export const maxBodyBytes = 1024 * 1024;
 
-export interface DeliveryRequest {
+export type DeliveryResult = { durationMs: number } & (
+  | {
+      status: number;
+      /** Names and values in turn, as they arrived. */
+      rawHeaders: readonly string[];
+      body: Uint8Array;
+    }
+  | {
+      /** Why there was no response: `timeout`, `response-too-large`, or the code of the system, for example `ECONNREFUSED`. */
+      error: string;
+    }
+);
+
+/** Sends a delivery on a new connection, without redirects or decompression. Never rejects: no response is a result too. */
+export async function sendDelivery(delivery: {
   url: URL;
   headers: OutgoingHttpHeaders;
   body: Uint8Array;
-  /** The service waits 10 seconds ([spec 6.3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-1)). */
   timeoutMs: number;
   /** Ends the delivery. */
   signal?: AbortSignal;
-}
-
-export interface ReceiverResponse {
-  status: number;
-  /** Names and values in turn, as they arrived. */
-  rawHeaders: readonly string[];
-  body: Uint8Array;
-  durationMs: number;
-}
-
-/** There was no response. */
-export interface NoResponse {
-  /** `timeout`, `response-too-large`, or the code of the system, for example `ECONNREFUSED`. */
-  error: string;
-  durationMs: number;
-}
-
-export type DeliveryResult = ReceiverResponse | NoResponse;
-
-/** Sends a delivery on a new connection, without redirects or decompression. Never rejects: no response is a result too. */
-export async function sendDelivery({
-  url,
-  headers,
-  body,
-  timeoutMs,
-  signal,
-}: DeliveryRequest): Promise<DeliveryResult> {
+}): Promise<DeliveryResult> {
+  const { url, headers, body, timeoutMs, signal } = delivery;
   const startedMs = performance.now();
   const getDuration = () => Math.round(performance.now() - startedMs);
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -136,22 +124,9 @@ function readResponse(request: ClientRequest, body: Uint8Array): Promise<Incomin
   });
 }
 
-/** What to do when there was no response. */
-export function describeNoResponse(error: string, url: URL): string {
-  switch (error) {
-    case "timeout":
-      return "There was no response in time: respond first, and work afterwards."; // spec 6.3.6
-    case "ECONNREFUSED":
-      return `Nothing listens at ${url.origin}. Is the receiver running? Otherwise correct the address.`;
-    case "response-too-large":
-      return "The response has more than 1 MiB: respond 204 without a body.";
-    default:
-      return isWrongProtocol(error) && url.protocol === "https:"
-        ? `${url.origin} does not seem to speak https. Use http:// for a receiver on this machine; otherwise correct the port.`
-        : "The connection failed before there was a response: see the receiver's log.";
-  }
+/** What to change in the receiver when there was no response. */
+export function findReceiverAdvice(error: string, url: URL): string {
+  if (error === "timeout") return "There was no response in time: respond first, and work afterwards."; // spec 6.3.6
+  if (error === "response-too-large") return "The response has more than 1 MiB: respond 204 without a body.";
+  return describeNoResponse(error, url);
 }
-
-/** Whether the code is that of a connection that did not speak the protocol of the address. */
-export const isWrongProtocol = (code: string): boolean =>
-  /^EPROTO$|^ERR_SSL_(?!.*ALERT)|^HPE_|^HTTPParserError$/.test(code);

@@ -9,7 +9,6 @@ import {
   signWebhook,
   type VerificationErrorReason,
   verifyWebhook,
-  type WebhookEvent,
 } from "@loyalty-cards/webhook-verify";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
@@ -18,104 +17,70 @@ import { readSecret } from "./receiver.ts";
 
 export interface VerifyOptions {
   body: string;
+  /** The value of the header, with or without its name before it. */
   signature?: string;
   at?: string;
   tolerance: number;
   secretEnv?: string;
 }
 
-export async function runVerify(context: Context, options: VerifyOptions): Promise<number> {
-  const { print, environment, terminal } = context;
-  const verdict = await explainDelivery({
-    body: await readBody(terminal, options.body),
-    signature: options.signature,
-    secret: readSecret(environment, options.secretEnv),
-    atMs: parseAt(options.at) ?? Date.now(),
-    toleranceSeconds: options.tolerance,
-  });
-  if (verdict.verified) {
-    const { event, signedAt, isKnown } = verdict;
+export async function runVerify({ print, ...context }: Context, options: VerifyOptions): Promise<number> {
+  const rawBody = await readBody(context.terminal, options.body);
+  const signature = options.signature?.replace(/^\s*service-signature\s*:\s*/i, "").trim() ?? "";
+  const secret = readSecret(context.environment, options.secretEnv);
+  const atMs = parseAt(options.at) ?? Date.now();
+  const toleranceSeconds = options.tolerance;
+  const verify = (nowMs: number) =>
+    verifyWebhook({ rawBody, signature, secret, toleranceSeconds, now: () => nowMs });
+  const timestamp = Number(/(?:^|,)\s*t=(\d{1,12})/.exec(signature)?.[1] ?? Number.NaN);
+  try {
+    const event = await verify(atMs);
     const { id, createdAt } = event;
     const type = String(event.type);
-    print.data({ verified: true, event: { id, type, createdAt }, signedAt, isKnown }, () =>
-      Text.lines([
-        text`${style("green", "✓ verified")}  ${style("bold", type)} ${id}, signed at ${signedAt}`,
-        ...(isKnown
-          ? []
-          : ["  Its type or its data is not in this version's contract; a receiver gets it as unknown."]),
-      ]),
+    const signedAt = toIso(timestamp);
+    const isKnown = isKnownEvent(event);
+    const note = "\n  Its type or its data is not in this version's contract; a receiver gets it as unknown.";
+    print.data(
+      { verified: true, event: { id, type, createdAt }, signedAt, isKnown },
+      () =>
+        text`${style("green", "✓ verified")}  ${style("bold", type)} ${id}, signed at ${signedAt}${isKnown ? "" : Text.multiline(note)}`,
     );
     return exitCodes.complete;
-  }
-  const { reason, explanation, fix } = verdict;
-  print.data(verdict, () =>
-    Text.lines([
-      style("red", `✗ rejected: ${reason}`),
-      text`  ${explanation}`.reflow(print.columns),
-      text`  ${style("bold", "Fix:")} ${fix}`.reflow(print.columns),
-      ` ${formatErrorLink(`webhook-${reason}`)}`,
-    ]),
-  );
-  return exitCodes.failed;
-}
-
-interface CapturedDelivery {
-  body: Uint8Array;
-  /** The value of the header, with or without its name before it. */
-  signature: string | undefined;
-  secret: string;
-  /** The time to compare `t` with. */
-  atMs: number;
-  toleranceSeconds: number;
-}
-
-type Verdict =
-  | { verified: true; event: WebhookEvent; signedAt: string; isKnown: boolean }
-  | { verified: false; reason: VerificationErrorReason; explanation: string; fix: string };
-
-async function explainDelivery(delivery: CapturedDelivery): Promise<Verdict> {
-  const signature = delivery.signature?.replace(/^\s*service-signature\s*:\s*/i, "").trim();
-  const { body: rawBody, secret, atMs, toleranceSeconds } = delivery;
-  const verify = (now: () => number) => verifyWebhook({ rawBody, signature, secret, toleranceSeconds, now });
-  const timestamp = Number(/(?:^|,)\s*t=(\d{1,12})/.exec(signature ?? "")?.[1] ?? Number.NaN);
-  try {
-    const event = await verify(() => atMs);
-    return { verified: true, event, signedAt: toIso(timestamp), isKnown: isKnownEvent(event) };
   } catch (error) {
     if (!isWebhookVerificationError(error)) throw error;
     const { reason, skewSeconds = 0 } = error;
-    if (reason === "mismatch") {
-      return {
-        verified: false,
-        reason,
-        ...(await describeMismatch(rawBody, signature ?? "", secret, timestamp)),
-      };
-    }
-    if (reason !== "stale" && reason !== "future")
-      return { verified: false, reason, ...explanations[reason] };
-    const other = await verify(() => timestamp * 1000).then(
-      () => undefined,
-      (inner: unknown) => (isWebhookVerificationError(inner) ? inner.reason : undefined),
+    const { explanation, fix } =
+      reason === "mismatch"
+        ? await explainSignature(rawBody, signature, secret, timestamp)
+        : reason === "stale" || reason === "future"
+          ? explainAge(
+              timestamp,
+              skewSeconds,
+              atMs,
+              toleranceSeconds,
+              await findReason(verify(timestamp * 1000)),
+            )
+          : explanations[reason];
+    print.data({ verified: false, reason, explanation, fix }, () =>
+      Text.lines([
+        style("red", `✗ rejected: ${reason}`),
+        text`  ${explanation}`.reflow(print.columns),
+        text`  ${style("bold", "Fix:")} ${fix}`.reflow(print.columns),
+        ` ${formatErrorLink(`webhook-${reason}`)}`,
+      ]),
     );
-    const age = formatDuration(Math.abs(skewSeconds) * 1000);
-    const distance = `${age} ${skewSeconds > 0 ? "before" : "after"} ${new Date(atMs).toISOString()}`;
-    return {
-      verified: false,
-      reason,
-      explanation: `It was signed at ${toIso(timestamp)}, ${distance}; the tolerance is ${toleranceSeconds} s. ${
-        other === undefined ? "Apart from that, it verifies." : `Apart from that: ${other}.`
-      }`,
-      fix: `For an old capture pass the time of its arrival, for example --at ${toIso(timestamp)}. For a new one synchronize the clock of this machine.`,
-    };
+    return exitCodes.failed;
   }
+}
+
+interface Explanation {
+  explanation: string;
+  fix: string;
 }
 
 const toIso = (seconds: number) => new Date(seconds * 1000).toISOString();
 
-const explanations: Record<
-  Exclude<VerificationErrorReason, "mismatch" | "stale" | "future">,
-  { explanation: string; fix: string }
-> = {
+const explanations: Record<Exclude<VerificationErrorReason, "mismatch" | "stale" | "future">, Explanation> = {
   "missing-signature": {
     explanation: "There is no Service-Signature header.",
     fix: "Pass the value of the header with --signature. If the delivery arrived without it, a proxy removed it, or the service did not send it.",
@@ -131,8 +96,36 @@ const explanations: Record<
   },
 };
 
+/** @param other why the delivery fails also at the time of its signature. */
+function explainAge(
+  timestamp: number,
+  skewSeconds: number,
+  atMs: number,
+  toleranceSeconds: number,
+  other: string | undefined,
+): Explanation {
+  const age = formatDuration(Math.abs(skewSeconds) * 1000);
+  const distance = `${age} ${skewSeconds > 0 ? "before" : "after"} ${new Date(atMs).toISOString()}`;
+  const rest = other === undefined ? "Apart from that, it verifies." : `Apart from that: ${other}.`;
+  return {
+    explanation: `It was signed at ${toIso(timestamp)}, ${distance}; the tolerance is ${toleranceSeconds} s. ${rest}`,
+    fix: `For an old capture pass the time of its arrival, for example --at ${toIso(timestamp)}. For a new one synchronize the clock of this machine.`,
+  };
+}
+
+const findReason = (verified: Promise<unknown>): Promise<string | undefined> =>
+  verified.then(
+    () => undefined,
+    (error: unknown) => (isWebhookVerificationError(error) ? error.reason : undefined),
+  );
+
 /** Tries the common changes of a body. */
-async function describeMismatch(body: Uint8Array, signature: string, secret: string, timestamp: number) {
+async function explainSignature(
+  body: Uint8Array,
+  signature: string,
+  secret: string,
+  timestamp: number,
+): Promise<Explanation> {
   const explanation = await explainMismatch(body, async (rawBody) => {
     const [, hex = ""] = (await signWebhook({ rawBody, secret, timestamp })).split("v1=");
     return signature.toLowerCase().includes(hex);
@@ -181,5 +174,4 @@ export async function runSign(context: Context, { body, at, secretEnv }: SignOpt
   const timestamp = Math.floor((parseAt(at) ?? Date.now()) / 1000);
   const value = await signWebhook({ rawBody: await readBody(context.terminal, body), secret, timestamp });
   context.print.data({ header: "Service-Signature", value }, () => `Service-Signature: ${value}`);
-  return undefined;
 }
