@@ -22,23 +22,21 @@ it("reports a valid file with exit code 0", async () => {
   ];
   expect(await check(rows)).toEqual({
     code: 0,
-    lines: ["members.csv: 3 rows, 3 valid, 0 problems, 0 warnings"],
+    lines: ["members.csv: 3 rows, 3 valid, 0 problems"],
     stderr: "",
   });
 });
 
 it("reports each problem with its line and column, counts them by code, and quotes no value", async () => {
+  const changed = "is in scientific notation: a spreadsheet changed it";
   const rows: [row: string, ...problems: string[]][] = [
     [",+48600100200,,,", "1  userId is missing"],
-    ["7\u200b,+48600100201,,,", "1  userId has an invisible character: remove it"],
-    ["8,,a\u200b@example.com,,", "4  email has an invisible character: remove it"],
-    [" 9,+48600100202,,,", "1  userId has spaces around it"],
-    ["1.2E+11,+48600100203,,,", "1  userId is in scientific notation and has lost digits"],
-    ["02-Jan,+48600100204,,,", "1  userId looks like a date"],
-    ["2024-01-02,+48600100205,,,", "1  userId looks like a date"],
-    ["10,4.86E+10,,,", "4  phone is in scientific notation and has lost digits"],
-    ['11,"4,87E+10",,,', "4  phone is in scientific notation and has lost digits"],
-    ["12,48600100200,,,", "4  phone has 11 digits or more, and neither + nor 0 before them"],
+    ["7\u200b,+48600100201,,,", "1  userId has an invisible character (U+200B): remove it"],
+    ["8,,a\u200b@example.com,,", "4  email has an invisible character (U+200B): remove it"],
+    ["9,\u202a+48600100202\u202c,,,", "3  phone has an invisible character (U+202A): remove it"],
+    ["1.2E+11,+48600100203,,,", `1  userId ${changed}`],
+    ["10,4.86E+10,,,", `4  phone ${changed}`],
+    ['11,"4,87E+10",,,', `4  phone ${changed}`],
     ["13,call secret,,,", "4  phone is not a phone number"],
     ["14,,secret@example,,", "5  email is not an email address"],
     ["15,,secret@example.com;b@example.com,,", "5  email is not an email address"],
@@ -46,8 +44,9 @@ it("reports each problem with its line and column, counts them by code, and quot
     ["17,+48600100206,,NULL,", "18  name is a text for an absent value: leave it empty"],
     ["18,+48600100207,,Za\ufffd,", "18  name has lost characters (U+FFFD): export it again as UTF-8"],
     ["19,+48600100208,,Anna,secret", "23  marketing must be yes, true or 1, or no, false, 0 or empty"],
-    ["20,secret", "1  the row has 2 values, and the header has 5"],
-    ["21,,,Anna,", "1  warning: the row has no phone and no email to find the customer by"],
+    [`${"secret".repeat(50)},+48600100209,,,`, "1  userId is too long or not Unicode"],
+    ["20,secret", "1  the row has another number of values than the header"],
+    ["21,,,Anna,"],
     ['22,"12",no,"Jan\nMaria",', "4  phone is not a phone number", "9  email is not an email address"],
   ];
   const { code, lines, stderr } = await check(rows.map(([row]) => row));
@@ -58,7 +57,7 @@ it("reports each problem with its line and column, counts them by code, and quot
   expect([code, places]).toEqual([1, expected]);
   expect(lines.slice(expected.length)).toEqual(
     expect.arrayContaining([
-      "members.csv: 20 rows, 1 valid, 20 problems, 1 warning",
+      "members.csv: 18 rows, 1 valid, 18 problems",
       expect.stringMatching(/^ {2}scientific-notation +3$/),
       expect.stringMatching(/^ {2}unclear-consent +1$/),
     ]),
@@ -75,18 +74,17 @@ describe("duplicates", () => {
       "3,0048600100200,,Anna,",
       "4,+48 (0)600 100 300,ANNA@example.com,Anna,",
     ];
+    const two = "one person would get two cards (see --allow-same-person)";
     expect((await check(rows)).lines.slice(0, 4)).toEqual([
       "4:1        userId is also in line 2",
-      "5:3        phone is also in line 2: one person would get two cards",
-      "6:3        phone is also in line 3: one person would get two cards",
-      "6:22       email is also in line 2: one person would get two cards",
+      `5:3        phone is also in line 2: ${two}`,
+      `6:3        phone is also in line 3: ${two}`,
+      `6:22       email is also in line 2: ${two}`,
     ]);
   });
 
-  it("by person are only a warning with --allow-same-person", async () => {
-    const { code, lines } = await check(["1,+48600100200,,,", "2,+48600100200,,,"], "--allow-same-person");
-    const warning = "3:3        warning: phone is also in line 2: one person would get two cards";
-    expect([code, lines[0]]).toEqual([0, warning]);
+  it("by person are none with --allow-same-person", async () => {
+    expect((await check(["1,+48600100200,,,", "2,+48600100200,,,"], "--allow-same-person")).code).toBe(0);
   });
 
   it("are found among 20 000 rows", async () => {
@@ -96,63 +94,21 @@ describe("duplicates", () => {
   });
 });
 
-describe("damage by spreadsheets", () => {
-  it.each([
-    ["which spreadsheets round", ["1234567890123450000", "1234567890123460000"], 1],
-    ["of which one has all digits", ["1234567890123450000", "1234567890123456789"], 0],
-    ["of 15 digits", ["123456789012340", "123456789012350"], 0],
-    ["with zeros at their beginning, which spreadsheets remove", ["0000000000000100", "0000000000000200"], 0],
-  ])("gives a warning for long ids %s", async (_kind, ids, warnings) => {
-    const { lines, code } = await check(["a1,,a@b.pl,,", ...ids.map((id) => `${id},,x${id}@b.pl,,`)]);
-    const text = lines.join("\n");
-    expect([code, text.includes(`0 problems, ${warnings} warning`)]).toEqual([0, true]);
-    if (warnings === 0) return;
-    expect(text).toMatch(
-      /^3:1 {8}warning: userId may be rounded: all ids of 16 digits or more have zeros after the fifteenth\n/,
-    );
-    expect(text).toContain("use --no-damage-check");
-  });
-
-  it("gives a warning for phones that may have lost a leading zero", async () => {
-    const { lines } = await check(["1,0600100200,,,", "2,600100300,,,", "3,0600100400,,,"]);
-    expect(lines[0]).toBe("3:3        warning: phone may have lost a leading zero, which others have");
-  });
-
-  it("is not looked for with --no-damage-check", async () => {
-    const rows = ["1.2E+11,48600100200,,NULL,", "2-1-24,0600,,,"];
-    expect((await check(rows, "--no-damage-check")).code).toBe(0);
-  });
-});
-
 describe("options", () => {
   it("--json prints a problem per line, and a summary", async () => {
     const { lines } = await check(["1,4.86E+10,,,"], "--json");
-    const place = { line: 2, column: 3, severity: "problem", target: "phone" };
+    const place = { line: 2, column: 3, target: "phone" };
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       { ...place, code: "scientific-notation", message: expect.any(String) },
-      { summary: { rows: 1, valid: 0, problems: 1, warnings: 0, codes: { "scientific-notation": 1 } } },
+      { summary: { rows: 1, valid: 0, problems: 1, codes: { "scientific-notation": 1 } } },
     ]);
-  });
-
-  it("--limit checks only the first rows", async () => {
-    const { code, lines } = await check(["1,+48600100200,,,", "2,bad,,,"], "--limit", "1");
-    expect([code, lines]).toEqual([0, ["members.csv: 1 row, 1 valid, 0 problems, 0 warnings"]]);
-  });
-
-  it("- reads standard input", async () => {
-    const ran = await run(["import", "check", "-", "--privacy", "1"], { stdin: "userId,phone\n1,bad\n" });
-    expect(ran).toMatchObject({ code: 1, stdout: expect.stringContaining("standard input: 1 row, 0 valid") });
   });
 });
 
 describe("consents", () => {
   it.each([
-    ["userId,privacy\n1,\n", [""], "privacy has no version: a card needs this consent"],
-    [
-      "userId,privacy\n1,yes\n",
-      [""],
-      "privacy is yes or no, not the version of the text: add --privacy VERSION",
-    ],
+    ["userId,privacy\n1,\n", [""], "privacy is not accepted: a card needs this consent"],
+    ["userId,privacy\n1,yes\n", [""], "privacy is yes or no, and not the version: add --privacy VERSION"],
     ["userId,privacy\n1,no\n", [], "privacy is not accepted: a card needs this consent"],
     ["userId,privacy\n1,2026-01\n", [], "privacy must be yes, true or 1, or no, false, 0 or empty"],
   ])("of privacy are a problem of the row in %j", async (text, args, problem) => {
@@ -165,7 +121,10 @@ describe("consents", () => {
       [""],
       "There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.",
     ],
-    [["--privacy", " "], "--privacy is blank: give the version label of the text."],
+    [
+      ["--privacy", " "],
+      "There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.",
+    ],
     [
       ["--marketing-version", "2"],
       "--marketing-version needs a column that says who opted in: use --map marketing=COLUMN.",
@@ -183,32 +142,24 @@ describe("mapping", () => {
 
   it.each<[string, string[], string]>([
     ["id,name\n1,a\n", [], `${unmapped} Its columns are "id", "name".`],
-    ["user_id,name\n1,a\n", [], `${unmapped} Did you mean "user_id"? Its columns are "user_id", "name".`],
     [
       "id,mobile\n1,a\n",
       ["--map", "userId=id", "--map", "phone=moblie"],
-      'members.csv has no column "moblie". Did you mean "mobile"? Its columns are "id", "mobile".',
+      'members.csv has no column "moblie". Its columns are "id", "mobile".',
     ],
     [
       "id\n1\n",
       ["--map", "userid=id"],
-      '--map "userid=id": there is no target "userid". Did you mean userId? Targets are userId, phone, email, name, privacy, marketing and field.KEY.',
-    ],
-    ["id\n1\n", ["--map", "userId"], '--map "userId" must be TARGET=COLUMN, such as userId=id.'],
-    ["id\n1\n", ["--map", "userId=id", "--map", "userId=id"], "--map userId is given twice."],
-    [
-      "userId,phone,phone\n1,2,3\n",
-      [],
-      'members.csv has two columns "phone", and one is mapped to phone: rename one.',
+      '--map "userid=id" must be TARGET=COLUMN, such as userId=id. Targets are userId, phone, email, name, privacy, marketing and field.KEY.',
     ],
     [
-      "userId\n1\n",
-      ["--number-field", "points"],
-      "--number-field points: no column is mapped to field.points. Use --map field.points=COLUMN.",
+      "id\n1\n",
+      ["--map", "userId"],
+      '--map "userId" must be TARGET=COLUMN, such as userId=id. Targets are userId, phone, email, name, privacy, marketing and field.KEY.',
     ],
     // It quotes nothing of a file without a header.
     [
-      "1001,Anna,anna@example.com\n",
+      "1001,Anna,anna@example.com\n1002,Jan,jan@example.com\n",
       [],
       `${unmapped} Its first line looks like data: it must be a header with the names of the columns.`,
     ],
@@ -220,14 +171,6 @@ describe("mapping", () => {
     });
   });
 
-  it("of a header with 140,000 names takes no longer than reading it", async () => {
-    const names = Array.from({ length: 140_000 }, (_, index) => index.toString(36));
-    const startedAtMs = performance.now();
-    const { code } = await check(`userId,${names}\n1${",".repeat(names.length)}\n`);
-    expect(code).toBe(0);
-    expect(performance.now() - startedAtMs).toBeLessThan(5_000); // each name compared with each: over 20 s
-  });
-
   it("names columns that are not used, and values of --number-field that are no number", async () => {
     const text = 'userId,Phone,phone,field.points\n1,2,+48600100200,"1,5"\n';
     const { stderr, lines } = await check(text, "--number-field", "points");
@@ -236,28 +179,15 @@ describe("mapping", () => {
   });
 });
 
-it.each([
-  ["an empty file", "", "members.csv is empty."],
-  ["a file with a header only", "userId\n", "members.csv has a header and no rows."],
-  [
-    "a file in another encoding",
-    Buffer.from("userId,name\n1,caf\xe9\n", "latin1"),
-    "members.csv line 2 is not valid UTF-8: if Excel saved the file, convert it: iconv -f WINDOWS-1252 -t UTF-8 (Western Europe), or -f WINDOWS-1250 (Central Europe).",
-  ],
-])("exits with 2 for %s", async (_, text, message) => {
-  expect(await check(text)).toEqual({ code: 2, lines: [""], stderr: `loyalty-cards: ${message}\n` });
-});
-
 describe("NDJSON", () => {
-  it("reports members of another type, and mapped members that no record has", async () => {
-    const text = '{"userId":9007199254740993,"phone":48600100200}\n{"userId":true}\nno\n';
-    expect((await check(text, "--map", "email=mail")).lines.slice(0, 6)).toEqual([
-      "1:2        userId must be a text, not a number",
-      "1:28       phone must be a text, not a number",
-      "2:2        userId must be a text, not a boolean",
-      "2:1        warning: the row has no phone and no email to find the customer by",
-      "3:1        the row is not a JSON object",
-      '1:1        no record has the member "mail", which is mapped',
+  it("has numbers and booleans as text, and reports other members and lines", async () => {
+    const text =
+      '{"userId":9007199254740993,"phone":48600100200}\n{"userId":2,"phone":{}}\n{"userId":3,"phone":null}\nno\n';
+    expect((await check(text)).lines.slice(0, 4)).toEqual([
+      "1:2        userId must be a text",
+      "2:13       phone must be a text",
+      "4:1        the row is not a JSON object: write one object per line",
+      "members.ndjson: 4 rows, 1 valid, 3 problems",
     ]);
   });
 
@@ -267,8 +197,8 @@ describe("NDJSON", () => {
     expect([code, lines.slice(0, 2)]).toEqual([
       1,
       [
-        "2:1        the first record has no email: add --map email=email",
-        "2:1        the first record has no field.points: add --map field.points=field.points",
+        "2:1        the row has email: add --map email=email",
+        "2:1        the row has field.points: add --map field.points=field.points",
       ],
     ]);
     const maps = ["--map", "email=email", "--map", "field.points=field.points"];
@@ -276,8 +206,8 @@ describe("NDJSON", () => {
   });
 
   it.each([
-    ["12345678901234567890", "field.points must be a text, not a number"],
-    ["1e400", "field.points must be a text, not a number"],
+    ["12345678901234567890", "field.points is not a number such as"],
+    ["1e400", "field.points is not a number such as"],
     ["9007199254740991", ": 1 row, 1 valid"],
   ])("has the number %s exactly, or not at all", async (number, found) => {
     const { code, lines } = await check(`{"userId":1,"phone":"+48600100200","field.points":${number}}\n`);

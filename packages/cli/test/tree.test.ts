@@ -121,7 +121,7 @@ it.each([
 
 it("lists the options of `import check` as its own, and explains --map", async () => {
   const { stdout } = await run(["import", "check", "--help"]);
-  expect(stdout).toMatch(/\n {2}--map <.*\n {2}--limit <rows>/s);
+  expect(stdout).toMatch(/\n {2}--map <.*\n {2}--number-field <key>/s);
   expect(stdout).toContain("\nTargets of --map: userId (required)");
 });
 

@@ -28,6 +28,7 @@ export function* correctEntry(
   const next = { key: job.key, suffix: job.suffix, body: body ?? requireBody(job) };
   if (job.state === "waiting") {
     if (job.startedAtMs !== undefined || job.lease !== undefined) return "waiting";
+    if (next.body === job.body) return "accepted";
     yield* jobs.restart(job.id, next);
     return "accepted";
   }

@@ -1,106 +1,145 @@
-/** What an import prints: the question after the first rows, the form of a request, the result, and errors. */
-
-import { existsSync } from "node:fs";
+/** What an import reports: its progress, the question after the first cards, the result, and the files with the cards and the rejected rows. */
+import { once } from "node:events";
+import { renameSync, rmSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { formatDuration } from "@loyalty-cards/internal/format";
+import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
-import { CommandError, describeSystemError, exitCodes } from "../command-error.ts";
+import { describeRejection, exitCodes } from "../command-error.ts";
 import { formatCount, formatNumber, formatTable, Text, text } from "../printable.ts";
-import type { ImportFiles } from "./files.ts";
-import type { Counts } from "./progress.ts";
-import type { ImportRow } from "./rows.ts";
-import type { RunResult } from "./run.ts";
+import type { Printer } from "../printer.ts";
+import { type ListIndex, toUserKey } from "./rows.ts";
 
-/** Prints the structure of the first request. Values are personal data, so only their types and lengths are printed. */
-export function printDryRun({ print }: Context, first: { line: number; row: ImportRow } | undefined): number {
-  if (first === undefined) return exitCodes.failed; // no row is valid
-  const mask = (_key: string, value: unknown) => {
-    if (typeof value === "string") return `(text, ${formatCount(value.length, "character")})`;
-    return typeof value === "number" ? "(number)" : value;
+const lineIntervalMs = 10_000;
+
+/** How many rows have a result. */
+export const countEnded = ({ issued, rejected, unknown }: OutboxCounts) => issued + rejected + unknown;
+
+/** @returns a function that shows how far an import is: as a status that is replaced on a terminal, or as a line every ten seconds. */
+export function createProgress(print: Printer, now = () => performance.now()) {
+  let nextLineAtMs = now() + lineIntervalMs;
+  let start: { atMs: number; ended: number } | undefined;
+  /** @param failure that of the last request; undefined when it succeeded. */
+  return (counts: OutboxCounts, failure?: string): void => {
+    const atMs = now();
+    const ended = countEnded(counts);
+    const all = ended + counts.waiting;
+    start ??= { atMs, ended };
+    const perSecond = ((ended - start.ended) * 1_000) / Math.max(1, atMs - start.atMs);
+    const left = `${formatDuration((counts.waiting * 1_000) / perSecond)} left`;
+    const parts = [
+      `Issuing  ${Math.floor((ended * 100) / Math.max(1, all))} %  ${formatNumber(ended)} of ${formatNumber(all)}`,
+      ...(perSecond > 0 ? [`${formatNumber(perSecond)} per second`, left] : []),
+      `${formatNumber(counts.rejected)} rejected`,
+      ...(failure === undefined ? [] : [`the last request failed, and is repeated: ${failure}`]),
+    ];
+    const line = Text.from(parts.join(" · "));
+    if (print.isLive) print.status(line.reflow(print.columns - 1, " ".repeat(9)));
+    else if (atMs >= nextLineAtMs) {
+      nextLineAtMs = atMs + lineIntervalMs;
+      print.info(line);
+    }
   };
-  const { line: number, row } = first;
-  const masked = JSON.parse(JSON.stringify(row.request, mask));
-  print.data({ userId: mask("", row.userId), request: masked }, () => {
-    const line = `The first row, line ${number}, with its values masked; nothing was sent:`;
-    return text`${line}\n${Text.multiline(JSON.stringify(masked, undefined, 2))}`;
-  });
-  return exitCodes.complete;
 }
 
-/** Asks whether to continue after the first ten rows. With `--yes` the run ends only when no card was issued. @param left how many are not sent. */
+/** Asks whether to continue after the first rows. With `--yes` the run ends only when no card was issued. */
 export async function confirm(
-  { ask, print }: Context,
-  isYes: boolean,
-  { issued, rejected, unknown }: Omit<Counts, "replayed">,
-  left: number,
+  { ask, print, terminal }: Context,
+  isYes: boolean | undefined,
+  counts: OutboxCounts,
+  signal: AbortSignal,
 ): Promise<boolean> {
-  const all = issued + rejected + unknown;
-  print.info(`First ${all} rows: ${issued} issued, ${rejected} rejected, ${unknown} unknown.`);
-  if (isYes) {
+  const { issued, rejected, unknown, waiting } = counts;
+  print.info(`First ${countEnded(counts)} rows: ${issued} issued, ${rejected} rejected, ${unknown} unknown.`);
+  if (isYes || ask === undefined) {
     if (issued === 0) print.error("Stopped, because none of the first rows was issued.");
     return issued > 0;
   }
-  // `ask` is present: without a terminal the import is rejected before it starts.
-  return (await ask?.(`Look at these cards in the service. Issue the other ${formatNumber(left)}?`)) ?? false;
+  const interrupted = once(signal, "abort").then(() => false);
+  const question = `Look at these cards in the service. Issue the other ${formatNumber(waiting)}?`;
+  const isConfirmed = await Promise.race([ask(question), interrupted]);
+  if (signal.aborted) terminal.stdin.unref?.(); // the read for the question is still waiting
+  return isConfirmed;
 }
 
-const endings: Readonly<Record<RunResult["ended"], string>> = {
+const endings = {
   complete: "Complete",
   interrupted: "Interrupted",
   declined: "Stopped after the first rows",
-  "too-many-rejected": "Stopped: more rows are rejected than --abort-over allows",
 };
 
+/** @param elapsedMs the time of this run; the counts are those of all runs. @returns the exit code. */
 export function printResult(
   { print }: Context,
-  { input, rejected, cards, outbox }: ImportFiles,
-  { commandLine, hasSent }: { commandLine: string; hasSent: boolean },
-  result: RunResult,
+  { issued, rejected, unknown }: Pick<OutboxCounts, "issued" | "rejected" | "unknown">,
+  files: { outbox: string; cards: string; rejected: string },
+  ended: keyof typeof endings,
+  elapsedMs: number,
 ): number {
-  const { rows, issued, replayed, ended, elapsedMs } = result;
-  const files = {
-    ...(existsSync(cards) && { cards: basename(cards) }),
-    ...(existsSync(rejected) && { rejected: basename(rejected) }),
-  };
-  print.data({ ...result, files, outbox: basename(outbox) }, () => {
+  const rows = issued + rejected + unknown;
+  const names = { cards: basename(files.cards), rejected: basename(files.rejected) };
+  const counts = { rows, issued, rejected, unknown };
+  print.data({ ...counts, elapsedMs, ended, files: names, outbox: basename(files.outbox) }, () => {
     const table = [
-      ["  issued", formatNumber(issued), files.cards ?? ""],
-      ...(replayed > 0 ? [["  issued before", formatNumber(replayed), files.cards ?? ""]] : []),
-      ["  rejected", formatNumber(result.rejected), files.rejected ?? ""],
-      ...(result.unknown > 0 ? [["  unknown", formatNumber(result.unknown)]] : []),
+      ["  issued", formatNumber(issued), names.cards],
+      ["  rejected", formatNumber(rejected), names.rejected],
+      ...(unknown > 0 ? [["  unknown", formatNumber(unknown), names.rejected]] : []),
     ];
     return text`${endings[ended]}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
   });
-  if (ended !== "complete") {
-    const again = input.path === "-" ? "again, with the same rows on standard input" : "again";
-    print.info(text`To resume, run the same command ${again}:\n  ${commandLine}`);
-  } else if (files.rejected !== undefined) {
-    if (result.unknown > 0)
-      print.info(
-        "Rows with an unknown result are not sent again. Look in the console whether these customers have a card: `loyalty-cards issue` issues a missing one. Then remove the rows from the list.",
-      );
-    if (result.rejected > 0) {
-      print.info(
-        `Correct the rejected rows in ${input.name}, and run the same command again (${files.rejected} has the reasons):`,
-      );
-      print.info(text`  ${commandLine}`);
-    }
-  }
-  if (ended === "interrupted") return exitCodes.interrupted;
-  if (ended !== "complete" || result.unknown > 0) return exitCodes.stopped;
-  if (result.rejected === 0) return exitCodes.complete;
-  return hasSent || replayed > 0 ? exitCodes.failed : exitCodes.usage;
+  if (ended !== "complete") print.info("To resume, run the same command again.");
+  else if (rejected > 0) print.info("Correct the rejected rows in the list, and run the same command again.");
+  if (ended !== "complete") return ended === "interrupted" ? exitCodes.interrupted : exitCodes.stopped;
+  return rejected + unknown > 0 ? exitCodes.failed : exitCodes.complete;
 }
 
-/** Converts an error to one with an exit code. After rows were sent, the message says that the same command resumes. */
-export function toCommandError(error: unknown, outbox: string, hasSent: boolean): unknown {
-  if (error instanceof CommandError)
-    return hasSent ? new CommandError(error.text, { exitCode: exitCodes.stopped }) : error;
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  const isSqlite = typeof code === "string" && code.includes("SQLITE");
-  const problem = isSqlite ? `${outbox} cannot be used: ${message}.` : describeSystemError(error);
-  if (problem === undefined) return error;
-  if (!hasSent) return new CommandError(problem);
-  const advice = "Correct this, and run the same command again: no row gets a second card.";
-  return new CommandError(`${problem} ${advice}`, { exitCode: exitCodes.stopped });
+export async function* listCards(outbox: SqliteOutbox): AsyncGenerator<string[], void> {
+  yield ["user_id", "card_id"];
+  for await (const { userId, cardId = "" } of outbox.list({ state: "issued" })) yield [userId, cardId];
+}
+
+/** @param invalid the rows that the check rejected. */
+export async function* listRejected(
+  outbox: SqliteOutbox,
+  index: ListIndex,
+  invalid: readonly string[][],
+): AsyncGenerator<string[], void> {
+  yield ["line", "user_id", "code", "reason", "key"];
+  yield* invalid;
+  for (const state of ["rejected", "unknown"] as const)
+    for await (const { userId, error, idempotencyKey } of outbox.list({ state })) {
+      const isKnown = state === "rejected" && error !== undefined;
+      const reason = isKnown ? describeRejection(error) : "A card may exist: look in the console.";
+      const line = String(index.find(toUserKey(userId)) ?? "");
+      yield [line, userId, error?.code ?? state, reason, idempotencyKey];
+    }
+}
+
+/** Replaces the file of the last run. Only its owner can read it, because it has personal data. */
+export async function writeCsv(
+  path: string,
+  delimiter: string,
+  rows: AsyncIterable<string[]>,
+): Promise<void> {
+  async function* toText() {
+    let lines = "";
+    for await (const row of rows) {
+      lines += `${row.map((cell) => quote(cell, delimiter)).join(delimiter)}\n`;
+      if (lines.length < 65_536) continue;
+      yield lines;
+      lines = "";
+    }
+    yield lines;
+  }
+  const part = `${path}.part`;
+  rmSync(part, { force: true }); // of a run that was killed
+  await writeFile(part, toText(), { mode: 0o600, flag: "wx" });
+  renameSync(part, path);
+}
+
+/** Puts a value on one line. */
+function quote(text: string, delimiter: string): string {
+  const line = text.replace(/[\s\p{Cc}]+/gu, " ");
+  return line.includes('"') || line.includes(delimiter) ? `"${line.replaceAll('"', '""')}"` : line;
 }

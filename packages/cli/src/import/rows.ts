@@ -1,269 +1,157 @@
-/** Rows: validates the records of a file and turns them into requests. */
-import type { Customer, FieldValues, IssueCardRequest } from "@loyalty-cards/issuing-client";
-import { Duplicates } from "./duplicates.ts";
-import { isTarget, type Mapping, type Target } from "./mapping.ts";
-import type { Position, SourceRecord } from "./records.ts";
-import {
-  findDamage,
-  findEmailProblem,
-  findIdDamage,
-  findInvisible,
-  findPhoneProblem,
-  isExact,
-  LeadingZeros,
-  type ProblemCode,
-  parseAnswer,
-  parseNumber,
-  RoundedNumbers,
-} from "./values.ts";
+/** Turns the records of a list into requests, and finds what is wrong with them. Problems never quote a value: it can be personal data. */
+import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import type { FieldValues, IssueCardRequest } from "@loyalty-cards/issuing-client";
+import type { ListRecord } from "./list.ts";
+import { isTarget, type MappingOptions, type Target } from "./mapping.ts";
 
-export interface Problem extends Position {
-  severity: "problem" | "warning";
-  code: ProblemCode;
-  /** The target of the value; absent for a problem of the whole row. */
-  target?: Target;
+export interface Problem {
+  line: number;
+  column: number;
+  code: string;
+  /** The target of the value; undefined for a problem of the whole row. */
+  target: Target | undefined;
   message: string;
 }
 
-/** A valid row. */
 export interface ImportRow {
   userId: string;
   request: IssueCardRequest;
 }
 
-/** A row with a problem is not sent; warnings do not prevent it. */
+/** The problems of a row; when there are none, its request. */
 export interface ReadRow {
-  row?: ImportRow;
   problems: Problem[];
+  row?: ImportRow;
 }
 
-export interface RowOptions {
-  /** Whether values are checked for what spreadsheets do to them. */
-  checkDamage: boolean;
-  /** Whether two users with one phone or email each get a card. */
-  allowSamePerson: boolean;
+/** What spreadsheets and exports of databases make of a value. */
+const damages: readonly (readonly [code: string, pattern: RegExp, message: string])[] = [
+  [
+    "scientific-notation",
+    /^[+-]?\d(?:[.,]\d+)?E[+-]\d+$/i,
+    "is in scientific notation: a spreadsheet changed it",
+  ],
+  ["spreadsheet-error", /^#(?:N\/A|[A-Z/0]+[!?])$/, "is an error value of a spreadsheet"],
+  ["null-text", /^(?:NULL|\\N|undefined)$/, "is a text for an absent value: leave it empty"],
+  ["lost-characters", /\ufffd/, "has lost characters (U+FFFD): export it again as UTF-8"],
+];
+
+/** Everything else is a problem, because a wrong guess would be a consent that was not given. */
+const parseAnswer = (text: string): boolean | undefined =>
+  /^(?:yes|true|1)$/i.test(text) ? true : /^(?:no|false|0)?$/i.test(text) ? false : undefined;
+const unclear = "must be yes, true or 1, or no, false, 0 or empty";
+
+/**
+ * @param columns of the targets.
+ * @param index the valid rows that were read before; a valid row is added.
+ */
+export function readRow(
+  record: ListRecord,
+  columns: ReadonlyMap<Target, string>,
+  options: MappingOptions,
+  index: ListIndex,
+): ReadRow {
+  const problems: Problem[] = [];
+  function report(code: string, message: string, target?: Target): void {
+    const position = record.locate(target && columns.get(target));
+    problems.push({ ...position, code, target, message: `${target ?? "the row"} ${message}` });
+  }
+  const readValue = (target: Target): unknown => record.values.get(columns.get(target) ?? "") ?? "";
+  function readText(target: Target): string {
+    const value = readValue(target);
+    if (typeof value === "object" || (typeof value === "number" && !Number.isSafeInteger(value)))
+      report("not-text", "must be a text", target);
+    const text = String(value).trim();
+    const [code, , message = ""] = damages.find(([, pattern]) => pattern.test(text)) ?? [];
+    if (code !== undefined) report(code, message, target);
+    return text;
+  }
+  /** Two values can look the same and differ in an invisible character. */
+  function readKey(target: Target, isValid: (text: string) => boolean, message: string): string {
+    const before = problems.length;
+    const text = readText(target);
+    const character = /[\p{Cc}\p{Cf}]/u.exec(text)?.[0].charCodeAt(0).toString(16).toUpperCase();
+    if (character !== undefined)
+      report("invisible", `has an invisible character (U+${character.padStart(4, "0")}): remove it`, target);
+    else if (text !== "" && problems.length === before && !isValid(text))
+      report(`invalid-${target}`, message, target);
+    return text;
+  }
+
+  if (record.malformed !== undefined) {
+    report("malformed-record", record.malformed);
+    return { problems };
+  }
+  for (const name of record.values.keys())
+    if (isTarget(name) && !columns.has(name)) report("unmapped", `has ${name}: add --map ${name}=${name}`);
+  const userId = readKey("userId", isUserId, "is too long or not Unicode");
+  if (userId === "") report("missing", "is missing", "userId");
+  const phone = readKey("phone", isPhone, "is not a phone number");
+  const email = readKey("email", isEmail, "is not an email address");
+  const name = readText("name");
+
+  // Consents are explicit: without one to the privacy text there is no card (spec 2.4).
+  const privacy = columns.has("privacy") ? readText("privacy") : "yes";
+  const isAccepted = parseAnswer(privacy);
+  if (privacy === "" || (isAccepted === false && options.privacy))
+    report("missing-consent", "is not accepted: a card needs this consent", "privacy");
+  else if (options.privacy && isAccepted === undefined) report("unclear-consent", unclear, "privacy");
+  else if (!options.privacy && isAccepted !== undefined)
+    report("unclear-consent", "is yes or no, and not the version: add --privacy VERSION", "privacy");
+  const optsIn = parseAnswer(readText("marketing"));
+  if (optsIn === undefined) report("unclear-consent", unclear, "marketing");
+  const consents = {
+    privacy: { version: options.privacy || privacy },
+    ...(optsIn && { marketing: options.marketingVersion ? { version: options.marketingVersion } : {} }),
+  };
+
+  const fieldValues: FieldValues = {};
+  for (const target of columns.keys()) {
+    const [, key] = /^field\.(.+)$/.exec(target) ?? [];
+    const value = readValue(target);
+    if (key === undefined || value === "") continue; // the service rejects the row if the field is required
+    const isNumber = typeof value === "number" || options.numberField?.includes(key) === true;
+    const text = typeof value === "number" ? String(value) : readText(target);
+    if (isNumber && !(/^-?\d+(?:\.\d+)?$/.test(text) && Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER))
+      report("invalid-number", "is not a number such as 12 or 12.5, of at most 15 digits", target);
+    fieldValues[key] = isNumber ? Number(text) : text;
+  }
+
+  // Two users with one phone or email are one customer of the service. Phones are compared without their spelling.
+  const keys: [Target, string][] = [["userId", toUserKey(userId)]];
+  if (!options.allowSamePerson) {
+    if (phone !== "") keys.push(["phone", phone.replace(/\(0\)|[^\d+]/g, "").replace(/^00/, "+")]);
+    if (email !== "") keys.push(["email", email.toLowerCase()]);
+  }
+  for (const [target, key] of keys) {
+    const line = index.find(key);
+    const advice = target === "userId" ? "" : ": one person would get two cards (see --allow-same-person)";
+    if (line !== undefined) report("duplicate", `is also in line ${line}${advice}`, target);
+  }
+  if (problems.length > 0) return { problems };
+  for (const [, key] of keys) index.add(key, record.line);
+  return { problems, row: { userId, request: { customer: { phone, email, name, consents }, fieldValues } } };
 }
 
-type Report = (code: ProblemCode, message: string, target?: Target, severity?: Problem["severity"]) => void;
+export const toUserKey = (userId: string) => `user ${userId}`;
+const isUserId = (text: string) => text.length <= 255 && text.isWellFormed();
+const isPhone = (text: string) => /^(?:\+|00)?\d{4,15}$/.test(text.replace(/[\s().\-/]/g, ""));
+const isEmail = (text: string) =>
+  text.length <= 254 && /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/.test(text);
 
-const noContact = "has no phone and no email to find the customer by";
-const unclearAnswer = "must be yes, true or 1, or no, false, 0 or empty";
+export type ListIndex = ReturnType<typeof createIndex>;
 
-/** Reads rows in the order of the file. Duplicates are found among the rows that one reader has read. */
-export class RowReader {
-  readonly #mapping: Mapping;
-  readonly #options: RowOptions;
-  readonly #duplicates = new Duplicates();
-  readonly #roundedIds = new RoundedNumbers();
-  readonly #leadingZeros = { userId: new LeadingZeros(), phone: new LeadingZeros() };
-
-  constructor(mapping: Mapping, options: RowOptions) {
-    this.#mapping = mapping;
-    this.#options = options;
-  }
-
-  read(record: SourceRecord): ReadRow {
-    const problems: Problem[] = [];
-    const report: Report = (code, message, target, severity = "problem") => {
-      const column = target === undefined ? undefined : this.#mapping.columns.get(target);
-      const text = target === undefined ? message : `${target} ${message}`;
-      problems.push({ ...record.locate(column), severity, code, ...(target && { target }), message: text });
-    };
-    if (record.malformed !== undefined) {
-      report("malformed-record", `the row ${record.malformed}`);
-      return { problems };
-    }
-    for (const name of record.members ?? []) {
-      // Only members of the first record are mapped by their name.
-      if (isTarget(name) && !this.#mapping.columns.has(name))
-        report("unmapped", `the first record has no ${name}: add --map ${name}=${name}`);
-    }
-    const userId = this.#readUserId(record, report);
-    const customer = this.#readCustomer(record, report);
-    const fieldValues = this.#readFieldValues(record, report);
-    this.#findDuplicates(record, userId, customer, report);
-    if (userId === undefined || problems.some(({ severity }) => severity === "problem")) return { problems };
-    return { problems, row: { userId, request: { customer, fieldValues } } };
-  }
-
-  close(): void {
-    this.#duplicates.close();
-  }
-
-  get #hasContacts(): boolean {
-    return this.#mapping.columns.has("phone") || this.#mapping.columns.has("email");
-  }
-
-  /** Warnings about the whole file. */
-  finish(): Problem[] {
-    const warnings: Problem[] = this.#options.checkDamage ? this.#findLostDigits() : [];
-    if (!this.#hasContacts) {
-      const message = `no column is mapped to phone or email: each row ${noContact}`;
-      warnings.push({ line: 1, column: 1, severity: "warning", code: "no-contact", message });
-    }
-    return warnings;
-  }
-
-  #findLostDigits(): Problem[] {
-    const warn = (code: ProblemCode, target: Target, text: string, position?: Position): Problem[] => {
-      if (position === undefined) return [];
-      const { line, column } = position;
-      return [{ line, column, severity: "warning", code, target, message: `${target} ${text}` }];
-    };
-    const { userId, phone } = this.#leadingZeros;
-    const zero = "may have lost a leading zero, which others have";
-    const rounded = "may be rounded: all ids of 16 digits or more have zeros after the fifteenth";
-    return [
-      ...warn("lost-zero", "userId", zero, userId.find()),
-      ...warn("lost-zero", "phone", zero, phone.find()),
-      ...warn("lost-digits", "userId", rounded, this.#roundedIds.find()),
-    ];
-  }
-
-  #readUserId(record: SourceRecord, report: Report): string | undefined {
-    const value = this.#readValue(record, "userId");
-    if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
-    const userId = this.#readText(record, "userId", report);
-    if (userId === undefined) return undefined;
-    if (userId.trim() === "") report("missing", "is missing", "userId");
-    else if (userId.trim() !== userId) report("spaces", "has spaces around it", "userId");
-    const damage =
-      findInvisible(userId.trim()) ?? (this.#options.checkDamage ? findIdDamage(userId) : undefined);
-    if (damage !== undefined) report(damage.code, damage.message, "userId");
-    const locate = () => this.#locate(record, "userId");
-    this.#leadingZeros.userId.add(userId, locate);
-    this.#roundedIds.add(userId, locate);
-    return userId;
-  }
-
-  #readCustomer(record: SourceRecord, report: Report): Customer {
-    const { checkDamage } = this.#options;
-    const phone = this.#readText(record, "phone", report)?.trim();
-    const phoneProblem = phone ? findPhoneProblem(phone, checkDamage) : undefined;
-    if (phoneProblem !== undefined) report(phoneProblem.code, phoneProblem.message, "phone");
-    this.#leadingZeros.phone.add(phone ?? "", () => this.#locate(record, "phone"));
-
-    const email = this.#readText(record, "email", report)?.trim();
-    const emailProblem = email ? findEmailProblem(email) : undefined;
-    if (emailProblem !== undefined) report(emailProblem.code, emailProblem.message, "email");
-    if (phone === "" && email === "" && this.#hasContacts)
-      report("no-contact", `the row ${noContact}`, undefined, "warning");
-    const name = this.#readText(record, "name", report)?.trim();
-    return {
-      ...(phone && { phone }),
-      ...(email && { email }),
-      ...(name && { name }),
-      consents: {
-        privacy: { version: this.#readPrivacy(record, report) ?? "" },
-        ...this.#readMarketing(record, report),
-      },
-    };
-  }
-
-  /**
-   * Reads the version of the privacy text. Without an explicit consent no card is issued
-   * ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)).
-   */
-  #readPrivacy(record: SourceRecord, report: Report): string | undefined {
-    const { privacyVersion, columns } = this.#mapping;
-    if (!columns.has("privacy")) return privacyVersion;
-    const answer = this.#readAnswer(record, "privacy");
-    if (privacyVersion !== undefined) {
-      if (answer === true) return privacyVersion;
-      if (answer === undefined) report("unclear-consent", unclearAnswer, "privacy");
-      else report("missing-consent", "is not accepted: a card needs this consent", "privacy");
-      return undefined;
-    }
-    const version = this.#readText(record, "privacy", report)?.trim();
-    if (version === "") report("missing-consent", "has no version: a card needs this consent", "privacy");
-    else if (version !== undefined && answer !== undefined)
-      report(
-        "unclear-consent",
-        "is yes or no, not the version of the text: add --privacy VERSION",
-        "privacy",
-      );
-    return version;
-  }
-
-  /** Reads the marketing consent, which needs an explicit yes ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)). An empty value is a no. */
-  #readMarketing(record: SourceRecord, report: Report): Pick<Customer["consents"], "marketing"> {
-    const { marketingVersion: version, columns } = this.#mapping;
-    if (!columns.has("marketing")) return {};
-    const answer = this.#readAnswer(record, "marketing");
-    if (answer === undefined) report("unclear-consent", unclearAnswer, "marketing");
-    return answer === true ? { marketing: version === undefined ? {} : { version } } : {};
-  }
-
-  /** @returns undefined for a value that is neither yes nor no; false for an empty value. */
-  #readAnswer(record: SourceRecord, target: Target): boolean | undefined {
-    const value = this.#readValue(record, target) ?? "";
-    return value === "" ? false : parseAnswer(String(value));
-  }
-
-  #readFieldValues(record: SourceRecord, report: Report): FieldValues {
-    const values: FieldValues = {};
-    for (const target of this.#mapping.columns.keys()) {
-      if (!target.startsWith("field.")) continue;
-      const key = target.slice("field.".length);
-      const value = this.#readValue(record, target);
-      if (typeof value === "number" && isExact(value)) {
-        values[key] = value;
-        continue;
-      }
-      const text = this.#readText(record, target, report)?.trim();
-      if (text === undefined || text === "") continue; // the service rejects the row if the field is required
-      const number = this.#mapping.numberFields.has(key) ? parseNumber(text) : text;
-      if (number === undefined)
-        report("invalid-number", "is not a number such as 12 or 12.5, of at most 15 digits", target);
-      else values[key] = number;
-    }
-    return values;
-  }
-
-  #findDuplicates(
-    record: SourceRecord,
-    userId: string | undefined,
-    customer: Customer,
-    report: Report,
-  ): void {
-    const { line } = record;
-    const sameUser = userId ? this.#duplicates.addUser(userId, line) : undefined;
-    if (sameUser !== undefined) {
-      report("duplicate-user", `is also in line ${sameUser}`, "userId");
-      return;
-    }
-    for (const target of ["phone", "email"] as const) {
-      const value = customer[target];
-      const first = value ? this.#duplicates.addContact(target, value, line) : undefined;
-      if (first === undefined) continue;
-      const message = `is also in line ${first}: one person would get two cards`;
-      report("same-person", message, target, this.#options.allowSamePerson ? "warning" : "problem");
-    }
-  }
-
-  #readValue(record: SourceRecord, target: Target): unknown {
-    const column = this.#mapping.columns.get(target);
-    return column === undefined ? undefined : record.read(column);
-  }
-
-  /** @returns `""` for an absent value, and undefined after reporting a problem. */
-  #readText(record: SourceRecord, target: Target, report: Report): string | undefined {
-    const value = this.#readValue(record, target) ?? "";
-    if (typeof value !== "string") {
-      report(
-        "not-text",
-        `must be a text, not ${typeof value === "object" ? "an" : "a"} ${typeof value}`,
-        target,
-      );
-      return undefined;
-    }
-    const damage = this.#options.checkDamage ? findDamage(value.trim()) : undefined;
-    if (damage === undefined) return value;
-    report(damage.code, damage.message, target);
-    return undefined;
-  }
-
-  #locate(record: SourceRecord, target: Target): Position {
-    return record.locate(this.#mapping.columns.get(target));
-  }
+/** The line of each valid row by its user, phone and email, in a temporary file of SQLite: memory does not grow with the list. */
+export function createIndex() {
+  const database = openSqlite("");
+  database.exec("PRAGMA temp_store = FILE"); // libsql would keep the table in memory
+  database.exec("PRAGMA temp.journal_mode = OFF");
+  database.exec("CREATE TEMP TABLE lines (key TEXT PRIMARY KEY, line INTEGER NOT NULL) WITHOUT ROWID; BEGIN");
+  const insert = database.prepare("INSERT INTO lines VALUES (?, ?)");
+  const select = database.prepare("SELECT line FROM lines WHERE key = ?");
+  return {
+    add: (key: string, line: number) => insert.run(key, line),
+    find: (key: string) => (select.get(key) as { line: number } | undefined)?.line,
+    close: () => database.close(),
+  };
 }

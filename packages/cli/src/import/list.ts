@@ -1,0 +1,173 @@
+/** Reads a list of members: CSV or NDJSON, in UTF-8 or UTF-16 by its mark, with the line and column of each value. */
+import { createReadStream } from "node:fs";
+import { basename } from "node:path";
+import { pipeline, Readable } from "node:stream";
+import { Parser } from "csv-parse";
+import { CommandError } from "../command-error.ts";
+
+export interface ListRecord {
+  /** The line in which the record begins. */
+  line: number;
+  values: ReadonlyMap<string, unknown>;
+  /** Why the whole record cannot be read. */
+  malformed?: string;
+  /** Where the value of a column begins; without a column, where the record begins. */
+  locate(column?: string): { line: number; column: number };
+}
+
+export interface List {
+  name: string;
+  isNdjson: boolean;
+  delimiter: string;
+  /** The columns of the header; for NDJSON, the members of the first record. */
+  columns: readonly string[];
+  records: AsyncIterable<ListRecord>;
+}
+
+/** @throws {CommandError} for a file without rows or in another format; `records` throws it too. */
+export async function openList(path: string): Promise<List> {
+  const name = basename(path);
+  const texts = decode(path, name);
+  const { value: start = "" } = await texts.next();
+  if (/^\s*\[/.test(start))
+    throw new CommandError(
+      `${name} is a JSON array, and must have one object per line: jq -c '.[]' ${name} > members.ndjson`,
+    );
+  // Excel writes the line "sep=;", and does not show it. It becomes an empty line.
+  const [separator = "", given] = /^"?sep=(.)"?[,;\t]*(?=\n)/i.exec(start) ?? [];
+  async function* all() {
+    yield start.slice(separator.length);
+    yield* texts;
+    yield "\n";
+  }
+  const isNdjson = /^\s*\{/.test(start);
+  const delimiter = given ?? findDelimiter(start);
+  const records = isNdjson ? readNdjson(all()) : readCsv(all(), name, delimiter);
+  const { value: first } = await records.next();
+  if (first === undefined) throw new CommandError(`${name} has no rows.`);
+  async function* withFirst() {
+    yield first as ListRecord;
+    yield* records;
+  }
+  return { name, isNdjson, delimiter, columns: [...first.values.keys()], records: withFirst() };
+}
+
+/** Decodes the file: UTF-16 by its byte order mark, else UTF-8. Lines end with LF in the text. @throws {CommandError} for bytes that are not text. */
+async function* decode(path: string, name: string): AsyncGenerator<string, void> {
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let line = 1;
+  let rest = "";
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    const mark = chunk.toString("hex", 0, 2);
+    const encoding = mark === "fffe" ? "utf-16le" : mark === "feff" ? "utf-16be" : "utf-8";
+    decoder ??= new TextDecoder(encoding, { fatal: true });
+    let text: string;
+    try {
+      text = decoder.decode(chunk, { stream: true });
+    } catch {
+      text = new TextDecoder(decoder.encoding).decode(chunk).replace("\ufffd", "\0");
+    }
+    const at = text.indexOf("\0"); // a workbook and UTF-16 without a mark have NUL characters
+    if (at >= 0)
+      throw new CommandError(
+        `${name} line ${line + countLines(text.slice(0, at))} is not ${decoder.encoding.toUpperCase()}. Save it as "CSV UTF-8", or convert it: iconv -f ENCODING -t UTF-8 ${name} > members-utf8.csv. Usual encodings are WINDOWS-1252 (also called CP1252 and ANSI; Western Europe), WINDOWS-1250 (CP1250; Central Europe), ISO-8859-2 (Latin-2), MACINTOSH and UTF-16LE ("Unicode").`,
+      );
+    text = rest + text;
+    rest = text.endsWith("\r") ? "\r" : ""; // the next chunk may begin with LF
+    text = text.slice(0, text.length - rest.length).replace(/\r\n?/g, "\n");
+    line += countLines(text);
+    yield text;
+  }
+}
+
+const countLines = (text: string) => text.split("\n").length - 1;
+
+/** Returns the candidate that is most frequent in the first line, outside quotes; a comma when there is none. */
+function findDelimiter(text: string): string {
+  const [line = ""] = text.trimStart().split("\n", 1);
+  const plain = line.replace(/"[^"]*"/g, "");
+  const count = (delimiter: string) => plain.split(delimiter).length;
+  return [",", ";", "\t"].reduce((best, other) => (count(other) > count(best) ? other : best));
+}
+
+async function* readCsv(
+  texts: AsyncIterable<string>,
+  name: string,
+  delimiter: string,
+): AsyncGenerator<ListRecord, void> {
+  let columns: string[] = [];
+  /** The last line of the last complete record. */
+  let lastLine = 1;
+  const parser = new Parser({
+    ...{ delimiter, raw: true, info: true, record_delimiter: "\n" },
+    skip_records_with_empty_values: true, // spreadsheets write rows of delimiters
+    relax_column_count: true, // reported as a problem of that row
+    max_record_size: 1024 * 1024, // a quoted value is not closed
+    columns(header: string[]) {
+      columns = header.map((column, at) =>
+        header.indexOf(column) === at ? column.trim() : `${column} (${at + 1})`,
+      );
+      return columns;
+    },
+    on_record(record, { lines }) {
+      lastLine = lines;
+      return record;
+    },
+  });
+  type Parsed = { record: object; raw: string; info: { lines: number; error?: Error } };
+  try {
+    pipeline(Readable.from(texts), parser, () => {}); // the parser emits the errors of both streams
+    for await (const { record, raw, info } of parser as AsyncIterable<Parsed>) {
+      const text = raw.replace(/\n$/, "");
+      const line = info.lines - countLines(text);
+      yield {
+        line,
+        values: new Map(Object.entries(record)),
+        ...(info.error && { malformed: "has another number of values than the header" }),
+        locate: (column = "") => locateCell(text, line, delimiter, columns.indexOf(column)),
+      };
+    }
+  } catch (error) {
+    if (!/^(?:CSV|INVALID)_/.test(String((error as { code?: unknown }).code))) throw error;
+    // The message of the parser quotes the value.
+    throw new CommandError(
+      `${name} line ${lastLine + 1}: a quoted value is not closed, or has a quote that is not written twice ("12"" vinyl").`,
+    );
+  }
+}
+
+function locateCell(text: string, line: number, delimiter: string, index: number) {
+  let isQuoted = false;
+  let at = 0;
+  for (let cell = 0; cell < index && at < text.length; at++) {
+    if (text[at] === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && text[at] === delimiter) cell++;
+  }
+  const before = text.slice(0, at).split("\n");
+  return { line: line + before.length - 1, column: (before.at(-1) ?? "").length + 1 };
+}
+
+/** @param texts end with the end of a line. */
+async function* readNdjson(texts: AsyncIterable<string>): AsyncGenerator<ListRecord, void> {
+  let line = 0;
+  let rest = "";
+  for await (const text of texts) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const one of lines) {
+      line++;
+      if (one.trim() !== "") yield parseLine(one, line);
+    }
+  }
+}
+
+function parseLine(text: string, line: number): ListRecord {
+  const locate = (column = "") => ({ line, column: Math.max(0, text.indexOf(JSON.stringify(column))) + 1 });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {}
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return { line, locate, values: new Map(Object.entries(value)) };
+  return { line, locate, values: new Map(), malformed: "is not a JSON object: write one object per line" };
+}
