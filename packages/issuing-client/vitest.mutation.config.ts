@@ -10,7 +10,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
   test: {
     include: [
-      "test/{configuration,conflicts,deadlines,errors,events,idempotency,issuing-steps,methods,pauses,retries}.test.ts",
+      "test/{configuration,conflicts,deadlines,errors,events,idempotency,issuing-steps,methods,pauses,responses,retries}.test.ts",
     ],
     testTimeout: 60_000, // for a busy machine
     testNamePattern: /^(?!issues 1,000 cards)/, // takes seconds, and runs for each mutant

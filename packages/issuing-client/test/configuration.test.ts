@@ -265,6 +265,7 @@ it("sends the headers of the client with every call, and those of a call take pr
   await client.getCard("card_1", { headers: { "accept-language": "de" } });
   await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } });
   expect(requests.map(({ headers }) => headers.get("accept-language"))).toEqual(["pl", "de", "pl"]);
+  expect(requests.some(({ headers }) => headers.has("content-type"))).toBe(false);
   const own = "application/json, application/problem+json";
   expect(requests.map(({ headers }) => headers.get("accept"))).toEqual([own, own, "text/html"]);
 });

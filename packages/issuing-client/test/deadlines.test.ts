@@ -25,9 +25,6 @@ const issued = () => json(card, 201);
 
 const hang = () => new Promise<Response>(() => {});
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
-async function untilWaiting(clock: TestClock) {
-  while (clock.pendingTimers === 0) await nextTurn();
-}
 
 describe("timeoutMs and deadlineMs", () => {
   it("ends an attempt at its timeout, also while the body is read", async () => {
@@ -35,26 +32,28 @@ describe("timeoutMs and deadlineMs", () => {
     for (const response of [hang, stalled]) {
       const { client, clock } = scripted([response], { maxRetries: 0 });
       const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1, timeoutMs: 500 }));
-      await untilWaiting(clock);
-      clock.advance(500);
       const message = expect.stringContaining("did not respond in time");
       const expected = { code: "timeout", outcome: "unknown", retryable: true, attempts: 1, message };
-      expect(await failure).toMatchObject(expected);
-      expect(clock.pendingTimers).toBe(0);
+      expect(await clock.runUntilEnd(failure)).toMatchObject(expected);
+      expect([clock.monotonicMs(), clock.pendingTimers]).toEqual([500, 0]);
     }
   });
 
   // G6
-  it("ends the call at its deadline: the last attempt gets the remaining time", async () => {
-    const { client, clock, requests } = scripted([hang, hang, hang], { timeoutMs: 400, deadlineMs: 500 });
-    const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
-    await untilWaiting(clock);
-    clock.advance(400);
-    while (requests.length < 2) await nextTurn();
-    clock.advance(100);
-    expect(await failure).toMatchObject({ code: "deadline", outcome: "unknown", attempts: 2 });
-    expect([requests.length, clock.pendingTimers]).toEqual([2, 0]);
-  });
+  it.each([
+    [400, 2],
+    [500, 1],
+  ])(
+    "ends the call at its deadline: with a timeout of %i ms after %i attempts",
+    async (timeoutMs, attempts) => {
+      const { client, clock, requests } = scripted([hang, hang, hang], { timeoutMs, deadlineMs: 500 });
+      const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
+      const message = expect.stringContaining("did not succeed before its deadline");
+      const expected = { code: "deadline", outcome: "unknown", attempts, message };
+      expect(await clock.runUntilEnd(failure)).toMatchObject(expected);
+      expect([clock.monotonicMs(), requests.length, clock.pendingTimers]).toEqual([500, attempts, 0]);
+    },
+  );
 
   const notBegun = { code: "deadline", outcome: "not-sent", attempts: 0 };
 
@@ -95,9 +94,7 @@ describe("timeoutMs and deadlineMs", () => {
     const { client, clock, requests } = scripted([], { apiKey, deadlineMs: 500 });
     clock.block(60_000); // before the call
     const failure = catchIssuingError(client.getCard("card_1"));
-    await untilWaiting(clock);
-    clock.advance(500);
-    expect(await failure).toMatchObject(notBegun);
+    expect(await clock.runUntilEnd(failure)).toMatchObject(notBegun);
     expect(requests).toEqual([]);
   });
 });

@@ -188,10 +188,7 @@ const refusedOptions: [string, unknown[]][] = [
   ["userId must be .*, not this object\\.", [{ userId: Promise.resolve(1) }]],
   [
     "Set userId or idempotencyKey, not both",
-    [
-      { userId: 1, idempotencyKey: "order-1" },
-      { keySuffix: "2", idempotencyKey: "order-1" },
-    ],
+    [{ userId: 1 }, { keySuffix: "2" }].map((each) => ({ ...each, idempotencyKey: "order-1" })),
   ],
   [
     "idempotencyKey is present but undefined",
