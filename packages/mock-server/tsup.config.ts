@@ -5,13 +5,14 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Options } from "tsup";
 import { readBuild, workspacePaths } from "../../tools/release/build.ts";
-import { staticFiles } from "./src/pages/node-static-files.ts";
+import { bundleConsole, staticFiles } from "./src/pages/node-static-files.ts";
 
 /** In the sources the pages' files are read from disk; the build contains them, so that it also runs in browsers. */
 const inlineStaticFiles: NonNullable<Options["esbuildPlugins"]>[number] = {
   name: "inline-static-files",
   setup(build) {
-    const contents = `export const staticFiles = new Map(${JSON.stringify([...staticFiles])});`;
+    const contents = `export const staticFiles = new Map(${JSON.stringify([...staticFiles])});
+export const bundleConsole = () => ${JSON.stringify(bundleConsole())};`;
     build.onLoad({ filter: /node-static-files\.ts$/ }, () => ({ contents, loader: "js" }));
   },
 };

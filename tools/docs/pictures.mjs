@@ -28,14 +28,17 @@ function renderTerminal() {
 
 const names = ["Anna Nowak", "Ben Carter", "Carla Rossi", "David Meyer", "Ewa Zielińska", "Farid Haddad"];
 
-/** Starts a mock service with some members, a mistake of a website, and deliveries. */
+/** Starts a mock service with some members, mistakes of a website, and deliveries of which one fails. */
 async function startShop() {
   const fields = [{ key: "name", label: "Name", type: "name", required: true }];
   const mock = await startMockServer({
     port: 4010,
     templates: [{ id: "tpl_coffee", name: "Coffee club", fields }],
     endpoints: [{ url: "http://127.0.0.1:3000/webhooks/loyalty", events: ["balance.changed", "card.added"] }],
-    fetch: async () => new Response(null, { status: 204 }),
+    deliver: async (request) =>
+      (await request.text()).includes('"balance":140')
+        ? Response.json({ error: "TypeError: customer is undefined at balances.ts:12" }, { status: 500 })
+        : new Response(null, { status: 204 }),
     log: () => {},
   });
   const issue = (name, index, key = mock.service.apiKeys.website) =>
@@ -61,7 +64,8 @@ async function startShop() {
   await issue(names[0], 0); // a form that is sent twice
   mock.service.faults.add({ kind: "status", phase: "before", status: 503, times: 1 });
   for (const _attempt of ["first", "retry"]) await issue("Greta Olsen", names.length);
-  for (const id of cards.slice(0, 3)) mock.service.cards.purchase(id, { points: 120 });
+  for (const [index, id] of cards.slice(0, 3).entries())
+    mock.service.cards.purchase(id, { points: 120 + 10 * index });
   await mock.service.idle();
   return mock;
 }
@@ -73,10 +77,12 @@ await page.setContent(renderTerminal());
 await (await page.$("pre")).screenshot({ path: toPath("demo"), omitBackground: true });
 
 const mock = await startShop();
-await page.goto(`${mock.url}/console#/requests`, { waitUntil: "networkidle2" });
-await page.waitForSelector("tbody tr");
+await page.goto(`${mock.url}/console`);
+await page.locator(".status.bad::-p-text(500)").click();
+await page.locator(".detail .pre").wait();
+await page.evaluate(() => document.activeElement.blur());
 // The picture ends below the last row.
-const height = await page.$eval("table", (table) => Math.ceil(table.getBoundingClientRect().bottom) + 28);
+const height = await page.$eval(".rows", (rows) => Math.ceil(rows.getBoundingClientRect().bottom) + 28);
 await page.screenshot({ path: toPath("console"), clip: { x: 0, y: 0, width: 1280, height } });
 await close();
 await mock.close();

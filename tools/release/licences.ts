@@ -14,7 +14,7 @@ const permissive = /^(0BSD|Apache-2\.0|BlueOak-1\.0\.0|BSD-[23]-Clause|CC0-1\.0|
 /** Contained in a package without a source map that shows it: types and assets. */
 const containedWithoutMap: Readonly<Record<string, readonly string[]>> = {
   "issuing-client": ["openapi-typescript-helpers"], // their types, in ours
-  "mock-server": ["swagger-ui-dist"], // dist/reference
+  "mock-server": ["preact", "swagger-ui-dist"], // in the console's script; dist/reference
 };
 
 /** Notes beside the licence's text. */

@@ -40,8 +40,11 @@ const getEntryPosition = (entry: Entry) => getPosition("kind" in entry ? entry.i
 
 function toSearchText(entry: Entry): string {
   if ("kind" in entry) {
-    const { method, path, operation, status, reason, cardId, apiKey, idempotencyKey, requestBody } = entry;
-    return [method, path, operation, status, reason, cardId, apiKey, idempotencyKey, requestBody].join("\n");
+    const { id, method, path, operation, status, reason, cardId, apiKey, idempotencyKey, requestBody } =
+      entry;
+    return [id, method, path, operation, status, reason, cardId, apiKey, idempotencyKey, requestBody].join(
+      "\n",
+    );
   }
   const { id, state, body, attempts } = entry;
   return [id, state, body, ...attempts.map(({ status, error }) => status ?? error)].join("\n");

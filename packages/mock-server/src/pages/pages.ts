@@ -14,7 +14,7 @@ import {
   walletPage,
 } from "./card-page.ts";
 import { fileResponse, html, type Markup, page, pageResponse, referenceNoticePage } from "./html.ts";
-import { staticFiles } from "./node-static-files.ts";
+import { bundleConsole, staticFiles } from "./node-static-files.ts";
 
 export function startResponse(domain: Domain<State>): ServiceResponse {
   const newest = [...domain.state.cards.values()].at(-1);
@@ -60,7 +60,7 @@ export function assetResponse({ first, second }: Wallets, name: string): Service
 export const referenceResponse = (): ServiceResponse => pageResponse(referenceNoticePage());
 
 export function findFile(path: string): ServiceResponse | Problem {
-  const content = staticFiles.get(path);
+  const content = path === "console/main.js" ? bundleConsole() : staticFiles.get(path);
   return content === undefined ? new Problem(404, "There is no such file.") : fileResponse(path, content);
 }
 

@@ -1,106 +1,9 @@
-/** How the console behaves on a screen: the keyboard, times, changes of other programs, many tabs, a phone of 390 px. */
+/** How the console behaves on a screen: polling, half-filled forms, an outage, the keyboard, times, forced colours, rows on a monitor and on a phone. */
 import assert from "node:assert/strict";
 import { it } from "vitest";
 import { openFilledShop, openReceiver, openShop, useBrowser } from "./shop.mjs";
 
-const { openAt, openConsole } = useBrowser();
-
-it("works with the keyboard alone and always shows the focus", async (test) => {
-  const url = await openReceiver(test);
-  const { shop, page, text, cleanly } = await openConsole(test);
-  await shop.control("POST", "webhooks/endpoints", { url, events: ["ping"] });
-  await text("First steps");
-  const where = () =>
-    page.evaluate(() => {
-      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
-      const isShown = outlineStyle !== "none" && Number.parseFloat(outlineWidth) >= 2;
-      return { name: document.activeElement.ariaLabel ?? document.activeElement.innerText, isShown };
-    });
-  const tabTo = async (name) => {
-    for (let steps = 0; steps < 40; steps += 1) {
-      await page.keyboard.press("Tab");
-      const at = await where();
-      assert.ok(at.isShown, `no focus to be seen on "${at.name}"`);
-      if (at.name === name) return page.keyboard.press("Enter");
-    }
-    return assert.fail(`"${name}" cannot be reached`);
-  };
-  await tabTo("Skip to the content");
-  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
-  await page.reload();
-  await text("First steps");
-  await tabTo("Webhooks");
-  await page.locator("main h1::-p-text(Webhooks)").wait();
-  await tabTo(`Send test to ${url}`);
-  await text("A ping was sent");
-  assert.equal((await where()).name, `Send test to ${url}`);
-  cleanly();
-});
-
-it("shows a time without its date on the same day of the browser's zone, and the complete time in the title", async (test) => {
-  const timeZone = "Asia/Tokyo"; // nine hours ahead of UTC, all year
-  const shop = await openShop(test);
-  const { now } = await shop.control("PUT", "clock", { mode: "manual" });
-  const advance = (hours) => shop.control("POST", "clock/advance", { duration: hours * 3_600_000 });
-  await advance(21 + 24 - ((Date.parse(now) / 3_600_000) % 24)); // to six o'clock in Tokyo
-  const { id } = await shop.issue({ name: "Anna" });
-  const { issuedAt } = await shop.control("GET", `cards/${id}`);
-  const { page, read } = await openConsole(test, { shop, address: `#/card/${id}`, timeZone });
-  const format = (options) => new Date(issuedAt).toLocaleString("en-US", { ...options, timeZone });
-  assert.match(await read("main time"), /^06:00:\d\d$/);
-  const complete = await page.$eval("main time", ({ title, dateTime }) => [title, dateTime]);
-  const title = format({ dateStyle: "full", timeStyle: "long", hourCycle: "h23" });
-  assert.deepEqual(complete, [title, issuedAt]);
-  await advance(16);
-  await page.waitForFunction(() => document.querySelector(".now").textContent.includes("22:0"));
-  assert.match(await read("main time"), /^06:00:\d\d$/);
-  await advance(8);
-  await page.locator(`main time::-p-text(${format({ day: "2-digit", month: "short" })}, )`).wait();
-});
-
-it("shows changes of other programs at once, without scrolling or losing input, and works again after an outage", async (test) => {
-  let respond;
-  const responded = new Promise((resolve) => {
-    respond = resolve;
-  });
-  const url = await openReceiver(test, () => responded);
-  const { shop, page, visit, field, read, cleanly } = await openConsole(test);
-  const { id } = await shop.issue({ name: "Anna" });
-  await visit("Cards");
-  await page.locator("td a::-p-text(Anna)").click();
-  await field("amount", "7");
-  await shop.control("POST", `cards/${id}/purchase`, { points: 250 });
-  await page.locator(".card .balance::-p-text(250)").wait();
-  assert.equal(await read('[name="amount"]'), "7");
-
-  const endpoint = await shop.control("POST", "webhooks/endpoints", { url, events: ["ping"] });
-  await shop.control("POST", `webhooks/endpoints/${endpoint.id}/test`);
-  await visit("Deliveries");
-  await page.locator(".pill.pending").wait();
-  await page.evaluate(() => {
-    window.shifted = 0;
-    new PerformanceObserver((list) => {
-      for (const { value } of list.getEntries()) window.shifted += value;
-    }).observe({ type: "layout-shift" });
-    document.querySelector("summary").focus();
-  });
-  respond(204);
-  await page.locator(".pill.delivered").wait();
-  await page.evaluate(
-    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
-  );
-  const [shifted, focused] = await page.evaluate(() => [window.shifted, document.activeElement.localName]);
-  assert.ok(shifted < 0.0001, `shifted by ${shifted}`); // a word in its pill may
-  assert.equal(focused, "summary");
-  cleanly();
-
-  await page.setOfflineMode(true);
-  await page.locator('#pages a[href="#/cards"]').click();
-  await page.locator("::-p-text(The service does not respond)").wait();
-  await page.setOfflineMode(false);
-  await page.locator('#pages a[href="#/faults"]').click();
-  await page.locator("::-p-text(No faults)").wait();
-});
+const openConsole = useBrowser();
 
 /** A headless browser has no tabs in the background. */
 const setHidden = (page, hidden) =>
@@ -109,115 +12,174 @@ const setHidden = (page, hidden) =>
     document.dispatchEvent(new Event("visibilitychange"));
   }, hidden);
 
-it("stays live in eight tabs, also after some are hidden or closed", async (test) => {
-  const shop = await openShop(test);
-  const { id } = await shop.issue({ name: "Anna" });
-  const tabs = [];
-  for (let count = 0; count < 8; count += 1)
-    tabs.push(await openConsole(test, { shop, address: `#/card/${id}` }));
-  const purchase = () => shop.control("POST", `cards/${id}/purchase`, { points: 111 });
-  const allShow = async (balance, pages) => {
-    for (const { page } of pages) {
-      await page.locator(`.card .balance::-p-text(${balance})`).wait();
-      await page.locator("#connection::-p-text(Live)").wait();
-    }
-  };
-  const [first, second, ...others] = tabs;
-  await allShow(0, tabs);
-  await setHidden(first.page, true);
-  await second.page.close();
-  await purchase();
-  await allShow(111, others);
-  assert.match(await first.read(".card .balance"), /0/); // hidden tabs do nothing
-  await setHidden(first.page, false);
-  await allShow(111, [first]);
-  others[0].cleanly();
+it("polls only the clock, reads again when something changed, and does nothing while it is hidden", async (test) => {
+  const { shop, page, seen, texts, cleanly } = await openConsole(test);
+  await shop.issue({ name: "Anna" });
+  await texts(".traffic .row", 1);
+  const isClock = (response) => response.url().includes("/_mock/clock");
+  await page.waitForResponse(isClock);
+  seen.urls.length = 0;
+  const { length } = await (await page.waitForResponse(isClock)).text();
+  await page.waitForResponse(isClock);
+  assert.deepEqual([...new Set(seen.urls.map((url) => new URL(url).pathname))], ["/_mock/clock"]);
+  assert.ok(length < 160, `${length} bytes`);
+  await setHidden(page, true);
+  await shop.issue({ name: "Ben" });
+  seen.urls.length = 0;
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 1500))); // longer than the pause between polls
+  assert.deepEqual(seen.urls, []);
+  await setHidden(page, false);
+  await texts(".traffic .row", 2);
+  cleanly();
 });
 
-/** The controls and texts of the page that overlap by more than 3 px, as pairs of their texts. */
-function findOverlaps() {
-  const clip = (element, { left, top, right, bottom }) => {
-    const rect = { left, top, right, bottom };
-    for (let parent = element; parent !== null; parent = parent.parentElement) {
-      if (getComputedStyle(parent).overflow === "visible") continue;
-      const outer = parent.getBoundingClientRect();
-      for (const side of ["left", "top"]) rect[side] = Math.max(rect[side], outer[side]);
-      for (const side of ["right", "bottom"]) rect[side] = Math.min(rect[side], outer[side]);
-    }
-    return rect;
-  };
-  const boxes = [];
-  const add = (node, element, rects) => {
-    for (const rect of rects) boxes.push({ node, rect: clip(element, rect) }); // one for each line
-  };
-  for (const element of document.querySelectorAll("a, button, input, select, summary, [role=img]"))
-    add(element, element, element.getClientRects());
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const node = texts.currentNode;
-    if (node.data.trim() === "" || node.parentElement.closest("option, script")) continue;
-    const range = document.createRange();
-    range.selectNodeContents(node);
-    add(node, node.parentElement, range.getClientRects());
-  }
-  const overlap = (a, b) =>
-    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 3 &&
-    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
-  const getName = ({ node }) => (node.ariaLabel || node.textContent || node.name).trim().slice(0, 40);
-  const isApart = (a, b) => a.node.contains(b.node) || b.node.contains(a.node) || !overlap(a.rect, b.rect);
-  return boxes.flatMap((a, index) =>
-    boxes.slice(index + 1).flatMap((b) => (isApart(a, b) ? [] : [`${getName(a)} / ${getName(b)}`])),
-  );
-}
+it("keeps half-filled forms, the focus and the place while things change, and says how to start a service that stopped", async (test) => {
+  const { shop, page, seen, field, view, cleanly } = await openConsole(test);
+  const { id } = await shop.issue({ name: "Anna" });
+  await view("Cards");
+  await page.locator(".cards .row ::-p-text(Anna)").click();
+  await field("points", "7");
+  await page.locator('select[name="kind"]').fill("reward");
+  await page.locator('[name="points"]').click();
+  await shop.control("POST", `cards/${id}/purchase`, { points: 250 });
+  await page.locator(".card .balance::-p-text(250)").wait();
+  const form = () =>
+    page.$eval("form", ({ elements }) => [
+      elements.points.value,
+      elements.kind.value,
+      document.activeElement.name,
+    ]);
+  assert.deepEqual(await form(), ["7", "reward", "points"]);
+  cleanly();
 
-it("fits on a phone: no page scrolls sideways, nothing overlaps, and tables scroll with the keyboard", async (test) => {
-  const { shop, card, pages } = await openFilledShop(test, "Anna-Maria Kowalska-Wisniewska");
-  const { items } = await shop.control("GET", `cards/${card.id}/operations`);
-  await shop.control("POST", `operations/${items[0].id}/cancel`);
-  await shop.control("POST", "clock/advance", { duration: "24h" }); // times have their date
-  let scrolled = 0;
-  const consolePages = pages.filter(([address]) => address.includes("/console"));
-  for (const [address, selector] of consolePages) {
-    const name = address.split("#")[1];
-    const { page } = await openAt(test, shop, `/console#${name}`, { width: 390, height: 844 });
-    await page.locator(selector).wait();
-    const toOpen = 'main details:not([open]) > summary, main [aria-expanded="false"]';
-    await page.$$eval(toOpen, (all) => {
-      for (const element of all) element.click();
-    });
-    await page.waitForFunction((wanted) => document.querySelector(wanted) === null, {}, toOpen);
-    const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(width <= 390, `${name} is ${width} px wide`);
-    assert.deepEqual([name, await page.evaluate(findOverlaps)], [name, []]);
-    const cut = await page.$$eval(".entry-next, .history th:nth-child(3)", (all) =>
-      all
-        .filter(
-          (cell) => cell.scrollWidth > cell.clientWidth || cell.getBoundingClientRect().right > innerWidth,
-        )
-        .map(({ innerText }) => innerText),
-    );
-    assert.deepEqual([name, cut], [name, []]); // the changes of a card and the next attempts are complete
-    await page.waitForFunction(() => {
-      const [link, row] = ["#pages [aria-current]", "#pages"].map((each) =>
-        document.querySelector(each)?.getBoundingClientRect(),
-      );
-      return link === undefined || (link.left >= row.left && link.right <= row.right);
-    });
-    for (const table of await page.$$("main .scroll:has(table)")) {
-      const { role, tabIndex, label, isWide } = await table.evaluate((element) => ({
-        role: element.getAttribute("role"),
-        tabIndex: element.tabIndex,
-        label: element.ariaLabel,
-        isWide: element.scrollWidth > element.clientWidth,
-      }));
-      assert.deepEqual([name, role, tabIndex, label?.length > 3], [name, "region", 0, true]);
-      if (!isWide) continue;
-      scrolled += 1;
-      await table.focus();
-      await page.keyboard.press("ArrowRight");
-      await page.waitForFunction((element) => element.scrollLeft > 0, {}, table);
+  const { port } = new URL(shop.baseUrl);
+  await page.setOfflineMode(true);
+  await page.locator(`.lost::-p-text(loyalty-cards dev --port ${port})`).wait();
+  const enabled = await page.$$eval(
+    ".bar button, .bar select, main button",
+    (all) => all.filter(({ disabled }) => !disabled).length,
+  );
+  assert.deepEqual([enabled, await form()], [0, ["7", "reward", "points"]]);
+  await page.setOfflineMode(false);
+  await page.waitForFunction(() => document.querySelector(".lost") === null);
+  await page.locator("form button").click();
+  await page.locator("::-p-text(Recorded: +7 points.)").wait();
+  seen.complaints = seen.complaints.filter((complaint) => !complaint.includes("ERR_INTERNET_DISCONNECTED"));
+  cleanly();
+});
+
+it("works with the keyboard alone, always shows the focus, and returns it to the row", async (test) => {
+  const { shop, page, texts, cleanly } = await openConsole(test);
+  for (const name of ["Anna", "Ben"]) await shop.issue({ name });
+  await texts(".traffic .row", 2);
+  const tabTo = async (wanted) => {
+    for (let steps = 0; steps < 40; steps += 1) {
+      await page.keyboard.press("Tab");
+      const { name, isShown } = await page.evaluate(() => {
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        const name = document.activeElement.ariaLabel ?? document.activeElement.innerText;
+        return { name, isShown: outlineStyle !== "none" && Number.parseFloat(outlineWidth) >= 2 };
+      });
+      assert.ok(isShown, `no focus to be seen on "${name}"`);
+      if (name.includes(wanted)) return page.keyboard.press("Enter");
     }
-    await page.close();
+    return assert.fail(`"${wanted}" cannot be reached`);
+  };
+  await tabTo("issueCard");
+  await page.waitForFunction(() => document.activeElement.localName === "h2");
+  const opened = await page.$eval(".row[aria-current='true']", ({ id }) => id);
+  await tabTo("Close the detail");
+  await page.waitForFunction((id) => document.activeElement.id === id, {}, opened);
+  // On a closed list of choices the arrow opens the list; it does not choose.
+  await page.locator("[aria-label='Inject a fault']").click();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Escape");
+  assert.deepEqual((await shop.control("GET", "faults")).items, []);
+  cleanly();
+});
+
+it("shows times in the zone of the browser, and the day where another one begins", async (test) => {
+  const timeZone = "Asia/Tokyo"; // nine hours ahead of UTC, all year
+  const shop = await openShop(test);
+  const { now } = await shop.control("PUT", "clock", { mode: "manual" });
+  const advance = (hours) => shop.control("POST", "clock/advance", { duration: hours * 3_600_000 });
+  await advance(21 + 24 - ((Date.parse(now) / 3_600_000) % 24)); // to six o'clock in Tokyo
+  await shop.issue({ name: "Anna" });
+  const { page, texts } = await openConsole(test, { shop, timeZone });
+  assert.deepEqual(await texts(".traffic time", 1), ["06:00:00"]);
+  await texts(".day", 0);
+  await advance(24);
+  await shop.issue({ name: "Ben" });
+  await texts(".traffic .row", 2);
+  assert.deepEqual(await texts(".traffic time", 2), ["06:00:00", "06:00:00"]);
+  const yesterday = new Date(
+    Date.parse(await page.$eval(".traffic li:last-child time", ({ dateTime }) => dateTime)),
+  );
+  const day = yesterday.toLocaleDateString("en-US", { month: "short", day: "2-digit", timeZone });
+  assert.deepEqual(await texts(".day", 1), [day]);
+});
+
+/** The rows that are complete above the fold, and the results, times and reasons that are cut. */
+const readRows = (page) =>
+  page.evaluate(() => {
+    const rows = [...document.querySelectorAll(".rows .row")];
+    const isCut = ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1;
+    const wanted =
+      "time, .status, .name, .id, .points, .again, .marks, .warning, .result:not(:has(.marks)) .text";
+    return {
+      count: rows.filter((row) => row.getBoundingClientRect().bottom <= innerHeight).length,
+      heights: [...new Set(rows.map((row) => Math.round(row.getBoundingClientRect().height)))],
+      cut: [...document.querySelectorAll(wanted)].filter(isCut).map(({ innerText }) => innerText),
+    };
+  });
+
+it("has at least 21 rows on a monitor of 900 px, two lines for each on a phone, and cuts no result or time", async (test) => {
+  const url = await openReceiver(test, () => 500);
+  const shop = await openShop(test);
+  await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
+  for (let number = 0; number < 12; number += 1) {
+    const { id } = await shop.issue({ name: `Anna-Maria Kowalska-Wisniewska ${number}` });
+    await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
   }
-  assert.ok(scrolled >= 3, `only ${scrolled} tables scrolled`);
+  await shop.control("POST", "clock/advance", { duration: "4h" }); // "again in 2 h 35 min"
+  const { page } = await openConsole(test, { shop });
+  await page.locator(".traffic .row ::-p-text(again in)").wait();
+  const monitor = await readRows(page);
+  assert.deepEqual(monitor.cut, []);
+  assert.ok(monitor.count >= 21, `${monitor.count} rows`);
+  for (const width of [390, 320]) {
+    await page.setViewport({ width, height: 844 });
+    const { heights, cut } = await readRows(page);
+    assert.deepEqual([width, cut], [width, []]);
+    assert.ok(Math.max(...heights) <= 58, `${heights} px at ${width}`);
+    const open = await page.$eval(".traffic .row", ({ href }) => href);
+    await page.goto(open);
+    await page.locator(".detail").wait();
+    assert.equal(await page.$eval(".list", (list) => list.checkVisibility()), false);
+    await page.locator("[aria-label='Close the detail']").click();
+    await page.locator(".traffic .row").wait();
+  }
+});
+
+it("carries each state in characters, for forced colours", async (test) => {
+  const { shop, pages } = await openFilledShop(test);
+  const { page, texts, press } = await openConsole(test, { shop });
+  const cdp = await page.createCDPSession();
+  await cdp.send("Emulation.setEmulatedMedia", { features: [{ name: "forced-colors", value: "active" }] });
+  const marks = await texts(".marks", 4);
+  assert.deepEqual([...new Set(marks)].sort(), ["✓·····", "✕·····"]);
+  const underlined = "[aria-current='true'], [aria-current='page']";
+  for (const [address] of pages.filter(([each]) => each.includes("/console"))) {
+    await page.goto(address);
+    await page.locator(underlined).wait();
+    const lines = await page.$$eval(underlined, (all) =>
+      all
+        .filter((one) => !one.classList.contains("row"))
+        .map((one) => getComputedStyle(one).textDecorationLine),
+    );
+    assert.deepEqual([address, [...new Set(lines)]], [address, ["underline"]]);
+  }
+  await press("Send test");
+  await page.locator(".message ::-p-text(✓ Sent. ping → 204)").wait();
 });

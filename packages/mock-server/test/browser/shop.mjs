@@ -51,12 +51,12 @@ export async function openShop(test, ...args) {
   };
 }
 
-/** Responds 204, or the status that `respond` returns for the event's type. */
+/** Responds 204, or the status that `respond` returns for the event's type; an error has a body. */
 export async function openReceiver(test, respond = () => 204) {
   const server = createServer(async (request, response) => {
     request.resume();
     response.statusCode = await respond(request.headers["service-event"]);
-    response.end();
+    response.end(response.statusCode < 400 ? undefined : JSON.stringify({ error: "signature mismatch" }));
   }).listen(0, "127.0.0.1");
   test.onTestFinished(() => {
     server.closeAllConnections();
@@ -65,19 +65,6 @@ export async function openReceiver(test, respond = () => 204) {
   await once(server, "listening");
   return `http://127.0.0.1:${server.address().port}/webhooks`;
 }
-
-const consolePages = [
-  "",
-  "cards",
-  "templates",
-  "webhooks",
-  "deliveries",
-  "requests",
-  "warnings",
-  "clock",
-  "faults",
-  "keys",
-];
 
 /** A service with content on every page. @returns each page's address, and a selector that matches when it is complete. */
 export async function openFilledShop(test, words = "Anna") {
@@ -114,14 +101,18 @@ export async function openFilledShop(test, words = "Anna") {
     match: { path: `/nowhere/${words}`, idempotencyKey: words },
   });
   const { items: deliveries } = await shop.control("POST", "wait", { delivery: { type: "card.added" } });
+  const { items: requests } = await shop.control("GET", "traffic?kind=request");
   return {
     shop,
     card,
     pages: [
-      ...consolePages.map((page) => [`${shop.baseUrl}/console#/${page}`, "main h1"]),
-      [`${shop.baseUrl}/console#/card/${card.id}`, "main .card"],
-      [`${shop.baseUrl}/console#/delivery/${deliveries[0].id}`, ".marks"],
-      [`${shop.baseUrl}/console#/card/nobody`, "main h1"],
+      [`${shop.baseUrl}/console`, ".traffic .row"],
+      [`${shop.baseUrl}/console#/?open=${deliveries[0].id}`, ".detail .tabs button"],
+      [`${shop.baseUrl}/console#/?kind=request&open=${requests[0].id}`, ".detail pre"],
+      [`${shop.baseUrl}/console#/cards`, ".cards .row"],
+      [`${shop.baseUrl}/console#/cards/${card.id}`, ".history .row"],
+      [`${shop.baseUrl}/console#/cards/nobody`, "main .note"],
+      [`${shop.baseUrl}/console#/setup`, ".endpoint"],
       [card.publicUrl, ".qr"],
       [`${card.publicUrl}/pass.pkpass`, ".added"],
       [`${card.publicUrl}/google`, "button"],
@@ -132,7 +123,22 @@ export async function openFilledShop(test, words = "Anna") {
   };
 }
 
-/** One browser for the tests of a file. @returns functions that open a page in it. */
+/** Reads the texts of the elements until the condition is met. */
+async function waitFor(page, selector, isMet, wanted) {
+  const endMs = Date.now() + 15_000;
+  for (;;) {
+    const texts = await page.evaluate(
+      (selected) =>
+        [...document.querySelectorAll(selected)].map(({ innerText }) => innerText.replace(/\s+/g, " ")),
+      selector,
+    );
+    if (isMet(texts)) return texts;
+    assert.ok(Date.now() < endMs, `${selector}: ${wanted}, but ${JSON.stringify(texts)}`);
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+  }
+}
+
+/** One browser for the tests of a file. @returns a function that opens the console in it. */
 export function useBrowser() {
   let opened;
   beforeAll(async () => {
@@ -140,20 +146,14 @@ export function useBrowser() {
   });
   afterAll(() => opened.close());
 
-  /** @param address what follows the base URL, such as `/console#/cards`. */
-  async function openAt(test, shop, address, options) {
-    const { page, seen } = await openPage(opened.browser, shop.baseUrl, options);
-    test.onTestFinished(() => page.isClosed() || page.close());
-    await page.evaluateOnNewDocument(recordActions);
-    await page.goto(`${shop.baseUrl}${address}`);
-    await page.bringToFront(); // only the front page receives key presses
-    return { page, seen };
-  }
-
   /** @param options `address` is what follows `/console`; `shop` is a shop that runs, by default a new one. */
-  async function openConsole(test, { shop: given, address = "", ...options } = {}) {
+  return async function openConsole(test, { shop: given, address = "", ...options } = {}) {
     const shop = given ?? (await openShop(test));
-    const { page, seen } = await openAt(test, shop, `/console${address}`, options);
+    const { page, seen } = await openPage(opened.browser, shop.baseUrl, options);
+    test.onTestFinished(() => page.close());
+    await page.goto(`${shop.baseUrl}/console${address}`);
+    await page.bringToFront(); // only the front page receives key presses
+    page.on("dialog", (dialog) => void dialog.accept());
     const setClipboard = (permissions) =>
       opened.browser.defaultBrowserContext().overridePermissions(shop.baseUrl, permissions);
     const press = (name) => page.locator(`::-p-aria([name="${name}"][role="button"])`).click();
@@ -163,26 +163,15 @@ export function useBrowser() {
       seen,
       press,
       text: (words) => page.locator(`::-p-text(${words})`).wait(),
-      read: (selector) =>
-        page
-          .locator(selector)
-          .map((element) => element.value ?? element.textContent)
-          .wait(),
       field: (name, value) => page.locator(`[name="${name}"]`).fill(value),
-      show: (hash) => page.goto(`${shop.baseUrl}/console#/${hash}`),
+      search: (words) => page.locator('[type="search"]').fill(words),
+      view: (name) => page.locator(`nav a::-p-text(${name})`).click(),
       hash: () => new URL(page.url()).hash,
-      /** Clicks the link in the navigation and waits for its page. */
-      async visit(name) {
-        await page.locator(`#pages a::-p-text(${name})`).click();
-        await page.locator(`main h1::-p-text(${name})`).wait();
-      },
-      count: (...expected) =>
-        page.waitForFunction(
-          (selector, number) => document.querySelectorAll(selector).length === number,
-          {},
-          ...expected,
-        ),
-      gone: (words) => page.waitForFunction((hidden) => !document.body.innerText.includes(hidden), {}, words),
+      /** The texts of the elements, as soon as there are `number` of them. */
+      texts: (selector, number) =>
+        waitFor(page, selector, (found) => found.length === number, `${number} of them`),
+      /** Waits until the text of the first element matches. */
+      first: (selector, pattern) => waitFor(page, selector, ([found = ""]) => pattern.test(found), pattern),
       /** The text that a button copies. */
       async copied(name) {
         await setClipboard(["clipboard-read", "clipboard-write", "clipboard-sanitized-write"]);
@@ -192,32 +181,7 @@ export function useBrowser() {
         return page.evaluate(() => navigator.clipboard.readText());
       },
       forbidClipboard: () => setClipboard([]),
-      waitForTab: (path) => opened.browser.waitForTarget((target) => target.url().includes(path)),
       cleanly: () => assert.deepEqual([seen.complaints, seen.foreign], [[], []]),
     };
-  }
-  return { openAt, openConsole };
-}
-
-/** Records in the page which buttons and forms were shown and which were used. */
-function recordActions() {
-  const [offered, pressed] = [new Set(), new Set()];
-  Object.assign(window, { offered, pressed });
-  const getName = (element) => {
-    const name = element.dataset.action ?? `form ${element.dataset.submit}`;
-    const isOfThePage = name !== "copy" && element.closest("main") !== null;
-    return isOfThePage ? `${document.title.split(" – ")[0]}: ${name}` : name;
   };
-  const look = () => {
-    for (const element of document.querySelectorAll("[data-action], [data-submit]"))
-      offered.add(getName(element));
-  };
-  new MutationObserver(look).observe(document, { childList: true, subtree: true });
-  for (const type of ["click", "submit"]) {
-    const use = (event) => {
-      const element = event.target.closest(type === "click" ? "[data-action]" : "[data-submit]");
-      if (element !== null && event.isTrusted) pressed.add(getName(element));
-    };
-    document.addEventListener(type, use, true);
-  }
 }

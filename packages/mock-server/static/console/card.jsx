@@ -1,0 +1,200 @@
+/** One card: its face as the customer sees it, everything that a shop can do with it, its history and its traffic. */
+import { callAsWebsite, control, get, sayResult } from "./api.js";
+import { formatChange, formatDayTime, formatNumber, formatWallet, getHolder } from "./format.js";
+import { CardTraffic } from "./rows.jsx";
+import { Button, Form, useReading } from "./service.jsx";
+
+const operations = {
+  purchase: "Purchase",
+  reward: "Reward",
+  redeem: "Redemption",
+  correct: "Correction",
+};
+
+/** Records points; a correction is a change, which may be negative. */
+const record = (cardId, kind, points) => (say) =>
+  sayResult(
+    say,
+    () => control("POST", `cards/${cardId}/${kind}`, kind === "correct" ? { change: points } : { points }),
+    ({ change }) => `Recorded: ${formatChange(change)} points.`,
+  );
+
+export const PurchaseButtons = ({ cardId }) => (
+  <>
+    {[10, 50, 120].map((points) => (
+      <Button run={record(cardId, "purchase", points)} aria-label={`Purchase +${points}`}>
+        +{points}
+      </Button>
+    ))}
+  </>
+);
+
+export function Card({ id }) {
+  const card = useReading(() => get(`cards/${encodeURIComponent(id)}`));
+  const templates = useReading(() => get("templates"))?.items;
+  const settings = useReading(() => get("settings"));
+  if (card?.error) return <p class="note">{card.error}</p>;
+  if (card === undefined || templates === undefined || settings === undefined) return null;
+  const template = templates.find((each) => each.id === card.templateId);
+  return (
+    <div class="card-view">
+      <div class="face">
+        <Face card={card} template={template} />
+        <a href={card.publicUrl} target="_blank" rel="noopener">
+          Open the card’s page
+        </a>
+      </div>
+      <section aria-label="Actions">
+        <h2>{getHolder(card, template)}</h2>
+        <RecordForm cardId={id} />
+        <Wallets card={card} names={Object.values(settings.wallets)} />
+        <Consent card={card} apiKey={settings.apiKeys.website} />
+        <Facts card={card} />
+      </section>
+      <section class="wide" aria-label="History">
+        <h2>History</h2>
+        <History cardId={id} />
+      </section>
+      <section class="wide" aria-label="Traffic of this card">
+        <h2>Traffic of this card</h2>
+        <CardTraffic cardId={id} />
+      </section>
+    </div>
+  );
+}
+
+/** The upper half of the card's page, with its style sheets. */
+function Face({ card, template }) {
+  const { loyaltyBalance, loyaltyTier, templateId } = card;
+  return (
+    <article class="card">
+      <link rel="stylesheet" href={`assets/colours-of-${encodeURIComponent(templateId)}.css`} />
+      <header>
+        <p class="shop">{template?.name}</p>
+        {loyaltyTier !== null && <span class="tier">{loyaltyTier}</span>}
+      </header>
+      <div class="balance updated">
+        <p>
+          <strong key={loyaltyBalance} class={loyaltyBalance >= 100_000 ? "long" : ""}>
+            {formatNumber(loyaltyBalance)}
+          </strong>{" "}
+          points
+        </p>
+      </div>
+      <p class="holder">
+        <span>Member</span> {getHolder(card, template)}
+      </p>
+    </article>
+  );
+}
+
+const RecordForm = ({ cardId }) => (
+  <div class="actions">
+    <Form
+      class="actions"
+      label="Record"
+      run={async (values, say, form) => {
+        await record(cardId, values.get("kind"), Number(values.get("points")))(say);
+        form.elements.points.value = "";
+      }}
+    >
+      <select name="kind" aria-label="Operation">
+        {Object.entries(operations).map(([kind, name]) => (
+          <option value={kind}>{name}</option>
+        ))}
+      </select>
+      <input name="points" type="number" step="any" required aria-label="Points" placeholder="Points" />
+    </Form>
+    <PurchaseButtons cardId={cardId} />
+  </div>
+);
+
+const Wallets = ({ card: { id, wallets }, names }) => (
+  <p class="actions">
+    {names.map((wallet) => {
+      const [isIn, title] = [wallets.includes(wallet), `${formatWallet(wallet)} Wallet`];
+      const path = `cards/${id}/wallets/${encodeURIComponent(wallet)}`;
+      const act = () => control(isIn ? "DELETE" : "PUT", path);
+      const done = () => `${isIn ? "Removed from" : "Added to"} ${title}.`;
+      return (
+        <Button key={wallet} run={(say) => sayResult(say, act, done)}>
+          {isIn ? `✓ In ${title}: remove` : `Add to ${title}`}
+        </Button>
+      );
+    })}
+  </p>
+);
+
+/** Uses the public API: the control API has no consents. */
+function Consent({ card: { id, customer }, apiKey }) {
+  const marketing = !customer.marketingConsent;
+  const act = () => callAsWebsite("PUT", `passes/${id}/consent`, apiKey, { marketing });
+  const done = () => (marketing ? "Consent given." : "Consent withdrawn.");
+  return (
+    <p class="actions">
+      Marketing consent: {marketing ? "not given" : "✓ given"}{" "}
+      <Button run={(say) => sayResult(say, act, done)}>{marketing ? "Give" : "Withdraw"}</Button>
+    </p>
+  );
+}
+
+function Facts({ card }) {
+  const { id, status, issuedVia, issuedAt, templateId, customer, fieldValues } = card;
+  const fields = Object.entries(fieldValues).map(([key, value]) => [`Field ${key}`, value]);
+  const facts = [
+    ["Card", id],
+    ["Status", `${status}, issued via ${issuedVia}`],
+    ["Issued", formatDayTime(issuedAt)],
+    ["Template", templateId],
+    ...fields,
+    ["Customer", customer.id],
+    ["Name", customer.name],
+    ["Phone", customer.phone],
+    ["Email", customer.email],
+  ];
+  return (
+    <dl>
+      {facts.map(([name, value = "none"]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function History({ cardId }) {
+  const history = useReading(() => get(`cards/${cardId}/operations`, { limit: 100 }));
+  if (history?.items === undefined) return null;
+  if (history.total === 0) return <p class="note">No operations yet: record a purchase above.</p>;
+  return (
+    <ol class="rows history">
+      {history.items.map(({ id, type, change, balance, createdAt, isCancelled }) => (
+        <li class="row" key={id}>
+          <time dateTime={createdAt}>{formatDayTime(createdAt)}</time>
+          <strong class="name">{type}</strong>
+          <span class="points">{formatChange(change)}</span>
+          <span class="points">{formatNumber(balance)}</span>
+          <span class="action">
+            {isCancelled && "cancelled"}
+            {!isCancelled && type !== "cancellation" && <Cancel {...{ id, type, change }} />}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Cancel({ id, type, change }) {
+  const act = () => control("POST", `operations/${id}/cancel`);
+  const done = (operation) => `Cancelled: ${formatChange(operation.change)} points.`;
+  return (
+    <Button
+      run={(say) => sayResult(say, act, done)}
+      aria-label={`Cancel the ${type} of ${formatChange(change)}`}
+    >
+      Cancel
+    </Button>
+  );
+}

@@ -1,0 +1,102 @@
+/** The cards with their customers: search, and a button that issues a card to an invented member. */
+import { address, callAsWebsite, get } from "./api.js";
+import { formatDay, formatNumber, formatTime, formatWallet, getHolder } from "./format.js";
+import { Button, Search, useAddress, useReading, useService } from "./service.jsx";
+
+const limit = 100;
+
+export function Cards() {
+  const { query = "" } = useAddress().parameters;
+  const cards = useReading(() => get("cards", { query, limit }), query);
+  const templates = useReading(() => get("templates"))?.items;
+  if (cards?.items === undefined || templates === undefined) return null;
+  const { items, total } = cards;
+  return (
+    <section class="list" aria-label="Cards">
+      <div class="filters">
+        <Search label="Name, phone, email, id" />
+        {templates
+          .filter(({ isArchived }) => !isArchived)
+          .map((template, _index, open) => (
+            <IssueButton template={template} isOnly={open.length === 1} />
+          ))}
+      </div>
+      <ol class="rows cards">
+        {items.map((card) => (
+          <CardRow key={card.id} card={card} template={templates.find(({ id }) => id === card.templateId)} />
+        ))}
+      </ol>
+      {total > limit && (
+        <p class="note">
+          The newest {limit} of {formatNumber(total)}. Search for others.
+        </p>
+      )}
+      {total === 0 && (
+        <p class="note">
+          {query === ""
+            ? "No cards yet. Your app issues one with issueCard; the button above does the same."
+            : `No card matches “${query}”.`}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function CardRow({ card, template }) {
+  const { clock } = useService();
+  const { id, customer, loyaltyBalance, loyaltyTier, wallets, issuedAt } = card;
+  const holder = getHolder(card, template);
+  const contact = customer.phone ?? customer.email;
+  const day = formatDay(issuedAt);
+  return (
+    <li>
+      <a class="row" href={address(["cards", id])}>
+        <strong class="name">{holder}</strong>
+        <span class="contact">{contact === holder ? "" : contact}</span>
+        <span class="id">{id}</span>
+        <span class="points">{formatNumber(loyaltyBalance)}</span>
+        <span class="tier">{loyaltyTier}</span>
+        <span class="wallets">{wallets.map(formatWallet).join(", ")}</span>
+        <time dateTime={issuedAt}>
+          {day === formatDay(clock.now) ? formatTime(issuedAt) : `${day} ${formatTime(issuedAt)}`}
+        </time>
+      </a>
+    </li>
+  );
+}
+
+const firstNames = ["Anna", "Ben", "Carla", "David", "Ewa", "Farid", "Greta", "Hugo", "Ines", "Jan"];
+const lastNames = ["Nowak", "Carter", "Rossi", "Meyer", "Zielińska", "Haddad", "Olsen", "Blanc", "Costa"];
+const choose = (list) => list[Math.floor(Math.random() * list.length)];
+
+/** A request that issues a card to an invented member. */
+export function inventMember({ fields }) {
+  const [first, last] = [choose(firstNames), choose(lastNames)];
+  const values = { name: `${first} ${last}`, text: "Test", number: 1 };
+  const needed = fields.filter(({ type, required }) => required || type === "name");
+  return {
+    fieldValues: Object.fromEntries(needed.map(({ key, type }) => [key, values[type]])),
+    customer: {
+      name: values.name,
+      phone: `+48600${String(Math.random()).slice(2, 8)}`,
+      email: `${first.toLowerCase()}.${String(Math.random()).slice(2, 6)}@example.com`,
+      consents: { privacy: { version: "console" } },
+    },
+  };
+}
+
+/** Issues a card as a website does, so that the request is in the traffic. @param isOnly the template needs no name. */
+export const IssueButton = ({ template, isOnly }) => (
+  <Button
+    class="primary"
+    run={async (say) => {
+      const { apiKeys } = await get("settings");
+      const path = `templates/${encodeURIComponent(template.id)}/passes`;
+      const card = await callAsWebsite("POST", path, apiKeys.website, inventMember(template));
+      location.hash = address(["cards", card.id]);
+      say(`Issued a card to ${getHolder({ ...card, customer: {} }, template)}.`);
+    }}
+  >
+    Issue a test card{isOnly ? "" : ` of ${template.name}`}
+  </Button>
+);

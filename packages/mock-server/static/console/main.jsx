@@ -1,0 +1,180 @@
+/** Starts the console: the bar with the clock and the faults, the view that the address names, and the messages. */
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import { control, get, sayAttempts } from "./api.js";
+import { Card } from "./card.jsx";
+import { Cards } from "./cards.jsx";
+import { describeFault, formatDay, formatTime, formatUntil } from "./format.js";
+import { Button, Pre, ServiceProvider, useAddress, useReading, useService } from "./service.jsx";
+import { Setup } from "./setup.jsx";
+import { TrafficView } from "./traffic.jsx";
+
+const views = { "": "Traffic", cards: "Cards", setup: "Setup" };
+
+function Console() {
+  const { clock, isLost } = useService();
+  const { view, id } = useAddress();
+  const name = views[view] ?? "Traffic";
+  useEffect(() => {
+    document.title = `${name} – Loyalty cards`;
+  }, [name]);
+  if (clock === undefined) return isLost ? <Lost /> : null;
+  return (
+    <>
+      <header class="bar">
+        <h1>
+          <a href="#/">Loyalty cards</a>
+        </h1>
+        <nav aria-label="Views">
+          {Object.entries(views).map(([path, label]) => (
+            <a href={`#/${path}`} aria-current={label === name ? "page" : undefined}>
+              {label}
+            </a>
+          ))}
+        </nav>
+        <Clock />
+        <FaultSelect />
+      </header>
+      {isLost && <Lost />}
+      <ActiveFaults />
+      <main>
+        {name === "Traffic" && <TrafficView />}
+        {name === "Cards" && (id === "" ? <Cards /> : <Card id={id} key={id} />)}
+        {name === "Setup" && <Setup />}
+      </main>
+      <Messages />
+    </>
+  );
+}
+
+const Lost = () => (
+  <p class="lost" role="alert">
+    ! The mock service does not respond. Start it again:{" "}
+    <code>loyalty-cards dev --port {location.port || 80}</code>
+  </p>
+);
+
+const moves = { "+1 min": "1m", "+1 h": "1h", "+6 h": "6h" };
+
+function Clock() {
+  const { clock } = useService();
+  const move = (how, body) => async (say) => {
+    const { attempts } = await control("POST", `clock/${how}`, body);
+    if (attempts.length === 0) say("The clock was moved. No delivery was due.");
+    else sayAttempts(say, "The clock was moved.", attempts);
+  };
+  const cannotMove = clock.mode === "system";
+  const { nextAttemptAt } = clock;
+  const until = nextAttemptAt && `, ${formatUntil(nextAttemptAt, clock.now)}`;
+  return (
+    <section class="clock" aria-label="Clock of the service">
+      <time dateTime={clock.now}>
+        <span class="date">{formatDay(clock.now)} </span>
+        {formatTime(clock.now)}
+      </time>
+      {Object.entries(moves).map(([label, duration]) => (
+        <Button run={move("advance", { duration })} disabled={cannotMove}>
+          {label}
+        </Button>
+      ))}
+      <Button class="next" run={move("advance-to-next-delivery")} disabled={cannotMove || !nextAttemptAt}>
+        Next attempt{until}
+      </Button>
+    </section>
+  );
+}
+
+/** The control API has more: other kinds, requests and numbers. */
+const presets = {
+  "503 once": { kind: "status", phase: "before", status: 503, times: 1 },
+  "response lost, card exists": {
+    kind: "destroy",
+    phase: "after-commit",
+    times: 1,
+    match: { operation: "issueCard" },
+  },
+  "slow 3 s": { kind: "latency", phase: "before", delayMs: 3000 },
+  "429 Retry-After 2": { kind: "status", phase: "before", status: 429, retryAfterSeconds: 2, times: 1 },
+  "next webhook twice": { kind: "duplicate", times: 1 },
+  "next two webhooks swapped": { kind: "reorder", times: 1 },
+};
+
+function FaultSelect() {
+  const { isLost, perform } = useService();
+  const inject = ({ currentTarget: select }) => {
+    const fault = presets[select.value];
+    select.value = "";
+    void perform(() => control("POST", "faults", fault));
+  };
+  // On a closed select an arrow key would choose the next preset at once.
+  const openList = (event) => {
+    if (!["ArrowDown", "ArrowUp"].includes(event.key)) return;
+    event.preventDefault();
+    event.currentTarget.showPicker();
+  };
+  return (
+    <select aria-label="Inject a fault" disabled={isLost} onChange={inject} onKeyDown={openList}>
+      <option value="">Inject a fault…</option>
+      {Object.keys(presets).map((name) => (
+        <option>{name}</option>
+      ))}
+    </select>
+  );
+}
+
+function ActiveFaults() {
+  const faults = useReading(() => get("faults"))?.items ?? [];
+  if (faults.length === 0) return null;
+  return (
+    <section class="faults" aria-label="Active faults">
+      {faults.map((fault) => (
+        <span class="chip" key={fault.id}>
+          {describeFault(fault)}
+          <Button
+            run={() => control("DELETE", `faults/${fault.id}`)}
+            aria-label={`Remove: ${describeFault(fault)}`}
+          >
+            ✕
+          </Button>
+        </span>
+      ))}
+    </section>
+  );
+}
+
+/** A message stays longer when something failed, and until it is closed when it has a text to select. */
+function Messages() {
+  const { messages, close } = useService();
+  return (
+    <div class="messages" role="status">
+      {messages.slice(-3).map((message) => (
+        <Message key={message.id} {...message} close={() => close(message.id)} />
+      ))}
+    </div>
+  );
+}
+
+function Message({ text, isError = false, open, pre, close }) {
+  useEffect(() => {
+    const timer = pre === undefined ? setTimeout(close, isError ? 20_000 : 6000) : undefined;
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div class={`message ${isError ? "failed" : ""}`}>
+      <p>
+        {isError ? "✕" : "✓"} {text} {open && <a href={`#/?open=${open}`}>open</a>}
+      </p>
+      <button type="button" aria-label="Close" onClick={close}>
+        ✕
+      </button>
+      {pre && <Pre label="Text to copy">{pre}</Pre>}
+    </div>
+  );
+}
+
+render(
+  <ServiceProvider>
+    <Console />
+  </ServiceProvider>,
+  document.body,
+);

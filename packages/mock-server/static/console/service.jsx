@@ -1,0 +1,175 @@
+/** What every view uses: the polled clock, readings that follow the service, actions with their messages, buttons, forms and copying. */
+import { createContext } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { addressWith, get, readAddress, ServiceError } from "./api.js";
+
+const pollMs = 1000;
+
+/** @type {import("preact").Context<any>} `{ clock, isLost, perform, close, messages }` */
+const Service = createContext(undefined);
+export const useService = () => useContext(Service);
+
+/** Polls the clock, whose `version` says when to read again, once a second while the page is visible, and after each action. */
+export function ServiceProvider({ children }) {
+  const [{ clock, isLost }, setState] = useState({ clock: undefined, isLost: false });
+  const [messages, setMessages] = useState([]);
+
+  const poll = () =>
+    get("clock").then(
+      (read) => setState({ clock: read, isLost: false }),
+      () => setState((state) => ({ ...state, isLost: true })),
+    );
+  useEffect(() => {
+    const pollWhenVisible = () => {
+      if (!document.hidden) void poll();
+    };
+    pollWhenVisible();
+    const timer = setInterval(pollWhenVisible, pollMs);
+    document.addEventListener("visibilitychange", pollWhenVisible);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", pollWhenVisible);
+    };
+  }, []);
+
+  const close = (id) => setMessages((all) => all.filter((message) => message.id !== id));
+
+  /** Runs an action. Its argument shows a message, or replaces the one before. An error of the service is a message too. */
+  async function perform(run) {
+    const id = Symbol("message");
+    const say = (text, details = {}) => {
+      setMessages((all) => [...all.filter((message) => message.id !== id), { id, text, ...details }]);
+      void poll();
+    };
+    try {
+      await run(say);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      say(error.message, { isError: true });
+    }
+    await poll();
+  }
+  return <Service.Provider value={{ clock, isLost, perform, close, messages }}>{children}</Service.Provider>;
+}
+
+/**
+ * Reads what a view shows, and again when the service or one of the keys changed.
+ * @param {() => Promise<any>} read
+ * @returns {any} undefined before the first response; an error of the service as `{ error }`.
+ */
+export function useReading(read, ...keys) {
+  const { clock, isLost } = useService();
+  const [result, setResult] = useState(/** @type {any} */ (undefined));
+  useEffect(() => {
+    let isCurrent = true;
+    read().then(
+      (data) => isCurrent && setResult(data),
+      (error) => isCurrent && error.status !== undefined && setResult({ error: error.message }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [clock.version, isLost, ...keys]);
+  return result;
+}
+
+/** The address after `#`, as `readAddress` returns it. */
+export function useAddress() {
+  const [address, setAddress] = useState(readAddress);
+  useEffect(() => {
+    const read = () => setAddress(readAddress());
+    addEventListener("hashchange", read);
+    return () => removeEventListener("hashchange", read);
+  }, []);
+  return address;
+}
+
+/** Performs `run` when it is pressed. Disabled while it runs and while the service does not respond. */
+export function Button({ run, disabled = false, children, ...attributes }) {
+  const { isLost, perform } = useService();
+  const [isBusy, setBusy] = useState(false);
+  async function press() {
+    if (isBusy) return; // not `disabled`, which would lose the focus
+    setBusy(true);
+    await perform(run);
+    setBusy(false);
+  }
+  return (
+    <button type="button" onClick={press} aria-busy={isBusy} disabled={isLost || disabled} {...attributes}>
+      {children}
+    </button>
+  );
+}
+
+/** Performs `run` with the values of its fields. An error of the service is shown below them. */
+export function Form({ run, label, children, ...attributes }) {
+  const { isLost, perform } = useService();
+  const [error, setError] = useState("");
+  async function submit(event) {
+    event.preventDefault();
+    const form = event.currentTarget;
+    setError("");
+    await perform(async (say) => {
+      try {
+        await run(new FormData(form), say, form);
+      } catch (problem) {
+        if (problem.status !== 422) throw problem;
+        setError(problem.message);
+        form.querySelector("input").focus();
+      }
+    });
+  }
+  return (
+    <form onSubmit={submit} {...attributes}>
+      {children}
+      <button type="submit" disabled={isLost}>
+        {label}
+      </button>
+      <p class="error" role="alert">
+        {error}
+      </p>
+    </form>
+  );
+}
+
+/** Copies a text, which stands beside the button or is shown when the browser does not allow it. */
+export function Copy({ text, label = "Copy", name = undefined }) {
+  const copy = async (say) => {
+    try {
+      await navigator.clipboard.writeText(text);
+      say("Copied.");
+    } catch {
+      say("The browser does not let this page copy. Select the text:", { isError: true, pre: text });
+    }
+  };
+  return (
+    <Button run={copy} aria-label={name && `${label} ${name}`}>
+      {label}
+    </Button>
+  );
+}
+
+/** Text that can be scrolled with the keyboard. */
+export const Pre = ({ children, label }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
+  <section class="pre" aria-label={label} tabIndex={0}>
+    <pre>{children}</pre>
+  </section>
+);
+
+const typingPauseMs = 150;
+
+/** A search field whose words are `query` in the address, so that a reload or a link keeps them. */
+export function Search({ label }) {
+  const { query = "" } = useAddress().parameters;
+  const [input, timer] = [useRef(null), useRef(0)];
+  useEffect(() => {
+    if (input.current !== document.activeElement) input.current.value = query;
+  }, [query]);
+  const search = ({ currentTarget: { value } }) => {
+    clearTimeout(timer.current);
+    // Replaced, so that a search is one entry of the browser's history and not one per key.
+    timer.current = setTimeout(() => location.replace(addressWith({ query: value })), typingPauseMs);
+  };
+  return <input type="search" ref={input} aria-label={label} placeholder={label} onInput={search} />;
+}
