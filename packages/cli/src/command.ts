@@ -40,7 +40,7 @@ export type Action<Options> = (
   options: Options,
   // biome-ignore lint/suspicious/noExplicitAny: a string, a list of strings or undefined, as the command declares its arguments
   ...args: any[]
-) => Promise<number | undefined>;
+) => Promise<number> | Promise<void> | Promise<undefined>;
 
 /** The tree of commands in one process. */
 export interface Cli {

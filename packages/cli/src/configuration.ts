@@ -48,7 +48,10 @@ export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Source
 }
 
 /** All variables. Those of the process take precedence. */
-export const mergeSources = ({ process, file }: Sources): Environment => ({ ...file, ...process });
+export const mergeSources = ({ process, file }: Pick<Sources, "process" | "file">): Environment => ({
+  ...file,
+  ...process,
+});
 
 /** `LOYALTY_API_KEY`, or the first line that `LOYALTY_API_KEY_COMMAND` prints. @throws {CommandError} when neither is set. */
 export function readApiKey(sources: Sources): string {
@@ -119,20 +122,21 @@ export function readTemplateId(option: string | undefined, environment: Environm
 }
 
 /**
- * Finds a key of the environment and an address of `.env`: the file of a folder that was downloaded could name any address.
+ * Rejects a key of the environment for an address of `.env`: the file of a folder that was downloaded could name any address.
  * The address of `--base-url` was typed by the person who runs the command, so any key may be sent there.
- * @param option the value of `--base-url`. @returns what is set where; undefined when the key may be sent.
+ * @param option the value of `--base-url`. @throws {CommandError}
  */
-export function describeMismatch(option: string | undefined, sources: Sources): string | undefined {
-  const { process, file } = sources;
-  const keyName = mergeSources(sources).LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
-  const isAddressOfFile = option === undefined && process.LOYALTY_URL === undefined && file.LOYALTY_URL;
-  if (!isAddressOfFile || !process[keyName]) return undefined;
-  return `LOYALTY_URL is set in .env, and ${keyName} in the environment`;
+export function requireSameSource(option: string | undefined, { process, file }: Sources): void {
+  const keyName = mergeSources({ process, file }).LOYALTY_API_KEY
+    ? "LOYALTY_API_KEY"
+    : "LOYALTY_API_KEY_COMMAND";
+  const address = file.LOYALTY_URL ?? "";
+  if ((option ?? process.LOYALTY_URL) !== undefined || address === "" || !process[keyName]) return;
+  const host = URL.canParse(address) ? new URL(address).host : address;
+  throw new CommandError(`LOYALTY_URL is set in .env, and ${keyName} in the environment`, {
+    fix: `The key was not sent to ${host}: set both in the environment or both in .env, or use --base-url.`,
+  });
 }
-
-/** What to do about a mismatch that `describeMismatch` describes. */
-export const mismatchAdvice = "Set both in the environment or both in .env, or use --base-url.";
 
 /** `LOYALTY_IDEMPOTENCY_NAMESPACE`; `""` when it is not set, as in the client. @throws {CommandError} when it is blank. */
 export function readNamespace(environment: Environment): string {
@@ -150,11 +154,7 @@ export async function createClient(
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
   const environment = mergeSources(sources);
   const baseUrl = readBaseUrl(option, environment);
-  const mismatch = more.apiKey === undefined ? describeMismatch(option, sources) : undefined;
-  if (mismatch !== undefined) {
-    const host = URL.canParse(baseUrl) ? new URL(baseUrl).host : baseUrl;
-    throw new CommandError(`${mismatch}: the key was not sent to ${host}. ${mismatchAdvice}`);
-  }
+  if (more.apiKey === undefined) requireSameSource(option, sources);
   return createIssuingClient({
     baseUrl,
     apiKey: more.apiKey ?? readApiKey(sources),

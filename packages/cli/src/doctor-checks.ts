@@ -6,7 +6,7 @@ import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-clien
 import { operations } from "@loyalty-cards/openapi/operations";
 import type { Context } from "./command.ts";
 import { CommandError, describeNoResponse, exitCodes, splitMessage } from "./command-error.ts";
-import { describeMismatch, mismatchAdvice, readApiKey, readBaseUrl, readNamespace } from "./configuration.ts";
+import { readApiKey, readBaseUrl, readNamespace, requireSameSource } from "./configuration.ts";
 
 export interface Check {
   name: string;
@@ -56,21 +56,17 @@ export async function checkService(context: Context, templateId: string | undefi
       `${address} (${globals.baseUrl === undefined ? nameSource(context, "LOYALTY_URL") : "--base-url"})`,
     );
   });
-  results.namespace = await toResult(context, () => checkNamespace(context));
-  const mismatch = describeMismatch(globals.baseUrl, sources);
-  if (mismatch !== undefined) {
-    results["API key"] = { ...failed(mismatch, mismatchAdvice), exitCode: exitCodes.usage };
-    return complete("an address that the key is for");
-  }
   let client: IssuingClient | undefined;
   results["API key"] = await toResult(context, async () => {
+    requireSameSource(globals.baseUrl, sources);
     const apiKey = readApiKey(sources);
     // An invalid key, for example with a character that a header cannot contain, is an error of the client.
     if (baseUrl !== "") client = await context.createClient({ apiKey });
     const variable = environment.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
     return passed(`present (${nameSource(context, variable)})`);
   });
-  if (baseUrl === "") return complete("an address");
+  results.namespace = await toResult(context, () => checkNamespace(context));
+  if (client === undefined) return complete(baseUrl === "" ? "an address" : "an API key");
 
   const contact = await contactService(baseUrl, context);
   results.service = contact.result;
@@ -78,8 +74,7 @@ export async function checkService(context: Context, templateId: string | undefi
   const { reference, card } = contact.responses;
   results.clock = checkClock(reference);
   results.contract = checkContract(reference);
-  if (client === undefined) return complete("an API key");
-  const own = client;
+  const own: IssuingClient = client;
   results["key accepted"] = await toResult(context, () => checkKey(own, card.status));
   if (results["key accepted"].status === "failed") return complete("a key that is accepted");
   results.template = await toResult(context, () => checkTemplate(own, templateId));

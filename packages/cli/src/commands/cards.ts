@@ -152,37 +152,33 @@ function addCard(program: Command, cli: Cli): void {
   setAction<{ qr?: boolean }>(cli, card, async ({ createClient, print }, { qr }, cardId: string) => {
     const client = await createClient();
     const found = await client.getCard(cardId);
-    if (!qr || print.isJson) {
-      print.data(found, () => formatCard(found));
-      return undefined;
-    }
     const { renderUnicodeCompact } = await import("uqr");
-    const code = renderUnicodeCompact(found.publicUrl, { border: 2 });
-    // The characters are the light modules.
-    const lines = code.split("\n").map((line) => style(["whiteBright", "bgBlack"], line));
-    print.data(found, () => text`${formatCard(found)}\n\n${Text.lines(lines)}`);
-    return undefined;
+    print.data(found, () => {
+      if (!qr) return formatCard(found);
+      const code = renderUnicodeCompact(found.publicUrl, { border: 2 });
+      // The characters are the light modules.
+      const lines = code.split("\n").map((line) => style(["whiteBright", "bgBlack"], line));
+      return text`${formatCard(found)}\n\n${Text.lines(lines)}`;
+    });
   });
 }
 
-/** A member is absent when the service does not send it. */
 function formatCard(card: Card): Text {
-  const rows: [string, unknown][] = [
-    ["Card", card.id],
-    ["Page", card.publicUrl],
-    ["Status", card.status],
-    ["Customer", card.customerId],
-    ["Balance", card.loyaltyBalance],
-    ["Tier", card.loyaltyTier ?? "none"],
-    ["Issued via", card.issuedVia],
-    ...Object.entries(card.fieldValues ?? {}).map(([key, value]): [string, unknown] => [
-      `Field ${key}`,
-      value,
-    ]),
-  ];
-  return formatTable(
-    rows.filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]),
+  const rows = Object.entries({
+    Card: card.id,
+    Page: card.publicUrl,
+    Status: card.status,
+    Customer: card.customerId,
+    Balance: card.loyaltyBalance,
+    Tier: card.loyaltyTier ?? "none",
+    "Issued via": card.issuedVia,
+  });
+  const fields = Object.entries(card.fieldValues ?? {}).map(
+    ([key, value]) => [`Field ${key}`, value] as const,
   );
+  // A member is absent when the service does not send it.
+  const present = [...rows, ...fields].filter(([, value]) => value !== undefined);
+  return formatTable(present.map(([name, value]) => [name, String(value)]));
 }
 
 function addOperations(program: Command, cli: Cli): void {
@@ -192,32 +188,24 @@ function addOperations(program: Command, cli: Cli): void {
     .argument("<card-id>", "id of the card")
     .option("--limit <number>", "how many operations", parseWhole(1, 100));
   addExamples(operations, "loyalty-cards operations card_8sT2kq --limit 5");
-  setAction<{ limit?: number }>(
-    cli,
-    operations,
-    async ({ print, createClient }, { limit }, cardId: string) => {
-      const client = await createClient();
-      const list = await client.listOperations(cardId, limit === undefined ? {} : { limit });
-      const rows = list.map(({ id, type, change, balance, createdAt }) => [
-        createdAt ?? "",
-        type ?? "",
-        change ?? "",
-        balance ?? "",
-        id,
+  setAction(cli, operations, async ({ print, createClient }, options: { limit?: number }, cardId: string) => {
+    const client = await createClient();
+    const list = await client.listOperations(
+      cardId,
+      options.limit === undefined ? {} : { limit: options.limit },
+    );
+    print.data(list, () => {
+      if (list.length === 0) return "This card has no operations.";
+      const rows = list.map((one) => [
+        one.createdAt ?? "",
+        one.type ?? "",
+        one.change ?? "",
+        one.balance ?? "",
+        one.id,
       ]);
-      print.data(list, () =>
-        rows.length === 0
-          ? "This card has no operations."
-          : formatTable(rows, ["Time", "Type", "Change", "Balance", "Id"]),
-      );
-      return undefined;
-    },
-  );
-}
-
-interface ConsentOptions {
-  set?: "yes" | "no";
-  version?: string;
+      return formatTable(rows, ["Time", "Type", "Change", "Balance", "Id"]);
+    });
+  });
 }
 
 function addConsent(program: Command, cli: Cli): void {
@@ -227,11 +215,7 @@ function addConsent(program: Command, cli: Cli): void {
     .argument("<card-id>", "id of the card")
     .addOption(new Option("--set <answer>", "give or withdraw the consent").choices(["yes", "no"]))
     .option("--version <label>", "version of the text that the customer agreed to, with --set");
-  addExamples(
-    consent,
-    "loyalty-cards consent card_8sT2kq",
-    "loyalty-cards consent card_8sT2kq --set yes --version 2026-01",
-  );
+  addExamples(consent, "loyalty-cards consent card_8sT2kq --set yes --version 2026-01");
   setAction<ConsentOptions>(cli, consent, async ({ print, createClient }, options, cardId: string) => {
     const { set, version } = options;
     if (set === undefined && version !== undefined) throw new CommandError("--version needs --set.");
@@ -241,6 +225,10 @@ function addConsent(program: Command, cli: Cli): void {
     const changed = set === undefined ? undefined : await client.setConsent(cardId, change);
     const state = changed ?? (await client.getConsent(cardId));
     print.data(state, () => `Marketing consent: ${state.marketingConsent ? "yes" : "no"}`);
-    return undefined;
   });
+}
+
+interface ConsentOptions {
+  set?: "yes" | "no";
+  version?: string;
 }

@@ -1,5 +1,4 @@
 /** `trigger`: sends a signed example event to a receiver, and says whether the response was correct. */
-import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { addExamples, type Cli, type Context, setAction } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
@@ -53,7 +52,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type: strin
     const warning = `the service has no event "${type}" (${knownTypes.join(", ")}). It is sent all the same, as a newer service may do.`;
     print.info(text`${style("yellow", "warning:")} ${warning}`.reflow(print.columns));
   }
-  const id = randomUUID().slice(0, 8);
+  const id = crypto.randomUUID().slice(0, 8);
   const event = createExample(type, `evt_${id}`, options.card ?? exampleCardId);
   const body = Buffer.from(JSON.stringify(event));
   if (options.card === undefined && body.includes(exampleCardId))
@@ -72,7 +71,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type: strin
     if (!passed) exitCode = exitCodes.failed;
     print.data({ type, id: event.id, ...outcome, durationMs, passed, ...(advice && { advice }) }, () => {
       const [color, mark] = passed ? (["green", "✓"] as const) : (["red", "✗"] as const);
-      const remark = outcome.error ?? note;
+      const remark = [note, receiver.describeFailure(result)].filter(Boolean).join(": ");
       const line = text`${style(color, `${mark} ${outcome.status ?? "---"}`)} ${style("dim", `${durationMs} ms`.padStart(7))}  ${style("bold", type)} ${event.id} ${remark && style("dim", remark)}`;
       return Text.lines([
         line.trimEnd().reflow(print.dataColumns, "    "),

@@ -16,15 +16,14 @@ const tolerance = [
 const body = ["--body <file>", "the raw body; - reads it from stdin", parseText] as const;
 
 export function addWebhookCommands(program: Command, cli: Cli): void {
-  const webhook = program
-    .command("webhook")
-    .description("verify, sign and receive webhooks; examine a receiver");
+  const webhook = program.command("webhook").description("verify, sign and receive webhooks");
   webhook.showHelpAfterError(describeHelp(webhook));
   webhook.helpCommand("help [command]", "print the help of a command");
   addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty");
 
   const verify = webhook
     .command("verify")
+    .summary("verify a captured delivery")
     .description("verify a captured delivery offline, and say why it fails")
     .requiredOption(...body)
     .option("--signature <header>", "the value of the Service-Signature header")

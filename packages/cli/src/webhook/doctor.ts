@@ -25,7 +25,7 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
     count += 1;
     if (!print.isJson && (verbose || finding.verdict !== "pass"))
       print.data(finding, () => formatFinding(print.columns, finding));
-    print.status(style("dim", `${count} checks done, the last one: ${finding.check}`));
+    print.status(style("dim", `${formatCount(count, "check")} done, the last one: ${finding.check}`));
   }
   try {
     const report = await checkReceiver({

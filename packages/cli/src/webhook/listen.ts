@@ -8,6 +8,7 @@ import { formatTable, formatTime, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../printer.ts";
 import {
   type DeliveryResult,
+  describeFailure,
   findReceiverAdvice,
   maxBodyBytes,
   readReceiverUrl,
@@ -190,7 +191,7 @@ function toJson({ event, rejected, result, status }: Passed, receivedMs: number)
 /** `12:31:07  204    12 ms  ✓ balance.changed  evt_0mm…`. */
 function formatPassed({ event, rejected, result, status }: Passed, receivedMs: number): Text {
   const duration = result === undefined ? "" : `${result.durationMs} ms`;
-  const error = result !== undefined && "error" in result ? `  ${result.error}` : "";
+  const failure = result === undefined ? "" : describeFailure(result);
   const subject =
     event === undefined
       ? style("red", `✗ rejected: ${rejected}`)
@@ -199,7 +200,7 @@ function formatPassed({ event, rejected, result, status }: Passed, receivedMs: n
     style("dim", formatTime(receivedMs)),
     style(status < 300 ? "green" : "red", String(status)),
     style("dim", duration.padStart(7)),
-    text`${subject}${error}`,
+    text`${subject}${failure && style("yellow", `  ${failure}`)}`,
   ];
   return Text.join(columns, "  ");
 }

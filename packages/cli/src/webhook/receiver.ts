@@ -124,6 +124,13 @@ function readResponse(request: ClientRequest, body: Uint8Array): Promise<Incomin
   });
 }
 
+/** Why a delivery failed: the start of the response, which often says it, or why there was none. @returns an empty text for a success. */
+export function describeFailure(result: DeliveryResult): string {
+  if ("error" in result) return result.error;
+  if (result.status >= 200 && result.status < 300) return "";
+  return Buffer.from(result.body).toString().trim().slice(0, 80).replace(/\s+/g, " ");
+}
+
 /** What to change in the receiver when there was no response. */
 export function findReceiverAdvice(error: string, url: URL): string {
   if (error === "timeout") return "There was no response in time: respond first, and work afterwards."; // spec 6.3.6
