@@ -22,7 +22,7 @@ const { entries: entry, options } = readBuild();
 const shared: Options = {
   ...options,
   platform: "node",
-  noExternal: ["@loyalty-cards/openapi", "libphonenumber-js", "uqr"],
+  noExternal: ["@hono/node-server", "@loyalty-cards/openapi", "hono", "libphonenumber-js", "uqr"],
   splitting: true,
   esbuildPlugins: [inlineStaticFiles],
   shims: true, // import.meta.url in CommonJS

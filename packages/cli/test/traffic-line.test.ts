@@ -45,7 +45,7 @@ it("ends the line with the reason, the card and `replay`, or the fault of a brok
     print([
       { ...request, status: 422, reason: "customer.consents is missing" },
       { ...request, cardId: "card_1", reason: "replay" },
-      { ...broken, fault: "destroy", reason: "injected fault: destroy" },
+      { ...broken, reason: "injected fault: destroy" },
       delivered,
     ]),
   ).toEqual([

@@ -13,7 +13,7 @@ export const fleets = ["one process", "three processes", "a process for each cal
 export function testOutage(outage: (typeof outages)[number], fleet: (typeof fleets)[number]): void {
   it(`of thirty hours lets all sign-ups succeed, and tries few entries: ${outage}, ${fleet}`, async () => {
     const { outbox, signUp, run, clock, file, clientOptions, ...network } = openVirtualShop();
-    const { weather, requests, service } = network;
+    const { weather, requests, warnings } = network;
     const openOther = () => openShop(network, { file, clientOptions, open: openWithoutSync }).outbox;
     const isPerCall = fleet === "a process for each call";
     const outboxes = fleet === "three processes" ? [outbox, openOther(), openOther()] : [outbox];
@@ -57,7 +57,7 @@ export function testOutage(outage: (typeof outages)[number], fleet: (typeof flee
     expect(counts).toMatchObject({ waiting: 0, paused: [] });
     expect(counts.unknown).toBeLessThanOrEqual(outage === "refused connections" ? 0 : tried);
     expect(counts.issued + counts.unknown).toBe(users);
-    expect(service.warnings()).toEqual([]);
+    expect(warnings).toEqual([]);
     for (const worker of workers) await run(worker.stop());
   }, 120_000);
 }

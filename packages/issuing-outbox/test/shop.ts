@@ -42,9 +42,12 @@ const networkError = (code: string) =>
 
 /** The mock service behind a network. Requests are `ok` when no weather is left. */
 export function createNetwork(options: MockServiceOptions = {}) {
+  /** Of the service: a key that was used for two forms. */
+  const warnings: string[] = [];
   const service = createMockService({
     templates: [{ id: template, name: "Members", fields: [] }],
     clock: manualClock(),
+    log: (line) => void warnings.push(line),
     ...options,
   });
   const weather: Weather[] = [];
@@ -76,7 +79,7 @@ export function createNetwork(options: MockServiceOptions = {}) {
       fetch,
       ...clientOptions,
     });
-  return { service, weather, requests, cards, fetch, createClient };
+  return { service, weather, requests, cards, warnings, fetch, createClient };
 }
 
 export function scratchFile(name = "shop.db"): string {

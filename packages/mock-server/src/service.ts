@@ -1,10 +1,10 @@
 /** The mock service as an object: its HTTP surface, and what the shop's staff can do. */
-import { type Backend, createBackend, isState } from "./backend/backend.ts";
+import { type Backend, createBackend, type TrafficRequest } from "./backend/backend.ts";
 import { type MockServiceOptions, parseOptions } from "./backend/options.ts";
 import type { ServiceClock } from "./backend/service-clock.ts";
-import { controlRoutes } from "./control/routes.ts";
+import { addControlRoutes } from "./control/routes.ts";
 import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./control/wait-for.ts";
-import { type Delivery, type DeliveryFilter, findDeliveries } from "./delivery/deliveries.ts";
+import { type DeliveryFilter, findDeliveries } from "./delivery/deliveries.ts";
 import {
   createEndpoint,
   deleteEndpoint,
@@ -14,7 +14,7 @@ import {
   updateEndpoint,
   type WebhookEndpoint,
 } from "./delivery/endpoints.ts";
-import { type ApiKeyKind, seededApiKeys } from "./domain/api-keys.ts";
+import { seededApiKeys } from "./domain/api-keys.ts";
 import { addToWallet, type Card, getCard, removeFromWallet, setStatus, toCard } from "./domain/cards.ts";
 import {
   cancelOperation,
@@ -24,13 +24,13 @@ import {
   recordCorrection,
   recordPoints,
 } from "./domain/ledger.ts";
-import { archiveTemplate, createTemplate, type Template, type TemplateInput } from "./domain/templates.ts";
-import type { Warning } from "./domain/warnings.ts";
-import { addFault, clearFaults, type Fault, type FaultInput, removeFault } from "./faults/rules.ts";
-import { fromFetch, hasNoResponse, rejectLikeFetch, toFetchResponse } from "./http/messages.ts";
-import { apiRoutes, withRequestLog } from "./http/operations.ts";
-import { createRouter, type RequestHandler } from "./http/router.ts";
-import { pageRoutes } from "./pages/routes.ts";
+import { type ApiKeyKind, type Delivery, type Fault, isState, type Template } from "./domain/state.ts";
+import { archiveTemplate, createTemplate, type TemplateInput } from "./domain/templates.ts";
+import { addFault, clearFaults, type FaultInput, removeFault } from "./faults/rules.ts";
+import { type App, createApp } from "./http/app.ts";
+import { addOperations } from "./http/operations.ts";
+import { BrokenConnection, rejectLikeFetch } from "./http/reply.ts";
+import { addPages } from "./pages/pages.ts";
 
 /** A copy of the state of a service. Its content is internal. */
 export interface Snapshot {
@@ -111,17 +111,18 @@ export interface MockService {
     clear(): void;
   };
   /**
-   * The newest 100 warnings, oldest first: requests that are probably mistakes. The same warning is recorded once a minute.
+   * The newest 200 requests to the API, oldest first: what they sent, what they got, and warnings about what is probably a mistake.
    * @example
    * ```ts
    * import { createMockService } from "@loyalty-cards/mock-server";
    * import { afterEach, expect } from "vitest";
    *
    * const service = createMockService();
-   * afterEach(() => expect(service.warnings()).toEqual([])); // no two users of the test shared an idempotency key
+   * // no misspelt field, and no two users of the test shared an idempotency key
+   * afterEach(() => expect(service.requests().flatMap(({ warnings }) => warnings)).toEqual([]));
    * ```
    */
-  warnings(): Warning[];
+  requests(): TrafficRequest[];
   readonly clock: ServiceClock;
   /** Resolves when every attempt that is due has ended. */
   idle(): Promise<void>;
@@ -136,15 +137,6 @@ export interface MockService {
   /** @throws {TypeError} for a value that `snapshot()` did not return. */
   restore(snapshot: Snapshot): void;
 }
-
-/** What the adapters of this package need besides the service. */
-export interface ServiceCore {
-  backend: Backend;
-  handle: RequestHandler;
-}
-
-/** A registered symbol: adapters find the core when they were loaded in another module format, and on copies of the service. */
-const coreKey = Symbol.for("@loyalty-cards/mock-server/core");
 
 /**
  * Creates the whole service in this process: its API, its card pages, its webhooks and a clock that you can move. `startMockServer` of
@@ -171,26 +163,43 @@ const coreKey = Symbol.for("@loyalty-cards/mock-server/core");
  * console.log(response.status); // 201
  * ```
  */
-export function createMockService(options: MockServiceOptions = {}): MockService {
+export const createMockService = (options: MockServiceOptions = {}): MockService =>
+  createCore(options).service;
+
+/** A service, and what the Node adapter needs besides. */
+export interface ServiceCore {
+  service: MockService;
+  backend: Backend;
+  app: App;
+}
+
+/** @param addOwnRoutes adds routes that take precedence. */
+export function createCore(
+  options: MockServiceOptions,
+  addOwnRoutes: (app: App, templateId: string) => void = () => {},
+): ServiceCore {
   const settings = parseOptions(options);
   const backend = createBackend(settings);
   const { domain, dispatcher, clock } = backend;
   const { baseUrl } = settings;
-  const handle = withRequestLog(
-    backend,
-    createRouter(baseUrl, [...apiRoutes(domain), ...controlRoutes(backend), ...pageRoutes(backend)]),
-  );
+  const templateId = settings.templates[0]?.id ?? "";
+  const app = createApp(baseUrl);
+  addOwnRoutes(app, templateId);
+  addOperations(app, backend);
+  addControlRoutes(app, backend);
+  addPages(app, backend);
   const service: MockService = {
     baseUrl,
     apiKeys: seededApiKeys,
-    templateId: settings.templates[0]?.id ?? "",
+    templateId,
     endpoints: settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret })),
     async fetch(request) {
-      const response = await handle(fromFetch(request));
-      const { connectionFault } = response;
-      return hasNoResponse(connectionFault)
-        ? rejectLikeFetch(connectionFault, request)
-        : toFetchResponse(response);
+      try {
+        return await app.fetch(request);
+      } catch (error) {
+        if (error instanceof BrokenConnection) return rejectLikeFetch(error, request);
+        throw error;
+      }
     },
     templates: {
       create: (input) => structuredClone(createTemplate(domain, input)),
@@ -215,7 +224,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       newSecret: (endpointId) => replaceSecret(domain, endpointId),
       sendTest: (endpointId) => structuredClone(backend.sendTest(endpointId)),
       deliveries: (filter = {}) => structuredClone(findDeliveries(domain, filter)),
-      resend: (deliveryId) => structuredClone(backend.resend(deliveryId)),
+      resend: (deliveryId) => structuredClone(dispatcher.resend(deliveryId)),
     },
     faults: {
       add: (fault) => structuredClone(addFault(domain, fault)),
@@ -223,7 +232,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       remove: (faultId) => removeFault(domain, faultId),
       clear: () => clearFaults(domain),
     },
-    warnings: () => structuredClone([...domain.state.warnings.values()]),
+    requests: () => structuredClone(backend.requests),
     clock,
     idle: dispatcher.idle,
     waitFor: (condition, options) => waitFor(backend, condition, options),
@@ -235,12 +244,5 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       backend.restore(state);
     },
   };
-  return Object.assign(service, { [coreKey]: { backend, handle } satisfies ServiceCore });
-}
-
-/** @throws {TypeError} for what `createMockService` did not make. */
-export function getCore(service: MockService): ServiceCore {
-  const core = (service as { [coreKey]?: ServiceCore })[coreKey];
-  if (core === undefined) throw new TypeError("Pass a service from `createMockService()`.");
-  return core;
+  return { service, backend, app };
 }

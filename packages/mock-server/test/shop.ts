@@ -168,6 +168,9 @@ export async function receiveEveryEvent(): Promise<WebhookEvent[]> {
   return inbox.events;
 }
 
+/** The warnings of all requests, oldest first. */
+export const warningsOf = (service: MockService) => service.requests().flatMap(({ warnings }) => warnings);
+
 export const withoutKey = { key: null };
 
 /** A shop, and calls of the control API, which needs no key. */

@@ -47,7 +47,7 @@ it("exports these names", () => {
       "issuing-client/links": "CardLinks cardLinks qrCodeSvg",
       "issuing-outbox": "CorrectionResult DrainOptions IssueOptions ListOptions Outbox OutboxCounts OutboxEntry OutboxEntryError OutboxOptions OutboxOutcome OutboxState OutboxWorker OwedCard SqliteDatabase SqliteOutbox SqliteOutboxOptions WorkOptions openLibsql sqliteOutbox",
       "issuing-outbox/postgres": "PostgresOutbox PostgresOutboxOptions ensureOutboxTables postgresOutbox",
-      "mock-server": "Attempt Card Clock Deliver Delivery Duration EndpointInput Fault FaultInput ManualClock MockService MockServiceOptions Operation ServiceClock Snapshot Template TemplateField TemplateInput WaitCondition WaitTimeoutError Warning createMockService manualClock scaledClock",
+      "mock-server": "Attempt Card Clock Deliver Delivery Duration EndpointInput Fault FaultInput ManualClock MockService MockServiceOptions Operation ServiceClock Snapshot Template TemplateField TemplateInput TrafficRequest WaitCondition WaitTimeoutError createMockService manualClock scaledClock",
       "mock-server/doctor": "CheckReceiverOptions Finding ReceiverReport checkReceiver",
       "mock-server/msw": "mockHandlers",
       "mock-server/node": "MockServer MockServerOptions TrafficEvent startMockServer",

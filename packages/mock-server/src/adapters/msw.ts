@@ -1,7 +1,6 @@
 /** MSW adapter: request handlers that respond as the service does. */
 import * as msw from "msw"; // as a whole, because MSW 1 has other exports
-import { fromFetch, hasNoResponse, rejectLikeFetch, toFetchResponse } from "../http/messages.ts";
-import { getCore, type MockService } from "../service.ts";
+import type { MockService } from "../service.ts";
 
 /**
  * Returns MSW handlers for everything under the service's `baseUrl`; the handlers of your own `server.use(…)` come before them.
@@ -21,17 +20,11 @@ import { getCore, type MockService } from "../service.ts";
  * afterAll(() => server.close());
  * ```
  */
-export function mockHandlers(service: MockService): msw.HttpHandler[] {
+export function mockHandlers({ baseUrl, fetch }: MockService): msw.HttpHandler[] {
   if (typeof msw.http?.all !== "function")
     throw new TypeError("mockHandlers needs MSW 2 or 3. This one is older.");
-  const { handle } = getCore(service);
   return [
-    msw.http.all(`${service.baseUrl}/*`, async ({ request }) => {
-      const response = await handle(fromFetch(request));
-      const { connectionFault } = response;
-      if (!hasNoResponse(connectionFault)) return toFetchResponse(response);
-      if (connectionFault === "hang") await rejectLikeFetch(connectionFault, request).catch(() => {});
-      return msw.HttpResponse.error(); // a network error; MSW would respond 500 to a rejection
-    }),
+    // A network error where the service's connection breaks: MSW would respond 500 to a rejection.
+    msw.http.all(`${baseUrl}/*`, ({ request }) => fetch(request).catch(() => msw.HttpResponse.error())),
   ];
 }

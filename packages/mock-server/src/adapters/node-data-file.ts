@@ -1,10 +1,11 @@
 /** Data file: one JSON snapshot of the service, written soon after a change and when the server closes. */
 import { readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Backend, fromLists, type State, type StateLists, toLists } from "../backend/backend.ts";
+import type { Backend } from "../backend/backend.ts";
 import type { MockServiceOptions, Settings } from "../backend/options.ts";
 import { type ClockSetting, createClock } from "../backend/service-clock.ts";
 import { type Clock, latestMs, systemClock } from "../domain/clock.ts";
+import { fromLists, type State, toLists } from "../domain/state.ts";
 
 const format = "loyalty-cards mock-server";
 const version = 1;
@@ -22,7 +23,7 @@ interface Content {
   clock: ClockSetting & { nowMs: number; machineMs: number };
   /** Not part of the state: a reset deletes what has the id, and later ids sort after it. */
   newestId: string;
-  state: StateLists;
+  state: Record<string, unknown[]>;
 }
 
 /** A data file as it was when the server started. */

@@ -1,8 +1,7 @@
 /** API requests and delivery attempts, as data and as one line each for a terminal. They contain no personal data, keys or secrets. */
 import { formatDuration } from "@loyalty-cards/internal/format";
-import type { Backend } from "../backend/backend.ts";
-import type { Attempt, Delivery } from "../delivery/deliveries.ts";
-import type { ServiceResponse } from "../http/messages.ts";
+import type { Backend, TrafficRequest } from "../backend/backend.ts";
+import type { Attempt, Delivery } from "../domain/state.ts";
 
 const maxPathLength = 200;
 const maxStartLength = 80;
@@ -11,15 +10,15 @@ const maxStartLength = 80;
 export type TrafficEvent =
   | {
       kind: "request";
+      /** The operation of the OpenAPI document, such as `issueCard`; absent for an unknown path. */
+      operation?: string;
       method: string;
-      /** Without the query; absent when the address is unreadable. */
-      path?: string;
+      /** Without the query. */
+      path: string;
       /** Absent when an injected fault broke the connection. */
       status?: number;
-      /** The injected fault that broke the connection. */
-      fault?: string;
       durationMs: number;
-      /** Why the request to the API failed, such as `customer.consents is missing` or `unknown key`, or `replay`. It contains no values of the body. */
+      /** Why the request failed, such as `customer.consents is missing`, `unknown key` or `injected fault: destroy`, or `replay`. It contains no values of the body. */
       reason?: string;
       /** The card that was issued. */
       cardId?: string;
@@ -50,53 +49,28 @@ export type TrafficEvent =
 type RequestTraffic = Extract<TrafficEvent, { kind: "request" }>;
 type DeliveryTraffic = Extract<TrafficEvent, { kind: "delivery" }>;
 
-/** @returns undefined for the control API, and for pages, unless the request failed. */
-export function toRequestTraffic(
-  method: string,
-  path: string | undefined,
-  response: ServiceResponse,
-  durationMs: number,
-): RequestTraffic | undefined {
-  const { status, connectionFault, reason, warnings = [] } = response;
-  if (path?.startsWith("/_mock/")) return undefined;
-  const isApi = path?.startsWith("/api/v1/") ?? true;
-  if (!isApi && status < 400) return undefined;
-  const cardId = status === 201 ? response.cardId : undefined;
-  return {
-    kind: "request",
-    method,
-    ...(path !== undefined && { path: path.slice(0, maxPathLength) }),
-    ...(connectionFault === undefined ? { status } : { fault: connectionFault }),
-    durationMs: Math.round(durationMs),
-    ...(isApi && reason !== undefined && { reason }),
-    ...(cardId !== undefined && { cardId }),
-    ...(warnings.length > 0 && { warnings: warnings.map(({ message }) => message) }),
-  };
-}
-
 /** `POST /api/v1/templates/tpl_club/passes 201 12 ms card_8sT2kq`, `--> balance.changed evt_0mm…  <-- 401 http://localhost:3000/webhooks/loyalty next in 1 min`. */
 export function formatTraffic(event: TrafficEvent): string {
   if (event.kind === "request") {
-    const { method, path = "(unreadable address)", status = "---", durationMs, cardId, reason } = event;
+    const { method, path, status = "---", durationMs, cardId, reason } = event;
     const details = [cardId, reason].filter((detail) => detail !== undefined);
     return [method, path, status, durationMs, "ms", ...details].join(" ");
   }
   const { type, eventId, status, error, url } = event;
-  const next = formatNextAttempt(event);
-  return `--> ${type} ${eventId}  <-- ${status ?? error} ${url}${next === "" ? "" : ` ${next}`}`;
+  return `--> ${type} ${eventId}  <-- ${status ?? error} ${url}${formatNextAttempt(event)}`;
 }
 
-/** `next in 5 min`, or empty after a success. */
+/** ` next in 5 min`, or empty after a success. */
 function formatNextAttempt({ state, nextAttemptInMs }: DeliveryTraffic): string {
-  if (nextAttemptInMs === 0) return "next now";
-  if (nextAttemptInMs !== undefined) return `next in ${formatDuration(nextAttemptInMs)}`;
-  return state === "failed" ? "failed, no further attempt" : "";
+  if (nextAttemptInMs === 0) return " next now";
+  if (nextAttemptInMs !== undefined) return ` next in ${formatDuration(nextAttemptInMs)}`;
+  return state === "failed" ? " failed, no further attempt" : "";
 }
 
-/** Calls the listener after each delivery attempt. */
-export function listenToDeliveries(
-  { changes, domain }: Backend,
-  onDelivery: (event: DeliveryTraffic) => void,
+/** Calls the listener after each request and each delivery attempt. */
+export function listenToTraffic(
+  { changes, domain, requests }: Backend,
+  listener: (event: TrafficEvent) => void,
 ): void {
   const seen = new WeakSet<Attempt>();
   const isNew = ({ attempts }: Delivery) => {
@@ -105,24 +79,40 @@ export function listenToDeliveries(
     seen.add(attempt);
     return true;
   };
-  changes.subscribe((change) => {
+  changes.subscribe(({ type, id = "" }) => {
     const { deliveries } = domain.state;
-    if (change.type === "reset") for (const delivery of deliveries.values()) isNew(delivery);
-    if (change.type !== "delivery") return;
-    const delivery = deliveries.get(change.id);
-    if (delivery !== undefined && isNew(delivery)) onDelivery(toDeliveryTraffic(domain, delivery));
+    const delivery = deliveries.get(id);
+    const request = requests.at(-1);
+    if (type === "reset") for (const each of deliveries.values()) isNew(each);
+    if (type === "request" && request !== undefined) listener(toRequestTraffic(request));
+    if (type === "delivery" && delivery !== undefined && isNew(delivery))
+      listener(toDeliveryTraffic(domain, delivery));
   });
 }
 
-const isSuccess = (status = 0) => status >= 200 && status < 300;
-
-function toDeliveryTraffic(domain: Backend["domain"], delivery: Delivery): DeliveryTraffic {
-  const { id, type, eventId, endpointId, attempts, state, nextAttemptAt } = delivery;
-  const { status, error, responseBody = "", durationMs } = attempts.at(-1) as Attempt;
-  const responseStart = responseBody.trim().slice(0, maxStartLength);
-  const endpoint = domain.state.endpoints.get(endpointId);
-  const address = endpoint && new URL(endpoint.url);
+function toRequestTraffic(request: TrafficRequest): RequestTraffic {
+  const { operation, method, path, status, durationMs, reason, cardId, warnings } = request;
   return {
+    kind: "request",
+    ...(operation !== undefined && { operation }),
+    method,
+    path: path.replace(/\?.*$/s, "").slice(0, maxPathLength),
+    ...(status !== undefined && { status }),
+    durationMs,
+    ...(reason !== undefined && { reason }),
+    ...(operation === "issueCard" && status === 201 && cardId !== undefined && { cardId }),
+    ...(warnings.length > 0 && { warnings: warnings.map(({ message }) => message) }),
+  };
+}
+
+function toDeliveryTraffic({ state: { endpoints }, nowMs }: Backend["domain"], delivery: Delivery) {
+  const { id, type, eventId, endpointId, attempts, state, nextAttemptAt } = delivery;
+  const { status, responseBody = "", error, durationMs } = attempts.at(-1) as Attempt;
+  const isSuccess = status !== undefined && status >= 200 && status < 300;
+  const responseStart = isSuccess ? "" : responseBody.trim().slice(0, maxStartLength);
+  const endpoint = endpoints.get(endpointId);
+  const address = endpoint && new URL(endpoint.url);
+  const event: DeliveryTraffic = {
     kind: "delivery",
     type,
     eventId,
@@ -131,11 +121,10 @@ function toDeliveryTraffic(domain: Backend["domain"], delivery: Delivery): Deliv
     attempt: attempts.length,
     ...(status !== undefined && { status }),
     ...(error !== undefined && { error }),
-    ...(responseStart !== "" && !isSuccess(status) && { responseStart }),
+    ...(responseStart !== "" && { responseStart }),
     durationMs,
     state,
-    ...(nextAttemptAt !== undefined && {
-      nextAttemptInMs: Math.max(0, Date.parse(nextAttemptAt) - domain.nowMs()),
-    }),
   };
+  if (nextAttemptAt !== undefined) event.nextAttemptInMs = Math.max(0, Date.parse(nextAttemptAt) - nowMs());
+  return event;
 }

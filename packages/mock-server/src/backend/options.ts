@@ -1,5 +1,4 @@
 /** Options of the mock service, their defaults and their validation. */
-
 import type { Deliver } from "../delivery/attempt.ts";
 import type { EndpointInput } from "../delivery/endpoints.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
@@ -41,7 +40,7 @@ export interface MockServiceOptions {
    * some services do. Default false: a request with the same key is processed again.
    */
   storeRefusals?: boolean;
-  /** Logs warnings, one line each, without personal data. Default `console.error`; `service.warnings()` returns them too. */
+  /** Logs warnings, one line each, without personal data. Default `console.error`; they are also members of `service.requests()`. */
   log?: (line: string) => void;
   /**
    * The timeout of a delivery attempt, in milliseconds. Default 10 000 ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). Less

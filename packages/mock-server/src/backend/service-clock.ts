@@ -1,8 +1,7 @@
 /** The clock of the service: reads the time, moves it, and changes its mode. */
 
 import type { components } from "@loyalty-cards/openapi/control";
-import type { AttemptRecord } from "../delivery/deliveries.ts";
-import type { Dispatcher, GetEnd } from "../delivery/dispatcher.ts";
+import type { AttemptRecord, Dispatcher, GetEnd } from "../delivery/dispatcher.ts";
 import {
   type Clock,
   type Duration,
@@ -13,7 +12,7 @@ import {
   systemClock,
   toMilliseconds,
 } from "../domain/clock.ts";
-import type { DomainContext } from "../domain/context.ts";
+import type { ChangeNotifier } from "../domain/context.ts";
 
 /** How a clock runs: system (real time), manual, or scaled. */
 export type ClockSetting = components["schemas"]["ClockSetting"];
@@ -37,18 +36,15 @@ export interface ServiceClock {
   runUntilIdle(): Promise<AttemptRecord[]>;
 }
 
-export interface ClockHolder {
-  clock: Clock;
-}
-
+/** @param holder has the current clock, which `set` replaces. */
 export function createServiceClock(
-  holder: ClockHolder,
+  holder: { clock: Clock },
   dispatcher: Dispatcher,
-  { notifyChange }: Pick<DomainContext, "notifyChange">,
+  changes: ChangeNotifier,
 ): ServiceClock {
   let movement: Promise<unknown> = Promise.resolve();
   const now = () => holder.clock.now();
-  const notifyMoved = () => notifyChange({ type: "clock", id: "clock", action: "changed" });
+  const notifyMoved = () => changes.notify({ type: "clock" });
 
   /** Runs one movement at a time, so that concurrent calls do not interleave on one clock. */
   function runInTurn<Result>(move: () => Promise<Result>): Promise<Result> {

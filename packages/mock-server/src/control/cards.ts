@@ -1,115 +1,74 @@
 /** Control routes for cards and customers: search, detail, history, points, wallets. */
 import { CorrectionInput, Expiry, PointsInput, StatusInput } from "@loyalty-cards/openapi/control-validators";
-import type { State } from "../backend/backend.ts";
-import {
-  addToWallet,
-  getCard,
-  removeFromWallet,
-  type StoredCard,
-  setStatus,
-  toCard,
-} from "../domain/cards.ts";
-import { type Domain, NotFoundError } from "../domain/context.ts";
-import type { Customer } from "../domain/customers.ts";
-import {
-  cancelOperation,
-  expirePoints,
-  recordCorrection,
-  recordPoints,
-  type StoredOperation,
-  toOperation,
-} from "../domain/ledger.ts";
-import { created, ok, paginate, route } from "./route.ts";
+import { addToWallet, getCard, removeFromWallet, setStatus, toCard } from "../domain/cards.ts";
+import { type Domain, getById } from "../domain/context.ts";
+import { cancelOperation, expirePoints, recordCorrection, recordPoints } from "../domain/ledger.ts";
+import type { Customer, State, StoredCard, StoredOperation } from "../domain/state.ts";
+import { type ControlApi, paginate } from "./route.ts";
 
 const pointsKinds = { purchase: "purchase", reward: "reward", redeem: "redemption" } as const;
 
-export const cardRoutes = [
-  route("GET /_mock/cards", ({ domain, query }) => {
-    const found = [...domain.state.cards.values()].filter(createCardFilter(domain.state, query)).reverse();
-    return paginate(found, query, (card) => toCardView(domain, card));
-  }),
-  route("GET /_mock/cards/*", ({ domain, id }) => ok(toCardView(domain, getCard(domain, id)))),
-  route("GET /_mock/cards/*/operations", ({ domain, id, query }) => {
+export function addCardRoutes({ route, backend: { domain } }: ControlApi): void {
+  const view = (id: string) => toCardView(domain, getCard(domain, id));
+  const viewOperation = ({ id }: { id: string }) =>
+    toOperationView(getById(domain.state.operations, id, "operation"));
+
+  route("GET /cards", ({ query }) => {
+    const found = [...domain.state.cards.values()].filter((card) => matchesCard(domain.state, card, query));
+    return paginate(found.reverse(), query, (card) => toCardView(domain, card));
+  });
+  route("GET /cards/:id", ({ id }) => view(id));
+  route("GET /cards/:id/operations", ({ id, query }) => {
     getCard(domain, id);
     const { operations, operationIdsByCard } = domain.state;
     const history = (operationIdsByCard.get(id) ?? []).flatMap((name) => operations.get(name) ?? []);
     return paginate(history.reverse(), query, toOperationView);
-  }),
-  ...Object.entries(pointsKinds).map(([name, kind]) =>
+  });
+  for (const [name, kind] of Object.entries(pointsKinds)) {
     route(
-      `POST /_mock/cards/*/${name}`,
-      ({ domain, id, body }) =>
-        operationResponse(domain.state, recordPoints(domain, id, kind, body.points).id),
-      PointsInput,
-    ),
-  ),
+      `POST /cards/:id/${name}`,
+      ({ id, body }) => viewOperation(recordPoints(domain, id, kind, body.points)),
+      { validator: PointsInput, status: 201 },
+    );
+  }
   route(
-    "POST /_mock/cards/*/correct",
-    ({ domain, id, body }) => operationResponse(domain.state, recordCorrection(domain, id, body.change).id),
-    CorrectionInput,
-  ),
-  route(
-    "POST /_mock/cards/*/expire",
-    ({ domain, id, body }) => {
-      expirePoints(domain, id, body);
-      return ok(toCardView(domain, getCard(domain, id)));
-    },
-    Expiry,
-  ),
-  route(
-    "PUT /_mock/cards/*/status",
-    ({ domain, id, body }) => {
-      setStatus(domain, id, body.status);
-      return ok(toCardView(domain, getCard(domain, id)));
-    },
-    StatusInput,
-  ),
-  route("POST /_mock/operations/*/cancel", ({ domain, id }) =>
-    operationResponse(domain.state, cancelOperation(domain, id).id),
-  ),
-  route("PUT /_mock/cards/*/wallets/*", ({ domain, id, secondId }) => addToWallet(domain, id, secondId)),
-  route("DELETE /_mock/cards/*/wallets/*", ({ domain, id, secondId }) =>
-    removeFromWallet(domain, id, secondId),
-  ),
-];
+    "POST /cards/:id/correct",
+    ({ id, body }) => viewOperation(recordCorrection(domain, id, body.change)),
+    { validator: CorrectionInput, status: 201 },
+  );
+  route("POST /cards/:id/expire", ({ id, body }) => view(expirePoints(domain, id, body).id), {
+    validator: Expiry,
+  });
+  route("PUT /cards/:id/status", ({ id, body }) => view(setStatus(domain, id, body.status).id), {
+    validator: StatusInput,
+  });
+  route("PUT /cards/:id/wallets/:wallet", ({ id, wallet }) => addToWallet(domain, id, wallet));
+  route("DELETE /cards/:id/wallets/:wallet", ({ id, wallet }) => removeFromWallet(domain, id, wallet));
+  route("POST /operations/:id/cancel", ({ id }) => viewOperation(cancelOperation(domain, id)), {
+    status: 201,
+  });
 
-function operationResponse({ operations }: State, id: string) {
-  const operation = operations.get(id);
-  return created(operation && toOperationView(operation));
-}
-
-function createCardFilter({ customers }: State, query: URLSearchParams): (card: StoredCard) => boolean {
-  const [customerId, templateId] = [query.get("customerId"), query.get("templateId")];
-  const searchText = query.get("query") ?? "";
-  const words = searchText.trim().toLowerCase();
-  const contains = (text: string | number) => String(text).toLowerCase().includes(words);
-  return (card) => {
-    if (customerId !== null && card.customerId !== customerId) return false;
-    if (templateId !== null && card.templateId !== templateId) return false;
-    if (words === "" || contains(card.id) || Object.values(card.fieldValues).some(contains)) return true;
-    const customer = customers.get(card.customerId);
-    return customer !== undefined && matchesCustomer(customer, searchText);
-  };
-}
-
-export const customerRoutes = [
-  route("GET /_mock/customers", ({ domain, query }) => {
-    const searchText = query.get("query") ?? "";
+  route("GET /customers", ({ query }) => {
     const customers = [...domain.state.customers.values()];
-    const found = customers.filter((customer) => matchesCustomer(customer, searchText));
+    const found = customers.filter((customer) => matchesCustomer(customer, query["query"] ?? ""));
     return paginate(found.reverse(), query, toCustomerView);
-  }),
-  route("GET /_mock/customers/*", ({ domain, id }) => {
-    const customer = domain.state.customers.get(id);
-    if (customer === undefined) throw new NotFoundError(`There is no customer "${id}".`);
-    return ok(toCustomerView(customer));
-  }),
-];
+  });
+  route("GET /customers/:id", ({ id }) => toCustomerView(getById(domain.state.customers, id, "customer")));
+}
+
+function matchesCard({ customers }: State, card: StoredCard, query: Record<string, string>): boolean {
+  const { customerId = card.customerId, templateId = card.templateId, query: text = "" } = query;
+  if (customerId !== card.customerId || templateId !== card.templateId) return false;
+  const words = text.trim().toLowerCase();
+  const texts = [card.id, ...Object.values(card.fieldValues)];
+  if (texts.some((value) => String(value).toLowerCase().includes(words))) return true;
+  const customer = customers.get(card.customerId);
+  return customer !== undefined && matchesCustomer(customer, text);
+}
 
 /** Whether the id, name, phone or email of a customer contains the search text. */
-export function matchesCustomer({ id, name, phone, email }: Customer, searchText: string): boolean {
+function matchesCustomer({ id, name, phone, email }: Customer, searchText: string): boolean {
   const words = searchText.trim().toLowerCase();
-  if (words === "") return true;
   const digits = words.replaceAll(/[\s()-]/g, "");
   return (
     [id, name, email].some((value) => value?.toLowerCase().includes(words)) ||
@@ -117,22 +76,21 @@ export function matchesCustomer({ id, name, phone, email }: Customer, searchText
   );
 }
 
-export function toCustomerView({ id, name, phone, email, privacyVersion, marketing, cardIds }: Customer) {
+function toCustomerView({ id, name, phone, email, privacyVersion, marketing, cardIds }: Customer) {
   return { id, name, phone, email, marketingConsent: marketing.isGiven, privacyVersion, cardIds };
 }
 
-export function toCardView(domain: Domain<State>, card: StoredCard) {
+function toCardView(domain: Domain, card: StoredCard) {
+  const { templateId, issuedAtMs, wallets, expiredPoints } = card;
   const customer = domain.state.customers.get(card.customerId);
   return {
     ...toCard(domain, card),
-    templateId: card.templateId,
-    issuedAt: new Date(card.issuedAtMs).toISOString(),
-    wallets: card.wallets,
-    expiredPoints: card.expiredPoints ?? 0,
+    templateId,
+    issuedAt: new Date(issuedAtMs).toISOString(),
+    wallets,
+    expiredPoints,
     customer: customer && toCustomerView(customer),
   };
 }
 
-export function toOperationView(operation: StoredOperation) {
-  return { ...toOperation(operation), isCancelled: operation.isCancelled };
-}
+const toOperationView = ({ cardId: _, ...operation }: StoredOperation) => operation;

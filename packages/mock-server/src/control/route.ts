@@ -3,93 +3,91 @@ import type { ControlValidator } from "@loyalty-cards/openapi/control-validators
 import type { Backend } from "../backend/backend.ts";
 import { NotFoundError } from "../domain/context.ts";
 import { InputError, Problem, validateInput } from "../domain/problem.ts";
-import {
-  emptyResponse,
-  jsonResponse,
-  readJson,
-  type ServiceRequest,
-  type ServiceResponse,
-} from "../http/messages.ts";
-import type { Route, RouteCall } from "../http/router.ts";
+import type { App } from "../http/app.ts";
+import { type Call, emptyReply, jsonReply, parseJson, readText, send } from "../http/reply.ts";
 
 interface ControlCall<Body> {
-  backend: Backend;
-  domain: Backend["domain"];
-  /** The first variable segment of the path. */
+  /** The variable segments of the path. */
   id: string;
-  /** The second variable segment of the path. */
-  secondId: string;
-  query: URLSearchParams;
+  wallet: string;
+  query: Record<string, string>;
   body: Body;
-  request: ServiceRequest;
+  /** Aborted when the client disconnects. */
+  signal: AbortSignal;
 }
 
-/** `undefined` becomes a 204. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing
-type ControlResult = ServiceResponse | Problem | void;
-
-export type ControlRoute = (backend: Backend) => Route;
-
-/**
- * @param endpoint the method and the path, in which `*` is a variable segment.
- * @param validator of the body. Without it the body is not read.
- */
-export const route =
-  <Body = undefined>(
+export interface ControlApi {
+  /**
+   * @param endpoint the method and the path, in which `:id` is a variable segment.
+   * @param run returns the JSON of the response; nothing for a 204.
+   * @param validator of the body. Without it the body is not read.
+   * @param status of a response with a body.
+   */
+  route<Body = undefined>(
     endpoint: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`,
-    run: (call: ControlCall<Body>) => ControlResult | Promise<ControlResult>,
-    validator?: ControlValidator<Body>,
-  ): ControlRoute =>
-  (backend) => {
+    run: (call: ControlCall<Body>) => unknown,
+    options?: { validator?: ControlValidator<Body>; status?: number },
+  ): void;
+  backend: Backend;
+}
+
+export const createControlApi = (app: App, backend: Backend): ControlApi => ({
+  backend,
+  route(endpoint, run, { validator, status = 200 } = {}) {
     const [method = "", path = ""] = endpoint.split(" ");
-    const { domain } = backend;
-    return {
-      method,
-      path,
-      async handle({ request, url, params: [id = "", secondId = ""] }: RouteCall) {
-        const query = url.searchParams;
-        try {
-          const json = validator === undefined ? { value: undefined } : await readJson(request);
-          if (json instanceof Problem) return json;
-          const body = (validator === undefined ? undefined : validateInput(validator, json.value)) as Body;
-          return (await run({ backend, domain, id, secondId, query, body, request })) ?? emptyResponse(204);
-        } catch (error) {
-          return toProblem(error);
-        }
-      },
-    };
-  };
+    app.on(method, `/_mock${path}`, async (c) => {
+      try {
+        const body = validator && validateInput(validator, parseJson(c, await readText(c)));
+        const result = await run({ ...readCall(c), body: body as never });
+        return send(c, result === undefined ? emptyReply(204) : jsonReply(status, result));
+      } catch (error) {
+        throw toProblem(error);
+      }
+    });
+  },
+});
+
+const readCall = ({ req }: Call) => ({
+  id: req.param("id") ?? "",
+  wallet: req.param("wallet") ?? "",
+  query: req.query(),
+  get signal() {
+    return req.raw.signal;
+  },
+});
 
 /** Converts the errors that the service object throws for the same calls. */
-function toProblem(error: unknown): Problem {
+function toProblem(error: unknown): unknown {
   if (error instanceof InputError) return Problem.invalid(error.errors);
   if (error instanceof NotFoundError) return new Problem(404, error.message);
   if (error instanceof RangeError) return new Problem(409, error.message);
   if (error instanceof TypeError) return new Problem(422, error.message);
-  throw error;
+  return error;
 }
-
-export const ok = (value: unknown) => jsonResponse(200, value);
-export const created = (value: unknown) => jsonResponse(201, value);
 
 const defaultLimit = 20;
 const maxLimit = 100;
 
-/** Responds with one page of a list. @param items newest first. @param view converts an item; called for the items of the page only. */
+/** One page of a list. @param items newest first. @param view converts an item; called for the items of the page only. */
 export function paginate<Item>(
   items: readonly Item[],
-  query: URLSearchParams,
-  view: (item: Item) => unknown,
+  query: Record<string, string>,
+  view: (item: Item) => unknown = (item) => item,
 ) {
-  const limit = parseWholeNumber(query.get("limit"), defaultLimit);
-  const offset = parseWholeNumber(query.get("offset"), 0);
-  if (limit === undefined || limit < 1) return new Problem(400, "limit must be a whole number, 1 or more.");
-  if (offset === undefined) return new Problem(400, "offset must be a whole number, 0 or more.");
-  const page = items.slice(offset, offset + Math.min(limit, maxLimit));
-  return ok({ items: page.map(view), total: items.length });
+  const limit = parseWholeNumber(query["limit"] ?? defaultLimit);
+  const offset = parseWholeNumber(query["offset"] ?? 0);
+  if (!(limit >= 1)) throw new Problem(400, "limit must be a whole number, 1 or more.");
+  if (!(offset >= 0)) throw new Problem(400, "offset must be a whole number, 0 or more.");
+  return { items: items.slice(offset, offset + Math.min(limit, maxLimit)).map(view), total: items.length };
 }
 
-function parseWholeNumber(text: string | null, defaultValue: number): number | undefined {
-  if (text === null) return defaultValue;
-  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+const parseWholeNumber = (text: string | number) =>
+  /^\d{1,15}$/.test(String(text)) ? Number(text) : Number.NaN;
+
+/** @returns undefined for an empty text. @throws {Problem} for another text that is none of the values. */
+export function parseChoice(query: Record<string, string>, name: string, values: readonly string[]) {
+  const value = query[name] || undefined;
+  if (value !== undefined && !values.includes(value))
+    throw new Problem(400, `${name} must be one of ${values.join(", ")}.`);
+  return value;
 }

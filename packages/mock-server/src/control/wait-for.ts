@@ -2,10 +2,10 @@
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { WaitCondition as WaitConditionSchema } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
-import { type Delivery, findDeliveries, type ServiceEvent } from "../delivery/deliveries.ts";
+import { findDeliveries } from "../delivery/deliveries.ts";
 import { type Card, toCard } from "../domain/cards.ts";
-import type { EventType } from "../domain/context.ts";
 import { InputError, isDeeperThan, isObject, validateInput } from "../domain/problem.ts";
+import type { Delivery, EventType, ServiceEvent } from "../domain/state.ts";
 
 /** All members that are present must be equal, inside `data` too. Also matches what happened before the call. */
 export type WaitCondition =
@@ -44,23 +44,19 @@ export async function waitFor<Condition extends WaitCondition>(
   { timeoutMs = 5_000, signal }: WaitOptions = {},
 ): Promise<WaitResult<Condition>> {
   validateInput(WaitConditionSchema, condition);
-  if (isDeeperThan(maxLevels, condition)) {
-    throw new InputError([
-      { pointer: "", detail: `The condition is nested deeper than ${maxLevels} levels.` },
-    ]);
-  }
-  if (!(timeoutMs >= 0 && timeoutMs <= maxTimerMs)) {
-    const detail = `"timeoutMs" must be a number, at least 0 and at most ${maxTimerMs}.`;
-    throw new InputError([{ pointer: "/timeoutMs", detail }]);
-  }
-  const subjects = ["event", "delivery", "card"].filter((name) => name in condition);
-  if (subjects.length !== 1) {
-    throw new InputError([{ pointer: "", detail: "Wait for one of event, delivery and card." }]);
-  }
-  const { count = 1 } = condition as { count?: number };
-  const hasEnough = () => findMatches(backend, condition).length >= count;
-  if (!hasEnough()) await waitUntil(backend, hasEnough, timeoutMs, condition, signal);
-  return structuredClone(findMatches(backend, condition)) as WaitResult<Condition>;
+  const reject = (pointer: string, detail: string) => {
+    throw new InputError([{ pointer, detail }]);
+  };
+  if (isDeeperThan(maxLevels, condition))
+    reject("", `The condition is nested deeper than ${maxLevels} levels.`);
+  if (!(timeoutMs >= 0 && timeoutMs <= maxTimerMs))
+    reject("/timeoutMs", `"timeoutMs" must be a number, at least 0 and at most ${maxTimerMs}.`);
+  if (["event", "delivery", "card"].filter((name) => name in condition).length !== 1)
+    reject("", "Wait for one of event, delivery and card.");
+  const wanted = structuredClone(condition as WaitCondition & { count?: number }); // a getter may return another value later
+  const isMet = () => findMatches(backend, wanted).length >= (wanted.count ?? 1);
+  if (!isMet()) await waitUntil(backend, isMet, timeoutMs, wanted, signal);
+  return structuredClone(findMatches(backend, wanted)) as WaitResult<Condition>;
 }
 
 function waitUntil(
@@ -70,7 +66,6 @@ function waitUntil(
   condition: WaitCondition,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const wanted = JSON.stringify(condition); // may throw, so not inside the timer
   return new Promise((resolve, reject) => {
     const end = (act: () => void) => {
       clearTimeout(timer);
@@ -80,20 +75,16 @@ function waitUntil(
     };
     const abort = () => end(() => reject(signal?.reason));
     const timer = setTimeout(() => {
-      const message = `${wanted} did not match within ${timeoutMs} ms. ${formatRecent(backend)}`;
+      const message = `${JSON.stringify(condition)} did not match within ${timeoutMs} ms. ${formatRecent(backend)}`;
       end(() => reject(new WaitTimeoutError(message)));
     }, timeoutMs);
     let isCheckScheduled = false;
     const unsubscribe = backend.changes.subscribe(() => {
-      if (isCheckScheduled) return;
+      if (isCheckScheduled) return; // one check for all changes of this turn
       isCheckScheduled = true;
       queueMicrotask(() => {
         isCheckScheduled = false;
-        try {
-          if (isMet()) end(resolve);
-        } catch (error) {
-          end(() => reject(error)); // a getter in the condition throws
-        }
+        if (isMet()) end(resolve);
       });
     });
     if (signal?.aborted) abort();
@@ -113,11 +104,8 @@ function findMatches({ domain }: Backend, condition: WaitCondition): (ServiceEve
 /** Whether every member of the pattern is in the value, at every level. */
 function isSubset(pattern: unknown, value: unknown): boolean {
   if (Array.isArray(pattern)) {
-    return (
-      Array.isArray(value) &&
-      value.length === pattern.length &&
-      pattern.every((entry, index) => isSubset(entry, value[index]))
-    );
+    const isSameLength = Array.isArray(value) && value.length === pattern.length;
+    return isSameLength && pattern.every((entry, index) => isSubset(entry, value[index]));
   }
   if (!isObject(pattern)) return pattern === value;
   return (

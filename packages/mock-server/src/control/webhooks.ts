@@ -1,6 +1,8 @@
-/** Control routes for webhook endpoints and the delivery log. */
+/** Control routes for webhook endpoints, the delivery log, and the traffic: requests and deliveries in one list. */
+import type { components } from "@loyalty-cards/openapi/control";
 import { EndpointChange, EndpointInput } from "@loyalty-cards/openapi/control-validators";
-import { type Delivery, type DeliveryFilter, findDeliveries } from "../delivery/deliveries.ts";
+import type { TrafficRequest } from "../backend/backend.ts";
+import { type DeliveryFilter, findDeliveries } from "../delivery/deliveries.ts";
 import {
   createEndpoint,
   deleteEndpoint,
@@ -10,75 +12,118 @@ import {
   toWebhookEndpoint,
   updateEndpoint,
 } from "../delivery/endpoints.ts";
-import { NotFoundError } from "../domain/context.ts";
+import { getById, getPosition } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
-import { jsonResponse } from "../http/messages.ts";
-import { created, ok, paginate, route } from "./route.ts";
+import type { Delivery, ServiceEvent, State } from "../domain/state.ts";
+import { type ControlApi, paginate, parseChoice } from "./route.ts";
 
-const filters: Readonly<Record<keyof DeliveryFilter, readonly string[] | undefined>> = {
-  endpointId: undefined,
-  eventId: undefined,
-  type: eventTypes,
-  state: ["pending", "delivered", "failed"] satisfies Delivery["state"][],
-};
+type Traffic = components["schemas"]["Traffic"];
+type TrafficDelivery = components["schemas"]["TrafficDelivery"];
 
-export const webhookRoutes = [
-  route("GET /_mock/webhooks/endpoints", ({ domain }) =>
-    ok({ items: [...domain.state.endpoints.values()].map(toWebhookEndpoint) }),
-  ),
+export function addWebhookRoutes({ route, backend }: ControlApi): void {
+  const { domain, dispatcher } = backend;
+  route("GET /webhooks/endpoints", () => ({
+    items: [...domain.state.endpoints.values()].map(toWebhookEndpoint),
+  }));
   route(
-    "POST /_mock/webhooks/endpoints",
-    ({ domain, body }) => {
+    "POST /webhooks/endpoints",
+    ({ body }) => {
       const { id, secret } = createEndpoint(domain, body);
-      return created({ ...toWebhookEndpoint(getEndpoint(domain, id)), secret });
+      return { ...toWebhookEndpoint(getEndpoint(domain, id)), secret };
     },
-    EndpointInput,
-  ),
-  route(
-    "PATCH /_mock/webhooks/endpoints/*",
-    ({ domain, id, body }) => ok(updateEndpoint(domain, id, body)),
-    EndpointChange,
-  ),
-  route("DELETE /_mock/webhooks/endpoints/*", ({ domain, id }) => deleteEndpoint(domain, id)),
-  route("GET /_mock/webhooks/endpoints/*/secret", ({ domain, id }) => {
+    { validator: EndpointInput, status: 201 },
+  );
+  route("PATCH /webhooks/endpoints/:id", ({ id, body }) => updateEndpoint(domain, id, body), {
+    validator: EndpointChange,
+  });
+  route("DELETE /webhooks/endpoints/:id", ({ id }) => deleteEndpoint(domain, id));
+  route("GET /webhooks/endpoints/:id/secret", ({ id }) => {
     const { secret } = getEndpoint(domain, id);
-    return ok({ id, secret });
-  }),
-  route("POST /_mock/webhooks/endpoints/*/new-secret", ({ domain, id }) => ok(replaceSecret(domain, id))),
-  route("POST /_mock/webhooks/endpoints/*/test", ({ backend, id }) =>
-    jsonResponse(202, backend.sendTest(id)),
-  ),
+    return { id, secret };
+  });
+  route("POST /webhooks/endpoints/:id/new-secret", ({ id }) => replaceSecret(domain, id));
+  route("POST /webhooks/endpoints/:id/test", ({ id }) => backend.sendTest(id), { status: 202 });
 
-  route("GET /_mock/webhooks/deliveries", ({ domain, query }) => {
-    const filter = parseFilter(query);
-    if (filter instanceof Problem) return filter;
-    const words = (query.get("query") ?? "").trim().toLowerCase();
-    const found = findDeliveries(domain, filter).filter((delivery) => matchesDelivery(delivery, words));
-    return paginate(found.reverse(), query, (delivery) => delivery);
-  }),
-  route("GET /_mock/webhooks/deliveries/*", ({ domain, id }) => {
-    const delivery = domain.state.deliveries.get(id);
-    if (delivery === undefined) throw new NotFoundError(`There is no delivery "${id}".`);
-    return ok(delivery);
-  }),
-  route("POST /_mock/webhooks/deliveries/*/resend", ({ backend, id }) =>
-    jsonResponse(202, backend.resend(id)),
-  ),
-];
+  route("GET /webhooks/deliveries", ({ query }) => {
+    const state = parseChoice(query, "state", ["pending", "delivered", "failed"]);
+    const type = parseChoice(query, "type", eventTypes);
+    const [endpointId, eventId] = [query["endpointId"] || undefined, query["eventId"] || undefined];
+    const words = (query["query"] ?? "").trim().toLowerCase();
+    // The body has the ids of the event, the card, the customer and the operation.
+    const found = findDeliveries(domain, { state, type, endpointId, eventId } as DeliveryFilter).filter(
+      ({ id, body }) => `${id} ${body}`.toLowerCase().includes(words),
+    );
+    return paginate(found.reverse(), query);
+  });
+  route("GET /webhooks/deliveries/:id", ({ id }) => getById(domain.state.deliveries, id, "delivery"));
+  route("POST /webhooks/deliveries/:id/resend", ({ id }) => dispatcher.resend(id), { status: 202 });
 
-/** The body has the ids of the event, the card, the customer and the operation. */
-const matchesDelivery = ({ id, body }: Delivery, words: string) =>
-  words === "" || id.toLowerCase().includes(words) || body.toLowerCase().includes(words);
+  route("GET /traffic", ({ query }) => listTraffic(domain.state, backend.requests, query));
+}
 
-function parseFilter(query: URLSearchParams): DeliveryFilter | Problem {
-  const filter: Record<string, string> = {};
-  for (const [name, values] of Object.entries(filters)) {
-    const value = query.get(name);
-    if (value === null || value === "") continue;
-    if (values !== undefined && !values.includes(value)) {
-      return new Problem(400, `${name} must be one of ${values.join(", ")}.`);
-    }
-    filter[name] = value;
+type Entry = TrafficRequest | Delivery;
+
+const defaultLimit = 100;
+const maxLimit = 200;
+
+function listTraffic(
+  state: State,
+  requests: readonly TrafficRequest[],
+  query: Record<string, string>,
+): Traffic {
+  const kind = parseChoice(query, "kind", ["request", "delivery"]);
+  const isOnlyProblems = parseChoice(query, "problems", ["true", "false"]) === "true";
+  const limit = Number(query["limit"] ?? defaultLimit);
+  if (!(Number.isInteger(limit) && limit >= 1)) {
+    throw new Problem(400, "limit must be a whole number, 1 or more.");
   }
-  return filter;
+  const words = (query["query"] ?? "").trim().toLowerCase();
+  const entries: Entry[] = [
+    ...(kind === "delivery" ? [] : requests),
+    ...(kind === "request" ? [] : state.deliveries.values()),
+  ];
+  const found = entries.filter((entry) => words === "" || toSearchText(entry).toLowerCase().includes(words));
+  const withProblem = found.filter(hasProblem);
+  const listed = isOnlyProblems ? withProblem : found;
+  const items = listed
+    .sort((a, b) => (getEntryPosition(a) < getEntryPosition(b) ? 1 : -1))
+    .slice(0, Math.min(limit, maxLimit))
+    .map((entry) => ("kind" in entry ? entry : toTrafficDelivery(state, entry)));
+  return { items, total: listed.length, problems: withProblem.length };
+}
+
+/** Both kinds of ids begin with the time and a counter, so that also what happened in one millisecond has an order. */
+const getEntryPosition = (entry: Entry) => getPosition("kind" in entry ? entry.id : entry.eventId);
+
+function toSearchText(entry: Entry): string {
+  if ("kind" in entry) {
+    const { id, method, path, operation, status, reason, cardId, apiKey, idempotencyKey, requestBody } =
+      entry;
+    return [id, method, path, operation, status, reason, cardId, apiKey, idempotencyKey, requestBody].join(
+      "\n",
+    );
+  }
+  const { id, state, body, attempts } = entry;
+  return [id, state, body, ...attempts.map(({ status, error }) => status ?? error)].join("\n");
+}
+
+/** A failed request, one that is probably a mistake, and a delivery whose newest attempt failed. */
+function hasProblem(entry: Entry): boolean {
+  if ("kind" in entry) {
+    return entry.status === undefined || entry.status >= 400 || entry.warnings.length > 0;
+  }
+  return entry.state === "failed" || (entry.state === "pending" && entry.failures > 0);
+}
+
+function toTrafficDelivery({ endpoints }: State, delivery: Delivery): TrafficDelivery {
+  const { createdAt, data } = JSON.parse(delivery.body) as ServiceEvent;
+  const { passId } = data as { passId?: string };
+  const url = endpoints.get(delivery.endpointId)?.url;
+  return {
+    kind: "delivery",
+    at: createdAt,
+    ...delivery,
+    ...(url !== undefined && { url }),
+    ...(passId !== undefined && { cardId: passId }),
+  };
 }

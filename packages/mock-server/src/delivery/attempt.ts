@@ -1,7 +1,6 @@
 /** One delivery attempt: signs the body, sends it, and waits up to ten seconds for the response (spec 6). */
 import { signWebhook } from "@loyalty-cards/webhook-verify";
-import type { Attempt, Delivery } from "./deliveries.ts";
-import type { Endpoint } from "./endpoints.ts";
+import type { Attempt, Delivery, Endpoint } from "../domain/state.ts";
 
 /** Sends the request of a delivery and returns the response: `fetch`, or a receiver under test. */
 export type Deliver = (request: Request) => Response | Promise<Response>;
@@ -15,48 +14,45 @@ export interface DeliveryTransport {
   deliveryTimeoutMs: number;
 }
 
-type AttemptOutcome = { status: number; body: Response["body"] | undefined } | { error: string };
-
-export type AttemptResult = Omit<Attempt, "at" | "durationMs">;
-
 /** Never rejects: a request that cannot be sent is a failed attempt. @param abort ends the attempt; the timeout uses it too. */
 export async function sendAttempt(
-  transport: DeliveryTransport,
+  { deliver, signedWith, signingTimeMs, deliveryTimeoutMs }: DeliveryTransport,
   endpoint: Endpoint,
   delivery: Delivery,
   isDropped: boolean,
   abort: AbortController,
-): Promise<AttemptResult> {
-  const timestamp = Math.floor(transport.signingTimeMs() / 1000);
-  const signed: Pick<AttemptResult, "signedAt" | "signedWith" | "signature"> = {
-    signedAt: new Date(timestamp * 1000).toISOString(),
-    signedWith: transport.signedWith,
-  };
+): Promise<Omit<Attempt, "at" | "durationMs">> {
+  const timestamp = Math.floor(signingTimeMs() / 1000);
+  const signed = { signedAt: new Date(timestamp * 1000).toISOString(), signedWith };
   if (isDropped) return { error: "dropped by an injected fault", ...signed };
+  let signature: string | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`no response within ${deliveryTimeoutMs / 1000} s`));
+      abort.abort();
+    }, deliveryTimeoutMs);
+    (timer as { unref?: () => void }).unref?.();
+  });
   try {
-    const signature = await signWebhook({ rawBody: delivery.body, secret: endpoint.secret, timestamp });
+    signature = await signWebhook({ rawBody: delivery.body, secret: endpoint.secret, timestamp });
     const request = createRequest(endpoint, delivery, signature, abort.signal);
-    signed.signature = signature;
-    const outcome = await withTimeout(
-      transport.deliveryTimeoutMs,
-      abort,
-      readResponse(transport.deliver, request),
-    );
-    if ("error" in outcome) return { ...outcome, ...signed };
-    const responseBody = await readStart(outcome.body);
-    return { status: outcome.status, ...(responseBody !== "" && { responseBody }), ...signed };
+    const response = await Promise.race([Promise.resolve(deliver(request)), late]);
+    const { status, body }: Partial<Response> = response ?? {};
+    if (status === undefined || !Number.isInteger(status))
+      throw new TypeError(`the receiver returned ${getType(response)}, not a Response`);
+    clearTimeout(timer);
+    const responseBody = await readStart(body);
+    return { status, ...(responseBody !== "" && { responseBody }), signature, ...signed };
   } catch (error) {
-    return { error: formatError(error), ...signed };
+    return { error: formatError(error), ...(signature !== undefined && { signature }), ...signed };
+  } finally {
+    clearTimeout(timer);
   }
 }
 
-function createRequest(
-  endpoint: Endpoint,
-  delivery: Delivery,
-  signature: string,
-  signal: AbortSignal,
-): Request {
-  return new Request(endpoint.url, {
+const createRequest = (endpoint: Endpoint, delivery: Delivery, signature: string, signal: AbortSignal) =>
+  new Request(endpoint.url, {
     method: "POST",
     headers: {
       "content-type": "application/json",
@@ -68,15 +64,6 @@ function createRequest(
     redirect: "manual", // spec 6.3.5: a redirect is not a 2xx
     signal,
   });
-}
-
-async function readResponse(deliver: Deliver, request: Request): Promise<AttemptOutcome> {
-  const response: Partial<Response> | null | undefined = await deliver(request);
-  const status = response?.status;
-  if (!Number.isInteger(status))
-    throw new TypeError(`the receiver returned ${getType(response)}, not a Response`);
-  return { status: status as number, body: response?.body };
-}
 
 const maxBodyCharacters = 1_000;
 const maxReadMs = 1_000;
@@ -103,26 +90,6 @@ async function readStart(body: Response["body"] | undefined): Promise<string> {
     clearTimeout(timer);
   }
   return text.slice(0, maxBodyCharacters);
-}
-
-async function withTimeout(
-  ms: number,
-  abort: AbortController,
-  outcome: Promise<AttemptOutcome>,
-): Promise<AttemptOutcome> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<AttemptOutcome>((resolve) => {
-    timer = setTimeout(() => {
-      resolve({ error: `no response within ${ms / 1000} s` });
-      abort.abort();
-    }, ms);
-    (timer as { unref?: () => void }).unref?.();
-  });
-  try {
-    return await Promise.race([outcome, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** The code of a network error if it has one: "ECONNREFUSED" is more precise than "fetch failed". */

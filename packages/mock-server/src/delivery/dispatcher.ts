@@ -1,76 +1,29 @@
-/** Outbox: stores each event and creates its deliveries. Dispatcher: makes the attempts that are due, in the order of time. */
-
+/** Dispatcher: creates the deliveries of each event, and makes the attempts that are due, in the order of time. */
 import { type Clock, isMovable } from "../domain/clock.ts";
 import type { Domain } from "../domain/context.ts";
-import { type FaultStore, takeDeliveryFault } from "../faults/rules.ts";
+import type { Attempt, Delivery, EventType, ServiceEvent, State } from "../domain/state.ts";
+import { takeDeliveryFault } from "../faults/rules.ts";
 import { type DeliveryTransport, sendAttempt } from "./attempt.ts";
-import {
-  type AttemptRecord,
-  createDelivery,
-  type Delivery,
-  type DeliveryStore,
-  holdBack,
-  recordAttempt,
-  releaseHeldBack,
-  type ServiceEvent,
-} from "./deliveries.ts";
-import type { Endpoint, EndpointStore } from "./endpoints.ts";
+import { createDelivery, holdBack, recordAttempt, releaseHeldBack, restartDelivery } from "./deliveries.ts";
+import { getEndpoint } from "./endpoints.ts";
 
-export interface EventStore {
-  /** The newest events, oldest first. */
-  recentEvents: ServiceEvent[];
+/** An attempt, with its delivery and event. */
+export interface AttemptRecord extends Attempt {
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly type: EventType;
 }
-
-export type OutboxStore = EventStore & EndpointStore & DeliveryStore & FaultStore;
-
-type Schedule = (delivery: Delivery) => void;
-
-const maxRecentEvents = 1_000;
-const maxHoldBackMs = 1_000;
-
-export function publishEvent(domain: Domain<OutboxStore>, event: ServiceEvent, schedule: Schedule): void {
-  storeEvent(domain, event);
-  for (const endpoint of domain.state.endpoints.values()) {
-    if (endpoint.events.includes(event.type)) sendToEndpoint(domain, event, endpoint, schedule);
-  }
-}
-
-export function storeEvent(
-  { state: { recentEvents }, notifyChange }: Domain<EventStore>,
-  event: ServiceEvent,
-): void {
-  recentEvents.push(event);
-  notifyChange({ type: "event", id: event.id, action: "created" });
-  if (recentEvents.length >= 2 * maxRecentEvents) recentEvents.splice(0, maxRecentEvents); // at twice the limit, so that it seldom copies
-}
-
-/** Creates the delivery of an event to one endpoint. Injected faults duplicate it or hold it back. */
-export function sendToEndpoint(
-  domain: Domain<OutboxStore>,
-  event: ServiceEvent,
-  { id: endpointId }: Endpoint,
-  schedule: Schedule,
-): Delivery {
-  const target = { type: event.type, endpointId };
-  const body = JSON.stringify(event); // serialized once: every attempt sends the same text
-  const delivery = createDelivery(domain, event, endpointId, body);
-  if (takeDeliveryFault(domain, "reorder", target)) holdBack(domain, delivery, maxHoldBackMs);
-  schedule(delivery);
-  if (takeDeliveryFault(domain, "duplicate", target)) {
-    schedule(createDelivery(domain, event, endpointId, body));
-  }
-  return delivery;
-}
-
-export type DispatchStore = DeliveryStore & EndpointStore & FaultStore;
 
 /** Returns the time to move the clock to; undefined when it must not move. @param nextMs when the next attempt is due. */
 export type GetEnd = (nextMs: number | undefined) => number | undefined;
 
 export interface Dispatcher {
-  /** Adds a delivery to the queue, and starts its attempt when it is due. */
-  schedule(delivery: Delivery): void;
-  isInProgress(delivery: Delivery): boolean;
+  /** Stores an event and sends it to the endpoints that selected it. */
+  publish(event: ServiceEvent): void;
+  /** Sends a `ping`, as "Send test" in the console does. */
+  sendTest(endpointId: string, ping: ServiceEvent): Delivery;
+  /** Starts a delivery again, as "Resend" in the console does. */
+  resend(deliveryId: string): Delivery;
   /** When the next attempt is due. */
   getNextAttemptMs(): number | undefined;
   /** Rebuilds the queue from the pending deliveries, after the state or the clock was replaced. */
@@ -83,41 +36,58 @@ export interface Dispatcher {
   close(): void;
 }
 
+const maxRecentEvents = 1_000;
+const maxHoldBackMs = 1_000;
+
 /** @param clock returns the current clock, because it can be replaced. */
 export function createDispatcher(
-  domain: Domain<DispatchStore>,
+  domain: Domain,
   clock: () => Clock,
   transport: DeliveryTransport,
 ): Dispatcher {
-  const queue = createDueQueue<Delivery>();
+  /** Sorted by time; those of one time in the order in which they were added. */
+  const queue: { delivery: Delivery; dueAtMs: number }[] = [];
   const inProgress = new Map<Delivery, Promise<void>>();
   const requests = new Set<AbortController>();
   let isClosed = false;
   /** Those of the movement of the clock that is in progress. */
   let attempts: AttemptRecord[] | undefined;
-  let cancelTimer = () => {};
+  let cancelTimer: (() => void) | undefined;
 
-  function schedule(delivery: Delivery): void {
-    if (isClosed || delivery.nextAttemptAt === undefined || inProgress.has(delivery)) return;
-    queue.add(delivery, Date.parse(delivery.nextAttemptAt));
-    startDue();
+  function storeEvent(event: ServiceEvent): void {
+    const { recentEvents } = domain.state;
+    recentEvents.push(event);
+    domain.notifyChange({ type: "event", id: event.id });
+    if (recentEvents.length >= 2 * maxRecentEvents) recentEvents.splice(0, maxRecentEvents); // at twice the limit, so that it seldom copies
   }
 
-  function reload(): void {
-    queue.clear();
-    const { deliveries, pendingDeliveryIds } = domain.state;
-    for (const id of pendingDeliveryIds) {
-      const delivery = deliveries.get(id);
-      if (delivery !== undefined) schedule(delivery);
+  /** Creates the delivery of an event to one endpoint. Injected faults duplicate it or hold it back. */
+  function sendTo(endpointId: string, event: ServiceEvent): Delivery {
+    const target = { type: event.type, endpointId };
+    const body = JSON.stringify(event); // serialized once: every attempt sends the same text
+    const delivery = createDelivery(domain, event, endpointId, body);
+    if (takeDeliveryFault(domain, "reorder", target)) holdBack(domain, delivery, maxHoldBackMs);
+    schedule(delivery);
+    if (takeDeliveryFault(domain, "duplicate", target)) {
+      schedule(createDelivery(domain, event, endpointId, body));
     }
+    return delivery;
+  }
+
+  /** Adds a delivery to the queue, and starts its attempt when it is due. */
+  function schedule(delivery: Delivery): void {
+    if (isClosed || delivery.nextAttemptAt === undefined || inProgress.has(delivery)) return;
+    const dueAtMs = Date.parse(delivery.nextAttemptAt);
+    const before = queue.findLastIndex((entry) => entry.dueAtMs <= dueAtMs); // most are due last
+    queue.splice(before + 1, 0, { delivery, dueAtMs });
     startDue();
   }
 
   /** When the next attempt is due. Removes entries whose delivery was rescheduled. */
   function getNextAttemptMs(): number | undefined {
-    for (let next = queue.next(); next !== undefined; next = queue.next()) {
-      if (Date.parse(next.item.nextAttemptAt ?? "") === next.dueAtMs) return next.dueAtMs;
-      queue.take();
+    for (let [next] = queue; next !== undefined; [next] = queue) {
+      if (Date.parse(next.delivery.nextAttemptAt ?? "") === next.dueAtMs) return next.dueAtMs;
+      queue.shift();
     }
     return undefined;
   }
@@ -126,17 +96,16 @@ export function createDispatcher(
   function startDue(): void {
     let nextMs = getNextAttemptMs();
     while (nextMs !== undefined && nextMs <= clock().now()) {
-      const delivery = queue.take();
-      if (delivery !== undefined) startAttempt(delivery);
+      const due = queue.shift();
+      if (due !== undefined) startAttempt(due.delivery);
       nextMs = getNextAttemptMs();
     }
-    cancelTimer();
-    cancelTimer = () => {};
-    if (nextMs !== undefined) cancelTimer = clock().wakeAt?.(nextMs, startDue) ?? cancelTimer;
+    cancelTimer?.();
+    cancelTimer = nextMs === undefined ? undefined : clock().wakeAt?.(nextMs, startDue);
   }
 
   function startAttempt(delivery: Delivery): void {
-    if (inProgress.has(delivery) || delivery.nextAttemptAt === undefined) return;
+    if (inProgress.has(delivery)) return;
     const { state } = domain;
     // In a microtask, so that the caller has its result before a receiver gets the event.
     const attempt = Promise.resolve()
@@ -149,7 +118,7 @@ export function createDispatcher(
     attempt.catch(() => {}); // no unhandled rejection: idle() reports the error, e.g. of a custom clock
   }
 
-  async function makeAttempt(delivery: Delivery, state: DispatchStore): Promise<void> {
+  async function makeAttempt(delivery: Delivery, state: State): Promise<void> {
     const endpoint = state.endpoints.get(delivery.endpointId);
     if (isClosed || endpoint === undefined) return;
     const at = new Date(clock().now()).toISOString();
@@ -202,46 +171,39 @@ export function createDispatcher(
   }
 
   return {
-    schedule,
-    isInProgress: (delivery) => inProgress.has(delivery),
+    publish(event) {
+      storeEvent(event);
+      for (const { id, events } of domain.state.endpoints.values()) {
+        if (events.includes(event.type)) sendTo(id, event);
+      }
+    },
+    sendTest(endpointId, ping) {
+      getEndpoint(domain, endpointId);
+      storeEvent(ping);
+      return sendTo(endpointId, ping);
+    },
+    resend(deliveryId) {
+      const delivery = restartDelivery(domain, deliveryId, (each) => inProgress.has(each));
+      schedule(delivery);
+      return delivery;
+    },
     getNextAttemptMs,
-    reload,
+    reload() {
+      queue.length = 0;
+      const { deliveries, pendingDeliveryIds } = domain.state;
+      for (const id of pendingDeliveryIds) {
+        const delivery = deliveries.get(id);
+        if (delivery !== undefined) schedule(delivery);
+      }
+      startDue();
+    },
     idle,
     moveTime,
     close() {
       isClosed = true;
-      queue.clear();
-      cancelTimer();
+      queue.length = 0;
+      cancelTimer?.();
       for (const request of requests) request.abort();
-    },
-  };
-}
-
-export interface DueQueue<Item> {
-  add(item: Item, dueAtMs: number): void;
-  /** The first entry; undefined when the queue is empty. Entries with equal times keep their order. */
-  next(): { item: Item; dueAtMs: number } | undefined;
-  /** Removes and returns the first item. */
-  take(): Item | undefined;
-  clear(): void;
-}
-
-export function createDueQueue<Item>(): DueQueue<Item> {
-  const entries: { item: Item; dueAtMs: number }[] = [];
-  return {
-    add(item, dueAtMs) {
-      let [low, high] = [0, entries.length];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if ((entries[middle]?.dueAtMs ?? 0) <= dueAtMs) low = middle + 1;
-        else high = middle;
-      }
-      entries.splice(low, 0, { item, dueAtMs });
-    },
-    next: () => entries[0],
-    take: () => entries.shift()?.item,
-    clear() {
-      entries.length = 0;
     },
   };
 }

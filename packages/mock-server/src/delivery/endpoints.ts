@@ -1,21 +1,10 @@
 /** Webhook endpoints: address, selected events and signing secret (spec 5.4, 6). */
-
 import { isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
 import type { components } from "@loyalty-cards/openapi/control";
 import { requiredData } from "@loyalty-cards/openapi/events";
-import { type Domain, type DomainContext, type EventType, NotFoundError } from "../domain/context.ts";
-import { type DeliveryStore, failPendingDeliveries } from "./deliveries.ts";
-
-export interface Endpoint {
-  id: string;
-  url: string;
-  events: readonly EventType[];
-  secret: string;
-}
-
-export interface EndpointStore {
-  endpoints: Map<string, Endpoint>;
-}
+import { type Domain, getById } from "../domain/context.ts";
+import type { Endpoint, EventType } from "../domain/state.ts";
+import { failPendingDeliveries } from "./deliveries.ts";
 
 /** The address of a receiver, and the event types that it gets. A test event is always sent. */
 export type EndpointInput = components["schemas"]["EndpointInput"];
@@ -33,7 +22,7 @@ export const eventTypes = Object.keys(requiredData) as EventType[];
  * @throws {TypeError} for an address or an event that is not allowed.
  */
 export function createEndpoint(
-  domain: Domain<EndpointStore>,
+  domain: Domain,
   { url, events }: EndpointInput,
   seeded: Partial<EndpointSecret> = {},
 ): EndpointSecret {
@@ -41,10 +30,9 @@ export function createEndpoint(
   checkUrl(domain, url);
   checkEvents(events);
   const { id = generateId("we"), secret = generateId("whsec") } = seeded;
-  const endpoint: Endpoint = { id, url, events: [...events], secret };
-  state.endpoints.set(endpoint.id, endpoint);
-  notifyChange({ type: "endpoint", id, action: "created" });
-  return { id: endpoint.id, secret: endpoint.secret };
+  state.endpoints.set(id, { id, url, events: [...events], secret });
+  notifyChange({ type: "endpoint", id });
+  return { id, secret };
 }
 
 /**
@@ -52,26 +40,37 @@ export function createEndpoint(
  * @throws {TypeError} for an address or an event that is not allowed.
  */
 export function updateEndpoint(
-  domain: Domain<EndpointStore>,
+  domain: Domain,
   endpointId: string,
-  { url, events }: Partial<EndpointInput>,
+  change: Partial<EndpointInput>,
 ): WebhookEndpoint {
   const endpoint = getEndpoint(domain, endpointId);
-  if (url !== undefined) checkUrl(domain, url);
-  if (events !== undefined) checkEvents(events);
-  if (url !== undefined) endpoint.url = url;
-  if (events !== undefined) endpoint.events = [...events];
-  domain.notifyChange({ type: "endpoint", id: endpointId, action: "changed" });
+  const { url = endpoint.url, events = endpoint.events } = change;
+  checkUrl(domain, url);
+  checkEvents(events);
+  Object.assign(endpoint, { url, events: [...events] });
+  domain.notifyChange({ type: "endpoint", id: endpointId });
   return toWebhookEndpoint(endpoint);
 }
 
 /** Its deliveries stay in the log. Pending ones are marked failed and are not attempted again. */
-export function deleteEndpoint(domain: Domain<EndpointStore & DeliveryStore>, endpointId: string): void {
+export function deleteEndpoint(domain: Domain, endpointId: string): void {
   getEndpoint(domain, endpointId);
   domain.state.endpoints.delete(endpointId);
-  domain.notifyChange({ type: "endpoint", id: endpointId, action: "removed" });
+  domain.notifyChange({ type: "endpoint", id: endpointId });
   failPendingDeliveries(domain, endpointId);
 }
+
+/** Replaces the secret at once, for pending deliveries too. */
+export function replaceSecret(domain: Domain, endpointId: string): EndpointSecret {
+  const endpoint = getEndpoint(domain, endpointId);
+  endpoint.secret = domain.generateId("whsec");
+  domain.notifyChange({ type: "endpoint", id: endpointId });
+  return { id: endpoint.id, secret: endpoint.secret };
+}
+
+export const getEndpoint = ({ state }: Domain, endpointId: string): Endpoint =>
+  getById(state.endpoints, endpointId, "webhook endpoint");
 
 export const toWebhookEndpoint = ({ id, url, events }: Endpoint): WebhookEndpoint => ({
   id,
@@ -79,12 +78,11 @@ export const toWebhookEndpoint = ({ id, url, events }: Endpoint): WebhookEndpoin
   events: [...events],
 });
 
-function checkUrl({ allowPrivateEndpoints }: DomainContext, url: string): void {
+function checkUrl({ allowPrivateEndpoints }: Domain, url: string): void {
   if (!URL.canParse(url)) throw new TypeError(`The endpoint's url "${url}" is not a URL.`);
-  const { username, password } = new URL(url);
+  const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "")
     throw new TypeError("An endpoint's url must not have a user or a password.");
-  const { protocol, hostname } = new URL(url);
   // spec 6.3.5: public HTTPS addresses. Loopback addresses are allowed too, for development.
   if (isLoopback(hostname) && (protocol === "https:" || protocol === "http:")) return;
   if (protocol !== "https:") {
@@ -104,18 +102,4 @@ function checkEvents(events: readonly EventType[]): void {
       throw new TypeError(`There is no event "${type}"; there are ${eventTypes.join(", ")}.`);
     }
   }
-}
-
-/** Replaces the secret at once, for pending deliveries too. */
-export function replaceSecret(domain: Domain<EndpointStore>, endpointId: string): EndpointSecret {
-  const endpoint = getEndpoint(domain, endpointId);
-  endpoint.secret = domain.generateId("whsec");
-  domain.notifyChange({ type: "endpoint", id: endpointId, action: "changed" });
-  return { id: endpoint.id, secret: endpoint.secret };
-}
-
-export function getEndpoint({ state }: Domain<EndpointStore>, endpointId: string): Endpoint {
-  const endpoint = state.endpoints.get(endpointId);
-  if (endpoint === undefined) throw new NotFoundError(`There is no webhook endpoint "${endpointId}".`);
-  return endpoint;
 }

@@ -1,26 +1,7 @@
 /** API keys of both kinds (spec 5.2): create, revoke, read from a header. */
-
 import type { components } from "@loyalty-cards/openapi/control";
 import { type Domain, NotFoundError } from "./context.ts";
-
-export type ApiKeyKind = "website" | "full";
-
-export interface ApiKey {
-  id: string;
-  kind: ApiKeyKind;
-  /** The name in the console. */
-  name: string;
-  key: string;
-  /** ISO 8601. */
-  createdAt: string;
-}
-
-export interface ApiKeyStore {
-  /** By key. */
-  apiKeys: Map<string, ApiKey>;
-}
-
-export type ApiKeyInput = components["schemas"]["ApiKeyInput"];
+import type { ApiKey, ApiKeyKind } from "./state.ts";
 
 /** The seeded keys. They are not secret: they give access to a mock only. */
 export const seededApiKeys: Readonly<Record<ApiKeyKind, string>> = {
@@ -31,29 +12,27 @@ export const seededApiKeys: Readonly<Record<ApiKeyKind, string>> = {
 /** The value of `issuedVia` on a card, by the kind of the API key ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
 export const issuedVia: Readonly<Record<ApiKeyKind, string>> = { website: "website", full: "api" };
 
-/** @param key the key itself; a generated one by default. @throws {TypeError} for an unknown kind. */
+/** @param key the key itself; a generated one by default. */
 export function createApiKey(
-  { state, generateId, nowMs, notifyChange }: Domain<ApiKeyStore>,
-  { kind, name = kind === "full" ? "Full key" : "Website key" }: ApiKeyInput,
+  { state, generateId, nowMs, notifyChange }: Domain,
+  { kind, name = kind === "full" ? "Full key" : "Website key" }: components["schemas"]["ApiKeyInput"],
   key = generateId(`mock_${kind}`),
 ): ApiKey {
-  if (!Object.hasOwn(issuedVia, kind))
-    throw new TypeError(`kind must be "website" or "full", not "${kind}".`);
   const apiKey = { id: generateId("key"), kind, name, key, createdAt: new Date(nowMs()).toISOString() };
   state.apiKeys.set(key, apiKey);
-  notifyChange({ type: "apiKey", id: apiKey.id, action: "created" });
+  notifyChange({ type: "apiKey", id: apiKey.id });
   return apiKey;
 }
 
 /** Revokes a key at once. @throws {RangeError} for an unknown key. */
-export function revokeApiKey({ state, notifyChange }: Domain<ApiKeyStore>, id: string): void {
+export function revokeApiKey({ state, notifyChange }: Domain, id: string): void {
   const apiKey = [...state.apiKeys.values()].find((candidate) => candidate.id === id);
   if (apiKey === undefined) throw new NotFoundError(`There is no API key "${id}".`);
   state.apiKeys.delete(apiKey.key);
-  notifyChange({ type: "apiKey", id, action: "removed" });
+  notifyChange({ type: "apiKey", id });
 }
 
 /** Returns the key in an `Authorization` header. */
-export function parseBearer(authorization: string | null): string | undefined {
+export function parseBearer(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
 }

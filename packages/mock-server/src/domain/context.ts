@@ -1,24 +1,18 @@
 /** The context of the domain's functions: state, clock, settings, events, change notifications, and ids (event ids sort in the order of their creation). */
-import type { webhooks } from "@loyalty-cards/openapi";
-
-export type EventType = keyof webhooks;
-
-type EventBody<Type extends EventType> = webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
-export type EventData<Type extends EventType> = NonNullable<EventBody<Type>["data"]>;
+import type { EventData, EventType, State } from "./state.ts";
 
 /** An ISO 3166 code such as "PL". */
 export type Country = string;
 
 export type Wallets = { readonly first: string; readonly second: string };
 
-export interface DomainContext {
+export interface Domain {
+  state: State;
   nowMs: () => number;
   generateId: GenerateId;
-  /** Event ids sort in the order of their creation. */
-  generateEventId: () => string;
-  /** Emits an event through the outbox. */
+  /** Emits an event to the endpoints that selected it. */
   emit: <Type extends EventType>(type: Type, data: EventData<Type>) => void;
-  /** Notifies subscribers of a change: the console, `waitFor`, the data file. */
+  /** Notifies subscribers of a change: `waitFor`, the data file, the log of the traffic. */
   notifyChange: (change: Change) => void;
   baseUrl: string;
   defaultCountry: Country;
@@ -31,41 +25,35 @@ export interface DomainContext {
   log: (line: string) => void;
 }
 
-/** The context and the part of the state that a function works on. */
-export type Domain<Store> = DomainContext & { state: Store };
-
-export type ChangeType =
-  | "apiKey"
-  | "template"
-  | "customer"
-  | "card"
-  | "operation"
-  | "endpoint"
-  | "delivery"
-  | "event"
-  | "clock"
-  | "fault"
-  | "refusal"
-  | "warning"
-  | "request";
-
 /** What changed, by its id. `reset`: everything may have changed. */
-export type Change =
-  | { type: ChangeType; id: string; action: "created" | "changed" | "removed" }
-  | { type: "reset" };
-
-export type Listener = (change: Change) => void;
+export interface Change {
+  type:
+    | "apiKey"
+    | "template"
+    | "customer"
+    | "card"
+    | "operation"
+    | "endpoint"
+    | "delivery"
+    | "event"
+    | "clock"
+    | "fault"
+    | "refusal"
+    | "request"
+    | "reset";
+  id?: string;
+}
 
 export interface ChangeNotifier {
-  notify: Listener;
+  notify(change: Change): void;
+  /** @returns a function that unsubscribes. */
+  subscribe(listener: (change: Change) => void): () => void;
   /** Another number after each change, and after a restart: it begins with the time in milliseconds. */
   version(): number;
-  /** @returns a function that unsubscribes. */
-  subscribe(listener: Listener): () => void;
 }
 
 export function createChangeNotifier(): ChangeNotifier {
-  const listeners = new Set<Listener>();
+  const listeners = new Set<(change: Change) => void>();
   let version = Date.now();
   return {
     version: () => version,
@@ -85,37 +73,20 @@ export class NotFoundError extends RangeError {
   override name = "NotFoundError" as const;
 }
 
+/** @throws {NotFoundError} that names the id. */
+export function getById<Value>(values: ReadonlyMap<string, Value>, id: string, what: string): Value {
+  const value = values.get(id);
+  if (value === undefined) throw new NotFoundError(`There is no ${what} "${id}".`);
+  return value;
+}
+
 export type GenerateId = (prefix: string) => string;
 
-const alphabet = toCharCodes("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
-const length = 16;
-/** The largest multiple of the alphabet length up to 256. Larger bytes would make the first letters more frequent. */
-const maxUsableByte = 256 - (256 % alphabet.length);
-
-/** Random bytes are fetched in blocks: one call per id would cost more than creating the card. */
-const pool = new Uint8Array(4_096);
-let used = pool.length;
-
+/** 64 random bits: unique, and short enough for a line of a terminal. */
 export const generateRandomId: GenerateId = (prefix) => {
-  // Not with +=, for which V8 would keep a tree of parts for each of millions of ids.
-  const codes = toCharCodes(`${prefix}_`);
-  const end = codes.length + length;
-  while (codes.length < end) {
-    if (used === pool.length) {
-      crypto.getRandomValues(pool);
-      used = 0;
-    }
-    const byte = pool[used++] as number;
-    if (byte < maxUsableByte) codes.push(alphabet[byte % alphabet.length] as number);
-  }
-  return String.fromCharCode(...codes);
+  const uuid = crypto.randomUUID();
+  return [prefix, "_", uuid.slice(0, 4), uuid.slice(24)].join(""); // one string, where + keeps a tree of its parts
 };
-
-function toCharCodes(text: string): number[] {
-  const codes: number[] = [];
-  for (let index = 0; index < text.length; index++) codes.push(text.charCodeAt(index));
-  return codes;
-}
 
 /** Ids of events and of requests. Compared as strings, those of one kind sort in the order of their creation. */
 export interface SortableIds {

@@ -1,46 +1,25 @@
 /** Idempotency keys: stores the card or the refusal of each key for 24 hours (spec 8). */
-import type { CardStore, StoredCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
-import { type FieldError, Problem } from "./problem.ts";
+import { Problem } from "./problem.ts";
+import type { StoredCard, StoredRefusal } from "./state.ts";
 
 const retentionMs = 24 * 3_600_000;
 
-/** A 404 or 422 stored under an idempotency key, when the option `storeRefusals` is set. */
-export interface StoredRefusal {
-  atMs: number;
-  status: number;
-  detail: string;
-  errors: readonly FieldError[];
-  contentHash: number;
-}
-
-export interface IdempotencyStore {
-  /** The ids of cards by key, in the order of issuing, so that the oldest are deleted first. */
-  cardIdByKey: Map<string, string>;
-  /** By key, in the order of their creation. */
-  refusals: Map<string, StoredRefusal>;
-}
-
-type Keys = Domain<IdempotencyStore & CardStore>;
-
 /** The card issued under this key in the last 24 hours. */
-export function findIssuedCard({ state, nowMs }: Keys, key: string): StoredCard | undefined {
+export function findIssuedCard({ state, nowMs }: Domain, key: string): StoredCard | undefined {
   const card = state.cards.get(state.cardIdByKey.get(key) ?? "");
   return card !== undefined && nowMs() - card.issuedAtMs < retentionMs ? card : undefined;
 }
 
 /** The refusal stored under this key in the last 24 hours. */
-export function findRefusal(
-  { state, nowMs }: Domain<IdempotencyStore>,
-  key: string,
-): StoredRefusal | undefined {
+export function findRefusal({ state, nowMs }: Domain, key: string): StoredRefusal | undefined {
   const refusal = state.refusals.get(key);
   return refusal !== undefined && nowMs() - refusal.atMs < retentionMs ? refusal : undefined;
 }
 
 export const toProblem = ({ status, detail, errors }: StoredRefusal) => new Problem(status, detail, errors);
 
-export function storeIssuedCard(domain: Keys, key: string, card: StoredCard, contentHash: number): void {
+export function storeIssuedCard(domain: Domain, key: string, card: StoredCard, contentHash: number): void {
   const { state } = domain;
   card.contentHash = contentHash;
   state.cardIdByKey.delete(key); // the newest are last
@@ -51,21 +30,16 @@ export function storeIssuedCard(domain: Keys, key: string, card: StoredCard, con
   }
 }
 
-export function storeRefusal(
-  domain: Domain<IdempotencyStore>,
-  key: string,
-  problem: Problem,
-  contentHash: number,
-): void {
+export function storeRefusal(domain: Domain, key: string, problem: Problem, contentHash: number): void {
   const { state, nowMs, notifyChange } = domain;
-  const { status, detail, errors } = problem;
+  const { status, message: detail, errors } = problem;
   state.refusals.delete(key);
   state.refusals.set(key, { atMs: nowMs(), status, detail, errors, contentHash });
-  notifyChange({ type: "refusal", id: key, action: "created" });
+  notifyChange({ type: "refusal", id: key });
   for (const [oldest, { atMs }] of state.refusals) {
     if (nowMs() - atMs < retentionMs) break;
     state.refusals.delete(oldest);
-    notifyChange({ type: "refusal", id: oldest, action: "removed" });
+    notifyChange({ type: "refusal", id: oldest });
   }
 }
 

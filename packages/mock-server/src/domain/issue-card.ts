@@ -1,27 +1,20 @@
 /** Issues a card (spec 4.1): idempotency, template, customer, card, consents, in this order and all at once. */
 import { IssueCardRequest } from "@loyalty-cards/openapi/validators";
-import { type CardStore, createCard, type StoredCard } from "./cards.ts";
+import { createCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
-import {
-  type CustomerStore,
-  changeMarketingConsent,
-  findOrCreateCustomer,
-  readContact,
-} from "./customers.ts";
+import { changeMarketingConsent, findOrCreateCustomer, readContact } from "./customers.ts";
 import {
   findIssuedCard,
   findRefusal,
   hashContent,
-  type IdempotencyStore,
   storeIssuedCard,
   storeRefusal,
   toProblem,
 } from "./idempotency.ts";
 import { Problem, toFieldErrors } from "./problem.ts";
-import { type FieldValues, getFieldLabel, type TemplateStore, validateFieldValues } from "./templates.ts";
+import type { FieldValues, StoredCard } from "./state.ts";
+import { getFieldLabel, validateFieldValues } from "./templates.ts";
 import { type RequestWarning, warnAboutOtherContent, warnAboutUnknownFields } from "./warnings.ts";
-
-export type IssuingStore = CardStore & CustomerStore & TemplateStore & IdempotencyStore;
 
 export interface IssueCardCommand {
   templateId: string;
@@ -34,11 +27,11 @@ export interface IssueCardCommand {
 export interface IssueCardResult {
   result: StoredCard | Problem;
   /** The result is that of an earlier request with the same key. */
-  isReplay: boolean;
-  warnings: RequestWarning[];
+  isReplay?: true;
+  warnings?: RequestWarning[];
 }
 
-export function issueCard(domain: Domain<IssuingStore>, command: IssueCardCommand): IssueCardResult {
+export function issueCard(domain: Domain, command: IssueCardCommand): IssueCardResult {
   const { templateId, body, idempotencyKey } = command;
   if (idempotencyKey === undefined) return issueNewCard(domain, command);
   const contentHash = hashContent(templateId, body);
@@ -56,21 +49,21 @@ export function issueCard(domain: Domain<IssuingStore>, command: IssueCardComman
   return issued;
 }
 
-function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): IssueCardResult {
-  const { templateId, body, issuedVia } = command;
+function issueNewCard(domain: Domain, { templateId, body, issuedVia }: IssueCardCommand): IssueCardResult {
   const template = domain.state.templates.get(templateId);
   if (template === undefined || template.isArchived) {
-    return failed(new Problem(404, "There is no template with this id."));
+    return { result: new Problem(404, "There is no template with this id.") };
   }
   if (!IssueCardRequest(body)) {
-    return failed(Problem.invalid(toFieldErrors(IssueCardRequest, (key) => getFieldLabel(template, key))));
+    const errors = toFieldErrors(IssueCardRequest, (key) => getFieldLabel(template, key));
+    return { result: Problem.invalid(errors) };
   }
   const { customer: given } = body;
   const fieldValues = trimValues(body.fieldValues ?? {});
-  const warnings = warnAboutUnknownFields(template, body); // before validation: a misspelt required field is also a 422
-  const contact = readContact(given, domain);
-  const errors = [...validateFieldValues(template, fieldValues), ...(Array.isArray(contact) ? contact : [])];
-  if (errors.length > 0 || Array.isArray(contact)) return failed(Problem.invalid(errors), warnings);
+  const warnings = warnAboutUnknownFields(template, body); // also of a 422: a misspelt required field is missing
+  const { contact, errors: contactErrors } = readContact(given, domain);
+  const errors = [...validateFieldValues(template, fieldValues), ...contactErrors];
+  if (errors.length > 0) return { result: Problem.invalid(errors), warnings };
 
   const customer = findOrCreateCustomer(domain, contact);
   const card = createCard(domain, template, customer, fieldValues, issuedVia);
@@ -80,14 +73,8 @@ function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): 
     // Absence does not withdraw the consent: the member is present only if the user opted in (spec 2.4).
     changeMarketingConsent(domain, customer, { ...marketing, marketing: true });
   }
-  return { result: card, isReplay: false, warnings };
+  return { result: card, warnings };
 }
-
-const failed = (result: Problem, warnings: RequestWarning[] = []): IssueCardResult => ({
-  result,
-  isReplay: false,
-  warnings,
-});
 
 /** The field values of a body that is not validated, because the stored response is repeated. */
 function readFieldValues(body: unknown): FieldValues | undefined {

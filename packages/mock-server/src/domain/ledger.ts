@@ -2,40 +2,13 @@
 
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
-import {
-  type Card,
-  type CardStore,
-  getCard,
-  getLevelPoints,
-  roundPoints,
-  type StoredCard,
-  setBalance,
-  toCard,
-} from "./cards.ts";
-import { type Domain, NotFoundError } from "./context.ts";
-import { getTier, type Template, type TemplateStore } from "./templates.ts";
+import { type Card, getCard, getLevelPoints, roundPoints, setBalance, toCard } from "./cards.ts";
+import { type Domain, getById } from "./context.ts";
+import type { StoredCard, StoredOperation, Template } from "./state.ts";
+import { getTier } from "./templates.ts";
 
 /** An operation, as in responses of the API. */
 export type Operation = Required<components["schemas"]["Operation"]>;
-
-export interface StoredOperation {
-  id: string;
-  cardId: string;
-  type: OperationType;
-  change: number;
-  balance: number;
-  createdAt: string;
-  isCancelled: boolean;
-}
-
-export interface LedgerStore {
-  operations: Map<string, StoredOperation>;
-  operationIdsByCard: Map<string, string[]>;
-}
-
-type LedgerDomain = Domain<LedgerStore & CardStore & TemplateStore>;
-
-export type OperationType = "purchase" | "redemption" | "reward" | "correction" | "cancellation";
 
 export function toOperation({ id, type, change, balance, createdAt }: StoredOperation): Operation {
   return { id, type, change, balance, createdAt };
@@ -43,7 +16,7 @@ export function toOperation({ id, type, change, balance, createdAt }: StoredOper
 
 /** @throws {RangeError} for points that are not positive, an unknown card, a redemption beyond the balance. */
 export function recordPoints(
-  domain: LedgerDomain,
+  domain: Domain,
   cardId: string,
   type: "purchase" | "redemption" | "reward",
   points: number,
@@ -60,7 +33,7 @@ function toPositivePoints(points: number): number {
 }
 
 /** Records a signed correction. @throws {RangeError} for 0, for a value that is not a number, and when the balance would be negative. */
-export function recordCorrection(domain: LedgerDomain, cardId: string, change: number): Operation {
+export function recordCorrection(domain: Domain, cardId: string, change: number): Operation {
   const rounded = Number.isFinite(change) ? roundPoints(change) : 0;
   if (rounded === 0)
     throw new RangeError(
@@ -70,14 +43,13 @@ export function recordCorrection(domain: LedgerDomain, cardId: string, change: n
 }
 
 /** Reverses an operation. @throws {RangeError} for an unknown or cancelled operation, and for a cancellation. */
-export function cancelOperation(domain: LedgerDomain, operationId: string): Operation {
-  const cancelled = domain.state.operations.get(operationId);
-  if (cancelled === undefined) throw new NotFoundError(`There is no operation "${operationId}".`);
+export function cancelOperation(domain: Domain, operationId: string): Operation {
+  const cancelled = getById(domain.state.operations, operationId, "operation");
   if (cancelled.isCancelled) throw new RangeError("The operation was already cancelled.");
   if (cancelled.type === "cancellation") throw new RangeError("A cancellation cannot be cancelled.");
   const operation = recordOperation(domain, cancelled.cardId, "cancellation", -cancelled.change);
   cancelled.isCancelled = true;
-  domain.notifyChange({ type: "operation", id: operationId, action: "changed" });
+  domain.notifyChange({ type: "operation", id: operationId });
   return operation;
 }
 
@@ -89,30 +61,22 @@ export type Expiry = ControlSchemas["schemas"]["Expiry"];
  * With `keepBalance` a new level emits `tier.changed` alone; without it the points leave the balance too, by a correction that emits `balance.changed`.
  * @throws {RangeError} for points that are not positive, an unknown card, more points than count for the level.
  */
-export function expirePoints(
-  domain: LedgerDomain,
-  cardId: string,
-  { points, keepBalance = false }: Expiry,
-): Card {
+export function expirePoints(domain: Domain, cardId: string, { points, keepBalance = false }: Expiry): Card {
   const card = getCard(domain, cardId);
   const expired = toPositivePoints(points);
   if (expired > getLevelPoints(card)) {
     throw new RangeError(`${getLevelPoints(card)} points count for the level; ${points} cannot expire.`);
   }
   if (keepBalance) {
-    card.expiredPoints = roundPoints((card.expiredPoints ?? 0) + expired);
-    domain.notifyChange({ type: "card", id: cardId, action: "changed" });
+    card.expiredPoints = roundPoints(card.expiredPoints + expired);
+    domain.notifyChange({ type: "card", id: cardId });
     updateTier(domain, card);
   } else recordOperation(domain, cardId, "correction", -expired);
   return toCard(domain, card);
 }
 
 /** Lists the newest operations first ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)). */
-export function listNewestOperations(
-  { state }: Domain<LedgerStore>,
-  cardId: string,
-  limit: number,
-): Operation[] {
+export function listNewestOperations({ state }: Domain, cardId: string, limit: number): Operation[] {
   const ids = state.operationIdsByCard.get(cardId) ?? [];
   return ids
     .slice(-limit)
@@ -123,9 +87,9 @@ export function listNewestOperations(
 
 /** @param change the rounded change. */
 function recordOperation(
-  domain: LedgerDomain,
+  domain: Domain,
   cardId: string,
-  type: OperationType,
+  type: StoredOperation["type"],
   change: number,
 ): Operation {
   const { state, generateId, nowMs } = domain;
@@ -150,8 +114,8 @@ function recordOperation(
   else ids.push(operation.id);
 
   setBalance(getTemplate(domain, card), card, balance);
-  domain.notifyChange({ type: "operation", id: operation.id, action: "created" });
-  domain.notifyChange({ type: "card", id: cardId, action: "changed" });
+  domain.notifyChange({ type: "operation", id: operation.id });
+  domain.notifyChange({ type: "card", id: cardId });
   const { customerId } = card;
   domain.emit("balance.changed", {
     passId: cardId,
@@ -164,7 +128,7 @@ function recordOperation(
   return toOperation(operation);
 }
 
-function updateTier(domain: LedgerDomain, card: StoredCard): void {
+function updateTier(domain: Domain, card: StoredCard): void {
   const { id: passId, customerId, tier: previous } = card;
   card.tier = getTier(getTemplate(domain, card), getLevelPoints(card));
   if (card.tier !== previous) {
@@ -172,5 +136,5 @@ function updateTier(domain: LedgerDomain, card: StoredCard): void {
   }
 }
 
-const getTemplate = ({ state }: LedgerDomain, { templateId }: StoredCard) =>
+const getTemplate = ({ state }: Domain, { templateId }: StoredCard) =>
   state.templates.get(templateId) as Template; // templates are archived, never removed

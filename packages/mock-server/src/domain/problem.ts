@@ -1,5 +1,4 @@
 /** Problem details (spec 7, RFC 9457), the sentences of validation errors, and the validation of input of the control API and the service object. */
-
 import type { ControlValidationError, ControlValidator } from "@loyalty-cards/openapi/control-validators";
 import type { ValidationError, Validator } from "@loyalty-cards/openapi/validators";
 
@@ -24,21 +23,20 @@ const titles: Readonly<Record<number, string>> = {
   415: "Unsupported Media Type",
   422: "Unprocessable Content",
   429: "Too Many Requests",
-  431: "Request Header Fields Too Large",
   500: "Internal Server Error",
   502: "Bad Gateway",
   503: "Service Unavailable",
   504: "Gateway Timeout",
 };
 
-export class Problem {
+/** An error response. Thrown where a request cannot be processed. */
+export class Problem extends Error {
   readonly status: number;
-  readonly detail: string;
   readonly errors: readonly FieldError[];
 
   constructor(status: number, detail: string, errors: readonly FieldError[] = []) {
+    super(detail);
     this.status = status;
-    this.detail = detail;
     this.errors = errors;
   }
 
@@ -51,7 +49,7 @@ export class Problem {
   }
 
   toJSON(): Record<string, unknown> {
-    const { status, detail, errors } = this;
+    const { status, message: detail, errors } = this;
     const members = { type: "about:blank", title: titles[status] ?? "Error", status, detail };
     return errors.length === 0 ? members : { ...members, errors };
   }
@@ -80,6 +78,16 @@ export const createFieldError = (
   label = "",
 ): FieldError => ({ pointer, detail: sentences[sentence].replace("{label}", () => label) });
 
+/** The sentence of a pointer: that of the first match, else `form`. */
+const sentenceNames: readonly [RegExp, keyof typeof sentences][] = [
+  [/^\/customer\/phone$/, "phone"],
+  [/^\/customer\/email$/, "email"],
+  [/^\/customer\/name$/, "name"],
+  [/^\/customer\/consents\/marketing|^\/marketing$/, "marketing"],
+  [/^\/customer\/consents/, "privacy"],
+  [/^\/fieldValues\//, "textOrNumber"],
+];
+
 /** A body of a megabyte can have tens of thousands of wrong values, and a stored refusal keeps its errors for a day. */
 const maxErrors = 100;
 
@@ -93,33 +101,28 @@ export function toFieldErrors(
     const [, key] = /^\/fieldValues\/(.*)$/s.exec(pointer) ?? [];
     const label = key && getLabel(key.replaceAll("~1", "/").replaceAll("~0", "~"));
     const sentence = sentenceNames.find(([pattern]) => pattern.test(pointer))?.[1] ?? "form";
-    return {
-      ...createFieldError(pointer, sentence, label),
-      rule: formatRule(error, pointer),
-    };
+    const rule = `${formatName(pointer)} ${formatRule(error)}.`;
+    return { ...createFieldError(pointer, sentence, label), rule };
   });
 }
 
-function toPointer({ instancePath, keyword, params }: ValidationError): string {
-  return keyword === "required" ? `${instancePath}/${params["missingProperty"]}` : instancePath;
+/** Of a missing and of an unknown member that of the member, not of its object. */
+function toPointer({
+  instancePath,
+  params,
+}: Pick<ValidationError | ControlValidationError, "instancePath" | "params">) {
+  const member = params["missingProperty"] ?? params["additionalProperty"];
+  return member === undefined ? instancePath : `${instancePath}/${member}`;
 }
 
-/** The first match applies; `form` is that of any other pointer. */
-const sentenceNames: readonly [RegExp, keyof typeof sentences][] = [
-  [/^\/customer\/phone$/, "phone"],
-  [/^\/customer\/email$/, "email"],
-  [/^\/customer\/name$/, "name"],
-  [/^\/customer\/consents\/marketing|^\/marketing$/, "marketing"],
-  [/^\/customer\/consents/, "privacy"],
-  [/^\/fieldValues\//, "textOrNumber"],
-];
+const formatName = (pointer: string) =>
+  pointer === "" ? "The body" : `"${pointer.slice(1).replaceAll("/", ".")}"`;
 
-function formatRule({ keyword, params, message }: ValidationError, pointer: string): string {
-  const name = pointer === "" ? "The body" : `"${pointer.slice(1).replaceAll("/", ".")}"`;
-  if (keyword === "required") return `${name} is missing.`;
-  if (keyword === "pattern") return `${name} must not be blank.`;
-  if (keyword === "type") return `${name} must be of type ${String(params["type"]).replaceAll(",", " or ")}.`;
-  return `${name} ${message}.`;
+function formatRule({ keyword, params, message }: ValidationError): string {
+  if (keyword === "required") return "is missing";
+  if (keyword === "pattern") return "must not be blank";
+  if (keyword === "type") return `must be of type ${String(params["type"]).replaceAll(",", " or ")}`;
+  return message ?? "is not valid";
 }
 
 /** The input does not match its schema. */
@@ -139,18 +142,11 @@ export function validateInput<Value>(validator: ControlValidator<Value>, value: 
   const errors = new Map<string, FieldError>();
   for (const error of validator.errors ?? []) {
     if (error.keyword === "discriminator") continue; // the `enum` of the same member reports the error too
-    const pointer = toInputPointer(error);
-    const name = pointer.slice(1).replaceAll("/", ".");
-    const detail = `${name === "" ? "The body" : `"${name}"`} ${formatInputRule(error)}.`;
+    const pointer = toPointer(error);
+    const detail = `${formatName(pointer)} ${formatInputRule(error)}.`;
     errors.set(`${pointer} ${detail}`, { pointer, detail });
   }
   throw new InputError([...errors.values()]);
-}
-
-function toInputPointer({ instancePath, keyword, params }: ControlValidationError): string {
-  if (keyword === "required") return `${instancePath}/${params["missingProperty"]}`;
-  if (keyword === "additionalProperties") return `${instancePath}/${params["additionalProperty"]}`;
-  return instancePath;
 }
 
 /** The members of a schema that the text of a rule mentions. */
@@ -165,6 +161,14 @@ interface RuleSchema {
   "x-rule"?: string;
 }
 
+const typeRules: Readonly<Record<string, string>> = {
+  number: "must be a number",
+  integer: "must be a whole number",
+  string: "must be a text that is not blank",
+  boolean: "must be true or false",
+  array: "must be a list",
+};
+
 function formatInputRule({ keyword, schema, parentSchema, data }: ControlValidationError): string {
   const rules = parentSchema as RuleSchema;
   const own = (keyword === "not" ? (schema as RuleSchema) : rules)["x-rule"];
@@ -175,29 +179,14 @@ function formatInputRule({ keyword, schema, parentSchema, data }: ControlValidat
   }
   if (rules.enum !== undefined) return `must be one of ${rules.enum.join(", ")}`;
   if (keyword === "minItems") return `must have at least ${rules.minItems} of them`;
-  switch (rules.type) {
-    case "number":
-      return `must be a number${formatLimits(rules)}`;
-    case "integer":
-      return `must be a whole number${formatLimits(rules)}`;
-    case "string":
-      return "must be a text that is not blank";
-    case "boolean":
-      return "must be true or false";
-    case "array":
-      return "must be a list";
-    default:
-      return "must be an object";
-  }
-}
-
-function formatLimits({ minimum, exclusiveMinimum, maximum }: RuleSchema): string {
+  const { minimum, exclusiveMinimum, maximum } = rules;
   const limits = [
-    exclusiveMinimum !== undefined && `more than ${exclusiveMinimum}`,
-    minimum !== undefined && `at least ${minimum}`,
-    maximum !== undefined && `at most ${maximum}`,
-  ].filter((limit) => limit !== false);
-  return limits.length === 0 ? "" : `, ${limits.join(" and ")}`;
+    exclusiveMinimum === undefined ? [] : [`more than ${exclusiveMinimum}`],
+    minimum === undefined ? [] : [`at least ${minimum}`],
+    maximum === undefined ? [] : [`at most ${maximum}`],
+  ].flat();
+  const rule = typeRules[rules.type ?? ""] ?? "must be an object";
+  return limits.length === 0 ? rule : `${rule}, ${limits.join(" and ")}`;
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -1,47 +1,17 @@
 /** Templates: the fields of a card, and the balance at which each level begins (spec 2.7). */
 
 import type { components } from "@loyalty-cards/openapi/control";
-import { type Domain, NotFoundError } from "./context.ts";
+import { type Domain, getById } from "./context.ts";
 import { createFieldError, type FieldError } from "./problem.ts";
-
-/** One field of a template. */
-export interface TemplateField {
-  key: string;
-  type: "name" | "text" | "number";
-  required: boolean;
-  /** The name that people see. Default: the key. */
-  label?: string;
-}
-
-/** A level, and the balance at which it begins. */
-export type Tier = components["schemas"]["Tier"];
-
-/** A template that cards are issued from ([spec 2.7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-7)). */
-export interface Template {
-  id: string;
-  name: string;
-  fields: readonly TemplateField[];
-  /** From the lowest level to the highest. */
-  tiers: readonly Tier[];
-  isArchived: boolean;
-}
+import type { FieldValues, Template } from "./state.ts";
 
 /** A template to create. Its default id is a generated one. */
 export type TemplateInput = components["schemas"]["TemplateInput"];
 
-export interface TemplateStore {
-  templates: Map<string, Template>;
-}
-
-export type FieldValues = Record<string, string | number>;
-
 export const fieldTypes: readonly string[] = ["name", "text", "number"];
 
 /** @throws {TypeError} for an invalid template; the message names the member. */
-export function createTemplate(
-  { state, generateId, notifyChange }: Domain<TemplateStore>,
-  input: TemplateInput,
-): Template {
+export function createTemplate({ state, generateId, notifyChange }: Domain, input: TemplateInput): Template {
   const { id = generateId("tpl"), name, fields = [], tiers = [] } = input;
   if (typeof name !== "string" || name.trim() === "") throw new TypeError("template.name is missing.");
   if (typeof id !== "string" || !/^\w[\w.-]*$/.test(id)) {
@@ -72,15 +42,14 @@ export function createTemplate(
     isArchived: false,
   };
   state.templates.set(id, template);
-  notifyChange({ type: "template", id, action: "created" });
+  notifyChange({ type: "template", id });
   return template;
 }
 
-export function archiveTemplate({ state, notifyChange }: Domain<TemplateStore>, id: string): Template {
-  const template = state.templates.get(id);
-  if (template === undefined) throw new NotFoundError(`There is no template "${id}".`);
+export function archiveTemplate({ state, notifyChange }: Domain, id: string): Template {
+  const template = getById(state.templates, id, "template");
   template.isArchived = true;
-  notifyChange({ type: "template", id, action: "changed" });
+  notifyChange({ type: "template", id });
   return template;
 }
 

@@ -1,55 +1,22 @@
-/** Warnings: requests that are probably mistakes of the website. */
+/** Warnings: requests that are probably mistakes of the website. They contain the keys of field values, and no values or other personal data. */
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
-import { isMaintained, type StoredCard } from "./cards.ts";
+import { isMaintained } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import { hashText } from "./idempotency.ts";
-import type { FieldValues, Template, TemplateStore } from "./templates.ts";
+import type { FieldValues, StoredCard, StoredRefusal, Template } from "./state.ts";
 
-/** A request that is probably a mistake. Contains the keys of field values, and no values or other personal data. */
+/** A request that is probably a mistake. */
 export type RequestWarning = ControlSchemas["schemas"]["RequestWarning"];
 
-/** A warning as it is stored. */
-export interface Warning extends RequestWarning {
-  id: string;
-  /** ISO 8601, by the clock of the service. */
-  at: string;
-}
+type IssueCardRequest = components["schemas"]["IssueCardRequest"];
 
-export interface WarningStore {
-  /** The newest 100, oldest first. */
-  warnings: Map<string, Warning>;
-}
-
-const maxWarnings = 100;
 const maxFields = 10;
-/** A warning is not repeated within this time, by the clock of the service: one mistake in an import is one warning. */
-const burstMs = 60_000;
-
-/** Stores a warning and logs it. */
-export function addWarning(
-  { state, generateId, nowMs, notifyChange, log }: Domain<WarningStore>,
-  details: RequestWarning,
-): void {
-  const now = nowMs();
-  for (const { at, ...known } of state.warnings.values()) {
-    if (known.message === details.message && Math.abs(now - Date.parse(at)) < burstMs) return;
-  }
-  const warning: Warning = { id: generateId("wrn"), at: new Date(now).toISOString(), ...details };
-  state.warnings.set(warning.id, warning);
-  notifyChange({ type: "warning", id: warning.id, action: "created" });
-  const [oldest] = state.warnings.keys();
-  if (state.warnings.size > maxWarnings && oldest !== undefined) {
-    state.warnings.delete(oldest);
-    notifyChange({ type: "warning", id: oldest, action: "removed" });
-  }
-  log(`warning: ${warning.message}`);
-}
 
 /** A request that repeats an idempotency key. `fieldValues` is undefined when the body has none. */
-export interface Replay {
+interface Replay {
   templateId: string;
   idempotencyKey: string;
   fieldValues: FieldValues | undefined;
@@ -57,25 +24,20 @@ export interface Replay {
 
 /** The response is the stored one, so the new content has no effect. It may even be about another person. */
 export function warnAboutOtherContent(
-  domain: Domain<TemplateStore>,
+  { state }: Domain,
   { templateId, idempotencyKey, fieldValues = {} }: Replay,
-  stored: StoredCard | { status: number },
+  stored: StoredCard | StoredRefusal,
 ): RequestWarning {
   const keyHash = (hashText(idempotencyKey) >>> 0).toString(16).padStart(8, "0");
-  const isKnown = domain.state.templates.has(templateId); // an unknown id is not logged: it can contain anything
+  const isKnown = state.templates.has(templateId); // an unknown id is not logged: it can contain anything
   const card = "balance" in stored ? stored : undefined;
-  const fields = card === undefined ? [] : findDifferentKeys(domain, card, fieldValues);
-  const [outcome, advice] =
-    card === undefined
-      ? [
-          `the stored ${(stored as { status: number }).status}`,
-          "After a correction send a new key: set another keySuffix.",
-        ]
-      : [
-          `card ${card.id}`,
-          "If this is another person, two people share a key: set idempotencyNamespace, and use user ids that never repeat.",
-        ];
+  const template = card && state.templates.get(card.templateId);
+  const fields = card && template ? findDifferentKeys(template, card.fieldValues, fieldValues) : [];
   const difference = fields.length === 0 ? "other content" : `other fieldValues: ${listKeys(fields)}`;
+  const outcome = "balance" in stored ? `card ${stored.id}` : `the stored ${stored.status}`;
+  const advice = card
+    ? "If this is another person, two people share a key: set idempotencyNamespace, and use user ids that never repeat."
+    : "After a correction send a new key: set another keySuffix.";
   return {
     type: "replay-with-other-content",
     message:
@@ -84,76 +46,64 @@ export function warnAboutOtherContent(
     keyHash,
     ...(isKnown && { templateId }),
     ...(card && { cardId: card.id }),
-    ...(fields.length > 0 && { fields: fields.slice(0, maxFields).map((key) => toPrintable(key)) }),
+    ...(fields.length > 0 && { fields: toNames(fields) }),
   };
 }
 
-function findDifferentKeys(
-  { state }: Domain<TemplateStore>,
-  { templateId, fieldValues }: StoredCard,
-  sent: FieldValues,
-): string[] {
-  const template = state.templates.get(templateId);
-  return [...new Set([...Object.keys(fieldValues), ...Object.keys(sent)])]
-    .filter((key) => template === undefined || !isMaintained(template, key))
-    .filter((key) => readOwn(fieldValues, key) !== readOwn(sent, key))
+function findDifferentKeys(template: Template, stored: FieldValues, sent: FieldValues): string[] {
+  const [storedValues, sentValues] = [new Map(Object.entries(stored)), new Map(Object.entries(sent))];
+  return [...new Set([...storedValues.keys(), ...sentValues.keys()])]
+    .filter((key) => !isMaintained(template, key) && storedValues.get(key) !== sentValues.get(key))
     .sort();
 }
 
-const readOwn = (values: FieldValues, key: string) => (Object.hasOwn(values, key) ? values[key] : undefined);
-
-type IssueCardRequest = components["schemas"]["IssueCardRequest"];
-
 /** The members of a request, as far as the service knows them. */
-const requestMembers = Object.keys({ fieldValues: true, customer: true } satisfies Record<
+const requestMembers = Object.keys({ fieldValues: 1, customer: 1 } satisfies Record<
   keyof IssueCardRequest,
-  true
+  1
 >);
-const customerMembers = Object.keys({
-  phone: true,
-  email: true,
-  name: true,
-  consents: true,
-} satisfies Record<keyof IssueCardRequest["customer"], true>);
+const customerMembers = Object.keys({ phone: 1, email: 1, name: 1, consents: 1 } satisfies Record<
+  keyof IssueCardRequest["customer"],
+  1
+>);
 
 /** A misspelt member is ignored, and a misspelt key is stored with the card: what was meant is empty. */
-export function warnAboutUnknownFields(template: Template, request: IssueCardRequest): RequestWarning[] {
-  const fields = template.fields.map(({ key }) => key);
-  const places: [type: RequestWarning["type"], what: string, value: object, known: string[]][] = [
-    [
-      "unknown-fields",
-      `fieldValues has keys that template ${template.id} does not have`,
-      request.fieldValues ?? {},
-      fields,
-    ],
-    ["unknown-members", "The request has members that the service ignores", request, requestMembers],
-    ["unknown-members", "customer has members that the service ignores", request.customer, customerMembers],
-  ];
-  return places.flatMap(([type, what, value, known]) => {
+export function warnAboutUnknownFields(
+  { id, fields }: Template,
+  { fieldValues = {}, ...request }: IssueCardRequest,
+): RequestWarning[] {
+  const find = (type: RequestWarning["type"], what: string, value: object, known: string[]) => {
     const unknown = Object.keys(value).filter((key) => !known.includes(key));
     if (unknown.length === 0) return [];
     const names = unknown.slice(0, maxFields).map((key) => {
       const meant = findNearestName(key, known);
       return `"${toPrintable(key)}"${meant === undefined ? "" : ` (did you mean "${toPrintable(meant)}"?)`}`;
     });
-    const rules = type === "unknown-fields" ? describeFields(fields) : "";
-    const warning = {
-      type,
-      message: `${what}: ${names.join(", ")}${formatMore(unknown)}. ${rules}`.trimEnd(),
-      templateId: template.id,
-      fields: unknown.slice(0, maxFields).map((key) => toPrintable(key)),
-    };
-    return [warning];
-  });
+    const rules = type === "unknown-members" ? "" : describeFields(known);
+    const message = `${what}: ${names.join(", ")}${formatMore(unknown)}. ${rules}`.trimEnd();
+    return [{ type, message, templateId: id, fields: toNames(unknown) }];
+  };
+  const keys = fields.map(({ key }) => key);
+  return [
+    ...find("unknown-fields", `fieldValues has keys that template ${id} does not have`, fieldValues, keys),
+    ...find("unknown-members", "The request has members that the service ignores", request, requestMembers),
+    ...find(
+      "unknown-members",
+      "customer has members that the service ignores",
+      request.customer,
+      customerMembers,
+    ),
+  ];
 }
 
 const describeFields = (keys: readonly string[]) =>
   keys.length === 0 ? "The template has no fields." : `Its fields are ${listKeys(keys)}.`;
 
+const toNames = (keys: readonly string[]) => keys.slice(0, maxFields).map((key) => toPrintable(key));
+
 const listKeys = (keys: readonly string[]) =>
-  keys
-    .slice(0, maxFields)
-    .map((key) => `"${toPrintable(key)}"`)
+  toNames(keys)
+    .map((key) => `"${key}"`)
     .join(", ") + formatMore(keys);
 
 const formatMore = ({ length }: readonly string[]) =>

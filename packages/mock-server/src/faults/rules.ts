@@ -1,8 +1,9 @@
 /** Rules for injected faults: adds them, removes them, and finds the one that applies. */
 import type { components } from "@loyalty-cards/openapi/control";
 import { FaultInput as FaultInputSchema } from "@loyalty-cards/openapi/control-validators";
-import { type Domain, type EventType, NotFoundError } from "../domain/context.ts";
+import { type Domain, NotFoundError } from "../domain/context.ts";
 import { validateInput } from "../domain/problem.ts";
+import type { EventType, Fault } from "../domain/state.ts";
 
 /**
  * A rule that injects a failure into webhook deliveries. With `phase` it injects one into requests to the API, before the operation
@@ -10,66 +11,57 @@ import { validateInput } from "../domain/problem.ts";
  */
 export type FaultInput = components["schemas"]["FaultInput"];
 
-/** A stored rule. */
-export type Fault = FaultInput & { id: string };
-
 /** A stored rule for requests. */
 export type RequestFault = Extract<Fault, { phase: unknown }>;
 
-export interface FaultStore {
-  /** In the order in which they are matched. */
-  faults: Map<string, Fault>;
-}
-
 /** The members of a request that a rule can match. */
 export interface FaultTarget {
-  operation?: string;
+  operation: string;
   method: string;
   path: string;
-  idempotencyKey?: string | undefined;
+  idempotencyKey: string | undefined;
   /** Whether another request with the same idempotency key is being processed. */
-  isFirstInFlight?: boolean;
+  isInProgress: boolean;
   /** How long ago a card was issued under the idempotency key. */
-  cardAgeMs?: number | undefined;
+  cardAgeMs: number | undefined;
 }
 
 /** @throws {InputError} for an invalid rule; the message names the member. */
-export const addFault = (domain: Domain<FaultStore>, input: FaultInput): Fault =>
+export const addFault = (domain: Domain, input: FaultInput): Fault =>
   storeFault(domain, validateInput(FaultInputSchema, structuredClone(input)));
 
 /** @param input a valid rule, which the caller does not change later. */
-export function storeFault(domain: Domain<FaultStore>, input: FaultInput): Fault {
+export function storeFault(domain: Domain, input: FaultInput): Fault {
   const fault: Fault = { id: domain.generateId("flt"), ...input };
   domain.state.faults.set(fault.id, fault);
-  domain.notifyChange({ type: "fault", id: fault.id, action: "created" });
+  domain.notifyChange({ type: "fault", id: fault.id });
   return fault;
 }
 
-export function removeFault({ state, notifyChange }: Domain<FaultStore>, id: string): void {
+export function removeFault({ state, notifyChange }: Domain, id: string): void {
   if (!state.faults.delete(id)) throw new NotFoundError(`There is no fault "${id}".`);
-  notifyChange({ type: "fault", id, action: "removed" });
+  notifyChange({ type: "fault", id });
 }
 
-export function clearFaults(domain: Domain<FaultStore>): void {
+export function clearFaults(domain: Domain): void {
   for (const id of [...domain.state.faults.keys()]) removeFault(domain, id);
 }
 
 /** Returns the first rule that matches a request, and counts it as applied. */
-export function takeRequestFault(
-  domain: Domain<FaultStore>,
+export const takeRequestFault = (
+  domain: Domain,
   phase: RequestFault["phase"],
   target: FaultTarget,
-): RequestFault | undefined {
-  return takeFirst(
+): RequestFault | undefined =>
+  takeFirst(
     domain,
     (fault): fault is RequestFault =>
       "phase" in fault && fault.phase === phase && matchesRequest(fault, target),
   );
-}
 
 /** Whether a rule of this kind matches a delivery. Counts the rule as applied. */
 export function takeDeliveryFault(
-  domain: Domain<FaultStore>,
+  domain: Domain,
   kind: "duplicate" | "reorder" | "drop",
   { type, endpointId }: { type: EventType; endpointId: string },
 ): boolean {
@@ -82,32 +74,27 @@ export function takeDeliveryFault(
 }
 
 function takeFirst<Kind extends Fault>(
-  { state, notifyChange }: Domain<FaultStore>,
+  { state, notifyChange }: Domain,
   isMet: (fault: Fault) => fault is Kind,
 ): Kind | undefined {
-  for (const fault of state.faults.values()) {
-    if (!isMet(fault)) continue;
-    if (fault.times !== undefined) {
-      const times = fault.times - 1;
-      if (times === 0) state.faults.delete(fault.id);
-      else state.faults.set(fault.id, { ...fault, times }); // keeps its place in the order
-      notifyChange({ type: "fault", id: fault.id, action: times === 0 ? "removed" : "changed" });
-    }
-    return fault;
+  const fault = [...state.faults.values()].find(isMet);
+  if (fault?.times !== undefined) {
+    if (fault.times === 1) state.faults.delete(fault.id);
+    else state.faults.set(fault.id, { ...fault, times: fault.times - 1 }); // keeps its place in the order
+    notifyChange({ type: "fault", id: fault.id });
   }
-  return undefined;
+  return fault;
 }
 
 function matchesRequest(fault: RequestFault, target: FaultTarget): boolean {
-  const { match = {} } = fault;
+  const { operation, method, idempotencyKey, path } = fault.match ?? {};
+  const { isInProgress, cardAgeMs = Number.POSITIVE_INFINITY } = target;
+  if (fault.kind === "in-progress" && !isInProgress && cardAgeMs >= (fault.durationMs ?? 0)) return false;
   return (
-    (fault.kind !== "in-progress" ||
-      target.isFirstInFlight === true ||
-      (target.cardAgeMs ?? Number.POSITIVE_INFINITY) < (fault.durationMs ?? 0)) &&
-    (match.operation === undefined || match.operation === target.operation) &&
-    (match.method === undefined || match.method.toUpperCase() === target.method) &&
-    (match.idempotencyKey === undefined || match.idempotencyKey === target.idempotencyKey) &&
-    (match.path === undefined || matchesPattern(match.path, target.path))
+    (operation === undefined || operation === target.operation) &&
+    (method === undefined || method.toUpperCase() === target.method) &&
+    (idempotencyKey === undefined || idempotencyKey === target.idempotencyKey) &&
+    (path === undefined || matchesPattern(path, target.path))
   );
 }
 

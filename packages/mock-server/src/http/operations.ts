@@ -1,240 +1,248 @@
-/** The operations of the API (spec 4): authentication, injected faults, then the operation itself; and the request log. */
+/** The operations of the API (spec 4): authentication, injected faults, then the operation itself; and the log of the requests. */
+import { toPrintable } from "@loyalty-cards/internal/format";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { ConsentChange } from "@loyalty-cards/openapi/validators";
-import type { Backend, State, TrafficRequest } from "../backend/backend.ts";
-import { type ApiKeyKind, issuedVia, parseBearer } from "../domain/api-keys.ts";
-import { type CardStore, type StoredCard, toCard } from "../domain/cards.ts";
+import type { Backend, TrafficRequest } from "../backend/backend.ts";
+import { issuedVia, parseBearer } from "../domain/api-keys.ts";
+import { toCard } from "../domain/cards.ts";
 import type { Domain } from "../domain/context.ts";
-import {
-  type Customer,
-  type CustomerStore,
-  changeMarketingConsent,
-  toConsentState,
-} from "../domain/customers.ts";
+import { changeMarketingConsent, toConsentState } from "../domain/customers.ts";
 import { findIssuedCard } from "../domain/idempotency.ts";
 import { issueCard } from "../domain/issue-card.ts";
 import { listNewestOperations } from "../domain/ledger.ts";
 import { Problem, toFieldErrors } from "../domain/problem.ts";
-import { addWarning } from "../domain/warnings.ts";
-import { type FaultTarget, takeRequestFault } from "../faults/rules.ts";
+import type { ApiKeyKind, Customer, StoredCard } from "../domain/state.ts";
+import type { RequestWarning } from "../domain/warnings.ts";
+import { takeRequestFault } from "../faults/rules.ts";
+import { type App, createNotFound, toProblem } from "./app.ts";
 import {
   applyFault,
-  delayRequest,
-  injectedFault,
-  jsonResponse,
-  type LoggedRequest,
-  problemResponse,
-  readJson,
+  type Call,
+  jsonReply,
+  parseJson,
+  problemReply,
+  type Reply,
   readText,
-  type ServiceResponse,
-} from "./messages.ts";
-import type { RequestHandler, Route } from "./router.ts";
+  send,
+} from "./reply.ts";
 
-export interface Call {
+/** A reply, and what the log of the requests has of it. */
+interface Outcome {
+  reply: Reply;
+  reason?: string;
+  cardId?: string;
+  warnings?: RequestWarning[];
+}
+
+interface OperationInput {
   /** The variable segment of the path. */
   id: string;
-  url: URL;
-  headers: { get(name: string): string | null };
+  /** In the query. */
+  limit: string | undefined;
   /** The parsed body, of the operations that have one. */
   body: unknown;
+  idempotencyKey: string | undefined;
   apiKeyKind: ApiKeyKind;
 }
 
-type Handler = (domain: Domain<State>, call: Call) => ServiceResponse | Problem;
-
-const handlers: Record<OperationId, Handler> = {
-  issueCard(domain, { id, headers, body, apiKeyKind }) {
-    const idempotencyKey = headers.get("idempotency-key") ?? undefined;
+const handlers: Record<OperationId, (domain: Domain, input: OperationInput) => Outcome> = {
+  issueCard(domain, { id, body, idempotencyKey, apiKeyKind }) {
     if (idempotencyKey !== undefined && !/^.{1,255}$/.test(idempotencyKey)) {
-      return new Problem(400, "Idempotency-Key must have 1 to 255 characters, or be absent.");
+      throw new Problem(400, "Idempotency-Key must have 1 to 255 characters, or be absent.");
     }
     const command = { templateId: id, body, idempotencyKey, issuedVia: issuedVia[apiKeyKind] };
-    const { result, isReplay, warnings } = issueCard(domain, command);
-    for (const warning of warnings) addWarning(domain, warning);
-    if (result instanceof Problem) return { ...problemResponse(result), warnings };
-    const response: ServiceResponse = jsonResponse(201, toCard(domain, result));
-    response.cardId = result.id;
-    response.warnings = warnings;
-    if (isReplay) response.reason = "replay";
-    return response;
+    const { result, isReplay, warnings = [] } = issueCard(domain, command);
+    if (result instanceof Problem) return { ...toOutcome(result), warnings };
+    const reply = jsonReply(201, toCard(domain, result));
+    return { reply, cardId: result.id, warnings, ...(isReplay && { reason: "replay" }) };
   },
-  getCard: (domain, { id }) => withCard(domain, id, (card) => jsonResponse(200, toCard(domain, card))),
-  listOperations: (domain, { id, url }) =>
-    withCard(domain, id, () => {
-      const limit = parseLimit(url.searchParams.get("limit"));
-      if (limit instanceof Problem) return limit;
-      return jsonResponse(200, { items: listNewestOperations(domain, id, limit) });
-    }),
-  getConsent: (domain, { id }) =>
-    withCard(domain, id, (card) => jsonResponse(200, toConsentState(getHolder(domain, card)))),
-  setConsent: (domain, { id, body }) =>
-    withCard(domain, id, (card) => {
-      if (!ConsentChange(body)) return Problem.invalid(toFieldErrors(ConsentChange));
-      const holder = getHolder(domain, card);
-      changeMarketingConsent(domain, holder, body);
-      return jsonResponse(200, toConsentState(holder));
-    }),
+  getCard: (domain, { id }) => ok(toCard(domain, findCard(domain, id))),
+  listOperations(domain, { id, limit }) {
+    findCard(domain, id);
+    return ok({ items: listNewestOperations(domain, id, parseLimit(limit)) });
+  },
+  getConsent: (domain, { id }) => ok(toConsentState(findHolder(domain, id))),
+  setConsent(domain, { id, body }) {
+    const holder = findHolder(domain, id);
+    if (!ConsentChange(body)) throw Problem.invalid(toFieldErrors(ConsentChange));
+    changeMarketingConsent(domain, holder, body);
+    return ok(toConsentState(holder));
+  },
 };
+
+const ok = (value: unknown): Outcome => ({ reply: jsonReply(200, value) });
+
+function findCard({ state }: Domain, id: string): StoredCard {
+  const card = state.cards.get(id);
+  if (card === undefined) throw new Problem(404, "There is no card with this id.");
+  return card;
+}
+
+const findHolder = (domain: Domain, id: string) =>
+  domain.state.customers.get(findCard(domain, id).customerId) as Customer; // customers are never removed
 
 const defaultLimit = 20;
 const maxLimit = 100;
 
-function parseLimit(text: string | null): number | Problem {
-  if (text === null) return defaultLimit;
+function parseLimit(text: string | undefined): number {
+  if (text === undefined) return defaultLimit;
   if (/^0*[1-9]\d*$/.test(text)) return Math.min(Number(text), maxLimit);
-  return new Problem(400, "limit must be a whole number, 1 or more.");
+  throw new Problem(400, "limit must be a whole number, 1 or more.");
 }
 
-function withCard(
-  domain: Domain<CardStore>,
-  id: string,
-  run: (card: StoredCard) => ServiceResponse | Problem,
-): ServiceResponse | Problem {
-  const card = domain.state.cards.get(id);
-  return card === undefined ? new Problem(404, "There is no card with this id.") : run(card);
-}
-
-const getHolder = ({ state }: Domain<CustomerStore>, { customerId }: StoredCard) =>
-  state.customers.get(customerId) as Customer;
-
-export function apiRoutes(domain: Domain<State>): Route[] {
-  const ids = Object.keys(operations) as OperationId[];
-  const document = createDocument(domain.baseUrl);
+export function addOperations(app: App, backend: Backend): void {
+  const { domain } = backend;
+  /** The idempotency keys of the requests that are being processed, so that a second one with the same key is noticed. */
   const inFlight = new Set<string>();
-  return [
-    ...ids.map((id) => apiRoute(domain, id, inFlight)),
-    { method: "GET", path: "/api/docs/json", handle: () => jsonResponse(200, document) },
-  ];
+  for (const [operation, { method, path }] of Object.entries(operations)) {
+    app.on(method, `/api/v1${path.replace(/\{\w+\}/, ":id")}`, async (c) => {
+      const startedMs = performance.now();
+      const request = { ...createRequest(backend, c), operation: operation as OperationId };
+      const outcome = await perform(domain, c, request, inFlight).catch(toOutcome);
+      logRequest(backend, request, outcome, startedMs);
+      return send(c, outcome.reply);
+    });
+  }
+  const servers = [{ url: `${domain.baseUrl}/api/v1`, description: "This mock server." }];
+  app.get("/api/docs/json", (c) => send(c, jsonReply(200, { ...openapi, servers })));
+  app.notFound((c) => {
+    const reply = createNotFound(app, c);
+    const { method, path } = c.req;
+    const reason = toReason(`There is no ${method} ${path}`);
+    if (!path.startsWith("/_mock"))
+      logRequest(backend, createRequest(backend, c), { reply, reason }, performance.now());
+    return send(c, reply);
+  });
 }
 
-/** @param inFlight the idempotency key of each request that is being processed, so that a second one with the same key is noticed. */
-function apiRoute(domain: Domain<State>, operationId: OperationId, inFlight: Set<string>): Route {
-  const { method, path, hasBody } = operations[operationId];
-  return {
+type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
+/** A request of the log; its members are added while it is processed. */
+type LoggedRequest = Mutable<TrafficRequest>;
+
+/** @throws {Problem} */
+async function perform(
+  domain: Domain,
+  c: Call,
+  request: LoggedRequest & { operation: OperationId },
+  inFlight: Set<string>,
+): Promise<Outcome> {
+  const { operation } = request;
+  const { req } = c;
+  const { method, hasBody } = operations[operation];
+  const text = hasBody ? await readText(c) : undefined;
+  if (text !== undefined) request.requestBody = text.slice(0, maxLoggedLength);
+  const key = parseBearer(req.header("authorization"));
+  const apiKey = domain.state.apiKeys.get(key ?? "");
+  if (apiKey === undefined) {
+    const problem = new Problem(401, "The API key is missing or unknown.");
+    return { reply: problemReply(problem), reason: key === undefined ? "no API key" : "unknown key" };
+  }
+  request.apiKey = apiKey.name;
+  const idempotencyKey = req.header("idempotency-key");
+  if (idempotencyKey !== undefined) request.idempotencyKey = idempotencyKey;
+  const issuingKey = operation === "issueCard" ? idempotencyKey : undefined;
+  const card = issuingKey === undefined ? undefined : findIssuedCard(domain, issuingKey);
+  const isFirst = issuingKey !== undefined && !inFlight.has(issuingKey);
+  const target = {
+    operation,
     method,
-    path: `/api/v1${path.replace(/\{\w+\}/, "*")}`,
-    async handle({ request, url, params: [id = ""] }) {
-      const text = hasBody ? await readText(request) : undefined;
-      const logged: LoggedRequest = { operation: operationId };
-      if (typeof text === "string") logged.requestBody = text.slice(0, maxLoggedLength);
-      const key = parseBearer(request.headers.get("authorization"));
-      const apiKey = domain.state.apiKeys.get(key ?? "");
-      if (apiKey === undefined) {
-        const problem = new Problem(401, "The API key is missing or unknown.");
-        const reason = key === undefined ? "no API key" : "unknown key";
-        return { ...problemResponse(problem), reason, logged };
-      }
-      logged.apiKey = apiKey.name;
-      const idempotencyKey = request.headers.get("idempotency-key") ?? undefined;
-      if (idempotencyKey !== undefined) logged.idempotencyKey = idempotencyKey;
-      const isKeyUsed = operationId === "issueCard" && idempotencyKey !== undefined;
-      const card = isKeyUsed ? findIssuedCard(domain, idempotencyKey) : undefined;
-      const isFirst = isKeyUsed && !inFlight.has(idempotencyKey);
-      const target: FaultTarget = {
-        operation: operationId,
-        method,
-        path: url.pathname,
-        idempotencyKey,
-        isFirstInFlight: isKeyUsed && !isFirst,
-        cardAgeMs: card && domain.nowMs() - card.issuedAtMs,
-      };
-      if (isFirst) inFlight.add(idempotencyKey);
-      try {
-        const before = takeRequestFault(domain, "before", target);
-        if (before?.kind === "latency") await delayRequest(before.delayMs, request.signal);
-        else if (before !== undefined) return { ...applyFault(before), logged };
-
-        const body = hasBody ? await readJson(request, text) : { value: undefined };
-        const response =
-          body instanceof Problem
-            ? problemResponse(body)
-            : handlers[operationId](domain, {
-                id,
-                url,
-                headers: request.headers,
-                body: body.value,
-                apiKeyKind: apiKey.kind,
-              });
-        if (response instanceof Problem) return { ...problemResponse(response), logged };
-        response.logged = logged;
-        if (response.status >= 400) return response; // nothing was committed
-
-        const after = takeRequestFault(domain, "after-commit", target);
-        if (after?.kind === "latency") await delayRequest(after.delayMs, request.signal);
-        else if (after !== undefined) {
-          const { cardId, warnings = [] } = response;
-          return { ...applyFault(after, response), cardId, warnings, logged };
-        }
-        const isDelayed = before !== undefined || after !== undefined;
-        return isDelayed ? { reason: `${injectedFault}: latency`, ...response } : response;
-      } finally {
-        if (isFirst) inFlight.delete(idempotencyKey);
-      }
-    },
+    path: req.path,
+    idempotencyKey,
+    isInProgress: issuingKey !== undefined && !isFirst,
+    cardAgeMs: card && domain.nowMs() - card.issuedAtMs,
   };
+  if (isFirst) inFlight.add(issuingKey);
+  try {
+    const before = takeRequestFault(domain, "before", target);
+    if (before?.kind === "latency") await delay(before.delayMs, req.raw.signal);
+    else if (before !== undefined) return { reply: applyFault(before), reason: describeFault(before) };
+
+    const outcome = handlers[operation](domain, {
+      id: req.param("id") ?? "",
+      limit: req.query("limit"),
+      body: text === undefined ? undefined : parseJson(c, text),
+      idempotencyKey,
+      apiKeyKind: apiKey.kind,
+    });
+    if (outcome.reply.status >= 400) return outcome; // nothing was committed
+    const after = takeRequestFault(domain, "after-commit", target);
+    if (after?.kind === "latency") await delay(after.delayMs, req.raw.signal);
+    else if (after !== undefined) {
+      return { ...outcome, reply: applyFault(after, outcome.reply), reason: describeFault(after) };
+    }
+    const delayed = before ?? after;
+    return delayed === undefined ? outcome : { reason: describeFault(delayed), ...outcome };
+  } finally {
+    if (isFirst) inFlight.delete(issuingKey);
+  }
 }
 
-export function createDocument(baseUrl: string): unknown {
-  return { ...openapi, servers: [{ url: `${baseUrl}/api/v1`, description: "This mock server." }] };
+/** Waits in real time, or until the client disconnects. */
+function delay(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
+
+/** The fault of a status needs no name: the status is beside it. */
+const describeFault = ({ kind }: { kind: string }) =>
+  ["status", "in-progress", "html"].includes(kind) ? "injected fault" : `injected fault: ${kind}`;
+
+function toOutcome(error: unknown): Outcome {
+  const problem = toProblem(error);
+  return { reply: problemReply(problem), reason: formatReason(problem) };
+}
+
+const maxReasonLength = 200;
+
+/** `customer.consents is missing`: the first error, or else the first sentence of the detail. A rule names its member; a sentence for a person does not. */
+function formatReason({ message, errors: [error] }: Problem): string {
+  if (error === undefined) return toReason(message.split(/\.\s/)[0] ?? "");
+  const name = error.pointer.slice(1).replaceAll("/", ".");
+  return toReason(error.rule?.replace(`"${name}"`, () => name) ?? `${name}: ${error.detail}`);
+}
+
+const toReason = (sentence: string) => toPrintable(sentence.replace(/\.$/, ""), maxReasonLength);
 
 const maxRequests = 200;
 const maxPathLength = 2_000;
 /** Of a body, in characters. */
 const maxLoggedLength = 65_536;
 
-/** Adds each request to the log. */
-export function withRequestLog(
-  { domain, requests, changes, ids }: Backend,
-  handle: RequestHandler,
-): RequestHandler {
-  const prefix = `${new URL(domain.baseUrl).pathname.replace(/\/$/, "")}/api/v1/`;
-  return async (request) => {
-    const { method, url } = request;
-    const path = url.pathname;
-    if (!path.startsWith(prefix)) return handle(request);
-    const startedMs = performance.now();
-    const [id, at] = [ids.nextRequestId(), new Date(domain.nowMs()).toISOString()];
-    const response = await handle(request);
-    const { status, connectionFault, reason, body, warnings = [] } = response;
-    const cardId = response.cardId ?? findNamedCard(domain, path.slice(prefix.length));
-    const entry: { -readonly [Name in keyof TrafficRequest]: TrafficRequest[Name] } = {
-      kind: "request",
-      id,
-      at,
-      ...response.logged,
-      method,
-      path: (path + url.search).slice(0, maxPathLength),
-      durationMs: Math.round(performance.now() - startedMs),
-      warnings: [...warnings],
-    };
-    if (connectionFault === undefined) {
-      entry.status = status;
-      if (typeof body === "string") entry.responseBody = body.slice(0, maxLoggedLength);
-    }
-    if (reason !== undefined) entry.reason = reason;
-    if (cardId !== undefined) entry.cardId = cardId;
-    requests.push(entry);
-    if (requests.length > maxRequests) requests.shift();
-    changes.notify({ type: "request", id: entry.id, action: "created" });
-    return response;
-  };
+const createRequest = ({ domain, ids }: Backend, { req }: Call): LoggedRequest => ({
+  kind: "request",
+  id: ids.nextRequestId(),
+  at: new Date(domain.nowMs()).toISOString(),
+  method: req.method,
+  path: req.url.slice(req.url.indexOf("/", "https://".length)).slice(0, maxPathLength),
+  durationMs: 0,
+  warnings: [],
+});
+
+function logRequest(backend: Backend, request: LoggedRequest, outcome: Outcome, startedMs: number): void {
+  const { domain, requests, changes, logWarning } = backend;
+  const { reply, reason, warnings = [] } = outcome;
+  const { cardId = findNamedCard(domain, request.path) } = outcome;
+  request.durationMs = Math.round(performance.now() - startedMs);
+  request.warnings = warnings;
+  for (const { message } of warnings) logWarning(message);
+  if (reason !== undefined) request.reason = reason;
+  if (cardId !== undefined) request.cardId = cardId;
+  if (reply.fault === undefined) {
+    request.status = reply.status;
+    if (typeof reply.body === "string") request.responseBody = reply.body.slice(0, maxLoggedLength);
+  }
+  requests.push(request);
+  if (requests.length > maxRequests) requests.shift();
+  changes.notify({ type: "request", id: request.id });
 }
 
-function findNamedCard({ state }: Domain<CardStore>, path: string): string | undefined {
-  const [collection, id = ""] = path.split("/");
-  return collection === "passes" && state.cards.has(id) ? id : undefined;
+function findNamedCard({ state }: Domain, path: string): string | undefined {
+  const id = /\/passes\/([^/?]+)/.exec(path)?.[1];
+  return id !== undefined && state.cards.has(id) ? id : undefined;
 }
-
-/** Whether the method, path, status, reason or card of a request contains the search text. */
-export function matchesRequest(
-  { method, path, status, reason, cardId }: TrafficRequest,
-  searchText: string,
-): boolean {
-  const line = [method, path, status, reason, cardId].join(" ");
-  return line.toLowerCase().includes(searchText.trim().toLowerCase());
-}
-
-/** A request failed when its status is an error, or when an injected fault broke the connection. */
-export const hasFailed = ({ status }: TrafficRequest): boolean => status === undefined || status >= 400;

@@ -1,23 +1,65 @@
 /** The pages that customers see: the card behind its QR code (spec 2.2), the page of each wallet's link, and "no card here". They contain no contact data. */
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
-import { type CardStore, getLevelPoints, type StoredCard, toCard } from "../domain/cards.ts";
+import { html } from "hono/html";
+import { getLevelPoints, roundPoints, toCard } from "../domain/cards.ts";
 import type { Domain, Wallets } from "../domain/context.ts";
-import type { CustomerStore } from "../domain/customers.ts";
-import type { Template, TemplateStore } from "../domain/templates.ts";
-import { html, type Markup, page } from "./html.ts";
+import type { StoredCard, Template } from "../domain/state.ts";
+import { type Markup, page } from "./html.ts";
 
-/** The public page of a card. */
-export function cardPage(view: CardView, wallets: Wallets): Markup {
-  const { slug, shopName } = view;
+/** What the pages show of a card. */
+interface CardView {
+  slug: string;
+  publicUrl: string;
+  shopName: string;
+  holder: string | undefined;
+  balance: number;
+  tier: string | null;
+  nextTier: { name: string; missing: number; from: number; progressFrom: number } | undefined;
+  /** The wallets that the card was added to. */
+  wallets: readonly string[];
+  templateId: string;
+}
+
+export function toCardView(domain: Domain, card: StoredCard): CardView {
+  const { id: templateId, name, fields, tiers } = domain.state.templates.get(card.templateId) as Template; // templates are archived, never removed
+  const nameKey = fields.find(({ type }) => type === "name")?.key;
+  const nameOnCard = new Map(Object.entries(card.fieldValues)).get(nameKey ?? "");
+  const points = getLevelPoints(card);
+  const next = tiers.find(({ from }) => from > points);
+  const progressFrom = tiers.findLast(({ from }) => from <= points)?.from ?? Math.min(0, next?.from ?? 0);
+  return {
+    slug: card.slug,
+    publicUrl: toCard(domain, card).publicUrl,
+    shopName: name,
+    holder: nameOnCard?.toString() ?? domain.state.customers.get(card.customerId)?.name,
+    balance: card.balance,
+    tier: card.tier,
+    nextTier: next && { ...next, missing: roundPoints(next.from - points), progressFrom },
+    wallets: card.wallets,
+    templateId,
+  };
+}
+
+/**
+ * The public page of a card.
+ * @param userAgent a phone gets the button of its own wallet, others get both.
+ */
+export function cardPage(view: CardView, { first, second }: Wallets, userAgent: string): Markup {
+  const { slug } = view;
+  const links = [
+    /Android/.test(userAgent) ? [] : [walletLink(view, first, `${slug}/pass.pkpass`)],
+    /iPhone|iPad|iPod/.test(userAgent)
+      ? []
+      : [walletLink(view, second, `${slug}/${encodeURIComponent(second)}`)],
+  ].flat();
   return customerPage(
-    `${shopName} card`,
+    `${view.shopName} card`,
     "../",
     cardStyles(view, "../"),
     html`<main>
-${card(view, html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>Show this code at the till</p></div>`)}
+${cardFace(view, html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>${slug}</p></div>`)}
 <nav class="wallets" data-live="wallets" aria-label="Add the card to your phone">
-${walletLink(view, wallets.first, `${slug}/pass.pkpass`)}
-${walletLink(view, wallets.second, `${slug}/${encodeURIComponent(wallets.second)}`)}
+${links}
 </nav>
 </main>`,
   );
@@ -25,18 +67,18 @@ ${walletLink(view, wallets.second, `${slug}/${encodeURIComponent(wallets.second)
 
 /** The page of a wallet's link: what the link of a real card does on a phone, and a button that adds the card here. */
 export function walletPage(view: CardView, wallet: string): Markup {
-  const title = walletTitle(wallet);
+  const title = toTitle(wallet);
   const isAdded = view.wallets.includes(wallet);
   return customerPage(
     isAdded ? `In ${title}` : `Add to ${title}`,
     "../../",
     cardStyles(view, "../../"),
     html`<main class="wallet">
-${card(view, html``)}
+${cardFace(view)}
 <section class="note">
 <h2>A real card opens ${title} here</h2>
 <p>On the customer's phone, this link opens ${title}, which shows the card with its QR code and a button that adds it.</p>
-<p>This card is from a mock service and changes no phone. ${isAdded ? html`The mock has recorded that it was added.` : html`The button records that it was added: webhook endpoints receive <code>card.added</code>.`}</p>
+<p>This card is from a mock service and changes no phone. ${isAdded ? "The mock has recorded that it was added." : html`The button records that it was added: webhook endpoints receive <code>card.added</code>.`}</p>
 ${isAdded ? html`<p class="added">In ${title}</p>` : html`<form method="post"><button>Add to ${title}</button></form>`}
 <p class="hint">The <a href="../../console">console</a> has a button, too. In a test: <code>service.cards.${isAdded ? "removeFromWallet" : "addToWallet"}(id, "${wallet}")</code></p>
 </section>
@@ -58,8 +100,8 @@ export const notFoundPage = (up: string): Markup =>
 </main>`,
   );
 
-function customerPage(title: string, up: string, styles: Markup, content: Markup): Markup {
-  return page(
+const customerPage = (title: string, up: string, styles: Markup, content: Markup): Markup =>
+  page(
     title,
     up,
     html`<link rel="stylesheet" href="${up}assets/page.css">
@@ -68,46 +110,35 @@ ${styles}
     html`${content}
 <footer>Issued by a mock service, for development and tests.</footer>`,
   );
-}
 
 const cardStyles = ({ templateId }: CardView, up: string): Markup =>
   html`<link rel="stylesheet" href="${up}assets/card.css">
 <link rel="stylesheet" href="${up}assets/colours-of-${encodeURIComponent(templateId)}.css">`;
 
-/** The style sheet with the colours of a template's cards, for their pages and for the console. */
-export function coloursStyle(templateId: string): string {
-  const [from, to] = selectColours(templateId);
-  return `.card {\n  --from: ${from};\n  --to: ${to};\n}\n`;
-}
-
 /** The console shows the same elements. @param below the lower half of the card. */
-function card(view: CardView, below: Markup): Markup {
-  const { shopName, holder, balance, tier } = view;
-  const size = balance >= 100_000 ? html` class="long"` : html``;
+function cardFace(view: CardView, below: Markup | string = ""): Markup {
+  const { shopName, holder, balance, tier, nextTier } = view;
+  const size = balance >= 100_000 ? html` class="long"` : "";
   return html`<article class="card">
-<header data-live="tier"><h1 class="shop">${shopName}</h1>${tier === null ? html`` : html`<span class="tier">${tier}</span>`}</header>
-<div class="balance" data-live="balance" aria-live="polite"><p><strong${size}>${formatPoints(balance)}</strong> points</p>${progress(view)}</div>
-${holder === undefined ? html`` : html`<p class="holder"><span>Member</span> ${holder}</p>`}
+<header data-live="tier"><h1 class="shop">${shopName}</h1>${tier === null ? "" : html`<span class="tier">${tier}</span>`}</header>
+<div class="balance" data-live="balance" aria-live="polite"><p><strong${size}>${formatPoints(balance)}</strong> points</p>${nextTier && progress(nextTier)}</div>
+${holder === undefined ? "" : html`<p class="holder"><span>Member</span> ${holder}</p>`}
 ${below}
 </article>`;
 }
 
-function progress({ nextTier }: CardView): Markup {
-  if (nextTier === undefined) return html``;
-  const { name, missing, from, progressFrom } = nextTier;
-  return html`<progress aria-label="Progress to ${name}" value="${from - missing - progressFrom}" max="${from - progressFrom}"></progress><p class="next">${formatPoints(missing)} more to ${name}</p>`;
-}
+const progress = ({ name, missing, from, progressFrom }: NonNullable<CardView["nextTier"]>): Markup =>
+  html`<progress aria-label="Progress to ${name}" value="${from - missing - progressFrom}" max="${from - progressFrom}"></progress><p class="next">${formatPoints(missing)} more to ${name}</p>`;
 
 function walletLink({ wallets }: CardView, wallet: string, address: string): Markup {
-  const title = walletTitle(wallet);
+  const title = toTitle(wallet);
   if (wallets.includes(wallet)) return html`<p class="added">In ${title}</p>`;
   const image = `../assets/add-to-${encodeURIComponent(wallet)}-wallet.svg`;
   return html`<a href="${address}"><img src="${image}" alt="Add to ${title}" width="240" height="56"></a>`;
 }
 
 /** For people: 1,250. */
-export const formatPoints = (points: number): string =>
-  points.toLocaleString("en", { maximumFractionDigits: 6 });
+const formatPoints = (points: number): string => points.toLocaleString("en", { maximumFractionDigits: 6 });
 
 /** The QR code as SVG, dark on light in both colour schemes. */
 function qrCode(text: string, label: string): Markup {
@@ -116,15 +147,15 @@ function qrCode(text: string, label: string): Markup {
 }
 
 /** "apple" is "Apple Wallet". */
-const walletTitle = (wallet: string): string =>
-  `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
+const toTitle = (wallet: string): string => `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
 
-/** The button "Add to … Wallet" as SVG. The drawing is our own, because the vendors own their artwork. */
-export function walletButton(wallet: string): Markup {
-  const title = `Add to ${walletTitle(wallet)}`;
-  return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 56" width="240" height="56" role="img" aria-label="${title}">
-<title>${title}</title>
-<rect x=".75" y=".75" width="238.5" height="54.5" rx="13.25" fill="#111318" stroke="#565b66" stroke-width="1.5"/>
+/** The button "Add to … Wallet" as SVG, with an edge that is visible on dark pages. The drawing is our own, because the vendors own their artwork. */
+export function walletButton(wallet: string): string {
+  const title = toTitle(wallet);
+  const fit = title.length > 15 ? html` textLength="164" lengthAdjust="spacingAndGlyphs"` : "";
+  return String(html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 56" width="240" height="56" role="img" aria-label="Add to ${title}">
+<title>Add to ${title}</title>
+<rect x=".75" y=".75" width="238.5" height="54.5" rx="13.25" fill="#111318" stroke="#a2a8b8" stroke-width="1.5"/>
 <g transform="translate(18 14)">
 <rect x="2" width="28" height="13" rx="3.5" fill="#f2b441"/>
 <rect x="1" y="5" width="30" height="13" rx="3.5" fill="#4cb28b"/>
@@ -132,31 +163,10 @@ export function walletButton(wallet: string): Markup {
 </g>
 <g fill="#fff" font-family="system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif">
 <text x="64" y="22" font-size="12" fill="#c9cdd6">Add to</text>
-<text x="64" y="42" font-size="19" font-weight="600"${widthLimit(walletTitle(wallet))}>${walletTitle(wallet)}</text>
+<text x="64" y="42" font-size="19" font-weight="600"${fit}>${title}</text>
 </g>
 </svg>
-`;
-}
-
-/** Fits a long name into the button. */
-const widthLimit = (title: string): Markup =>
-  title.length > 15 ? html` textLength="164" lengthAdjust="spacingAndGlyphs"` : html``;
-
-/** The stores that the pages read. */
-export type Shop = Domain<CardStore & CustomerStore & TemplateStore>;
-
-export interface CardView {
-  id: string;
-  slug: string;
-  publicUrl: string;
-  shopName: string;
-  holder?: string;
-  balance: number;
-  tier: string | null;
-  nextTier?: { name: string; missing: number; from: number; progressFrom: number };
-  /** The wallets that the card was added to. */
-  wallets: readonly string[];
-  templateId: string;
+`);
 }
 
 /** The backgrounds of cards: where the gradient starts, and where it ends. White text is readable on each. */
@@ -169,43 +179,10 @@ const colours = [
   ["#6a2fae", "#3b155f"],
 ] as const;
 
-export function cardView(shop: Shop, card: StoredCard): CardView {
-  const template = shop.state.templates.get(card.templateId) as Template; // templates are archived, never removed
-  const holder = getHolder(shop, template, card);
-  const nextTier = getNextTier(template, getLevelPoints(card));
-  return {
-    id: card.id,
-    slug: card.slug,
-    publicUrl: toCard(shop, card).publicUrl,
-    shopName: template.name,
-    ...(holder !== undefined && { holder }),
-    balance: card.balance,
-    tier: card.tier,
-    ...(nextTier !== undefined && { nextTier }),
-    wallets: card.wallets,
-    templateId: template.id,
-  };
-}
-
-/** The name in the card's fields, or else the customer's name. */
-function getHolder({ state }: Shop, { fields }: Template, card: StoredCard): string | undefined {
-  const key = fields.find(({ type }) => type === "name")?.key;
-  const onCard =
-    key !== undefined && Object.hasOwn(card.fieldValues, key) ? card.fieldValues[key] : undefined;
-  return onCard === undefined ? state.customers.get(card.customerId)?.name : String(onCard);
-}
-
-function getNextTier({ tiers }: Template, points: number): CardView["nextTier"] {
-  const next = tiers.find(({ from }) => from > points);
-  if (next === undefined) return undefined;
-  const reached = tiers.findLast(({ from }) => from <= points);
-  const missing = Math.round((next.from - points) * 1e6) / 1e6;
-  return { name: next.name, from: next.from, missing, progressFrom: reached?.from ?? Math.min(0, next.from) };
-}
-
-/** The same colours for all cards of a template. */
-export function selectColours(templateId: string): (typeof colours)[number] {
+/** The style sheet with the colours of a template's cards, for their pages and for the console: the same for all cards of a template. */
+export function coloursStyle(templateId: string): string {
   let sum = 0;
   for (const character of templateId) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 1_000_003;
-  return colours[sum % colours.length] as (typeof colours)[number];
+  const [from, to] = colours[sum % colours.length] ?? colours[0];
+  return `.card {\n  --from: ${from};\n  --to: ${to};\n}\n`;
 }

@@ -1,100 +1,118 @@
-/** Handlers of the pages: the list of links, cards, wallets, files of the console, the notice of the API reference; and the start page. */
-import type { State } from "../backend/backend.ts";
-import { addToWallet, type StoredCard } from "../domain/cards.ts";
+/** The routes of the pages: start page, cards, wallets, files of the console and the pages, the notice of the API reference. */
+import { html } from "hono/html";
+import type { Backend } from "../backend/backend.ts";
+import { addToWallet } from "../domain/cards.ts";
 import type { Domain, Wallets } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
-import { emptyResponse, type ServiceResponse } from "../http/messages.ts";
-import {
-  type CardView,
-  cardPage,
-  cardView,
-  coloursStyle,
-  notFoundPage,
-  walletButton,
-  walletPage,
-} from "./card-page.ts";
-import { fileResponse, html, type Markup, page, pageResponse, referenceNoticePage } from "./html.ts";
-import { bundleConsole, staticFiles } from "./node-static-files.ts";
+import { type App, createGuard } from "../http/app.ts";
+import { type Call, emptyReply, jsonReply, type Reply, send } from "../http/reply.ts";
+import { cardPage, coloursStyle, notFoundPage, toCardView, walletButton, walletPage } from "./card-page.ts";
+import { fileReply, type Markup, page, pageReply } from "./html.ts";
 
-export function startResponse(domain: Domain<State>): ServiceResponse {
-  const newest = [...domain.state.cards.values()].at(-1);
-  return pageResponse(startPage(newest && cardView(domain, newest)));
+export function addPages(app: App, { domain, settings }: Backend): void {
+  const { baseUrl, allowedHosts, wallets } = settings;
+  const guard = createGuard(baseUrl, allowedHosts);
+  app.use("/", guard);
+  app.use("/console/*", guard);
+  // Anyone who has the address of a card may add it; pages of other origins may not.
+  app.use("/cards/*", createGuard(baseUrl, "any"));
+
+  app.get("/", (c) => send(c, startReply(domain, c)));
+  app.get("/cards/:slug", (c) => {
+    const card = findCard(domain, c.req.param("slug"));
+    if (card === undefined) return send(c, pageReply(notFoundPage("../"), 404));
+    const userAgent = c.req.header("user-agent") ?? "";
+    return send(c, pageReply(cardPage(toCardView(domain, card), wallets, userAgent)));
+  });
+  app.on(["GET", "POST"], "/cards/:slug/:leaf", (c) => {
+    const { slug, leaf } = c.req.param();
+    return send(c, walletReply(domain, slug, leaf, c.req.method === "POST"));
+  });
+  app.get("/assets/:name", async (c) => send(c, await assetReply(wallets, c.req.param("name"))));
+  app.get("/api/docs", (c) => send(c, pageReply(referenceNotice)));
+  app.get("/console", async (c) => send(c, await findFile("console/index.html")));
+  app.get("/console/", (c) => send(c, emptyReply(308, { location: "../console" })));
+  app.get("/console/:name", async (c) => send(c, await findFile(`console/${c.req.param("name")}`)));
 }
 
-export function cardResponse(domain: Domain<State>, slug: string): ServiceResponse {
-  const card = findCard(domain, slug);
-  if (card === undefined) return pageResponse(notFoundPage("../"), 404);
-  return pageResponse(cardPage(cardView(domain, card), domain.wallets));
-}
+const findCard = ({ state }: Domain, slug: string) => state.cards.get(state.cardIdBySlug.get(slug) ?? "");
 
-/** The page of a wallet's link. With `add` it adds the card to the wallet, as the button of a real wallet does. */
-export function walletResponse(
-  domain: Domain<State>,
-  slug: string,
-  leaf: string,
-  action: "show" | "add",
-): ServiceResponse {
+/** The page of a wallet's link (spec 2.2). A POST adds the card to the wallet, as the button of a real wallet does. */
+function walletReply(domain: Domain, slug: string, leaf: string, isPost: boolean): Reply {
+  const { first, second } = domain.wallets;
   const card = findCard(domain, slug);
-  const wallet = findWallet(domain.wallets, leaf);
-  if (card === undefined || wallet === undefined) return pageResponse(notFoundPage("../../"), 404);
-  if (action === "show") return pageResponse(walletPage(cardView(domain, card), wallet));
+  const wallet = leaf === "pass.pkpass" ? first : leaf === second ? second : undefined;
+  if (card === undefined || wallet === undefined) return pageReply(notFoundPage("../../"), 404);
+  if (!isPost) return pageReply(walletPage(toCardView(domain, card), wallet));
   if (!card.wallets.includes(wallet)) addToWallet(domain, card.id, wallet);
-  return emptyResponse(303, { location: `../${slug}` }); // relative, because the server has several host names
+  return emptyReply(303, { location: `../${slug}` }); // relative, because the server has several host names
 }
 
-/** The last segment of a wallet's link (spec 2.2). */
-function findWallet({ first, second }: Wallets, leaf: string): string | undefined {
-  if (leaf === "pass.pkpass") return first;
-  return leaf === second ? second : undefined;
-}
-
-export function assetResponse({ first, second }: Wallets, name: string): ServiceResponse | Problem {
+async function assetReply({ first, second }: Wallets, name: string): Promise<Reply> {
   const wallet = [first, second].find((candidate) => name === `add-to-${candidate}-wallet.svg`);
-  if (wallet !== undefined) return fileResponse(name, walletButton(wallet).text);
+  if (wallet !== undefined) return fileReply(name, walletButton(wallet));
   const templateId = /^colours-of-(.*)\.css$/s.exec(name)?.[1];
   return templateId === undefined
     ? findFile(`assets/${name}`)
-    : fileResponse("colours.css", coloursStyle(templateId));
+    : fileReply("colours.css", coloursStyle(templateId));
 }
 
-export const referenceResponse = (): ServiceResponse => pageResponse(referenceNoticePage());
-
-export function findFile(path: string): ServiceResponse | Problem {
+/** A file of static/. The files are loaded on the first request, because most services are only called by programs. */
+export async function findFile(path: string): Promise<Reply> {
+  const { bundleConsole, staticFiles } = await import("./node-static-files.ts");
   const content = path === "console/main.js" ? bundleConsole() : staticFiles.get(path);
-  return content === undefined ? new Problem(404, "There is no such file.") : fileResponse(path, content);
+  if (content === undefined) throw new Problem(404, "There is no such file.");
+  return fileReply(path, content);
 }
-
-const findCard = ({ state }: Domain<State>, slug: string): StoredCard | undefined =>
-  state.cards.get(state.cardIdBySlug.get(slug) ?? "");
 
 const repository = "https://github.com/loyalty-cards/loyalty-cards/blob/main/packages/mock-server";
 
-/** @param newest the card that was issued last. */
-export const startPage = (newest: CardView | undefined): Markup =>
-  page(
-    "Mock service",
-    "",
-    html`<link rel="stylesheet" href="assets/page.css">`,
-    html`<main class="start">
+/** A page for a browser, JSON for a program. */
+function startReply(domain: Domain, { req }: Call): Reply {
+  const { baseUrl, state } = domain;
+  if (!req.header("accept")?.includes("text/html")) {
+    return jsonReply(200, {
+      console: `${baseUrl}/console`,
+      reference: `${baseUrl}/api/docs`,
+      document: `${baseUrl}/api/docs/json`,
+      health: `${baseUrl}/_mock/health`,
+    });
+  }
+  const newest = [...state.cards.values()].at(-1);
+  const card = newest && toCardView(domain, newest);
+  return pageReply(
+    page(
+      "Mock service",
+      "",
+      html`<link rel="stylesheet" href="assets/page.css">`,
+      html`<main class="start">
 <h1>Mock service</h1>
 <p>A mock of the Loyalty Card Issuing Service, for development and tests. Its API is at <code>/api/v1</code>.</p>
 <nav aria-label="Pages of this service">
-${link("console", "Console", "Issue cards, record purchases, watch webhooks, and copy the API keys.")}
+${link("console", "Console", "Watch requests and webhooks, issue cards, record purchases, and copy the API keys.")}
 ${link("api/docs", "API reference", "Read about each operation and try it.")}
-${
-  newest === undefined
-    ? html``
-    : link(
-        `cards/${newest.slug}`,
-        `Newest card: ${newest.shopName}`,
-        "What the customer sees, with its QR code.",
-      )
-}
+${card && link(`cards/${card.slug}`, `Newest card: ${card.shopName}`, "What the customer sees, with its QR code.")}
 ${link(`${repository}/CONTROL.md`, "Control API", "Do from a program what the console does.")}
 ${link(`${repository}/README.md`, "README", "Use the service in tests, with seeds and faults.")}
 </nav>
 </main>`,
+    ),
   );
+}
 
 const link = (address: string, title: string, text: string): Markup =>
   html`<a href="${address}"><strong>${title}</strong> ${text}</a>`;
+
+/** For services inside other programs, which do not serve the files of Swagger UI. */
+const referenceNotice = page(
+  "API reference",
+  "../",
+  html`<link rel="stylesheet" href="../assets/page.css">`,
+  html`<nav class="to-console" aria-label="Console"><a href="../console">← Back to the console</a></nav>
+<main class="lost">
+<h1>API reference</h1>
+<p>The OpenAPI document is at <a href="docs/json"><code>/api/docs/json</code></a>.</p>
+<p>This service runs inside another program and does not serve the interactive reference. Start the service on a port to try the API in a browser:</p>
+<pre><code>npx @loyalty-cards/mock-server</code></pre>
+</main>`,
+);

@@ -112,7 +112,7 @@ describe("loyalty-cards-mock", () => {
     const expected = [
       `POST ${passes} 201 N ms ${id}`,
       `POST ${passes} 422 N ms customer.phone: The phone number is not valid`,
-      "GET /api/v2/cards 404 N ms",
+      "GET /api/v2/cards 404 N ms There is no GET /api/v2/cards",
       expect.stringMatching(/^--> balance\.changed evt_\w+ {2}<-- 401 http:\S+\/webhooks next in 1 min$/),
     ];
     expect(lines).toEqual(options.length === 0 ? expected : []);

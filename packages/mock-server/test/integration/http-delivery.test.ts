@@ -137,6 +137,7 @@ describe("startMockServer", () => {
     expect(events).toEqual([
       {
         kind: "request",
+        operation: "issueCard",
         method: "POST",
         path: `/api/v1/templates/${service.templateId}/passes`,
         status: 201,

@@ -1,0 +1,51 @@
+/** The interactive API reference (spec 4.6): Swagger UI, with the API key and the template of the first request filled in. */
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { html } from "hono/html";
+import { seededApiKeys } from "../domain/api-keys.ts";
+import type { App } from "../http/app.ts";
+import { type Reply, send } from "../http/reply.ts";
+import { fileReply, page, pageReply } from "../pages/html.ts";
+import { findFile } from "../pages/pages.ts";
+
+/** The names that can be requested. Requests never name a path on the disk. */
+const vendored = ["swagger-ui-bundle.js", "swagger-ui.css"];
+const own = ["start.js", "reference.css"];
+
+export function addReference(app: App, templateId: string): void {
+  const content = page(
+    "API reference",
+    "../",
+    html`<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/reference.css">
+<script src="docs/swagger-ui-bundle.js" defer></script>
+<script src="docs/start.js" type="module"></script>`,
+    html`<nav class="to-console" aria-label="Console"><a href="../console">← Back to the console</a></nav>
+<div id="reference" data-api-key="${seededApiKeys.website}" data-template-id="${templateId}"></div>`,
+  );
+  app.get("/api/docs", (c) => send(c, pageReply(content)));
+  for (const name of own)
+    app.get(`/api/docs/${name}`, async (c) => send(c, await findFile(`reference/${name}`)));
+  for (const name of vendored) {
+    app.get(`/api/docs/${name}`, async (c) => {
+      const acceptsGzip = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+      return send(c, await readVendored(name, acceptsGzip));
+    });
+  }
+}
+
+/** Compressed in the build; in the sources, from the npm package of Swagger UI. */
+async function readVendored(name: string, acceptsGzip: boolean): Promise<Reply> {
+  const here = dirname(fileURLToPath(import.meta.url));
+  if (here.endsWith(join("src", "adapters"))) {
+    const origin = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+    return fileReply(name, await readFile(join(origin, name)));
+  }
+  const compressed = await readFile(join(here, "reference", `${name}.gz`));
+  if (!acceptsGzip) return fileReply(name, gunzipSync(compressed));
+  const reply = fileReply(name, compressed);
+  return { ...reply, headers: { ...reply.headers, "content-encoding": "gzip" } };
+}

@@ -1,0 +1,37 @@
+/** Writes a reply to a socket, or breaks the connection as its injected fault says. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Reply } from "../http/reply.ts";
+
+/** To respond and close while the client is still sending would reset the connection, so the rest of the body is read first. */
+export function sendReply(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  if (incoming.complete || reply.fault !== undefined) writeReply(reply, outgoing);
+  else incoming.resume().once("end", () => writeReply(reply, outgoing));
+}
+
+function writeReply(reply: Reply, outgoing: ServerResponse): void {
+  const { status, headers, body, fault } = reply;
+  const { socket } = outgoing;
+  if (fault === "hang" || socket === null) return;
+  if (fault === "reset") socket.resetAndDestroy();
+  else if (fault === "destroy") socket.destroy();
+  else if (fault !== undefined) writeHalf(reply, fault, socket);
+  else if (body === null) outgoing.writeHead(status, headers).end();
+  else outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
+}
+
+/** Writes half of the response to the socket itself, because Node always completes a response. */
+function writeHalf({ status, headers, body }: Reply, fault: "truncate" | "malformed", socket: Socket): void {
+  const bytes = Buffer.from(body ?? "");
+  const half = bytes.subarray(0, bytes.length >> 1);
+  const framing =
+    fault === "truncate" ? `content-length: ${Math.max(bytes.length, 2)}` : "transfer-encoding: chunked";
+  const lines = [
+    `HTTP/1.1 ${status} `,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.write(`${[...lines, framing, "connection: close"].join("\r\n")}\r\n\r\n`);
+  if (fault === "truncate") socket.write(half);
+  else socket.write(`${half.length.toString(16)}\r\n${half.toString("latin1")}\r\nnot a chunk\r\n`, "latin1");
+  socket.end();
+}

@@ -1,0 +1,51 @@
+/** Reads a seed file. A mistake is an error that names the file, the entry and what is allowed. */
+import { readFileSync } from "node:fs";
+import { EndpointInput, TemplateInput } from "@loyalty-cards/openapi/control-validators";
+import type { MockServiceOptions } from "../backend/options.ts";
+import { isObject, validateInput } from "../domain/problem.ts";
+
+type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints" | "storeRefusals">;
+
+const members = ["defaultCountry", "templates", "endpoints", "storeRefusals"];
+
+/**
+ * The options take precedence over the seed; the endpoints of both exist. The service validates the rest, such as addresses.
+ * @throws {Error} when the file cannot be read or has another structure; the message names the file and the mistake.
+ */
+export function addSeed<Options extends MockServiceOptions>(options: Options, file: string): Options {
+  let seed: Seed;
+  try {
+    seed = parseSeed(new TextDecoder().decode(readFileSync(file))); // without a byte order mark
+  } catch (error) {
+    throw new Error(`--seed ${file} cannot be used: ${(error as Error).message}`);
+  }
+  const endpoints = [...(options.endpoints ?? []), ...(seed.endpoints ?? [])];
+  return { ...seed, ...options, endpoints };
+}
+
+function parseSeed(text: string): Seed {
+  const seed: unknown = JSON.parse(text);
+  if (!isObject(seed)) throw new TypeError("it is not an object.");
+  const unknown = Object.keys(seed).filter((name) => !members.includes(name));
+  if (unknown.length > 0) throw new TypeError(`"${unknown[0]}" is unknown; use ${members.join(", ")}.`);
+  validateEntries(seed, "templates", (template) => validateInput(TemplateInput, template));
+  validateEntries(seed, "endpoints", ({ secret: _, ...endpoint }) => validateInput(EndpointInput, endpoint));
+  return seed;
+}
+
+function validateEntries(
+  seed: Record<string, unknown>,
+  name: string,
+  validate: (entry: Record<string, unknown>) => void,
+): void {
+  const list = seed[name] ?? [];
+  if (!Array.isArray(list) || !list.every(isObject))
+    throw new TypeError(`"${name}" is not a list of objects.`);
+  for (const [index, entry] of list.entries()) {
+    try {
+      validate(entry);
+    } catch (error) {
+      throw new TypeError(`${name}[${index}]: ${(error as Error).message}`);
+    }
+  }
+}

@@ -1,0 +1,195 @@
+/** The state of the service as plain data: what each store holds, by id, so that a snapshot and the data file are copies of one object. */
+import type { webhooks } from "@loyalty-cards/openapi";
+import type { components } from "@loyalty-cards/openapi/control";
+import type { FieldError } from "./problem.ts";
+
+type Schemas = components["schemas"];
+type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
+
+export type EventType = keyof webhooks;
+type EventBody<Type extends EventType> = webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
+export type EventData<Type extends EventType> = NonNullable<EventBody<Type>["data"]>;
+
+export type ApiKeyKind = "website" | "full";
+
+export interface ApiKey {
+  id: string;
+  kind: ApiKeyKind;
+  /** The name in the console. */
+  name: string;
+  key: string;
+  /** ISO 8601. */
+  createdAt: string;
+}
+
+/** One field of a template. */
+export interface TemplateField {
+  key: string;
+  type: "name" | "text" | "number";
+  required: boolean;
+  /** The name that people see. Default: the key. */
+  label?: string;
+}
+
+/** A template that cards are issued from ([spec 2.7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-7)). */
+export interface Template {
+  id: string;
+  name: string;
+  fields: readonly TemplateField[];
+  /** From the lowest level to the highest. */
+  tiers: readonly Schemas["Tier"][];
+  isArchived: boolean;
+}
+
+export interface Customer {
+  id: string;
+  /** E.164. */
+  phone?: string;
+  /** As first received, without surrounding spaces. Compared in the form of `normalizeEmail`. */
+  email?: string;
+  name?: string;
+  privacyVersion?: string;
+  marketing: { isGiven: boolean; version?: string };
+  cardIds: string[];
+}
+
+export type FieldValues = Record<string, string | number>;
+
+export interface StoredCard {
+  id: string;
+  /** Identifies the public page, so that its address does not contain the id. */
+  slug: string;
+  templateId: string;
+  customerId: string;
+  balance: number;
+  /** Points of the balance that no longer count for the level. */
+  expiredPoints: number;
+  tier: string | null;
+  issuedVia: string;
+  status: string;
+  fieldValues: FieldValues;
+  wallets: string[];
+  issuedAtMs: number;
+  /** The hash of the request that it was issued for, if that had an idempotency key. */
+  contentHash?: number;
+}
+
+export interface StoredOperation {
+  id: string;
+  cardId: string;
+  type: "purchase" | "redemption" | "reward" | "correction" | "cancellation";
+  change: number;
+  balance: number;
+  createdAt: string;
+  isCancelled: boolean;
+}
+
+/** A 404 or 422 stored under an idempotency key, when the option `storeRefusals` is set. */
+export interface StoredRefusal {
+  atMs: number;
+  status: number;
+  detail: string;
+  errors: readonly FieldError[];
+  contentHash: number;
+}
+
+export interface Endpoint {
+  id: string;
+  url: string;
+  events: readonly EventType[];
+  secret: string;
+}
+
+/** The body of a webhook. */
+export interface ServiceEvent {
+  id: string;
+  type: EventType;
+  /** ISO 8601. */
+  createdAt: string;
+  data: unknown;
+}
+
+/** One request of a delivery, and its result. */
+export type Attempt = Schemas["Attempt"];
+
+/** One event sent to one endpoint ([spec 3.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-2)). */
+export interface Delivery extends Mutable<Omit<Schemas["Delivery"], "attempts">> {
+  attempts: Attempt[];
+  /** The first attempt waits until another event was sent to the endpoint, at most until `nextAttemptAt`. */
+  isHeldBack?: true;
+  /** The delivery was resent during an attempt: another attempt follows, whatever the result of that one. */
+  isResent?: true;
+}
+
+/** A stored rule for injected faults. */
+export type Fault = Schemas["FaultInput"] & { id: string };
+
+/** Lists without order in their name are in the order of creation. */
+export interface State {
+  /** By key. */
+  apiKeys: Map<string, ApiKey>;
+  templates: Map<string, Template>;
+  customers: Map<string, Customer>;
+  customerIdByPhone: Map<string, string>;
+  customerIdByEmail: Map<string, string>;
+  cards: Map<string, StoredCard>;
+  cardIdBySlug: Map<string, string>;
+  operations: Map<string, StoredOperation>;
+  operationIdsByCard: Map<string, string[]>;
+  /** In the order of issuing, so that the oldest are deleted first. */
+  cardIdByKey: Map<string, string>;
+  /** By idempotency key. */
+  refusals: Map<string, StoredRefusal>;
+  endpoints: Map<string, Endpoint>;
+  deliveries: Map<string, Delivery>;
+  /** The deliveries in state `pending`. */
+  pendingDeliveryIds: Set<string>;
+  /** The newest events, oldest first. */
+  recentEvents: ServiceEvent[];
+  /** In the order in which they are matched. */
+  faults: Map<string, Fault>;
+}
+
+export const createEmptyState = (): State => ({
+  apiKeys: new Map(),
+  templates: new Map(),
+  customers: new Map(),
+  customerIdByPhone: new Map(),
+  customerIdByEmail: new Map(),
+  cards: new Map(),
+  cardIdBySlug: new Map(),
+  operations: new Map(),
+  operationIdsByCard: new Map(),
+  cardIdByKey: new Map(),
+  refusals: new Map(),
+  endpoints: new Map(),
+  deliveries: new Map(),
+  pendingDeliveryIds: new Set(),
+  recentEvents: [],
+  faults: new Map(),
+});
+
+/** Whether a value has every member of a state, each of the right type: Map, Set or list. */
+export const isState = (value: unknown): value is State =>
+  typeof value === "object" &&
+  value !== null &&
+  Object.entries(createEmptyState()).every(
+    ([name, empty]) => getTag((value as Record<string, unknown>)[name]) === getTag(empty),
+  );
+
+/** "[object Map]" and so on. Recognises values of another realm too, which test runners pass to structuredClone. */
+const getTag = (value: unknown) => Object.prototype.toString.call(value);
+
+/** A state as JSON can represent it: each Map as a list of its entries, each Set as a list. */
+export const toLists = (state: State): Record<string, unknown[]> =>
+  Object.fromEntries(Object.entries(state).map(([name, store]) => [name, [...store]]));
+
+/** @throws {TypeError} for what `toLists` did not return. */
+export function fromLists(lists: Record<string, unknown>): State {
+  const stores = Object.entries(createEmptyState()).map(([name, empty]) => {
+    const list = lists[name];
+    if (!Array.isArray(list)) throw new TypeError(`it has no list "${name}"`);
+    return [name, empty instanceof Map ? new Map(list) : empty instanceof Set ? new Set(list) : list];
+  });
+  return Object.fromEntries(stores);
+}
