@@ -90,8 +90,8 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     },
     "crash-bulk": {
       description:
-        "kills bulk runs 20 times while 500 000 cards are issued with faults, and counts the cards; add ROWS KILLS",
-      commands: [script("packages/issuing-outbox/test/crash-bulk.ts")],
+        "kills an import of 500 000 rows 20 times while requests fail, and counts the cards; add ROWS KILLS",
+      commands: [script("packages/cli/test/crash-bulk.ts")],
     },
     "crash-inbox": {
       description:
