@@ -78,9 +78,10 @@ export interface LeasedJob extends Job {
 }
 
 /** The job that an end is recorded for: a leased one; or one that is not leased, which has no `lease`. */
-export type Ended = Pick<LeasedJob, "id" | "topic" | "isFirstAttempt" | "failures" | "probe"> & {
-  lease: string | undefined;
-};
+export type Ended = Pick<LeasedJob, "id" | "topic" | "isFirstAttempt" | "failures" | "probe"> &
+  Partial<Pick<LeasedJob, "leasedAtMs">> & {
+    lease: string | undefined;
+  };
 
 /** How an attempt ended. */
 export interface End {
@@ -385,13 +386,14 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       return (yield* jobs.close(job.topic)) ? { job: settled, breaker: "closed" } : { job: settled };
     },
 
-    /** Counts a failure of a topic. */
+    /** Counts a failure of a topic. The time to the next probe counts from the begin of this one, which may have ended with a timeout. */
     *fail(
-      { id, topic, probe }: Pick<Ended, "id" | "topic" | "probe">,
+      { id, topic, probe, leasedAtMs }: Pick<Ended, "id" | "topic" | "probe" | "leasedAtMs">,
       { reason, retryAfterMs }: { reason: string; retryAfterMs?: number | undefined },
     ): Operation<{ isOpen: boolean; isOpened: boolean }> {
       const requestedMs = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, maxRequestedMs);
       const pauseMs = requestedMs ?? Math.min(maxPauseMs, minPauseMs * 2 ** Math.min(probe ?? 0, 20));
+      const pausedFromMs = probe !== undefined && requestedMs === undefined ? leasedAtMs : undefined;
       const isKnown = "b.failed LIKE '%,' || $2::text || ',%'";
       const [row] = yield* query(
         `INSERT INTO ${breakers} AS b (topic, failed, failures, reason, since) VALUES ($1::text, ',' || $2::text || ',', 1, $3::text, :now)
@@ -400,9 +402,9 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
            failed = CASE WHEN b.failures >= ${maxFailures} OR ${isKnown} THEN b.failed ELSE b.failed || $2::text || ',' END,
            reason = excluded.reason,
            due = CASE WHEN $5::text::integer = 1 OR (b.due IS NULL AND b.failures = ${maxFailures - 1} AND NOT ${isKnown})
-             THEN :now + $4::text::bigint ELSE b.due END
+             THEN coalesce($6::text::bigint, :now) + $4::text::bigint ELSE b.due END
          RETURNING due, failures, failed`,
-        ...[topic, String(id), reason, pauseMs, Number(probe !== undefined)], // a number could become '1.0' in the text
+        ...[topic, String(id), reason, pauseMs, Number(probe !== undefined), pausedFromMs ?? null], // a number could become '1.0' in the text
       );
       const isOpen = row?.["due"] !== null && row?.["due"] !== undefined;
       const isOpened = isOpen && probe === undefined && String(row["failed"]).endsWith(`,${id},`);

@@ -16,8 +16,8 @@ export type Transact<Transaction> = <Result>(
 /** 40001 serialization_failure, 40P01 deadlock_detected: PostgreSQL rolled back, and says that the transaction may be repeated. */
 const repeatable: readonly string[] = ["40001", "40P01"];
 const maxAttempts = 5;
-/** Two transactions that were in each other's way would be again. Fake timers of a test do not stop the repetition. */
-const maxWaitMs = 20;
+/** Two transactions that were in each other's way would be again: they wait for a random time, doubled each time. Fake timers of a test do not stop the repetition. */
+const firstWaitMs = 20;
 const setRealTimeout = setTimeout;
 
 export interface PostgresJobsDatabase {
@@ -63,7 +63,7 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
         return await work();
       } catch (error) {
         if (attempt === maxAttempts || !isConflict(error)) throw error;
-        await new Promise((resolve) => setRealTimeout(resolve, Math.random() * maxWaitMs * attempt));
+        await new Promise((resolve) => setRealTimeout(resolve, Math.random() * firstWaitMs * 2 ** attempt));
       }
     }
   }

@@ -21,6 +21,8 @@ export interface OutboxDatabase {
   run<Result>(start: () => Operation<Result>): Promise<Result>;
   /** Runs an operation in a transaction. @param start creates it, once for each time that the transaction is repeated. */
   transact<Result>(start: () => Operation<Result>): Promise<Result>;
+  /** The same for an operation for which nobody waits: on SQLite, those of one turn of the event loop are one transaction. */
+  transactTogether<Result>(start: () => Operation<Result>): Promise<Result>;
   /** Whether the error says that other transactions were in the way: then a repetition helps. */
   isConflict(error: unknown): boolean;
   /** Removes deleted data from the files. Called when nothing is due. */
@@ -73,8 +75,8 @@ export interface Attempts {
   lease(start: (leaseMs: number) => Operation<LeasedJob[]>, deadlineMs: number): Promise<OwnLease[]>;
   /** Sends a leased entry, or calls its callback. Never rejects. */
   run(job: OwnLease, signal: AbortSignal, isVisitor?: boolean): Promise<AttemptResult>;
-  /** Records how an attempt ended, or what a person found out. */
-  record(job: Recordable, end: End, outcome?: OutboxOutcome): Promise<AttemptResult>;
+  /** Records what a person found out. */
+  record(job: Recordable, end: End): Promise<AttemptResult>;
 }
 
 /** A leased job; or one that is not leased, which has no `lease`. */
@@ -119,8 +121,10 @@ export function createAttempts(context: AttemptContext): Attempts {
 
   async function attempt(job: OwnLease, signal: AbortSignal, isVisitor: boolean): Promise<AttemptResult> {
     const entry = toRef(job);
+    const recordEnd = (ended: End, outcome: OutboxOutcome) =>
+      record(job, ended, outcome, isVisitor ? database.transact : database.transactTogether);
     if (job.rank === ranks.callback)
-      return record(job, { state: job.state, error: job.error }, { outcome: "delivered", entry });
+      return recordEnd({ state: job.state, error: job.error }, { outcome: "delivered", entry });
     const end = await send(job, signal);
     if (end === "lease-expired") {
       await database.run(() => jobs.giveBack(job));
@@ -133,14 +137,14 @@ export function createAttempts(context: AttemptContext): Attempts {
     if (verdict.type === "issued") {
       const { cardId } = verdict.card;
       const lagMs = job.leasedAtMs + getAgeMs(job) - job.addedAtMs;
-      const result = await record(job, recorded, { outcome: "issued", entry, cardId, attempts, lagMs });
+      const result = await recordEnd(recorded, { outcome: "issued", entry, cardId, attempts, lagMs });
       const isOwn = typeof end === "object" && "card" in end && cardId === result.entry?.cardId;
       return isOwn ? { ...result, card: end.card } : result;
     }
     const error = typeof end === "object" && "error" in end ? end.error : undefined;
     const failure = { entry, code: verdict.error.code, attempts, error };
-    if (verdict.type !== "again") return record(job, recorded, { outcome: verdict.type, ...failure });
-    return record(job, recorded, { outcome: "failed", ...failure, retryInMs: recorded.delayMs ?? 0 });
+    if (verdict.type !== "again") return recordEnd(recorded, { outcome: verdict.type, ...failure });
+    return recordEnd(recorded, { outcome: "failed", ...failure, retryInMs: recorded.delayMs ?? 0 });
   }
 
   function toEnd(verdict: Verdict, job: LeasedJob): End {
@@ -156,17 +160,22 @@ export function createAttempts(context: AttemptContext): Attempts {
   }
 
   /** Records an end in the transaction of its callback. If that fails, records it without the callback, which is called later. */
-  async function record(job: Recordable, end: End, outcome?: OutboxOutcome): Promise<AttemptResult> {
+  async function record(
+    job: Recordable,
+    end: End,
+    outcome?: OutboxOutcome,
+    transact = database.transact,
+  ): Promise<AttemptResult> {
     const callback = end.state === "issued" ? onIssued : end.state === "rejected" ? onRejected : undefined;
     try {
-      return finish(job, end, await database.transact(() => settle(job, end, callback)), outcome);
+      return finish(job, end, await transact(() => settle(job, end, callback)), outcome);
     } catch (error) {
       if (callback === undefined) throw error;
       // The delay doubles: it is as long as the time since the entry ended.
       const endedForMs = job.rank === ranks.callback ? (job.leasedAtMs ?? 0) - (job.endedAtMs ?? 0) : 0;
       const retryInMs = withJitter(Math.min(maxBackoffMs, Math.max(1_000, endedForMs)), random);
       const postponed = { ...end, rank: ranks.callback, delayMs: retryInMs };
-      const settled = await database.transact(() => settle(job, postponed));
+      const settled = await transact(() => settle(job, postponed));
       const result = finish(job, postponed, settled, job.rank === ranks.callback ? undefined : outcome);
       if (result.entry?.isDelivered === false)
         report({ outcome: "not-delivered", entry: toRef(job), error, retryInMs });

@@ -133,15 +133,17 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
       throw error;
     }
   }
+  const transactOpen: OutboxDatabase["transact"] = async (start) => {
+    if (!isOpen) await open();
+    return jobsDatabase.transact(start);
+  };
   const database: OutboxDatabase = {
     async run(start) {
       if (!isOpen) await open();
       return jobsDatabase.run(start);
     },
-    async transact(start) {
-      if (!isOpen) await open();
-      return jobsDatabase.transact(start);
-    },
+    transact: transactOpen,
+    transactTogether: transactOpen, // PostgreSQL commits concurrent transactions together
     isConflict,
     tidy() {}, // PostgreSQL removes deleted rows itself
     close() {}, // the pool is the program's

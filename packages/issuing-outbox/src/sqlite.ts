@@ -103,6 +103,23 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   );
   /** Whether no deleted data is in the log of the file. */
   let isTidy = false;
+  /** Operations that wait for the next turn of the event loop. */
+  let together: Waiting[] = [];
+
+  /** Commits operations in one transaction. When one of them fails, each is repeated in a transaction of its own. */
+  function commit(waiting: readonly Waiting[]): void {
+    isTidy = false;
+    try {
+      const results = jobsDatabase.transact((own) =>
+        waiting.map(({ start }) => jobsDatabase.runIn(own, start())),
+      );
+      for (const [index, { resolve }] of waiting.entries()) resolve(results[index]);
+    } catch (error) {
+      if (waiting.length > 1) for (const each of waiting) commit([each]);
+      else waiting[0]?.reject(error);
+    }
+  }
+
   const database: OutboxDatabase = {
     async run(start) {
       isTidy = false;
@@ -112,6 +129,17 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
       isTidy = false;
       return jobsDatabase.transact((own) => jobsDatabase.runIn(own, start()));
     },
+    // A commit waits for the disk, and the results of other requests arrive meanwhile.
+    transactTogether: (start) =>
+      new Promise((resolve, reject) => {
+        if (together.length === 0)
+          setRealImmediate(() => {
+            const waiting = together;
+            together = [];
+            commit(waiting);
+          });
+        together.push({ start, resolve: resolve as (result: unknown) => void, reject });
+      }),
     isConflict: isBusy,
     tidy() {
       if (isTidy) return;
@@ -165,6 +193,16 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     },
   };
 }
+
+/** An operation that waits for its transaction. */
+interface Waiting {
+  start: () => Operation<unknown>;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Fake timers of a test do not stop it. */
+const setRealImmediate = setImmediate;
 
 /** Tests for an open transaction with BEGIN, which fails inside of one in every binding. */
 function requireTransaction(database: SqliteDatabase): void {
