@@ -53,17 +53,18 @@ async function waitForAttempt({ id, attempts }) {
 }
 
 /**
- * Says what an action did, and then what the receivers responded.
+ * Says what an action did, and later what the receivers responded; it does not wait for them.
  * @param say shows a message, or replaces the one before.
  * @param deliveries as they were before the attempts that the text is about.
  */
-export async function sayResponses(say, text, deliveries) {
+export function sayResponses(say, text, deliveries) {
   say(text);
-  const sent = await Promise.all(deliveries.map(waitForAttempt));
-  sayAttempts(
-    say,
-    text,
-    sent.map(({ id, type, attempts }) => ({ ...attempts.at(-1), deliveryId: id, type })),
+  Promise.all(deliveries.map(waitForAttempt)).then(
+    (sent) => {
+      const attempts = sent.map(({ id, type, attempts }) => ({ ...attempts.at(-1), deliveryId: id, type }));
+      sayAttempts(say, text, attempts);
+    },
+    (error) => say(`${text} ${error.message}`, { isError: true }),
   );
 }
 
@@ -83,16 +84,16 @@ export async function sayResult(say, act, describe) {
   const earlier = new Set((await list()).items.map(({ id }) => id));
   const text = describe(await act());
   const caused = (await list()).items.filter(({ id }) => !earlier.has(id)).reverse();
-  if (caused.length === 0) return say(`${text} No endpoint gets an event.`);
-  const before = caused.map((delivery) => ({ ...delivery, attempts: [] }));
-  return sayResponses(say, text, before);
+  const before = caused.map(({ id }) => ({ id, attempts: [] }));
+  if (before.length === 0) say(`${text} No endpoint gets an event.`);
+  else sayResponses(say, text, before);
 }
 
 /** @returns the view, the id in it, and the parameters: `#/cards/card_1?query=Anna`. */
 export function readAddress() {
   const [path = "", search = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [view = "", id = ""] = path.split("/");
-  return { view, id: decodeURIComponent(id), parameters: Object.fromEntries(new URLSearchParams(search)) };
+  return { view, id, parameters: Object.fromEntries(new URLSearchParams(search)) };
 }
 
 /** The address of the open view with other parameters; an empty value removes one. */
@@ -104,5 +105,5 @@ export function addressWith(changes) {
 export function address(path, parameters = {}) {
   const given = Object.entries(parameters).filter(([, value]) => value !== "");
   const search = given.length > 0 ? `?${new URLSearchParams(/** @type {any} */ (given))}` : "";
-  return `#/${path.filter(Boolean).map(encodeURIComponent).join("/")}${search}`;
+  return `#/${path.filter(Boolean).join("/")}${search}`;
 }

@@ -30,7 +30,7 @@ export const PurchaseButtons = ({ cardId }) => (
 );
 
 export function Card({ id }) {
-  const card = useReading(() => get(`cards/${encodeURIComponent(id)}`));
+  const card = useReading(() => get(`cards/${id}`));
   const templates = useReading(() => get("templates"))?.items;
   const settings = useReading(() => get("settings"));
   if (card?.error) return <p class="note">{card.error}</p>;
@@ -91,12 +91,8 @@ function Face({ card, template }) {
 const RecordForm = ({ cardId }) => (
   <div class="actions">
     <Form
-      class="actions"
       label="Record"
-      run={async (values, say, form) => {
-        await record(cardId, values.get("kind"), Number(values.get("points")))(say);
-        form.elements.points.value = "";
-      }}
+      run={(values, say) => record(cardId, values.get("kind"), Number(values.get("points")))(say)}
     >
       <select name="kind" aria-label="Operation">
         {Object.entries(operations).map(([kind, name]) => (
@@ -143,8 +139,7 @@ function Facts({ card }) {
   const fields = Object.entries(fieldValues).map(([key, value]) => [`Field ${key}`, value]);
   const facts = [
     ["Card", id],
-    ["Status", `${status}, issued via ${issuedVia}`],
-    ["Issued", formatDayTime(issuedAt)],
+    ["Status", `${status}, ${formatDayTime(issuedAt)}, ${issuedVia}`],
     ["Template", templateId],
     ...fields,
     ["Customer", customer.id],
@@ -154,12 +149,14 @@ function Facts({ card }) {
   ];
   return (
     <dl>
-      {facts.map(([name, value = "none"]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {facts
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

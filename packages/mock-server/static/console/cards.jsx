@@ -1,7 +1,7 @@
 /** The cards with their customers: search, and a button that issues a card to an invented member. */
 import { address, callAsWebsite, get } from "./api.js";
-import { formatDay, formatNumber, formatTime, formatWallet, getHolder } from "./format.js";
-import { Button, Search, useAddress, useReading, useService } from "./service.jsx";
+import { formatDayTime, formatNumber, formatWallet, getHolder } from "./format.js";
+import { Button, Search, useAddress, useReading } from "./service.jsx";
 
 const limit = 100;
 
@@ -26,28 +26,19 @@ export function Cards() {
           <CardRow key={card.id} card={card} template={templates.find(({ id }) => id === card.templateId)} />
         ))}
       </ol>
-      {total > limit && (
-        <p class="note">
-          The newest {limit} of {formatNumber(total)}. Search for others.
-        </p>
-      )}
-      {total === 0 && (
-        <p class="note">
-          {query === ""
-            ? "No cards yet. Your app issues one with issueCard; the button above does the same."
-            : `No card matches “${query}”.`}
-        </p>
-      )}
+      <p class="note">
+        {total > limit && `The newest ${limit} of ${formatNumber(total)}: search for others.`}
+        {total === 0 && query === "" && "No cards yet: your app or the button issues one."}
+        {total === 0 && query !== "" && `No card matches “${query}”.`}
+      </p>
     </section>
   );
 }
 
 function CardRow({ card, template }) {
-  const { clock } = useService();
   const { id, customer, loyaltyBalance, loyaltyTier, wallets, issuedAt } = card;
   const holder = getHolder(card, template);
   const contact = customer.phone ?? customer.email;
-  const day = formatDay(issuedAt);
   return (
     <li>
       <a class="row" href={address(["cards", id])}>
@@ -57,9 +48,7 @@ function CardRow({ card, template }) {
         <span class="points">{formatNumber(loyaltyBalance)}</span>
         <span class="tier">{loyaltyTier}</span>
         <span class="wallets">{wallets.map(formatWallet).join(", ")}</span>
-        <time dateTime={issuedAt}>
-          {day === formatDay(clock.now) ? formatTime(issuedAt) : `${day} ${formatTime(issuedAt)}`}
-        </time>
+        <time dateTime={issuedAt}>{formatDayTime(issuedAt)}</time>
       </a>
     </li>
   );

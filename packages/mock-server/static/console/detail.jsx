@@ -1,4 +1,4 @@
-/** One request or one delivery: the response first, then what was sent, then what to do next. */
+/** One request or one delivery: what was sent and received, why, and what to do next. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { address, addressWith, control, get, sayResponses } from "./api.js";
 import { PurchaseButtons } from "./card.jsx";
@@ -10,25 +10,10 @@ import { Button, Copy, Pre, useReading, useService } from "./service.jsx";
 export function Detail({ id }) {
   const list = useReading(() => get("traffic", { query: id }));
   const entry = list?.items?.find((item) => item.id === id);
-  const heading = useRef(null);
-  useEffect(() => {
-    if (document.activeElement?.id === id) heading.current?.focus(); // of the row, which a phone hides
-    return () => document.getElementById(id)?.focus();
-  }, [entry === undefined]);
   if (list === undefined) return null;
   return (
     <section class="detail" aria-label="Detail">
-      <header>
-        <h2 ref={heading} tabIndex={-1}>
-          {entry === undefined ? "Not found" : getName(entry)}
-        </h2>
-        {entry?.kind === "delivery" && <Resend {...entry} />}
-        {entry !== undefined && <Copy label="Copy curl" text={toCommand(entry)} />}
-        <a class="button" href={addressWith({ open: "" })} aria-label="Close the detail">
-          ✕
-        </a>
-      </header>
-      {entry === undefined && <p>It is older than the newest 200 requests, or the service was reset.</p>}
+      {entry === undefined && <Header title="Not found: too old, or the service was reset" />}
       {entry?.kind === "request" && <RequestDetail {...entry} />}
       {entry?.kind === "delivery" && <DeliveryDetail {...entry} />}
       {entry?.cardId && (
@@ -41,63 +26,53 @@ export function Detail({ id }) {
   );
 }
 
-const Resend = ({ id, url }) => (
-  <Button
-    disabled={url === undefined}
-    run={async (say) => {
-      const delivery = await control("POST", `webhooks/deliveries/${id}/resend`);
-      await sayResponses(say, "Sent again.", [delivery]);
-    }}
-  >
-    Resend
-  </Button>
-);
-
-/** The headers of a delivery, and of a request as far as they are recorded. */
-function getHeaders({ kind, id, type, attempts, idempotencyKey, requestBody }) {
-  if (kind === "delivery") {
-    const signature = attempts.findLast((attempt) => attempt.signature !== undefined)?.signature;
-    return {
-      "content-type": "application/json",
-      "service-event": type,
-      "service-delivery": id,
-      ...(signature !== undefined && { "service-signature": signature }),
-    };
-  }
-  return {
-    authorization: "Bearer $LOYALTY_API_KEY",
-    ...(requestBody !== undefined && { "content-type": "application/json" }),
-    ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
-  };
-}
-
-function toCommand(entry) {
-  const { kind, method, path, requestBody, url = "", body } = entry;
-  return kind === "delivery"
-    ? toCurl("POST", url, getHeaders(entry), body)
-    : toCurl(method, new URL(path, document.baseURI).href, getHeaders(entry), requestBody);
+/** Takes the focus of the row that was pressed, which a phone hides, and returns it. */
+function Header({ id = "", title, children = undefined }) {
+  const heading = useRef(null);
+  useEffect(() => {
+    if (document.activeElement.id === id) heading.current.focus();
+    return () => document.getElementById(id)?.focus();
+  }, []);
+  return (
+    <header>
+      <h2 ref={heading} tabIndex={-1}>
+        {title}
+      </h2>
+      {children}
+      <a class="button" href={addressWith({ open: "" })} aria-label="Close the detail">
+        ✕
+      </a>
+    </header>
+  );
 }
 
 function RequestDetail(entry) {
   const { id, method, path, apiKey, idempotencyKey, requestBody, responseBody } = entry;
-  const { reason, durationMs, at, warnings, cardId } = entry;
-  const [status] = getStatus(entry);
+  const { status, reason, durationMs, at, warnings, cardId } = entry;
+  const headers = {
+    authorization: "Bearer $LOYALTY_API_KEY",
+    ...(requestBody !== undefined && { "content-type": "application/json" }),
+    ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+  };
+  const curl = toCurl(method, new URL(path, document.baseURI).href, headers, requestBody);
   return (
     <>
-      <p>
-        {method} {path} · {formatTime(at)}
-      </p>
+      <Header id={id} title={getName(entry)}>
+        <Copy label="Copy curl" text={curl} />
+      </Header>
       {warnings.map(({ message }) => (
         <p class="warning">! {message}</p>
       ))}
-      {["unknown key", "no API key"].includes(reason) && <KeyAdvice reason={reason} />}
-      <h3>Your app sent</h3>
+      {["unknown key", "no API key"].includes(reason) && <KeyAdvice />}
+      <h3>Your app sent at {formatTime(at)}</h3>
       <p>
+        {method} {path}
+        <br />
         Key: {apiKey ?? "none that is known"} · Idempotency-Key: {idempotencyKey ?? "none"}
       </p>
       {requestBody && <Pre label="Body of the request">{indent(requestBody)}</Pre>}
       <h3>
-        It got {status === "—" ? "no response" : status} · {durationMs} ms
+        It got {status ?? "no response"} · {durationMs} ms
       </h3>
       {reason && <p>{describeReason(entry)}</p>}
       {responseBody && <Pre label="Body of the response">{indent(responseBody)}</Pre>}
@@ -106,26 +81,23 @@ function RequestDetail(entry) {
   );
 }
 
-function KeyAdvice({ reason }) {
-  const settings = useReading(() => get("settings"));
-  if (settings?.apiKeys === undefined) return null;
-  const { website } = settings.apiKeys;
+function KeyAdvice() {
+  const key = useReading(() => get("settings"))?.apiKeys?.website;
   return (
-    <p class="advice">
-      401? {reason === "no API key" ? "Send Authorization: Bearer with the key" : "The website key is"}{" "}
-      <code>{website}</code> <Copy text={website} name="the key" />
+    <p>
+      401? The website key is <code>{key}</code> <Copy text={key} name="the key" /> Send it as Authorization:
+      Bearer KEY.
     </p>
   );
 }
 
 /** The webhooks of the card that were created after the request. */
 function Followed({ id, cardId }) {
-  const list = useReading(() => get("traffic", { query: cardId, kind: "delivery" }));
-  const later = (list?.items ?? []).filter(({ eventId }) => eventId.slice(4) > id.slice(4)).reverse();
-  if (later.length === 0) return null;
+  const { items = [] } = useReading(() => get("traffic", { query: cardId, kind: "delivery" })) ?? {};
+  const later = items.filter(({ eventId }) => eventId.slice(4) > id.slice(4)).reverse();
   return (
-    <p>
-      Webhooks that followed:{" "}
+    <p class="actions">
+      {later.length > 0 && "Webhooks that followed:"}
       {later.slice(0, 10).map((delivery) => (
         <a class="followed" href={addressWith({ open: delivery.id })}>
           {delivery.type} → {getStatus(delivery)[0]}
@@ -136,12 +108,28 @@ function Followed({ id, cardId }) {
 }
 
 function DeliveryDetail(delivery) {
-  const { attempts, nextAttemptAt, state, url, body, endpointId, eventId } = delivery;
+  const { id, type, attempts, nextAttemptAt, state, url, body, endpointId, eventId } = delivery;
   const { clock } = useService();
   const [chosen, choose] = useState();
   const attempt = attempts[chosen ?? attempts.length - 1];
+  const headers = {
+    "content-type": "application/json",
+    "service-event": type,
+    "service-delivery": id,
+    ...(attempt?.signature && { "service-signature": attempt.signature }),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`);
+  async function resend(say) {
+    sayResponses(say, "Sent again.", [await control("POST", `webhooks/deliveries/${id}/resend`)]);
+  }
   return (
     <>
+      <Header id={id} title={type}>
+        <Button run={resend} disabled={url === undefined}>
+          Resend
+        </Button>
+        <Copy label="Copy curl" text={toCurl("POST", url ?? "", headers, body)} />
+      </Header>
       <h3>Your receiver responded</h3>
       <div class="tabs">
         {attempts.map((each, index) => (
@@ -149,12 +137,12 @@ function DeliveryDetail(delivery) {
             {index + 1} · {each.status ?? "—"} · {formatTime(each.at)}
           </button>
         ))}
-        {nextAttemptAt && <span class="again">again in {formatUntil(nextAttemptAt, clock.now)}</span>}
-        {state === "failed" && <span class="again">no more attempts</span>}
+        <span class="again">
+          {nextAttemptAt && `again in ${formatUntil(nextAttemptAt, clock.now)}`}
+          {state === "failed" && "no more attempts"}
+        </span>
       </div>
-      {attempt === undefined ? (
-        <p>The first attempt is being made.</p>
-      ) : (
+      {attempt && (
         <Pre label="Response of the receiver">
           {attempt.status === undefined ? describeAttempt(attempt) : `HTTP ${attempt.status}`} ·{" "}
           {attempt.durationMs} ms{attempt.responseBody && `\n\n${indent(attempt.responseBody)}`}
@@ -162,26 +150,23 @@ function DeliveryDetail(delivery) {
       )}
       {attempt?.status === 401 && url && <SecretAdvice endpointId={endpointId} />}
       <h3>Sent to {url ?? `${endpointId}, which was deleted`}</h3>
-      {attempt?.signature && (
-        <p>Signed with the time of {attempt.signedWith === "machine" ? "this machine" : "the service"}.</p>
-      )}
+      <p class="note">
+        Event {eventId}
+        {attempt && `, signed with the time of the ${attempt.signedWith}`}
+      </p>
       <Pre label="The request">
-        {Object.entries(getHeaders({ ...delivery, attempts: attempt ? [attempt] : [] }))
-          .map(([name, value]) => `${name}: ${value}\n`)
-          .join("")}
+        {lines.join("")}
         {`\n${indent(body)}`}
       </Pre>
-      <p class="note">Event {eventId}</p>
     </>
   );
 }
 
 /** A 401 of a receiver means nearly always that it has another secret. */
 function SecretAdvice({ endpointId }) {
-  const secret = useReading(() => get(`webhooks/endpoints/${endpointId}/secret`))?.secret;
-  if (secret === undefined) return null;
+  const { secret = "" } = useReading(() => get(`webhooks/endpoints/${endpointId}/secret`)) ?? {};
   return (
-    <p class="advice">
+    <p>
       401? The secret of this endpoint ends in <code>…{secret.slice(-4)}</code>{" "}
       <Copy text={secret} name="the secret" /> Compare it with LOYALTY_SIGNING_SECRET of the receiver.
     </p>

@@ -12,7 +12,7 @@ import { TrafficView } from "./traffic.jsx";
 const views = { "": "Traffic", cards: "Cards", setup: "Setup" };
 
 function Console() {
-  const { clock, isLost } = useService();
+  const { clock, isLost, messages, close } = useService();
   const { view, id } = useAddress();
   const name = views[view] ?? "Traffic";
   useEffect(() => {
@@ -42,7 +42,11 @@ function Console() {
         {name === "Cards" && (id === "" ? <Cards /> : <Card id={id} key={id} />)}
         {name === "Setup" && <Setup />}
       </main>
-      <Messages />
+      <div class="messages" role="status">
+        {messages.slice(-3).map((message) => (
+          <Message key={message.id} {...message} close={() => close(message.id)} />
+        ))}
+      </div>
     </>
   );
 }
@@ -142,18 +146,7 @@ function ActiveFaults() {
   );
 }
 
-/** A message stays longer when something failed, and until it is closed when it has a text to select. */
-function Messages() {
-  const { messages, close } = useService();
-  return (
-    <div class="messages" role="status">
-      {messages.slice(-3).map((message) => (
-        <Message key={message.id} {...message} close={() => close(message.id)} />
-      ))}
-    </div>
-  );
-}
-
+/** Stays longer when something failed, and until it is closed when it has a text to select. */
 function Message({ text, isError = false, open, pre, close }) {
   useEffect(() => {
     const timer = pre === undefined ? setTimeout(close, isError ? 20_000 : 6000) : undefined;

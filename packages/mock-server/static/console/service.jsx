@@ -24,12 +24,8 @@ export function ServiceProvider({ children }) {
       if (!document.hidden) void poll();
     };
     pollWhenVisible();
-    const timer = setInterval(pollWhenVisible, pollMs);
+    setInterval(pollWhenVisible, pollMs); // as long as the page is open
     document.addEventListener("visibilitychange", pollWhenVisible);
-    return () => {
-      clearInterval(timer);
-      document.removeEventListener("visibilitychange", pollWhenVisible);
-    };
   }, []);
 
   const close = (id) => setMessages((all) => all.filter((message) => message.id !== id));
@@ -84,34 +80,43 @@ export function useAddress() {
   return address;
 }
 
-/** Performs `run` when it is pressed. Disabled while it runs and while the service does not respond. */
-export function Button({ run, disabled = false, children, ...attributes }) {
+/** @returns whether the service is lost, whether an action runs, and a function that performs one if none runs. */
+function useAction() {
   const { isLost, perform } = useService();
   const [isBusy, setBusy] = useState(false);
-  async function press() {
+  async function act(run) {
     if (isBusy) return; // not `disabled`, which would lose the focus
     setBusy(true);
     await perform(run);
     setBusy(false);
   }
+  return { isLost, isBusy, act };
+}
+
+/** Performs `run` when it is pressed. */
+export function Button({ run, disabled = false, children, ...attributes }) {
+  const { isLost, isBusy, act } = useAction();
+  const state = { disabled: isLost || disabled, "aria-busy": isBusy };
   return (
-    <button type="button" onClick={press} aria-busy={isBusy} disabled={isLost || disabled} {...attributes}>
+    <button type="button" onClick={() => act(run)} {...state} {...attributes}>
       {children}
     </button>
   );
 }
 
-/** Performs `run` with the values of its fields. An error of the service is shown below them. */
-export function Form({ run, label, children, ...attributes }) {
-  const { isLost, perform } = useService();
+/** Performs `run` with the values of its fields, and then empties them. Invalid values are explained below. */
+export function Form({ run, label, children }) {
+  const { isLost, act } = useAction();
   const [error, setError] = useState("");
-  async function submit(event) {
+  function submit(event) {
     event.preventDefault();
     const form = event.currentTarget;
     setError("");
-    await perform(async (say) => {
+    void act(async (say) => {
       try {
-        await run(new FormData(form), say, form);
+        await run(new FormData(form), say);
+        for (const input of form.querySelectorAll("input:not([type=checkbox])"))
+          input.value = input.defaultValue;
       } catch (problem) {
         if (problem.status !== 422) throw problem;
         setError(problem.message);
@@ -120,14 +125,16 @@ export function Form({ run, label, children, ...attributes }) {
     });
   }
   return (
-    <form onSubmit={submit} {...attributes}>
+    <form class="actions" onSubmit={submit}>
       {children}
       <button type="submit" disabled={isLost}>
         {label}
       </button>
-      <p class="error" role="alert">
-        {error}
-      </p>
+      {error !== "" && (
+        <p class="error" role="alert">
+          {error}
+        </p>
+      )}
     </form>
   );
 }

@@ -1,5 +1,5 @@
 /** The setup: what a website needs to call the service, webhook endpoints with their secrets, templates, keys, and how the clock runs. */
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { control, get, sayResponses } from "./api.js";
 import { IssueButton, inventMember } from "./cards.jsx";
 import { toCurl } from "./format.js";
@@ -23,7 +23,7 @@ async function readSetup() {
 
 export function Setup() {
   const setup = useReading(readSetup);
-  if (setup === undefined) return null;
+  if (setup?.keys === undefined) return null;
   const { settings, endpoints, templates, keys } = setup;
   return (
     <div class="setup">
@@ -33,15 +33,12 @@ export function Setup() {
         {endpoints.map((endpoint) => (
           <Endpoint key={endpoint.id} endpoint={endpoint} events={settings.events} />
         ))}
-        {endpoints.length === 0 && (
-          <p class="note">The service sends events to the addresses that you add here.</p>
-        )}
+        {endpoints.length > 1 && <p class="note">The first one’s secret is in .env.</p>}
         <EndpointForm
           label="Add"
           events={settings.events}
-          run={async (body, say, form) => {
+          run={async (body, say) => {
             await control("POST", "webhooks/endpoints", body);
-            form.reset();
             say("The endpoint was added. Its secret is in the list and in .env.");
           }}
         />
@@ -71,37 +68,28 @@ function quote(value) {
 }
 
 /** The variables that the examples and `exec` use. */
-function formatEnvironment({ baseUrl, apiKeys, templateId }, secret) {
-  const values = {
-    LOYALTY_URL: baseUrl,
-    LOYALTY_API_KEY: apiKeys.website,
-    LOYALTY_TEMPLATE_ID: templateId,
-    ...(secret !== undefined && { LOYALTY_SIGNING_SECRET: secret }),
-  };
-  return Object.entries(values)
-    .map(([name, value]) => `${name}=${quote(value)}\n`)
-    .join("");
+function Environment({ settings: { baseUrl, apiKeys, templateId }, endpoints: [endpoint] }) {
+  const values = { URL: baseUrl, API_KEY: apiKeys.website, TEMPLATE_ID: templateId };
+  if (endpoint !== undefined) values["SIGNING_SECRET"] = endpoint.secret;
+  const lines = Object.entries(values).map(([name, value]) => `LOYALTY_${name}=${quote(value)}\n`);
+  return <Block title=".env" text={lines.join("")} />;
 }
 
-function Environment({ settings, endpoints }) {
-  const text = formatEnvironment(settings, endpoints[0]?.secret);
-  return (
-    <section aria-label=".env">
-      <h2>
-        .env <Copy text={text} name=".env" />
-      </h2>
-      <Pre label="Text of .env">{text}</Pre>
-      {endpoints.length > 1 && <p class="note">The secret is that of {endpoints[0].url}.</p>}
-    </section>
-  );
-}
+/** A text to copy. */
+const Block = ({ title, text }) => (
+  <section aria-label={title}>
+    <h2>
+      {title} <Copy text={text} name={title} />
+    </h2>
+    <Pre label={`Text of ${title}`}>{text}</Pre>
+  </section>
+);
 
 /** `ping` is sent whatever is selected. */
 const EndpointForm = ({ label, events, endpoint = { url: "", events: undefined }, run }) => (
   <Form
-    class="actions"
     label={label}
-    run={(values, say, form) => run({ url: values.get("url"), events: values.getAll("events") }, say, form)}
+    run={(values, say) => run({ url: values.get("url"), events: values.getAll("events") }, say)}
   >
     <input
       name="url"
@@ -181,7 +169,6 @@ const Templates = ({ templates }) => (
         </span>
       </p>
     ))}
-    <p class="note">A seed file or POST /_mock/templates adds others.</p>
   </section>
 );
 
@@ -197,11 +184,7 @@ function ClockSetting() {
     <section aria-label="Clock">
       <h2>Clock: {mode === "manual" ? "stands still" : `runs × ${factor}`}</h2>
       <div class="actions">
-        <Form
-          class="actions"
-          label="Run"
-          run={(values) => set({ mode: "scaled", factor: Number(values.get("factor")) })}
-        >
+        <Form label="Run" run={(values) => set({ mode: "scaled", factor: Number(values.get("factor")) })}>
           <label>
             × <input name="factor" type="number" step="any" required defaultValue={factor} />
           </label>
@@ -217,25 +200,23 @@ function ClockSetting() {
 export function FirstSteps() {
   const setup = useReading(readSetup);
   const template = setup?.templates?.find(({ isArchived }) => !isArchived);
+  const body = useMemo(() => template && JSON.stringify(inventMember(template)), [template?.id]);
   if (template === undefined) return null;
   const { settings, endpoints } = setup;
   const url = `${settings.baseUrl}/api/v1/templates/${template.id}/passes`;
-  const headers = {
-    authorization: `Bearer ${settings.apiKeys.website}`,
-    "content-type": "application/json",
-  };
-  const curl = toCurl("POST", url, headers, JSON.stringify(inventMember(template)));
+  const authorization = `Bearer ${settings.apiKeys.website}`;
+  const curl = toCurl("POST", url, { authorization, "content-type": "application/json" }, body);
   return (
-    <div class="first-steps">
-      <h2>No traffic yet</h2>
-      <p>Requests of your app and the webhooks that follow appear here.</p>
-      <p>
-        <IssueButton template={template} isOnly={true} /> or issue one from a terminal:
-      </p>
-      <h3>
-        curl <Copy text={curl} name="curl" />
-      </h3>
-      <Pre label="Command">{curl}</Pre>
+    <div class="setup">
+      <section aria-label="First steps">
+        <h2>No traffic yet</h2>
+        <p>The requests of your app appear here, and the webhooks that follow.</p>
+        <p class="actions">
+          <IssueButton template={template} isOnly={true} /> or send the first request yourself.
+          {endpoints.length === 0 && <a href="#/setup">Where does your app receive webhooks?</a>}
+        </p>
+      </section>
+      <Block title="curl" text={curl} />
       <Environment settings={settings} endpoints={endpoints} />
     </div>
   );

@@ -12,34 +12,29 @@ export function TrafficView() {
   const list = useReading(() => get("traffic", { kind, problems, query, limit }), kind, problems, query);
   if (list === undefined) return null;
   const { items = [], total = 0, error } = list;
+  if (total === 0 && kind === "" && problems === "" && query === "") return <FirstSteps />;
   const shown = items.filter((entry) => getPosition(entry) > after);
   const count = list.problems > 0 && after === "" ? ` ${list.problems}` : "";
-  const isFiltered = kind !== "" || problems !== "" || query !== "";
   return (
     <div class={open === "" ? "" : "split"}>
       <section class="list" aria-label="Traffic">
         <nav class="filters" aria-label="Filter">
-          <Filter isOn={kind === "" && problems === ""} change={{ kind: "", problems: "" }}>
-            All
-          </Filter>
-          <Filter isOn={kind === "request"} change={{ kind: "request" }}>
-            Requests
-          </Filter>
-          <Filter isOn={kind === "delivery"} change={{ kind: "delivery" }}>
-            Webhooks
-          </Filter>
-          <Filter isOn={problems !== ""} change={{ problems: problems === "" ? "true" : "" }}>
-            Problems{count}
-          </Filter>
+          <Filter label="All" isOn={kind === "" && problems === ""} change={{ kind: "", problems: "" }} />
+          <Filter label="Requests" isOn={kind === "request"} change={{ kind: "request" }} />
+          <Filter label="Webhooks" isOn={kind === "delivery"} change={{ kind: "delivery" }} />
+          <Filter
+            label={`Problems${count}`}
+            isOn={problems !== ""}
+            change={{ problems: problems === "" ? "true" : "" }}
+          />
           <Search label="Card id, event id, path, status…" />
-          {shown.length > 0 && <Filter change={{ after: getPosition(items[0]), open: "" }}>Clear</Filter>}
+          {shown.length > 0 && <Filter label="Clear" change={{ after: getPosition(items[0]), open: "" }} />}
         </nav>
         <Rows entries={shown} open={open} toAddress={(id) => addressWith({ open: id })} />
-        {error && <p class="error">{error}</p>}
-        {items.length === 0 && !isFiltered && <FirstSteps />}
         <p class="note">
+          {error}
           {total > limit && `The newest ${limit} of ${total}: search for others. `}
-          {items.length === 0 && isFiltered && "Nothing matches the filters. "}
+          {total === 0 && "Nothing matches the filters. "}
           {after !== "" && <a href={addressWith({ after: "" })}>Show what came before</a>}
         </p>
       </section>
@@ -48,9 +43,9 @@ export function TrafficView() {
   );
 }
 
-const Filter = ({ isOn = undefined, change, children }) => (
+const Filter = ({ label, isOn = undefined, change }) => (
   <a class="button" href={addressWith(change)} aria-current={isOn}>
-    {children}
+    {label}
   </a>
 );
 
