@@ -131,7 +131,10 @@ function rawRequest(random: Random, routes: readonly string[]): RawRequest {
   lines.push("connection: close");
   const head = `${method} ${target} ${version}\r\n${lines.join("\r\n")}\r\n\r\n`;
   const isUnreadable =
-    otherForms.includes(route) || /[^!-~]/.test(target) || hosts === 0 || lines.includes("host: [");
+    otherForms.includes(route) ||
+    /[^!-~]/.test(target) ||
+    hosts === 0 ||
+    lines.some((text) => ["host: [", "expect: the impossible"].includes(text));
   const isReadable = !(isMisframed || isSpoiled || isStrange || isUnreadable);
   const isWhole = isReadable && version === "HTTP/1.1" && head.length < 16_000;
   const ending = seldom(0.1) ? "destroy" : isWhole ? "wait" : "end";
