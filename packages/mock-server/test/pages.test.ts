@@ -36,6 +36,19 @@ it("shows shop, holder, balance, level, progress to the next level, a QR code an
   for (const wallet of ["apple", "google"]) expect(text).toContain(`../assets/add-to-${wallet}-wallet.svg`);
 });
 
+it("shows the code of the card as text, and a phone the wallet of its platform", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" });
+  expect((await page(service, card.publicUrl)).text).toContain(`<p>${card.publicUrl.split("/").at(-1)}</p>`);
+  const getWallets = async (userAgent: string) => {
+    const request = new Request(card.publicUrl, { headers: { "user-agent": userAgent } });
+    const text = await (await service.fetch(request)).text();
+    return [...text.matchAll(/alt="Add to (\w+) Wallet"/g)].map(([, name]) => name);
+  };
+  expect(await getWallets("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)")).toEqual(["Apple"]);
+  expect(await getWallets("Mozilla/5.0 (Linux; Android 15; Pixel 9)")).toEqual(["Google"]);
+  expect(await getWallets("Mozilla/5.0 (Macintosh)")).toEqual(["Apple", "Google"]);
+});
+
 it("shows the progress to the next level from the points that count for it, and a long balance in smaller type", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" }, 120);
   service.cards.expire(card.id, { points: 95, keepBalance: true });
