@@ -57,21 +57,9 @@ export function parseText(value: string): string {
   throw new InvalidArgumentError("It must not be blank.");
 }
 
-/** The line after an error of usage. */
-export function describeHelp(command: Command): string {
-  const names = [];
-  for (let one: Command | null = command; one !== null; one = one.parent) names.unshift(one.name());
-  return `See ${names.join(" ")} --help.`;
-}
-
 /** Connects a command with its action. */
-export function setAction<Options extends object>(
-  cli: Cli,
-  command: Command,
-  action: Action<Options>,
-): Command {
-  command.showHelpAfterError(describeHelp(command));
-  return command.action(async () => {
+export function setAction<Options extends object>(cli: Cli, command: Command, action: Action<Options>): void {
+  command.action(async () => {
     const options = command.optsWithGlobals<Options & GlobalOptions>();
     const context = createContext(cli.terminal, options);
     cli.exitCode = (await action(context, options, ...command.processedArgs)) ?? 0;

@@ -68,10 +68,13 @@ export async function checkService(context: Context, templateId: string | undefi
   results.namespace = await toResult(context, () => checkNamespace(context));
   if (client === undefined) return complete(baseUrl === "" ? "an address" : "an API key");
 
-  const contact = await contactService(baseUrl, context);
-  results.service = contact.result;
-  if (contact.responses === undefined) return complete("a service that responds");
-  const { reference, card } = contact.responses;
+  let responses: Responses | undefined;
+  results.service = await toResult(context, async () => {
+    responses = await contactService(baseUrl, context);
+    return passed(`responds in ${responses.reference.durationMs} ms`);
+  });
+  if (responses === undefined) return complete("a service that responds");
+  const { reference, card }: Responses = responses;
   results.clock = checkClock(reference);
   results.contract = checkContract(reference);
   const own: IssuingClient = client;
@@ -113,31 +116,31 @@ interface Received {
   headers: Headers;
   url: string;
   bytes: Uint8Array;
-  /** When the request was sent and the response was complete, on the clock of this machine. */
-  startedMs: number;
-  endedMs: number;
+  durationMs: number;
+  /** The time of this machine in the middle of the request. */
+  atMs: number;
 }
 
-interface Contact {
-  result: Result;
-  /** The document of the service, and the response about a card that does not exist. */
-  responses?: { reference: Received; card: Received };
+interface Responses {
+  /** The OpenAPI document, which needs no key ([spec 4.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-6)). */
+  reference: Received;
+  /** A card that does not exist. */
+  card: Received;
 }
 
-/** Reads the document, which needs no key ([spec 4.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-6)), and a card. */
-async function contactService(baseUrl: string, { timeoutMs, environment }: Context): Promise<Contact> {
+/** @throws {CommandError} when there is no response, or that of another server. */
+async function contactService(baseUrl: string, { timeoutMs, environment }: Context): Promise<Responses> {
   try {
     const reference = await get(`${baseUrl}/api/docs/json`, timeoutMs);
     const card = await get(`${baseUrl}/api/v1/passes/doctor-${randomUUID()}`, timeoutMs);
-    const other = findOtherServer(card);
-    if (other !== undefined) return { result: other };
-    const result = passed(`responds in ${reference.endedMs - reference.startedMs} ms`);
-    return { result, responses: { reference, card } };
+    rejectOtherServer(card);
+    return { reference, card };
   } catch (error) {
+    if (error instanceof CommandError) throw error;
     const { name, cause } = error as { name: string; cause?: { name?: string; code?: string } };
     const code = cause?.code ?? cause?.name ?? name;
     const fix = describeNoResponse(code, new URL(baseUrl)) + getProxyHint(baseUrl, environment);
-    return { result: failed(`does not respond (${code})`, fix) };
+    throw new CommandError(`does not respond (${code})`, { fix });
   }
 }
 
@@ -148,7 +151,8 @@ async function get(url: string, timeoutMs: number): Promise<Received> {
   const signal = AbortSignal.timeout(timeoutMs);
   const { status, headers, body } = await fetch(url, { redirect: "manual", signal });
   const bytes = (body && (await readBounded(body, maxBodyBytes))) ?? new Uint8Array();
-  return { status, headers, url, bytes, startedMs, endedMs: Date.now() };
+  const durationMs = Date.now() - startedMs;
+  return { status, headers, url, bytes, durationMs, atMs: startedMs + durationMs / 2 };
 }
 
 /** Node.js uses the proxy of the environment only when it is told to. @returns an empty text when that is not the cause. */
@@ -161,23 +165,21 @@ function getProxyHint(baseUrl: string, environment: Context["environment"]): str
     : ` ${variable} is set, but Node.js does not use this proxy: set NODE_USE_ENV_PROXY=1 (Node.js 22.21, 24 or newer), for your program too.`;
 }
 
-/** Recognizes the response of another server. @returns undefined when the response can be that of the service. */
-function findOtherServer({ status, headers, url, bytes }: Received): Result | undefined {
+/** @throws {CommandError} for a response that the service does not give (spec 7). */
+function rejectOtherServer({ status, headers, url, bytes }: Received): void {
   if (status >= 300 && status < 400) {
     const location = headers.get("location") ?? "";
     // Only the origin: the rest can contain a token.
     const target = URL.canParse(location, url) ? new URL(location, url).origin : "another address";
-    const fix =
-      "The client follows no redirects: set the address to the final one. Does a proxy ask for a login?";
-    return failed(`it redirects (${status}) to ${target}`, fix);
+    throw new CommandError(`it redirects (${status}) to ${target}`, {
+      fix: "The client follows no redirects: set the address to the final one. Does a proxy ask for a login?",
+    });
   }
-  const problem = parseJson(bytes); // spec 7
-  if (status !== 404 || ["type", "title", "status", "detail"].some((member) => member in problem))
-    return undefined;
-  return failed(
-    "another server responded at this address (404 without problem details)",
-    "Correct the address: it is the one before /api/v1.",
-  );
+  const problem = parseJson(bytes);
+  if (status !== 404 || ["type", "title", "status", "detail"].some((member) => member in problem)) return;
+  throw new CommandError("another server responded at this address (404 without problem details)", {
+    fix: "Correct the address: it is the one before /api/v1.",
+  });
 }
 
 /** An empty object for everything that is no JSON object. */
@@ -195,11 +197,11 @@ const noticeableSeconds = 30;
 /** A receiver rejects deliveries beyond this difference ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). */
 const toleranceSeconds = 300;
 
-function checkClock({ headers, startedMs, endedMs }: Received): Result {
-  // The service writes the date between both times, and drops the milliseconds.
+function checkClock({ headers, atMs }: Received): Result {
+  // The service drops the milliseconds.
   const serviceMs = Date.parse(headers.get("date") ?? "") + 500;
   if (Number.isNaN(serviceMs)) return { status: "skipped", detail: "the service sends no Date header" };
-  const seconds = Math.round(((startedMs + endedMs) / 2 - serviceMs) / 1000);
+  const seconds = Math.round((atMs - serviceMs) / 1000);
   if (Math.abs(seconds) <= noticeableSeconds) return passed("agrees with the service");
   const detail = `this machine is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
   const fix = "Synchronize the clock of this machine (NTP).";

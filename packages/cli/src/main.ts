@@ -30,14 +30,17 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     await program.parseAsync(line, { from: "user" });
     return cli.exitCode;
   } catch (error) {
-    const isUsage = error instanceof CommanderError;
-    // commander has printed the help and the version, and without --json its errors too.
-    if (isUsage && error.exitCode === 0) return exitCodes.complete;
-    if (isUsage && !hasJson(args)) return exitCodes.usage;
-    const { code, message, exitCode } = isUsage
-      ? describeUsage(error.code === "commander.help" ? "a command is missing" : withoutPrefix(error.message))
-      : await describeError(error, program.opts());
-    if (hasJson(args))
+    const isJson = hasJson(args);
+    if (error instanceof CommanderError) {
+      // commander has printed the version or the help, which without a command is an error.
+      if (error.exitCode === 0) return exitCodes.complete;
+      if (error.code === "commander.help" && !isJson) return exitCodes.usage;
+    }
+    const { code, message, exitCode } =
+      error instanceof CommanderError
+        ? describeUsage(formatUsageError(error, program, args))
+        : await describeError(error, program.opts());
+    if (isJson)
       print.error(Text.from(formatJson({ error: { code, message: message.format(true), exitCode } })));
     else print.error(text`loyalty-cards: ${message}`.reflow(print.messageColumns));
     return exitCode;
@@ -61,13 +64,9 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
       getOutHelpWidth: () => cli.terminal.stdout.columns || 80,
       getErrHelpWidth: () => cli.terminal.stderr.columns || 80,
       writeOut: (help) => print.data(undefined, () => Text.multiline(help.trimEnd())),
-      // With --json, `main` prints the error.
       writeErr: (help) => hasJson(args) || print.error(Text.multiline(help.trimEnd())),
-      outputError: (message) =>
-        hasJson(args) || print.error(formatUsageError(message).reflow(print.messageColumns)),
+      outputError: () => {}, // `main` prints errors
     })
-    .showSuggestionAfterError()
-    .showHelpAfterError("See loyalty-cards --help.")
     .exitOverride();
   program.commandsGroup("Cards:");
   addCardCommands(program, cli);
@@ -120,12 +119,23 @@ function hasJson(args: readonly string[]): boolean {
   return args.slice(0, dashes < 0 ? args.length : dashes).includes("--json");
 }
 
-const withoutPrefix = (message: string) => message.replace(/^error: /, "");
-
-/** Formats a message of commander. It quotes arguments, so only the line break before a suggestion is kept. */
-function formatUsageError(message: string): Text {
-  const [problem = "", ...suggestion] = withoutPrefix(message.trimEnd()).split(
-    /\n(?=\(Did you mean [^\n]*\)$)/,
-  );
-  return Text.lines([text`loyalty-cards: ${problem}`, ...suggestion]);
+/** Formats an error of commander. It quotes arguments, so only the line break before a suggestion is kept. */
+function formatUsageError(
+  { code, message }: CommanderError,
+  program: Command,
+  args: readonly string[],
+): Text {
+  if (code === "commander.help") return Text.from("a command is missing");
+  const [problem = "", ...suggestion] = message
+    .replace(/^error: /, "")
+    .split(/\n(?=\(Did you mean [^\n]*\)$)/);
+  const names = [program.name()];
+  let command = program;
+  for (const arg of args) {
+    const child = command.commands.find((one) => one.name() === arg);
+    if (child === undefined) continue;
+    names.push(arg);
+    command = child;
+  }
+  return Text.lines([problem, ...suggestion, `See ${names.join(" ")} --help.`]);
 }

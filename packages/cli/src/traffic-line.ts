@@ -51,7 +51,7 @@ export function formatTraffic(event: TrafficEvent, columns: number, atMs: number
   ]);
 }
 
-function formatRequest({ method, path = "(unreadable address)", cardId }: Request): Text {
+function formatRequest({ method, path, cardId }: Request): Text {
   const shown = path.replace(/^\/api\/v1(?!\/api)/, "").slice(0, maxPathLength);
   return text`← ${method} ${shown}${cardId === undefined ? "" : style("dim", `  ${cardId}`)}`;
 }

@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { watchParent } from "@loyalty-cards/internal/node-parent";
-import type { Command } from "commander";
-import { addExamples, type Cli, type Context, describeHelp, setAction } from "../command.ts";
+import { type Command, CommanderError } from "commander";
+import { addExamples, type Cli, type Context, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { readNamespace } from "../configuration.ts";
 import { addServiceOptions, type ServiceOptions, startService } from "../mock-service.ts";
@@ -20,20 +20,23 @@ export function addExecCommand(program: Command, cli: Cli): void {
       "run a command while the mock service runs, with LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_FULL_API_KEY, LOYALTY_TEMPLATE_ID and LOYALTY_CONSOLE_URL in its environment; with --forward also LOYALTY_SIGNING_SECRET. The exit code is that of the command; 128 and the number of the signal that ended it; 127 or 126 when it cannot be started",
     )
     .usage("[options] -- <command...>")
-    .argument("<command...>", "the command and its arguments, after two dashes");
+    .argument("[command...]", "the command and its arguments, after two dashes");
   addServiceOptions(exec, 0);
   addExamples(
     exec,
     "loyalty-cards exec -- npm test",
     "loyalty-cards exec --seed shop.json --quiet -- npx playwright test",
   );
-  setAction<ServiceOptions>(cli, exec, (context, options, command: string[]) => {
+  exec.exitOverride(({ exitCode, code, message }) => {
+    throw new CommanderError(exitCode, code, `${message}. ${needsDashes}`);
+  });
+  setAction<ServiceOptions>(cli, exec, async (context, options, command: string[]) => {
     // Without `--`, an option of the command could be read as an option of exec.
     const dashes = cli.args.indexOf("--");
     const isSeparated = dashes >= 0 && cli.args.length - dashes - 1 === command.length;
     if (!isSeparated) throw new CommandError(needsDashes);
     return runExec(context, options, command);
-  }).showHelpAfterError(`${needsDashes} ${describeHelp(exec)}`);
+  });
 }
 
 async function runExec(context: Context, options: ServiceOptions, command: string[]): Promise<number> {

@@ -1,6 +1,6 @@
 /** `webhook`: declares the commands that verify and sign deliveries, examine a receiver, and connect a tunnel with it. */
 import type { Command } from "commander";
-import { addExamples, type Cli, describeHelp, parseText, parseWhole, setAction } from "../command.ts";
+import { addExamples, type Cli, parseText, parseWhole, setAction } from "../command.ts";
 import type { DoctorOptions } from "../webhook/doctor.ts";
 import type { ListenOptions } from "../webhook/listen.ts";
 import type { SignOptions, VerifyOptions } from "../webhook/verify.ts";
@@ -17,7 +17,6 @@ const body = ["--body <file>", "the raw body; - reads it from stdin", parseText]
 
 export function addWebhookCommands(program: Command, cli: Cli): void {
   const webhook = program.command("webhook").description("verify, sign and receive webhooks");
-  webhook.showHelpAfterError(describeHelp(webhook));
   webhook.helpCommand("help [command]", "print the help of a command");
   addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty");
 

@@ -124,7 +124,7 @@ async function pass(settings: Settings, request: IncomingMessage, response: Serv
 
   const verdict = await verify(settings, request, body);
   if ("rejected" in verdict && !forwardRejected) return reject(401, verdict.rejected);
-  const headers = toForwarded(toPairs(request.rawHeaders));
+  const headers = selectHeaders(request.rawHeaders);
   const result = await sendDelivery({ url, headers, body, timeoutMs, signal: gone.signal });
   if (!("status" in result)) {
     const status = result.error === "timeout" ? 504 : 502;
@@ -132,10 +132,10 @@ async function pass(settings: Settings, request: IncomingMessage, response: Serv
     return { ...verdict, result, status };
   }
   const { status } = result;
-  const returned = toPairs(result.rawHeaders).filter(([name]) => !isOfConnection(name));
+  const returned = selectHeaders(result.rawHeaders);
   const hasBody = status !== 204 && status !== 304;
-  if (hasBody) returned.push(["content-length", String(result.body.byteLength)]);
-  response.writeHead(status, returned.flat()).end(hasBody ? result.body : undefined);
+  if (hasBody) returned.push("content-length", String(result.body.byteLength));
+  response.writeHead(status, returned).end(hasBody ? result.body : undefined);
   return { ...verdict, result, status };
 }
 
@@ -153,27 +153,15 @@ async function verify(
   }
 }
 
-/** Names and values of raw headers, which alternate. */
-function toPairs(rawHeaders: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    pairs.push([rawHeaders[index] as string, rawHeaders[index + 1] as string]);
-  return pairs;
-}
-
 /** Headers that belong to one connection (RFC 9110 7.6.1), and those that the next request sets itself. */
 const isOfConnection = (name: string) =>
   /^(?:connection|content-length|expect|host|keep-alive|proxy-(?:authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$/i.test(
     name,
   );
 
-function toForwarded(pairs: readonly [string, string][]): OutgoingHttpHeaders {
-  const headers: Record<string, string[]> = {};
-  for (const [name, value] of pairs) {
-    if (!isOfConnection(name)) headers[name] = [...(headers[name] ?? []), value];
-  }
-  return headers;
-}
+/** @param rawHeaders names and values in turn. @returns those that are passed on. */
+const selectHeaders = (rawHeaders: readonly string[]): string[] =>
+  rawHeaders.filter((_, index) => !isOfConnection(rawHeaders[index - (index % 2)] ?? ""));
 
 function toJson({ event, rejected, result, status }: Passed, receivedMs: number) {
   return {

@@ -1,10 +1,5 @@
 /** The receiver that commands deliver to: its address and signing secret, one delivery byte for byte, and what to change when there is no response. */
-import {
-  type ClientRequest,
-  request as httpRequest,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-} from "node:http";
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
 import { isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
@@ -58,12 +53,13 @@ export function readReceiverUrl(
 }
 
 /** The headers of a delivery ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
-export const createHeaders = (type: string, deliveryId: string, signature: string) => ({
-  "content-type": "application/json",
-  "service-event": encodeURIComponent(type.toWellFormed()), // a header has ASCII only
-  "service-delivery": deliveryId,
-  "service-signature": signature,
-});
+export const createHeaders = (type: string, deliveryId: string, signature: string): string[] =>
+  Object.entries({
+    "content-type": "application/json",
+    "service-event": encodeURIComponent(type.toWellFormed()), // a header has ASCII only
+    "service-delivery": deliveryId,
+    "service-signature": signature,
+  }).flat();
 
 /** The largest body of a delivery and of a response. */
 export const maxBodyBytes = 1024 * 1024;
@@ -84,7 +80,8 @@ export type DeliveryResult = { durationMs: number } & (
 /** Sends a delivery on a new connection, without redirects or decompression. Never rejects: no response is a result too. */
 export async function sendDelivery(delivery: {
   url: URL;
-  headers: OutgoingHttpHeaders;
+  /** Names and values in turn. */
+  headers: readonly string[];
   body: Uint8Array;
   timeoutMs: number;
   /** Ends the delivery. */
@@ -100,7 +97,7 @@ export async function sendDelivery(delivery: {
     request = send(url, {
       method: "POST",
       agent: false,
-      headers: { ...headers, "content-length": body.byteLength },
+      headers: ["host", url.host, ...headers, "content-length", String(body.byteLength)],
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     });
     const response = await readResponse(request, body);
