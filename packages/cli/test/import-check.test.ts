@@ -125,10 +125,6 @@ describe("consents", () => {
       ["--privacy", " "],
       "There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.",
     ],
-    [
-      ["--marketing-version", "2"],
-      "--marketing-version needs a column that says who opted in: use --map marketing=COLUMN.",
-    ],
   ])("need options that are complete, not %j", async (args, message) => {
     expect(await check("userId\n1\n", ...args)).toMatchObject({
       code: 2,

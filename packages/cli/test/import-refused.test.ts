@@ -32,12 +32,6 @@ describe("nothing is sent", () => {
       [],
       "Nothing was sent. Correct the rows, or use --skip-invalid to import the others.",
     ],
-    [
-      "a result file of another program",
-      { "members.csv": valid, "members.rejected.csv": "a,b\n" },
-      [],
-      "members.rejected.csv exists, and is not of this import: move it away.",
-    ],
     ["a JSON array", { "members.csv": '[{"userId":1}]' }, [], "must have one object per line"],
     [
       "a folder in the place of the outbox",

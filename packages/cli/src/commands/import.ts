@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { addExamples, type Cli, collect, configureOptions, parseWhole, setAction } from "../command.ts";
 import type { ImportOptions } from "../import/import.ts";
-import type { MappingOptions } from "../import/mapping.ts";
+import type { MappingOptions } from "../import/rows.ts";
 import { Text } from "../printable.ts";
 
 export function addImportCommands(program: Command, cli: Cli): void {
@@ -18,12 +18,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     .option("--yes", "do not ask after ten cards")
     .option("--concurrency <number>", "requests at once, at most (default: 32)", parseWhole(1, 1_000))
     .option("--max-per-second <number>", "requests per second, at most", parseWhole(1));
-  addExamples(
-    command,
-    "loyalty-cards import check members.csv --map userId=id --privacy 2026-01",
-    "loyalty-cards import members.csv --template tpl_coffee --map userId=id \\",
-    "  --map phone=mobile --privacy 2026-01",
-  );
+  addExamples(command, "loyalty-cards import members.csv --map userId=id --privacy 2026-01");
   addNotes(cli, command, listNotes);
   setAction<ImportOptions>(cli, command, async (context, options, file: string) => {
     const { importFile } = await import("../import/import.ts");
@@ -47,13 +42,11 @@ export function addImportCommands(program: Command, cli: Cli): void {
 function addMappingOptions(command: Command): void {
   command
     .option("--map <target=column>", "a column of the file (repeatable; see below)", collect)
-    .option("--privacy <version>", "version of the privacy text that the members accepted", trim)
-    .option("--marketing-version <version>", "version of the marketing text", trim)
+    .option("--privacy <version>", "version of the privacy text that the members accepted")
+    .option("--marketing-version <version>", "version of the marketing text")
     .option("--number-field <key>", "send field.KEY as a number (repeatable)", collect)
     .option("--allow-same-person", "issue cards to users that share a phone or email");
 }
-
-const trim = (text: string) => text.trim();
 
 function addNotes(cli: Cli, command: Command, notes: readonly string[]): void {
   const columns = cli.terminal.stdout.columns || 80;

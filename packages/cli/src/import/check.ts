@@ -4,8 +4,15 @@ import type { Context } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
 import { formatCount, formatNumber, formatTable, Text, text } from "../printable.ts";
 import { type List, openList } from "./list.ts";
-import { type MappingOptions, parseMapping } from "./mapping.ts";
-import { createIndex, type ListIndex, type Problem, type ReadRow, readRow } from "./rows.ts";
+import {
+  createIndex,
+  type ListIndex,
+  type MappingOptions,
+  type Problem,
+  parseMapping,
+  type ReadRow,
+  readRow,
+} from "./rows.ts";
 
 /** What was found in a list. */
 export class Check {
@@ -30,11 +37,7 @@ export class Check {
   }
 }
 
-/**
- * Yields each row that was read.
- * @param index gets the valid rows.
- * @throws {CommandError} for a list that cannot be read as a whole.
- */
+/** Yields each row that was read. @param index gets the valid rows. @throws {CommandError} for a list that cannot be read as a whole. */
 export async function* readRows(
   { print }: Context,
   list: List,
@@ -42,9 +45,8 @@ export async function* readRows(
   index: ListIndex,
 ): AsyncGenerator<ReadRow, void> {
   const columns = parseMapping(list, options);
-  const used = [...columns.values()];
   // These are names and not personal data: a file without a header was rejected.
-  const unused = list.columns.filter((column) => column !== "" && !used.includes(column));
+  const unused = list.columns.filter((column) => column !== "" && ![...columns.values()].includes(column));
   if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
   for await (const record of list.records) {
     if (record.line % 10_000 === 0) print.status(`Reading  line ${formatNumber(record.line)}`);

@@ -6,7 +6,6 @@ import { Parser } from "csv-parse";
 import { CommandError } from "../command-error.ts";
 
 export interface ListRecord {
-  /** The line in which the record begins. */
   line: number;
   values: ReadonlyMap<string, unknown>;
   /** Why the whole record cannot be read. */
@@ -42,7 +41,9 @@ export async function openList(path: string): Promise<List> {
   }
   const isNdjson = /^\s*\{/.test(start);
   const delimiter = given ?? findDelimiter(start);
-  const records = isNdjson ? readNdjson(all()) : readCsv(all(), name, delimiter);
+  const records: AsyncGenerator<ListRecord, void> = isNdjson
+    ? readNdjson(all())
+    : readCsv(all(), name, delimiter);
   const { value: first } = await records.next();
   if (first === undefined) throw new CommandError(`${name} has no rows.`);
   async function* withFirst() {
@@ -90,11 +91,7 @@ function findDelimiter(text: string): string {
   return [",", ";", "\t"].reduce((best, other) => (count(other) > count(best) ? other : best));
 }
 
-async function* readCsv(
-  texts: AsyncIterable<string>,
-  name: string,
-  delimiter: string,
-): AsyncGenerator<ListRecord, void> {
+async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: string) {
   let columns: string[] = [];
   /** The last line of the last complete record. */
   let lastLine = 1;
@@ -147,7 +144,6 @@ function locateCell(text: string, line: number, delimiter: string, index: number
   return { line: line + before.length - 1, column: (before.at(-1) ?? "").length + 1 };
 }
 
-/** @param texts end with the end of a line. */
 async function* readNdjson(texts: AsyncIterable<string>): AsyncGenerator<ListRecord, void> {
   let line = 0;
   let rest = "";

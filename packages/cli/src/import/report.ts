@@ -1,8 +1,8 @@
 /** What an import reports: its progress, the question after the first cards, the result, and the files with the cards and the rejected rows. */
 import { once } from "node:events";
-import { renameSync, rmSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { createWriteStream, renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { formatDuration } from "@loyalty-cards/internal/format";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
@@ -63,11 +63,7 @@ export async function confirm(
   return isConfirmed;
 }
 
-const endings = {
-  complete: "Complete",
-  interrupted: "Interrupted",
-  declined: "Stopped after the first rows",
-};
+const endings = { complete: "Complete", interrupted: "Interrupted", declined: "Stopped" };
 
 /** @param elapsedMs the time of this run; the counts are those of all runs. @returns the exit code. */
 export function printResult(
@@ -100,16 +96,12 @@ export async function* listCards(outbox: SqliteOutbox): AsyncGenerator<string[],
 }
 
 /** @param invalid the rows that the check rejected. */
-export async function* listRejected(
-  outbox: SqliteOutbox,
-  index: ListIndex,
-  invalid: readonly string[][],
-): AsyncGenerator<string[], void> {
+export async function* listRejected(outbox: SqliteOutbox, index: ListIndex, invalid: readonly string[][]) {
   yield ["line", "user_id", "code", "reason", "key"];
   yield* invalid;
   for (const state of ["rejected", "unknown"] as const)
     for await (const { userId, error, idempotencyKey } of outbox.list({ state })) {
-      const isKnown = state === "rejected" && error !== undefined;
+      const isKnown = state === "rejected" && error;
       const reason = isKnown ? describeRejection(error) : "A card may exist: look in the console.";
       const line = String(index.find(toUserKey(userId)) ?? "");
       yield [line, userId, error?.code ?? state, reason, idempotencyKey];
@@ -122,19 +114,12 @@ export async function writeCsv(
   delimiter: string,
   rows: AsyncIterable<string[]>,
 ): Promise<void> {
-  async function* toText() {
-    let lines = "";
-    for await (const row of rows) {
-      lines += `${row.map((cell) => quote(cell, delimiter)).join(delimiter)}\n`;
-      if (lines.length < 65_536) continue;
-      yield lines;
-      lines = "";
-    }
-    yield lines;
-  }
   const part = `${path}.part`;
   rmSync(part, { force: true }); // of a run that was killed
-  await writeFile(part, toText(), { mode: 0o600, flag: "wx" });
+  async function* toLines() {
+    for await (const row of rows) yield `${row.map((cell) => quote(cell, delimiter)).join(delimiter)}\n`;
+  }
+  await pipeline(toLines, createWriteStream(part, { mode: 0o600, flags: "wx" }));
   renameSync(part, path);
 }
 

@@ -1,8 +1,62 @@
-/** Turns the records of a list into requests, and finds what is wrong with them. Problems never quote a value: it can be personal data. */
+/** Turns the records of a list into requests by the mapping of its columns, and finds what is wrong with them. Problems never quote a value: it can be personal data. */
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import type { FieldValues, IssueCardRequest } from "@loyalty-cards/issuing-client";
-import type { ListRecord } from "./list.ts";
-import { isTarget, type MappingOptions, type Target } from "./mapping.ts";
+import { CommandError } from "../command-error.ts";
+import type { List, ListRecord } from "./list.ts";
+
+const fixedTargets = ["userId", "phone", "email", "name", "privacy", "marketing"] as const;
+type Target = (typeof fixedTargets)[number] | `field.${string}`;
+
+export interface MappingOptions {
+  map?: string[];
+  /** The version of the privacy text that the members accepted. Without it, the column `privacy` has the version. */
+  privacy?: string;
+  marketingVersion?: string;
+  /** Field keys whose values are sent as numbers. */
+  numberField?: string[];
+  allowSamePerson?: boolean;
+}
+
+/** @returns the column of each target that has one. @throws {CommandError} when `userId` or the privacy consent has no source. */
+export function parseMapping(list: List, options: MappingOptions): ReadonlyMap<Target, string> {
+  const columns = new Map<Target, string>();
+  for (const column of list.columns) if (isTarget(column)) columns.set(column, column);
+  for (const text of options.map ?? []) {
+    const [target, column] = parseMap(text);
+    // Members of NDJSON can be missing in the first record.
+    if (!list.isNdjson && !list.columns.includes(column))
+      throw new CommandError(`${list.name} has no column ${quote(column)}. ${describeColumns(list)}`);
+    columns.set(target, column);
+  }
+  if (!columns.has("userId"))
+    throw new CommandError(
+      `No column of ${list.name} is mapped to userId: use --map userId=COLUMN. ${describeColumns(list)}`,
+    );
+  if (!options.privacy?.trim() && !columns.has("privacy"))
+    throw new CommandError(
+      "There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.",
+    );
+  return columns;
+}
+
+const isTarget = (text: string): text is Target =>
+  fixedTargets.some((target) => target === text) || /^field\../.test(text);
+
+function parseMap(text: string): [Target, string] {
+  const [, target = "", column = ""] = /^(.+?)=(.+)$/s.exec(text) ?? [];
+  if (isTarget(target)) return [target, column];
+  throw new CommandError(
+    `--map ${quote(text)} must be TARGET=COLUMN, such as userId=id. Targets are ${fixedTargets.join(", ")} and field.KEY.`,
+  );
+}
+
+const quote = (text: string) => JSON.stringify(text);
+
+/** The first line of a file without a header is personal data, and is not quoted. */
+const describeColumns = ({ columns }: List): string =>
+  columns.some((column) => /@|\d{5}/.test(column))
+    ? "Its first line looks like data: it must be a header with the names of the columns."
+    : `Its columns are ${columns.map(quote).join(", ")}.`;
 
 export interface Problem {
   line: number;
@@ -41,10 +95,7 @@ const parseAnswer = (text: string): boolean | undefined =>
   /^(?:yes|true|1)$/i.test(text) ? true : /^(?:no|false|0)?$/i.test(text) ? false : undefined;
 const unclear = "must be yes, true or 1, or no, false, 0 or empty";
 
-/**
- * @param columns of the targets.
- * @param index the valid rows that were read before; a valid row is added.
- */
+/** @param columns those of the targets. @param index the valid rows that were read before; a valid row is added. */
 export function readRow(
   record: ListRecord,
   columns: ReadonlyMap<Target, string>,
