@@ -121,7 +121,7 @@ const normalize = (text: string) =>
   text
     .replaceAll(`localhost:${port}`, "localhost:3000")
     .replace(/ +\d+(?= ms)/g, "   9")
-    .replace(/evt_\w{8}_/g, "evt_8sT2kq_");
+    .replace(/evt_[\da-f]{8}\b/g, "evt_8sT2kq");
 
 /** The regions of the file that the guide quotes. */
 const recorded: string[] = [];

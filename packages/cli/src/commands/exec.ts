@@ -28,7 +28,8 @@ export function addExecCommand(program: Command, cli: Cli): void {
     "loyalty-cards exec --seed shop.json --quiet -- npx playwright test",
   );
   exec.exitOverride(({ exitCode, code, message }) => {
-    throw new CommanderError(exitCode, code, `${message}. ${needsDashes}`);
+    const isMisspelt = message.includes("(Did you mean");
+    throw new CommanderError(exitCode, code, isMisspelt ? message : `${message}. ${needsDashes}`);
   });
   setAction<ServiceOptions>(cli, exec, async (context, options, command: string[]) => {
     // Without `--`, an option of the command could be read as an option of exec.
