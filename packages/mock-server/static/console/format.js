@@ -21,7 +21,7 @@ const units = [
 ];
 
 /** The largest unit and the next one: "5 h 59 min". */
-export function formatDuration(ms) {
+function formatDuration(ms) {
   const first = units.findIndex(([, length]) => ms >= length);
   if (first < 0) return "0 s";
   const [[unit, length], next] = [units[first], units[first + 1]];

@@ -173,6 +173,7 @@ export function Search({ label }) {
   useEffect(() => {
     if (input.current !== document.activeElement) input.current.value = query;
   }, [query]);
+  useEffect(() => () => clearTimeout(timer.current), []); // the words are not those of another view
   const search = ({ currentTarget: { value } }) => {
     clearTimeout(timer.current);
     // Replaced, so that a search is one entry of the browser's history and not one per key.

@@ -220,6 +220,7 @@ it("has filters, search and the open entry in the address, so that a reload and 
   await page.locator("::-p-text(Show what came before)").click();
   await texts(".traffic .row", 4);
   await view("Cards");
+  await texts(".cards .row", 3);
   await search("bEN");
   await texts(".cards .row", 1);
   await page.reload();

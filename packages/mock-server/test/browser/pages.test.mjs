@@ -30,8 +30,11 @@ describe("every page", () => {
     timeout: 300_000,
   }, async (test) => {
     const { shop, pages } = await openFilledShop(test);
-    for (const place of pages) {
-      const { page, seen } = await opensAt(shop, place);
+    const empty = await openShop(test);
+    const places = pages.map((place) => [shop, place]);
+    places.push([empty, [`${empty.baseUrl}/console`, "::-p-text(No traffic yet)"]]);
+    for (const [owner, place] of places) {
+      const { page, seen } = await opensAt(owner, place);
       // Check the content of collapsed elements, too.
       await page.$$eval(
         "main details:not([open]) > summary, .opblock-post .opblock-summary-control, .opblock-put .opblock-summary-control",
