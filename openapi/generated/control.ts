@@ -14,6 +14,34 @@ export interface components {
             readonly kind: "website" | "full";
             readonly name?: components["schemas"]["Text"];
         };
+        readonly ApiKey: {
+            readonly id: string;
+            /** @enum {string} */
+            readonly kind: "website" | "full";
+            /** The name in the console. */
+            readonly name: string;
+            readonly key: string;
+            /** ISO 8601. */
+            readonly createdAt: string;
+        };
+        /** A template that cards are issued from (spec 2.7). */
+        readonly Template: {
+            readonly id: string;
+            readonly name: string;
+            readonly fields: readonly components["schemas"]["TemplateField"][];
+            /** From the lowest level to the highest. */
+            readonly tiers: readonly components["schemas"]["Tier"][];
+            readonly isArchived: boolean;
+        };
+        /** One field of a template. */
+        readonly TemplateField: {
+            readonly key: string;
+            /** @enum {string} */
+            readonly type: "name" | "text" | "number";
+            readonly required: boolean;
+            /** The name that people see. Default: the key. */
+            readonly label?: string;
+        };
         /** A template to create. */
         readonly TemplateInput: {
             /** Default: a generated id. */

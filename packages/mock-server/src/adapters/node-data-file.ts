@@ -1,5 +1,5 @@
 /** Data file: one JSON snapshot of the service, written soon after a change and when the server closes. */
-import { readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "../backend/backend.ts";
 import type { MockServiceOptions, Settings } from "../backend/options.ts";
@@ -26,31 +26,19 @@ interface Content {
   state: Record<string, unknown[]>;
 }
 
-/** A data file as it was when the server started. */
-export interface FoundFile {
-  /** For messages, as the user wrote it. */
-  name: string;
-  /** Without symbolic links, so that a link stays a link. */
-  path: string;
-  /** When it was written; undefined when it does not exist. */
-  writtenMs: number | undefined;
-  saved: Saved | undefined;
-}
-
-interface Saved {
+/** What a data file had when the server started. */
+export interface Saved {
   options: Pick<MockServiceOptions, "templates" | "endpoints" | "clock">;
   state: State;
   newestId: string;
 }
 
-/** @throws {Error} that names the file, when it cannot be read, or is not a snapshot of this version. */
-export async function findDataFile(name: string): Promise<FoundFile> {
-  const path = await realpath(name).catch(() => name);
-  const writtenMs = await readTime(path);
-  if (writtenMs === undefined) return { name, path, writtenMs, saved: undefined };
+/** @returns undefined when the file does not exist. @throws {Error} that names the file, when it cannot be read, or is not a snapshot of this version. */
+export async function readDataFile(name: string): Promise<Saved | undefined> {
   try {
-    return { name, path, writtenMs, saved: parseContent(await readFile(path, "utf8")) };
+    return parseContent(await readFile(name, "utf8"));
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new Error(
       `The data file ${name} cannot be used (${(error as Error).message}). It is left as it is: use another file, or move this one away to start without data.`,
       { cause: error },
@@ -86,12 +74,8 @@ function continueClock({ nowMs, machineMs, ...setting }: Content["clock"]): Cloc
  * @returns a function that writes the remaining changes and stops.
  * @throws {Error} that names the file when it cannot be written; the returned function too.
  */
-export async function startSaving(
-  { name, path, writtenMs }: FoundFile,
-  backend: Backend,
-): Promise<() => Promise<void>> {
+export async function startSaving(name: string, backend: Backend): Promise<() => Promise<void>> {
   const closing = new AbortController();
-  let lastWrittenMs = writtenMs;
   let isChanged = false;
   let isFailing = false;
   let saving: Promise<void> | undefined;
@@ -99,7 +83,7 @@ export async function startSaving(
   async function save(): Promise<void> {
     isChanged = false;
     try {
-      lastWrittenMs = await replaceFile(path, JSON.stringify(createContent(backend)), lastWrittenMs);
+      await replaceFile(name, JSON.stringify(createContent(backend)));
     } catch (error) {
       isChanged = true;
       const message = `The data file ${name} cannot be written (${(error as Error).message}).`;
@@ -154,29 +138,15 @@ function createContent({ settings, clock, ids, domain }: Backend): Content {
   };
 }
 
-/**
- * Replaces the file in one step: a reader sees the old content or the new one.
- * @param writtenMs when this server wrote the file.
- * @returns when it was written now.
- */
-async function replaceFile(path: string, text: string, writtenMs: number | undefined): Promise<number> {
-  const temporaryPath = `${path}.tmp`;
-  await rm(temporaryPath, { force: true }); // of a process that was killed
+/** Replaces the file in one step: a reader sees the old content or the new one. */
+async function replaceFile(name: string, text: string): Promise<void> {
+  const temporaryName = `${name}.tmp`;
+  await rm(temporaryName, { force: true }); // of a process that was killed
   try {
-    await writeFile(temporaryPath, text, { flag: "wx", mode: 0o600 }); // "x" follows no link
-    const foundMs = await readTime(path);
-    if (foundMs !== undefined && foundMs !== writtenMs)
-      throw new Error("another program, perhaps a second server, wrote it");
-    await rename(temporaryPath, path);
+    await writeFile(temporaryName, text, { flag: "wx", mode: 0o600 }); // "x" follows no link
+    await rename(temporaryName, name);
   } catch (error) {
-    await rm(temporaryPath, { force: true });
+    await rm(temporaryName, { force: true });
     throw error;
   }
-  return (await stat(path)).mtimeMs;
 }
-
-const readTime = (path: string): Promise<number | undefined> =>
-  stat(path).then(
-    ({ mtimeMs }) => mtimeMs,
-    () => undefined,
-  );

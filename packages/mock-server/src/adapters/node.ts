@@ -9,7 +9,7 @@ import { Problem } from "../domain/problem.ts";
 import type { App } from "../http/app.ts";
 import { problemReply } from "../http/reply.ts";
 import { createCore, type MockService } from "../service.ts";
-import { findDataFile, startSaving } from "./node-data-file.ts";
+import { readDataFile, startSaving } from "./node-data-file.ts";
 import { addReference } from "./node-reference.ts";
 import { sendReply } from "./node-reply.ts";
 import { addSeed } from "./node-seed.ts";
@@ -84,7 +84,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   const { port = 0, host = "127.0.0.1", seedFile, dataFile, onTraffic, ...given } = options;
   const { requestTimeoutMs = 30_000 } = options.testing ?? {};
   const serviceOptions = seedFile === undefined ? given : addSeed(given, seedFile);
-  const found = dataFile === undefined ? undefined : await findDataFile(dataFile);
+  const saved = dataFile === undefined ? undefined : await readDataFile(dataFile);
   let app: App | undefined;
   const server = createServer(
     {
@@ -118,7 +118,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
       {
         clock: scaledClock(),
         ...serviceOptions,
-        ...found?.saved?.options,
+        ...saved?.options,
         baseUrl: url,
         // On other addresses every host name is allowed, because the names of this machine in its network are unknown.
         allowedHosts: isLoopback(toHostname(host)) ? "loopback" : "any",
@@ -127,11 +127,11 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
     );
     const { service, backend } = core;
     if (onTraffic !== undefined) listenToTraffic(backend, (event) => onTraffic(formatTraffic(event), event));
-    if (found?.saved !== undefined) {
-      backend.ids.continueAfter(found.saved.newestId);
-      backend.restore(found.saved.state);
+    if (saved !== undefined) {
+      backend.ids.continueAfter(saved.newestId);
+      backend.restore(saved.state);
     }
-    const stopSaving = found && (await startSaving(found, backend));
+    const stopSaving = dataFile === undefined ? undefined : await startSaving(dataFile, backend);
     app = core.app;
     const close = async () => {
       backend.dispatcher.close();

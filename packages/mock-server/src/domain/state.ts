@@ -10,36 +10,14 @@ export type EventType = keyof webhooks;
 type EventBody<Type extends EventType> = webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
 export type EventData<Type extends EventType> = NonNullable<EventBody<Type>["data"]>;
 
-export type ApiKeyKind = "website" | "full";
-
-export interface ApiKey {
-  id: string;
-  kind: ApiKeyKind;
-  /** The name in the console. */
-  name: string;
-  key: string;
-  /** ISO 8601. */
-  createdAt: string;
-}
+export type ApiKey = Schemas["ApiKey"];
+export type ApiKeyKind = ApiKey["kind"];
 
 /** One field of a template. */
-export interface TemplateField {
-  key: string;
-  type: "name" | "text" | "number";
-  required: boolean;
-  /** The name that people see. Default: the key. */
-  label?: string;
-}
+export type TemplateField = Schemas["TemplateField"];
 
 /** A template that cards are issued from ([spec 2.7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-7)). */
-export interface Template {
-  id: string;
-  name: string;
-  fields: readonly TemplateField[];
-  /** From the lowest level to the highest. */
-  tiers: readonly Schemas["Tier"][];
-  isArchived: boolean;
-}
+export type Template = Mutable<Schemas["Template"]>;
 
 export interface Customer {
   id: string;

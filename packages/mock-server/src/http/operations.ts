@@ -105,7 +105,8 @@ export function addOperations(app: App, backend: Backend): void {
     });
   }
   const servers = [{ url: `${domain.baseUrl}/api/v1`, description: "This mock server." }];
-  app.get("/api/docs/json", (c) => send(c, jsonReply(200, { ...openapi, servers })));
+  // On a port, /api/docs is the interactive reference.
+  app.on("GET", ["/api/docs", "/api/docs/json"], (c) => send(c, jsonReply(200, { ...openapi, servers })));
   app.notFound((c) => {
     const reply = createNotFound(app, c);
     const { method, path } = c.req;

@@ -1,4 +1,4 @@
-/** The routes of the pages: start page, cards, wallets, files of the console and the pages, the notice of the API reference. */
+/** The routes of the pages: start page, cards, wallets, files of the console and the pages. */
 import { html } from "hono/html";
 import type { Backend } from "../backend/backend.ts";
 import { addToWallet } from "../domain/cards.ts";
@@ -29,7 +29,6 @@ export function addPages(app: App, { domain, settings }: Backend): void {
     return send(c, walletReply(domain, slug, leaf, c.req.method === "POST"));
   });
   app.get("/assets/:name", async (c) => send(c, await assetReply(wallets, c.req.param("name"))));
-  app.get("/api/docs", (c) => send(c, pageReply(referenceNotice)));
   app.get("/console", async (c) => send(c, await findFile("console/index.html")));
   app.get("/console/", (c) => send(c, emptyReply(308, { location: "../console" })));
   app.get("/console/:name", async (c) => send(c, await findFile(`console/${c.req.param("name")}`)));
@@ -102,17 +101,3 @@ ${link(`${repository}/README.md`, "README", "Use the service in tests, with seed
 
 const link = (address: string, title: string, text: string): Markup =>
   html`<a href="${address}"><strong>${title}</strong> ${text}</a>`;
-
-/** For services inside other programs, which do not serve the files of Swagger UI. */
-const referenceNotice = page(
-  "API reference",
-  "../",
-  html`<link rel="stylesheet" href="../assets/page.css">`,
-  html`<nav class="to-console" aria-label="Console"><a href="../console">← Back to the console</a></nav>
-<main class="lost">
-<h1>API reference</h1>
-<p>The OpenAPI document is at <a href="docs/json"><code>/api/docs/json</code></a>.</p>
-<p>This service runs inside another program and does not serve the interactive reference. Start the service on a port to try the API in a browser:</p>
-<pre><code>npx @loyalty-cards/mock-server</code></pre>
-</main>`,
-);
