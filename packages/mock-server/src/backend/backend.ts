@@ -88,7 +88,8 @@ export function createBackend(settings: Settings): Backend {
     const seeded: Domain = { ...domain, state: createEmptyState(), notifyChange: () => {} };
     for (const kind of ["website", "full"] as const) createApiKey(seeded, { kind }, seededApiKeys[kind]);
     for (const template of settings.templates) createTemplate(seeded, template);
-    for (const endpoint of settings.endpoints) createEndpoint(seeded, endpoint, endpoint);
+    for (const { id, url, events, secret } of settings.endpoints)
+      createEndpoint(seeded, { url, events }, { id, secret });
     return seeded.state;
   }
   domain.state = seed();

@@ -17,7 +17,7 @@ import { generateRandomId, NotFoundError } from "../domain/context.ts";
 import { InputError, Problem } from "../domain/problem.ts";
 import type { State } from "../domain/state.ts";
 import { archiveTemplate, createTemplate } from "../domain/templates.ts";
-import { clearFaults, removeFault, storeFault } from "../faults/rules.ts";
+import { addFault, clearFaults, removeFault } from "../faults/rules.ts";
 import { type App, createGuard } from "../http/app.ts";
 import { addCardRoutes } from "./cards.ts";
 import { type ControlApi, createControlApi } from "./route.ts";
@@ -89,7 +89,7 @@ function addServiceRoutes({ route, backend }: ControlApi): void {
   });
   route("POST /templates/:id/archive", ({ id }) => archiveTemplate(domain, id));
   route("GET /faults", () => ({ items: [...domain.state.faults.values()] }));
-  route("POST /faults", ({ body }) => storeFault(domain, body), { validator: FaultInput, status: 201 });
+  route("POST /faults", ({ body }) => addFault(domain, body), { validator: FaultInput, status: 201 });
   route("DELETE /faults", () => clearFaults(domain));
   route("DELETE /faults/:id", ({ id }) => removeFault(domain, id));
 }

@@ -1,39 +1,26 @@
 /** Templates: the fields of a card, and the balance at which each level begins (spec 2.7). */
 
 import type { components } from "@loyalty-cards/openapi/control";
+import { TemplateInput as TemplateInputSchema } from "@loyalty-cards/openapi/control-validators";
 import { type Domain, getById } from "./context.ts";
-import { createFieldError, type FieldError } from "./problem.ts";
+import { createFieldError, type FieldError, validateInput } from "./problem.ts";
 import type { FieldValues, Template } from "./state.ts";
 
 /** A template to create. Its default id is a generated one. */
 export type TemplateInput = components["schemas"]["TemplateInput"];
 
-export const fieldTypes: readonly string[] = ["name", "text", "number"];
-
 /** @throws {TypeError} for an invalid template; the message names the member. */
 export function createTemplate({ state, generateId, notifyChange }: Domain, input: TemplateInput): Template {
-  const { id = generateId("tpl"), name, fields = [], tiers = [] } = input;
-  if (typeof name !== "string" || name.trim() === "") throw new TypeError("template.name is missing.");
-  if (typeof id !== "string" || !/^\w[\w.-]*$/.test(id)) {
+  const { id = generateId("tpl"), name, fields = [], tiers = [] } = validateInput(TemplateInputSchema, input);
+  if (!/^\w[\w.-]*$/.test(id)) {
     throw new TypeError(
       "template.id may have letters, digits, '.', '_' and '-', and begins with one of the first or '_'.",
     );
   }
   if (state.templates.has(id)) throw new TypeError(`A template "${id}" already exists.`);
-  const keys = new Set<string>();
-  for (const { key, type } of fields) {
-    if (typeof key !== "string" || key === "") throw new TypeError("A field of the template has no key.");
-    if (keys.has(key)) throw new TypeError(`The template has two fields "${key}".`);
-    if (!fieldTypes.includes(type)) {
-      throw new TypeError(`Field "${key}" has type "${type}"; use one of ${fieldTypes.join(", ")}.`);
-    }
-    keys.add(key);
-  }
-  for (const tier of tiers) {
-    if (typeof tier.name !== "string" || !Number.isFinite(tier.from)) {
-      throw new TypeError('A tier needs a name and the balance it begins at: { name: "Silver", from: 100 }.');
-    }
-  }
+  const keys = fields.map(({ key }) => key);
+  const repeated = keys.find((key, index) => keys.indexOf(key) < index);
+  if (repeated !== undefined) throw new TypeError(`The template has two fields "${repeated}".`);
   const template: Template = {
     id,
     name,

@@ -27,12 +27,9 @@ export interface FaultTarget {
 }
 
 /** @throws {InputError} for an invalid rule; the message names the member. */
-export const addFault = (domain: Domain, input: FaultInput): Fault =>
-  storeFault(domain, validateInput(FaultInputSchema, structuredClone(input)));
-
-/** @param input a valid rule, which the caller does not change later. */
-export function storeFault(domain: Domain, input: FaultInput): Fault {
-  const fault: Fault = { id: domain.generateId("flt"), ...input };
+export function addFault(domain: Domain, input: FaultInput): Fault {
+  const valid = validateInput(FaultInputSchema, structuredClone(input)); // a copy, which the caller cannot change later
+  const fault: Fault = { id: domain.generateId("flt"), ...valid };
   domain.state.faults.set(fault.id, fault);
   domain.notifyChange({ type: "fault", id: fault.id });
   return fault;
