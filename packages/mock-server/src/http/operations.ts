@@ -97,10 +97,9 @@ export function addOperations(app: App, backend: Backend): void {
   const inFlight = new Set<string>();
   for (const [operation, { method, path }] of Object.entries(operations)) {
     app.on(method, `/api/v1${path.replace(/\{\w+\}/, ":id")}`, async (c) => {
-      const startedMs = performance.now();
-      const request = { ...createRequest(backend, c), operation: operation as OperationId };
+      const request = startRequest(backend, c, operation as OperationId);
       const outcome = await perform(domain, c, request, inFlight).catch(toOutcome);
-      logRequest(backend, request, outcome, startedMs);
+      logRequest(backend, request, outcome);
       return send(c, outcome.reply);
     });
   }
@@ -111,28 +110,36 @@ export function addOperations(app: App, backend: Backend): void {
     const reply = createNotFound(app, c);
     const { method, path } = c.req;
     const reason = toReason(`There is no ${method} ${path}`);
-    if (!path.startsWith("/_mock"))
-      logRequest(backend, createRequest(backend, c), { reply, reason }, performance.now());
+    if (!path.startsWith("/_mock")) logRequest(backend, startRequest(backend, c), { reply, reason });
     return send(c, reply);
   });
 }
 
-type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
-/** A request of the log; its members are added while it is processed. */
-type LoggedRequest = Mutable<TrafficRequest>;
+/** What the log has of a request before its outcome. */
+interface StartedRequest {
+  id: string;
+  at: string;
+  startedMs: number;
+  operation: OperationId | undefined;
+  method: string;
+  path: string;
+  apiKey: string | undefined;
+  idempotencyKey: string | undefined;
+  requestBody: string | undefined;
+}
 
 /** @throws {Problem} */
 async function perform(
   domain: Domain,
   c: Call,
-  request: LoggedRequest & { operation: OperationId },
+  request: StartedRequest,
   inFlight: Set<string>,
 ): Promise<Outcome> {
-  const { operation } = request;
+  const operation = request.operation as OperationId;
   const { req } = c;
   const { method, hasBody } = operations[operation];
   const text = hasBody ? await readText(c) : undefined;
-  if (text !== undefined) request.requestBody = text.slice(0, maxLoggedLength);
+  request.requestBody = text?.slice(0, maxLoggedLength);
   const key = parseBearer(req.header("authorization"));
   const apiKey = domain.state.apiKeys.get(key ?? "");
   if (apiKey === undefined) {
@@ -141,7 +148,7 @@ async function perform(
   }
   request.apiKey = apiKey.name;
   const idempotencyKey = req.header("idempotency-key");
-  if (idempotencyKey !== undefined) request.idempotencyKey = idempotencyKey;
+  request.idempotencyKey = idempotencyKey;
   const issuingKey = operation === "issueCard" ? idempotencyKey : undefined;
   const card = issuingKey === undefined ? undefined : findIssuedCard(domain, issuingKey);
   const isFirst = issuingKey !== undefined && !inFlight.has(issuingKey);
@@ -215,30 +222,34 @@ const maxPathLength = 2_000;
 /** Of a body, in characters. */
 const maxLoggedLength = 65_536;
 
-const createRequest = ({ domain, ids }: Backend, { req }: Call): LoggedRequest => ({
-  kind: "request",
+const startRequest = ({ domain, ids }: Backend, { req }: Call, operation?: OperationId): StartedRequest => ({
   id: ids.nextRequestId(),
   at: new Date(domain.nowMs()).toISOString(),
+  startedMs: performance.now(),
+  operation,
   method: req.method,
   path: req.url.slice(req.url.indexOf("/", "https://".length)).slice(0, maxPathLength),
-  durationMs: 0,
-  warnings: [],
+  apiKey: undefined,
+  idempotencyKey: undefined,
+  requestBody: undefined,
 });
 
-function logRequest(backend: Backend, request: LoggedRequest, outcome: Outcome, startedMs: number): void {
+/** Adds the request to the log. Absent members are undefined, which JSON leaves out. */
+function logRequest(backend: Backend, { startedMs, ...request }: StartedRequest, outcome: Outcome): void {
   const { domain, requests, changes, logWarning } = backend;
-  const { reply, reason, warnings = [] } = outcome;
-  const { cardId = findNamedCard(domain, request.path) } = outcome;
-  request.durationMs = Math.round(performance.now() - startedMs);
-  request.warnings = warnings;
+  const { reply, reason, cardId = findNamedCard(domain, request.path), warnings = [] } = outcome;
+  const isSent = reply.fault === undefined;
   for (const { message } of warnings) logWarning(message);
-  if (reason !== undefined) request.reason = reason;
-  if (cardId !== undefined) request.cardId = cardId;
-  if (reply.fault === undefined) {
-    request.status = reply.status;
-    if (typeof reply.body === "string") request.responseBody = reply.body.slice(0, maxLoggedLength);
-  }
-  requests.push(request);
+  requests.push({
+    kind: "request",
+    ...request,
+    status: isSent ? reply.status : undefined,
+    responseBody: isSent && typeof reply.body === "string" ? reply.body.slice(0, maxLoggedLength) : undefined,
+    durationMs: Math.round(performance.now() - startedMs),
+    reason,
+    cardId,
+    warnings,
+  } as TrafficRequest);
   if (requests.length > maxRequests) requests.shift();
   changes.notify({ type: "request", id: request.id });
 }
