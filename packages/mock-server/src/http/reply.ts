@@ -55,11 +55,14 @@ export class BrokenConnection {
   }
 }
 
+/** Not a `Response`: where the program has replaced that class by the one of `@hono/node-server`, the adapter would send it. */
+const alreadySent = { status: 200, headers: RESPONSE_ALREADY_SENT.headers, body: null } as Response;
+
 /** @throws {BrokenConnection} in process, when an injected fault leaves no response. */
 export function send({ env }: Call, reply: Reply): Response {
   if (env?.write !== undefined) {
     env.write(reply);
-    return RESPONSE_ALREADY_SENT;
+    return alreadySent;
   }
   const { status, headers, body, fault } = reply;
   if (fault === undefined) return new Response(body as string | null, { status, headers });

@@ -1,4 +1,5 @@
 /** One suite for every adapter: the service in process, with MSW, and on a port. */
+import { getRequestListener } from "@hono/node-server";
 import { setupServer } from "msw/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mockHandlers } from "../../src/adapters/msw.ts";
@@ -207,4 +208,23 @@ it("says which version of MSW it needs, when the exports are those of MSW 1", as
   expect(() => adapter.mockHandlers(createMockService({ log: () => {} }))).toThrow(
     "mockHandlers needs MSW 2 or 3. This one is older.",
   );
+});
+
+it("responds on a port where @hono/node-server has replaced the global Response before it was imported", async () => {
+  const { Request, Response } = globalThis;
+  getRequestListener(() => new Response()); // replaces both
+  const constants = "@hono/node-server/utils/response";
+  vi.doMock(constants, () => ({
+    RESPONSE_ALREADY_SENT: new globalThis.Response(null, { headers: { "x-hono-already-sent": "true" } }),
+  }));
+  onTestFinished(() => {
+    vi.doUnmock(constants);
+    Object.assign(globalThis, { Request, Response });
+  });
+  vi.resetModules();
+  const node: typeof import("../../src/adapters/node.ts") = await import("../../src/adapters/node.ts");
+  const { url, close } = await node.startMockServer({ log: () => {} });
+  onTestFinished(close);
+  const response = await fetch(`${url}/_mock/no-such-path`, { method: "POST", body: "x".repeat(100_000) });
+  expect([response.status, await response.text()]).toEqual([404, expect.stringContaining("no-such-path")]);
 });
