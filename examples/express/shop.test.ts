@@ -14,7 +14,7 @@ import mockSettings from "./mock.json" with { type: "json" };
 import { openShop } from "./shop.ts";
 
 // While the service fails, a sign-up waits five seconds, and the card follows some seconds later.
-vi.setConfig({ testTimeout: 30_000, expect: { poll: { timeout: 20_000 } } });
+vi.setConfig({ testTimeout: 60_000, expect: { poll: { timeout: 50_000 } } });
 
 const seed = mockSettings as Required<
   Pick<MockServerOptions, "templates" | "endpoints">

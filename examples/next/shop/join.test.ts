@@ -9,7 +9,7 @@ import { inTransaction, outbox } from "./database";
 import { join } from "./join";
 
 // While the service fails, a sign-up waits four seconds, and the card follows some seconds later.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
 let mock: MockServer;
 const folder = mkdtempSync(path(tmpdir(), "example-next-"));
