@@ -1,5 +1,6 @@
 /** Runs commands of the guides in a shell where `npx` finds this repository's sources, on free ports. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   mkdtempSync,
@@ -75,9 +76,11 @@ esac`,
       },
       stdio: ["ignore", "pipe", "inherit"],
     });
-    onTestFinished(() => {
-      if (child.exitCode === null && child.pid !== undefined)
-        process.kill(-child.pid, "SIGKILL");
+    // SIGTERM, because `loyalty-cards exec` passes it on to the command that it runs.
+    onTestFinished(async () => {
+      if (child.exitCode !== null || child.pid === undefined) return;
+      process.kill(-child.pid, "SIGTERM");
+      await once(child, "exit");
     });
     return child;
   }
