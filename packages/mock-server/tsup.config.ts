@@ -25,6 +25,11 @@ const shared: Options = {
   noExternal: ["@hono/node-server", "@loyalty-cards/openapi", "hono", "libphonenumber-js", "uqr"],
   splitting: true,
   esbuildPlugins: [inlineStaticFiles],
+  // esbuild prints each number of the phone metadata on a line of its own.
+  esbuildOptions(build, context) {
+    options.esbuildOptions?.(build, context);
+    build.minifyWhitespace = true;
+  },
   shims: true, // import.meta.url in CommonJS
 };
 
