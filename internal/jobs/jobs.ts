@@ -78,10 +78,10 @@ export interface LeasedJob extends Job {
 }
 
 /** The job that an end is recorded for: a leased one; or one that is not leased, which has no `lease`. */
-export type Ended = Pick<LeasedJob, "id" | "topic" | "isFirstAttempt" | "failures" | "probe"> &
-  Partial<Pick<LeasedJob, "leasedAtMs">> & {
-    lease: string | undefined;
-  };
+export type Ended = Pick<LeasedJob, "id" | "topic" | "isFirstAttempt" | "failures" | "probe"> & {
+  lease: string | undefined;
+  leasedAtMs?: number;
+};
 
 /** How an attempt ended. */
 export interface End {
@@ -386,7 +386,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       return (yield* jobs.close(job.topic)) ? { job: settled, breaker: "closed" } : { job: settled };
     },
 
-    /** Counts a failure of a topic. The time to the next probe counts from the begin of this one, which may have ended with a timeout. */
+    /** Counts a failure of a topic. The pause until the next probe counts from the start of this one, because it may have ended with a timeout. */
     *fail(
       { id, topic, probe, leasedAtMs }: Pick<Ended, "id" | "topic" | "probe" | "leasedAtMs">,
       { reason, retryAfterMs }: { reason: string; retryAfterMs?: number | undefined },

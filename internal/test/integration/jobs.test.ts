@@ -288,6 +288,20 @@ describe.each([
       expect(pauses).toEqual([999, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
     });
 
+    it("counts the pause from the start of a probe, and from the response when the service asks for one", async () => {
+      await failEach(1, 2, 3);
+      advance(60_000);
+      const slow = (await probe()) as LeasedJob;
+      advance(1_500);
+      await settle(slow, failed());
+      expect(await run(() => jobs.getDelay())).toBe(500); // 2 s after the start
+      advance(500);
+      const asked = (await probe()) as LeasedJob;
+      advance(1_500);
+      await settle(asked, { ...failed(), topic: { reason: "server", retryAfterMs: 3_000 } });
+      expect(await run(() => jobs.getDelay())).toBe(3_000);
+    });
+
     it("probes the started job that was tried longest ago; the 16th and the 32nd probe try a new one", async () => {
       await failEach(1, 2, 3);
       await add(4);

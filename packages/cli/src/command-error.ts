@@ -56,7 +56,7 @@ export interface ErrorReport {
 /** Where the address comes from decides what a message calls it. */
 type AddressOption = { baseUrl?: string };
 
-/** Describes an error of any kind. One that nobody expected has its stack. */
+/** Describes an error of any kind. An unexpected one has its stack. */
 export async function describeError(error: unknown, globals: AddressOption): Promise<ErrorReport> {
   if (error instanceof CommandError) return describeUsage(error.text, error.exitCode);
   const systemError = describeSystemError(error);

@@ -155,7 +155,7 @@ async function get(url: string, timeoutMs: number): Promise<Received> {
   return { status, headers, url, bytes, durationMs, atMs: startedMs + durationMs / 2 };
 }
 
-/** Node.js uses the proxy of the environment only when it is told to. @returns an empty text when that is not the cause. */
+/** Node.js uses the proxy of the environment only with `NODE_USE_ENV_PROXY=1`. @returns an empty text when that is not the cause. */
 function getProxyHint(baseUrl: string, environment: Context["environment"]): string {
   const { protocol, hostname } = new URL(baseUrl);
   const lower = `${protocol.slice(0, -1)}_proxy`;

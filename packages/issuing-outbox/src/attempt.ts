@@ -21,7 +21,7 @@ export interface OutboxDatabase {
   run<Result>(start: () => Operation<Result>): Promise<Result>;
   /** Runs an operation in a transaction. @param start creates it, once for each time that the transaction is repeated. */
   transact<Result>(start: () => Operation<Result>): Promise<Result>;
-  /** The same for an operation for which nobody waits: on SQLite, those of one turn of the event loop are one transaction. */
+  /** The same for the result of a worker: on SQLite, the results of one turn of the event loop are one transaction. */
   transactTogether<Result>(start: () => Operation<Result>): Promise<Result>;
   /** Whether the error says that other transactions were in the way: then a repetition helps. */
   isConflict(error: unknown): boolean;
@@ -80,7 +80,7 @@ export interface Attempts {
 }
 
 /** A leased job; or one that is not leased, which has no `lease`. */
-type Recordable = Job & Ended & { leasedAtMs?: number };
+type Recordable = Job & Ended;
 
 interface Settled {
   /** Undefined when the lease was lost. */

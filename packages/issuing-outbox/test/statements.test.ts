@@ -3,6 +3,25 @@ import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { expect, it } from "vitest";
 import { nextPhone, openVirtualShop, scratchFile, template, toRequest } from "./shop.ts";
 
+it("records the results of a worker that arrive together in one transaction", async () => {
+  let commits = 0;
+  const open = (file: string) => {
+    const database = openSqlite(file);
+    const exec = database.exec.bind(database);
+    database.exec = (sql) => {
+      commits += Number(sql === "COMMIT");
+      return exec(sql);
+    };
+    return database;
+  };
+  const { outbox, run } = openVirtualShop({ file: scratchFile(), open });
+  const toEntry = (userId: number) => ({ userId, template, request: toRequest({ phone: nextPhone() }) });
+  await run(outbox.addAll(Array.from({ length: 40 }, (_, userId) => toEntry(userId))));
+  commits = 0;
+  expect(await run(outbox.drain({ concurrency: 20 }))).toMatchObject({ issued: 40 });
+  expect(commits).toBeLessThan(20); // one for each card would be 40
+});
+
 it("finds entries by an index in every statement of sending, pausing and correcting", async () => {
   const statements = new Set<string>();
   const open = (file: string) => {

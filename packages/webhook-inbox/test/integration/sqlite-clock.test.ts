@@ -20,6 +20,16 @@ function putAt(inbox: SqliteInbox, id: string, receivedAtMs: number) {
   return inbox.put(event, raw, { signal: new AbortController().signal });
 }
 
+/** Resolves when a handler runs that never ends, as in a process that dies later. */
+const workWithoutEnd = (inbox: SqliteInbox) =>
+  new Promise<void>((begun) => {
+    const handler = () => {
+      begun();
+      return new Promise<void>(() => {});
+    };
+    inbox.work(handler, { ...options, concurrency: 1 });
+  });
+
 describe.each(engines)("with %s", (_name, open) => {
   /** An inbox with a test clock, and its recorded outcomes. */
   function withClock(startMs: number, file = scratchFile()) {
@@ -72,15 +82,7 @@ describe.each(engines)("with %s", (_name, open) => {
     const second = withClock(twelve, first.file);
     await putAt(first.inbox, "evt_held", twelve);
     await putAt(second.inbox, "evt_own", twelve);
-    await new Promise<void>((begun) => {
-      first.inbox.work(
-        () => {
-          begun();
-          return new Promise(() => {});
-        },
-        { ...options, concurrency: 1 },
-      );
-    });
+    await workWithoutEnd(first.inbox);
     const { inbox, clock, recorded, attempts } = second;
     inbox.work(() => {}, options);
     await recorded.until("done");
@@ -97,15 +99,7 @@ describe.each(engines)("with %s", (_name, open) => {
   it("leases the event of a process that died in one that begins after the clock was set back", async () => {
     const first = withClock(twelve);
     await putAt(first.inbox, "evt_held", twelve);
-    await new Promise<void>((begun) => {
-      first.inbox.work(
-        () => {
-          begun();
-          return new Promise(() => {});
-        },
-        { ...options, concurrency: 1 },
-      );
-    });
+    await workWithoutEnd(first.inbox);
     const { inbox, clock, recorded, attempts } = withClock(ten, first.file);
     inbox.work(() => {}, options);
     await putAt(inbox, "evt_own", ten);
