@@ -124,10 +124,13 @@ function describeIssuingError(error: IssuingError, globals: AddressOption): Erro
 
 /** The service's own text of a 422. It can quote a customer, whose data the person at the terminal typed. */
 function listReasons({ problem, userMessage, fields, message }: IssuingError): string[] {
-  const detail = problem?.detail === userMessage ? [`The service says: ${userMessage}`] : [];
-  const shown = fields.filter((field) => field.detail !== undefined || !message.includes(field.pointer));
+  const said = problem?.detail === userMessage ? [`The service says: ${userMessage}`] : [];
+  // Without those whose pointer and sentence are above.
+  const shown = fields.filter(
+    ({ pointer, detail = "" }) => !message.includes(pointer) || !said.join("").includes(detail),
+  );
   return [
-    ...detail,
+    ...said,
     ...shown.map((field) => `  ${nameOptions(field.pointer)}${field.detail ? `: ${field.detail}` : ""}`),
   ];
 }

@@ -4,7 +4,7 @@ import type { EndpointInput } from "@loyalty-cards/mock-server";
 import type { MockServer, TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Context, parseWhole } from "./command.ts";
-import { CommandError, nameVariables } from "./command-error.ts";
+import { CommandError } from "./command-error.ts";
 import { requireScheme } from "./configuration.ts";
 import { style } from "./printable.ts";
 import { knownTypes, secretVariable } from "./webhook/events.ts";
@@ -72,9 +72,7 @@ export async function startService(
       ...(seed !== undefined && { seedFile: resolve(terminal.cwd, seed) }),
       ...(data !== undefined && { dataFile: resolve(terminal.cwd, data) }),
       ...(endpoint && { endpoints: [endpoint] }),
-      // Warnings are lines of their request.
-      log: (message) =>
-        message.startsWith("warning: ") || print.info(style("yellow", nameVariables(message))),
+      log: (message) => print.info(style("yellow", message)),
       onTraffic: (_line, event) => onTraffic(event),
     });
     if (timeFactor !== undefined) server.service.clock.set({ mode: "scaled", factor: timeFactor });

@@ -107,6 +107,15 @@ describe("issue", () => {
     ]);
   });
 
+  it("prints a sentence once that is the detail of a 422 and of its fields", async () => {
+    const { run } = await openShop();
+    const { stderr } = await run(...issueAnna, "--phone", "+4860", "--email", "anna@");
+    expect(stderr.split("\n").slice(0, -2)).toEqual([
+      "loyalty-cards: The service responded 422 to issueCard: /customer/phone (--phone), /customer/email (--email).",
+      "The service says: The phone number is not valid. The email address is not valid.",
+    ]);
+  });
+
   it.each([
     ["no detail", { status: 422 }],
     ["a blank detail", { status: 422, detail: " " }],

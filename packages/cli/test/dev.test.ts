@@ -80,6 +80,7 @@ describe("dev", () => {
       LOYALTY_TEMPLATE_ID: "tpl_mock",
     });
     expect(stderr).toContain(`Console    ${url}/console\n`);
+    expect(stderr.match(/--data/g)).toHaveLength(1); // what keeps the cards for the next start
     expect(stderr).toMatch(/\nStopped\.\n$/);
     await expect(fetch(url)).rejects.toThrow();
   });

@@ -32,6 +32,24 @@ describe("nothing is sent", () => {
       [],
       "Nothing was sent. Correct the rows, or use --skip-invalid to import the others.",
     ],
+    [
+      "another file in the place of the cards",
+      { "members.csv": valid, "members.cards.csv": "user_id,card_number\n1,2\n" },
+      [],
+      "members.cards.csv was not written by an import: rename it, or move it away.",
+    ],
+    [
+      "another file in the place of the rejected rows",
+      { "members.csv": valid, "members.rejected.csv": "" },
+      [],
+      "members.rejected.csv was not written by an import",
+    ],
+    [
+      "--marketing-version without a column of answers",
+      { "members.csv": valid },
+      ["--marketing-version", "3"],
+      '--marketing-version needs a column with the answers: use --map marketing=COLUMN. Its columns are "userId", "phone", "name".',
+    ],
     ["a JSON array", { "members.csv": '[{"userId":1}]' }, [], "must have one object per line"],
     [
       "a folder in the place of the outbox",

@@ -79,7 +79,7 @@ function printReady(
     ["Reference", style("cyan", `${url}/api/docs`)],
     ["Guide", style("cyan", guideUrl)],
     ["Webhooks", webhooks],
-    ...(data === undefined ? [] : [["Data", data]]),
+    ["Data", data ?? style("dim", "lost when it stops; --data shop.json keeps the cards")],
     ...(factor === 1 ? [] : [["Clock", `${factor} times as fast as real time`]]),
   ];
   const isSecretKnown = signingSecret !== undefined && signingSecret === environment[secretVariable];

@@ -44,6 +44,7 @@ export async function importFile(context: Context, options: ImportOptions, file:
   const { dir, name } = parse(path);
   const toPath = (kind: string) => join(dir, `${name}.${kind}.csv`);
   const files = { outbox: `${path}.outbox`, cards: toPath("cards"), rejected: toPath("rejected") };
+  await report.requireOwn(files);
   const stopping = new AbortController();
   const { signal } = stopping;
   const progress = report.createProgress(print);

@@ -1,12 +1,13 @@
 /** What an import reports: its progress, the question after the first cards, the result, and the files with the cards and the rejected rows. */
 import { once } from "node:events";
-import { createWriteStream, renameSync, rmSync } from "node:fs";
+import { createReadStream, createWriteStream, lstatSync, renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { formatDuration } from "@loyalty-cards/internal/format";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
-import { describeRejection, exitCodes } from "../command-error.ts";
+import { CommandError, describeRejection, exitCodes } from "../command-error.ts";
 import { formatCount, formatNumber, formatTable, Text, text } from "../printable.ts";
 import type { Printer } from "../printer.ts";
 import { type ListIndex, toUserKey } from "./rows.ts";
@@ -90,14 +91,19 @@ export function printResult(
   return rejected + unknown > 0 ? exitCodes.failed : exitCodes.complete;
 }
 
+const headers = {
+  cards: ["user_id", "card_id"],
+  rejected: ["line", "user_id", "code", "reason", "key"],
+};
+
 export async function* listCards(outbox: SqliteOutbox): AsyncGenerator<string[], void> {
-  yield ["user_id", "card_id"];
+  yield headers.cards;
   for await (const { userId, cardId = "" } of outbox.list({ state: "issued" })) yield [userId, cardId];
 }
 
 /** @param invalid the rows that the check rejected. */
 export async function* listRejected(outbox: SqliteOutbox, index: ListIndex, invalid: readonly string[][]) {
-  yield ["line", "user_id", "code", "reason", "key"];
+  yield headers.rejected;
   yield* invalid;
   for (const state of ["rejected", "unknown"] as const)
     for await (const { userId, error, idempotencyKey } of outbox.list({ state })) {
@@ -106,6 +112,18 @@ export async function* listRejected(outbox: SqliteOutbox, index: ListIndex, inva
       const line = String(index.find(toUserKey(userId)) ?? "");
       yield [line, userId, error?.code ?? state, reason, idempotencyKey];
     }
+}
+
+/** @throws {CommandError} for a file in the place of a result that no import wrote. */
+export async function requireOwn(files: Record<keyof typeof headers, string>): Promise<void> {
+  for (const kind of ["cards", "rejected"] as const) {
+    const path = files[kind];
+    if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) continue; // a link is replaced, and not its file
+    const [header = ""] = (await readText(createReadStream(path, { end: 99 }))).split("\n");
+    // A spreadsheet may have saved it with another delimiter and with quotes.
+    if (header.match(/\w+/g)?.join() !== headers[kind].join())
+      throw new CommandError(`${basename(path)} was not written by an import: rename it, or move it away.`);
+  }
 }
 
 /** Replaces the file of the last run. Only its owner can read it, because it has personal data. */

@@ -36,6 +36,10 @@ export function parseMapping(list: List, options: MappingOptions): ReadonlyMap<T
     throw new CommandError(
       "There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.",
     );
+  if (options.marketingVersion !== undefined && !columns.has("marketing"))
+    throw new CommandError(
+      `--marketing-version needs a column with the answers: use --map marketing=COLUMN. ${describeColumns(list)}`,
+    );
   return columns;
 }
 

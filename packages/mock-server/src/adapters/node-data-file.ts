@@ -74,7 +74,11 @@ function continueClock({ nowMs, machineMs, ...setting }: Content["clock"]): Cloc
  * @returns a function that writes the remaining changes and stops.
  * @throws {Error} that names the file when it cannot be written; the returned function too.
  */
-export async function startSaving(name: string, backend: Backend): Promise<() => Promise<void>> {
+export async function startSaving(
+  name: string,
+  backend: Backend,
+  log: (line: string) => void,
+): Promise<() => Promise<void>> {
   const closing = new AbortController();
   let isChanged = false;
   let isFailing = false;
@@ -103,7 +107,7 @@ export async function startSaving(name: string, backend: Backend): Promise<() =>
         await save();
         isFailing = false;
       } catch (error) {
-        if (!isFailing) backend.settings.log(`${(error as Error).message} It is tried again.`);
+        if (!isFailing) log(`${(error as Error).message} It is tried again.`);
         isFailing = true;
       }
       await pause(pauseFactor * (performance.now() - startedMs) - delayMs);

@@ -52,8 +52,8 @@ type DeliveryTraffic = Extract<TrafficEvent, { kind: "delivery" }>;
 /** `POST /api/v1/templates/tpl_club/passes 201 12 ms card_8sT2kq`, `--> balance.changed evt_0mm…  <-- 401 http://localhost:3000/webhooks/loyalty next in 1 min`. */
 export function formatTraffic(event: TrafficEvent): string {
   if (event.kind === "request") {
-    const { method, path, status = "---", durationMs, cardId, reason } = event;
-    const details = [cardId, reason].filter((detail) => detail !== undefined);
+    const { method, path, status = "---", durationMs, cardId, reason, warnings = [] } = event;
+    const details = [cardId, reason, ...warnings.map((warning) => `warning: ${warning}`)].filter(Boolean);
     return [method, path, status, durationMs, "ms", ...details].join(" ");
   }
   const { type, eventId, status, error, url } = event;

@@ -35,8 +35,9 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
    */
   dataFile?: string;
   /**
-   * Called for each API request and each delivery attempt. `line` is text for a log; `event` is an object. They contain no queries, keys
-   * or secrets, and of bodies only the start of a receiver's failure. Default: not called.
+   * Called for each API request and each delivery attempt. `line` is text for a log; `event` is an object. Both have the warnings of a
+   * request, which `log` then does not get. They contain no queries, keys or secrets, and of bodies only the start of a receiver's failure.
+   * Default: not called.
    * @example
    * ```ts
    * import { startMockServer } from "@loyalty-cards/mock-server/node";
@@ -82,6 +83,7 @@ export interface MockServer {
  */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
   const { port = 0, host = "127.0.0.1", seedFile, dataFile, onTraffic, ...given } = options;
+  const { log = console.error } = given;
   const { requestTimeoutMs = 30_000 } = options.testing ?? {};
   const serviceOptions = seedFile === undefined ? given : addSeed(given, seedFile);
   const saved = dataFile === undefined ? undefined : await readDataFile(dataFile);
@@ -120,6 +122,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
         ...serviceOptions,
         ...saved?.options,
         baseUrl: url,
+        ...(onTraffic && { log: () => {} }), // the traffic has the warnings
         // On other addresses every host name is allowed, because the names of this machine in its network are unknown.
         allowedHosts: isLoopback(toHostname(host)) ? "loopback" : "any",
       },
@@ -131,7 +134,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
       backend.ids.continueAfter(saved.newestId);
       backend.restore(saved.state);
     }
-    const stopSaving = dataFile === undefined ? undefined : await startSaving(dataFile, backend);
+    const stopSaving = dataFile === undefined ? undefined : await startSaving(dataFile, backend, log);
     app = core.app;
     const close = async () => {
       backend.dispatcher.close();
