@@ -86,7 +86,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a commit is not synced",
     guarantees: ["G2", "G3", "G4"],
-    file: "internal/jobs/open-file-node.ts",
+    file: "internal/sqlite/database-node.ts",
     find: "PRAGMA synchronous = FULL",
     replace: "PRAGMA synchronous = OFF",
   },
@@ -173,7 +173,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a commit waits for the next checkpoint",
     guarantees: ["G2", "G3", "G4"],
-    file: "internal/jobs/open-file-node.ts",
+    file: "internal/sqlite/database-node.ts",
     find: "PRAGMA synchronous = FULL",
     replace: "PRAGMA synchronous = NORMAL",
   },

@@ -6,7 +6,7 @@ import {
   queryRows,
 } from "../postgres/transaction.ts";
 import { withSafeMessage } from "../reporting.ts";
-import { type Operation, type Row, runAsync, toPostgres } from "./statement.ts";
+import type { Operation, Row, Step } from "./statement.ts";
 
 /** Runs work in a transaction: commits when it resolves, rolls back when it rejects. */
 export type Transact<Transaction> = <Result>(
@@ -19,15 +19,7 @@ const maxAttempts = 5;
 /** Two transactions that were in each other's way would be again: they wait for a random time, doubled each time. Fake timers of a test do not stop the repetition. */
 const firstWaitMs = 20;
 const setRealTimeout = setTimeout;
-
-export interface PostgresJobsDatabase {
-  /** Runs an operation in a transaction of the user. */
-  runIn<Result>(transaction: PostgresTransaction, operation: Operation<Result>): Promise<Result>;
-  /** Runs an operation of which each statement is a transaction. @param start creates it, once for each attempt. */
-  run<Result>(start: () => Operation<Result>): Promise<Result>;
-  /** Runs an operation in a transaction of its own. @param start creates it, once for each attempt. */
-  transact<Result>(start: () => Operation<Result>): Promise<Result>;
-}
+const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 export interface PostgresJobsOptions {
   /** Executes a single statement. Default: in a transaction. */
@@ -41,21 +33,27 @@ export interface PostgresJobsOptions {
 export function createPostgresDatabase<Transaction extends PostgresTransaction>(
   transact: Transact<Transaction>,
   { pool, now, missingTables }: PostgresJobsOptions = {},
-): PostgresJobsDatabase {
-  const runIn = <Result>(client: PostgresClient, operation: Operation<Result>) =>
-    runAsync(operation, async (step) => {
-      if ("call" in step) {
-        await step.call(client as never);
-        return [];
-      }
-      const { sql, values } = toPostgres(step, now?.());
-      try {
-        return Array.from(await queryRows(client, sql, values)) as Row[];
-      } catch (error) {
-        if (missingTables === undefined || !hasCode(error, ["42P01"])) throw error;
-        throw withSafeMessage(new Error(missingTables, { cause: error }));
-      }
-    });
+) {
+  async function execute(client: PostgresClient, step: Step): Promise<Row[]> {
+    if ("call" in step) {
+      await step.call(client as never);
+      return [];
+    }
+    const sql = step.sql.replaceAll(":now", now === undefined ? databaseTime : `${now()}::bigint`);
+    const values = step.values.map((value) => (value === null ? null : String(value)));
+    try {
+      return Array.from(await queryRows(client, sql, values)) as Row[];
+    } catch (error) {
+      if (missingTables === undefined || !hasCode(error, ["42P01"])) throw error;
+      throw withSafeMessage(new Error(missingTables, { cause: error }));
+    }
+  }
+
+  async function runIn<Result>(client: PostgresClient, operation: Operation<Result>): Promise<Result> {
+    let next = operation.next();
+    while (!next.done) next = operation.next(await execute(client, next.value));
+    return next.value;
+  }
 
   async function repeat<Result>(work: () => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
@@ -68,11 +66,16 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
     }
   }
 
+  const runAlone = <Result>(start: () => Operation<Result>): Promise<Result> =>
+    repeat(() => transact((transaction) => runIn(transaction, start())));
   return {
+    /** Runs an operation in a transaction of the user. */
     runIn,
-    run: (start) =>
-      repeat(() => (pool === undefined ? transact((own) => runIn(own, start())) : runIn(pool, start()))),
-    transact: (start) => repeat(() => transact((transaction) => runIn(transaction, start()))),
+    /** Runs an operation of which each statement is a transaction. @param start creates it, once for each attempt. */
+    run: <Result>(start: () => Operation<Result>): Promise<Result> =>
+      pool === undefined ? runAlone(start) : repeat(() => runIn(pool, start())),
+    /** Runs an operation in a transaction of its own. @param start creates it, once for each attempt. */
+    transact: runAlone,
   };
 }
 

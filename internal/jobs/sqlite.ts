@@ -7,20 +7,7 @@ import {
   type SqliteDatabase,
   type SqliteStatement,
 } from "../sqlite/database-node.ts";
-import { type Operation, type Row, runSync, type Step, toSqlite } from "./statement.ts";
-
-export interface SqliteJobsDatabase {
-  /** The connection. @throws when the file cannot be used. */
-  open(): SqliteDatabase;
-  isOpen(): boolean;
-  /** Runs an operation of one statement. */
-  run<Result>(operation: Operation<Result>): Result;
-  /** Runs an operation in a transaction of the user's connection, which is open already. */
-  runIn<Result>(connection: SqliteDatabase, operation: Operation<Result>): Result;
-  /** Runs work in a transaction: commits when it returns, rolls back when it throws. */
-  transact<Result>(work: (connection: SqliteDatabase) => Result): Result;
-  close(): void;
-}
+import type { Operation, Row, Step } from "./statement.ts";
 
 /** The result of a function that must not be asynchronous: an async one does not compile. */
 export type Synchronous<Result> = Result extends PromiseLike<unknown> ? never : Result;
@@ -48,7 +35,7 @@ export function createSqliteDatabase(
   now: () => number,
   owner: string,
   getLatest: () => Operation<number>,
-): SqliteJobsDatabase {
+) {
   let opened: OpenSqliteDatabase | undefined;
   let isClosed = false;
   let latestMs = Number.NEGATIVE_INFINITY;
@@ -71,15 +58,21 @@ export function createSqliteDatabase(
   }
 
   function runIn<Result>(connection: SqliteDatabase, operation: Operation<Result>): Result {
-    return runSync(operation, (step) => execute(connection, step, getTimeMs()));
+    let next = operation.next();
+    while (!next.done) next = operation.next(execute(connection, next.value, getTimeMs()));
+    return next.value;
   }
 
   return {
-    open,
+    /** The connection. @throws when the file cannot be used. */
+    open: (): SqliteDatabase => open(),
     isOpen: () => opened !== undefined,
+    /** Runs an operation in a transaction of the user's connection, which is open already. */
     runIn,
-    run: (operation) => runIn(open(), operation),
-    transact(work) {
+    /** Runs an operation of one statement. */
+    run: <Result>(operation: Operation<Result>): Result => runIn(open(), operation),
+    /** Runs work in a transaction: commits when it returns, rolls back when it throws. */
+    transact<Result>(work: (connection: SqliteDatabase) => Result): Result {
       const connection = open();
       connection.exec("BEGIN IMMEDIATE");
       try {
@@ -91,7 +84,7 @@ export function createSqliteDatabase(
         throw error;
       }
     },
-    close() {
+    close(): void {
       isClosed = true;
       opened?.close();
       opened = undefined;
@@ -99,8 +92,11 @@ export function createSqliteDatabase(
   };
 }
 
+export type SqliteJobsDatabase = ReturnType<typeof createSqliteDatabase>;
+
 interface Prepared {
   statement: SqliteStatement;
+  /** For each `?` the index of its value; -1 is the time. */
   order: readonly number[];
   hasRows: boolean;
 }
@@ -130,13 +126,23 @@ function prepare(connection: SqliteDatabase, sql: string): Prepared {
   }
   let found = statements.get(sql);
   if (found === undefined) {
-    const { sql: text, order } = toSqlite(sql);
-    found = {
-      statement: connection.prepare(text),
-      order,
-      hasRows: /^\s*(SELECT|WITH)|\bRETURNING\b/.test(text),
-    };
+    found = compile(connection, sql);
     statements.set(sql, found);
   }
   return found;
+}
+
+/**
+ * SQLite has no types of parameters, one `?` for each use of a value, and one writer, so that no rows of other transactions are skipped.
+ */
+function compile(connection: SqliteDatabase, sql: string): Prepared {
+  const order: number[] = [];
+  const text = sql
+    .replace(/\$(\d+)(?:::\w+)*|:now\b/g, (_whole, number: string | undefined) => {
+      order.push(Number(number ?? 0) - 1);
+      return "?";
+    })
+    .replace(/ FOR UPDATE[\w ]*/g, "");
+  const hasRows = /^\s*(SELECT|WITH)|\bRETURNING\b/.test(text);
+  return { statement: connection.prepare(text), order, hasRows };
 }

@@ -49,21 +49,21 @@ export async function queryRows(
   text: string,
   values: readonly (string | null)[],
 ): Promise<ArrayLike<unknown>> {
-  if (hasMethod(client, "$queryRawUnsafe"))
-    return (client as PrismaTransaction).$queryRawUnsafe(text, ...values);
-  if (hasMethod(client, "executeQuery"))
-    return (await (client as KyselyTransaction).executeQuery(compileForKysely(text, values))).rows;
-  if (hasMethod(client, "unsafe"))
-    return (client as PostgresJsTransaction).unsafe(text, [...values] as never[]);
+  if (hasMethod(client, "$queryRawUnsafe")) return client.$queryRawUnsafe(text, ...values);
+  if (hasMethod(client, "executeQuery")) return (await client.executeQuery(toKysely(text, values))).rows;
+  if (hasMethod(client, "unsafe")) return client.unsafe(text, [...values] as never[]);
   if (hasMethod(client, "query")) {
-    const { rows } = await (client as PgTransaction).query(text, [...values]);
+    const { rows } = await client.query(text, [...values]);
     if (Array.isArray(rows)) return rows;
     throw noTransaction(
       "its query returns no rows, as those of TypeORM and MikroORM: pass the client of pg below it",
     );
   }
-  if (hasMethod(client, "execute"))
-    return toRows(await (client as DrizzleTransaction).execute(inlineForDrizzle(text, values)));
+  if (hasMethod(client, "execute")) {
+    const result = await client.execute(inlineValues(text, values));
+    // Drizzle returns a list with the driver `postgres`, and an object with `pg` and most others.
+    return Array.isArray(result) ? result : (result as { rows: unknown[] }).rows;
+  }
   throw noTransaction("it has none of query, unsafe, $queryRawUnsafe, execute, executeQuery");
 }
 
@@ -96,14 +96,11 @@ export function requireTransaction(
   consequence: string,
 ): PostgresTransaction {
   const isPool = hasMethod(client, "begin") || hasMethod(client, "$connect") || "totalCount" in client;
-  const isIdle =
-    hasMethod(client, "getTransactionStatus") &&
-    (client as unknown as PgStatus).getTransactionStatus() === "I";
-  const isDrizzleOutside =
-    hasMethod(client, "execute") && hasMethod(client, "select") && !hasMethod(client, "rollback");
+  const isIdle = hasMethod(client, "getTransactionStatus") && client.getTransactionStatus() === "I";
+  const isDrizzle = hasMethod(client, "execute") && hasMethod(client, "select");
   const isKyselyOutside =
-    hasMethod(client, "executeQuery") && (client as { isTransaction?: boolean }).isTransaction === false;
-  if (!isPool && !isIdle && !isDrizzleOutside && !isKyselyOutside) return client;
+    hasMethod(client, "executeQuery") && (client.isTransaction as boolean | undefined) === false;
+  if (!isPool && !isIdle && !isKyselyOutside && (!isDrizzle || hasMethod(client, "rollback"))) return client;
   throw withSafeMessage(
     new TypeError(
       `This needs the transaction that ${purpose}, not a pool, a database or a client without BEGIN: ${consequence}.`,
@@ -111,30 +108,24 @@ export function requireTransaction(
   );
 }
 
-interface PgStatus {
-  getTransactionStatus(): string | null;
-}
-
-function hasMethod(client: object, name: string): boolean {
+function hasMethod<Name extends string>(
+  client: object,
+  name: Name,
+): client is Record<Name, (...values: never[]) => unknown> {
   return typeof Reflect.get(client, name) === "function";
 }
 
 /** The result of Kysely's `CompiledQuery.raw`, without importing Kysely. */
-function compileForKysely(sql: string, parameters: readonly (string | null)[]): never {
+function toKysely(sql: string, parameters: readonly (string | null)[]): never {
   const query = { kind: "RawNode", sqlFragments: [sql], parameters: [] };
   return { sql, parameters, query, queryId: { queryId: "loyalty-cards" } } as never;
 }
 
 /** Parameters need an import of Drizzle, so the values become part of the SQL text: as hexadecimal digits, which cannot end a literal. */
-function inlineForDrizzle(text: string, values: readonly (string | null)[]): string {
+function inlineValues(text: string, values: readonly (string | null)[]): string {
   return text.replace(/\$(\d+)::text/g, (_whole, number: string) => {
     const value = values[Number(number) - 1] ?? null;
     if (value === null) return "NULL::text";
     return `convert_from(decode('${toHex(new TextEncoder().encode(value))}', 'hex'), 'UTF8')`;
   });
-}
-
-/** Drizzle returns a list with the driver `postgres`, and an object with `pg` and most others. */
-function toRows(result: unknown): ArrayLike<unknown> {
-  return Array.isArray(result) ? result : (result as { rows: unknown[] }).rows;
 }

@@ -1,7 +1,8 @@
-/** Opens a SQLite file with `node:sqlite` where the runtime has it, else with the package `libsql`. */
-import { existsSync } from "node:fs";
+/** Opens a SQLite file: with `node:sqlite` where the runtime has it, else with the package `libsql`. */
+import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, resolve } from "node:path";
+import { getBuiltinModule } from "../builtin-module.ts";
 
 type Value = string | number | bigint | null | Uint8Array;
 
@@ -26,17 +27,12 @@ export interface OpenSqliteDatabase extends SqliteDatabase {
 /** Opens a database file. Users pass such a function to use another binding. */
 export type OpenSqlite = (file: string) => OpenSqliteDatabase;
 
-/** `process.getBuiltinModule` returns undefined where a runtime lacks the module, and bundlers do not touch it. */
-const nodeSqlite = () =>
-  process.getBuiltinModule?.("node:sqlite") as
-    | { DatabaseSync: new (file: string) => OpenSqliteDatabase }
-    | undefined;
-
 /** @throws when the runtime has neither binding, or the file cannot be opened. */
 export const openSqlite: OpenSqlite = (file) => {
-  const sqlite = nodeSqlite();
-  if (sqlite !== undefined) return new sqlite.DatabaseSync(file);
-  return openLibsql(file);
+  const sqlite = getBuiltinModule("node:sqlite") as
+    | { DatabaseSync: new (file: string) => OpenSqliteDatabase }
+    | undefined;
+  return sqlite === undefined ? openLibsql(file) : new sqlite.DatabaseSync(file);
 };
 
 /**
@@ -64,14 +60,65 @@ export const openLibsql: OpenSqlite = (file) => {
   return new Database(file);
 };
 
-/** The folder of the file, if it does not exist. */
-export function findMissingFolder(file: string): string | undefined {
-  const folder = dirname(resolve(file));
-  return existsSync(folder) ? undefined : folder;
+/** How long to wait for another process that uses the file, in milliseconds. */
+const busyTimeoutMs = 5_000;
+
+/**
+ * Opens a file for its owner only, whose commits are on the disk before they return, and whose deleted data is overwritten.
+ * @param caller the public function, for the error message, such as `sqliteInbox`.
+ * @param prepare creates the tables that are missing. It throws when they must not be used.
+ * @throws when the file cannot be used.
+ */
+export function openDurableFile(
+  caller: string,
+  file: string,
+  open: OpenSqlite,
+  prepare: (database: SqliteDatabase) => void,
+): OpenSqliteDatabase {
+  const path = resolve(file); // also names such as `file:inbox.db` are ordinary file names
+  let database: OpenSqliteDatabase | undefined;
+  try {
+    createPrivately(path);
+    database = open(path);
+    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    switchToWal(database);
+    database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+    prepare(database);
+    return database;
+  } catch (cause) {
+    database?.close();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const folder = dirname(path);
+    const advice = existsSync(folder) ? "" : `. Create its folder first: ${folder}`;
+    throw new Error(`${caller} cannot use the file "${file}": ${reason}${advice}`, { cause });
+  }
 }
 
-/** Makes names such as `:memory:` or `file:inbox.db` ordinary file names. */
-export const toAbsolutePath = (file: string): string => resolve(file);
+/** SQLite gives its other files the same mode. An existing file stays as it is; closing it here would end the locks of this process on it. */
+function createPrivately(path: string): void {
+  try {
+    writeFileSync(path, "", { flag: "ax", mode: 0o600 });
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "EEXIST") throw error;
+  }
+}
+
+/** SQLite itself does not wait when two processes switch a new file at once. */
+function switchToWal(database: SqliteDatabase): void {
+  const untilMs = Date.now() + busyTimeoutMs;
+  for (;;) {
+    try {
+      const mode = database.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
+      if (mode.journal_mode === "wal") return;
+      throw new Error(
+        `its journal mode stays "${mode.journal_mode}": it needs a file system with shared memory`,
+      );
+    } catch (error) {
+      if (!isBusy(error) || Date.now() > untilMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}
 
 /** After some errors, such as a full disk, SQLite has rolled back already, and rejects another ROLLBACK. */
 export function rollBack(database: SqliteDatabase): void {
@@ -88,4 +135,13 @@ export function isBusy(error: unknown): boolean {
     (typeof errcode === "number" && (errcode & 0xff) === 5) ||
     /database is locked/.test(String(message))
   );
+}
+
+/** Whether two names are of one file. A file that does not exist, such as a database in memory, is like no other. */
+export function isSameFile(one: string, other: string): boolean {
+  try {
+    return realpathSync(one) === realpathSync(other);
+  } catch {
+    return false;
+  }
 }

@@ -22,7 +22,7 @@ import type { CorrectionResult } from "./changes.ts";
 import { createOutbox } from "./create-outbox.ts";
 import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
 import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOption } from "./outbox.ts";
-import { checkSettings, createOutboxJobs, describePostgresTables, postgresTables } from "./tables.ts";
+import { checkSettings, createOutboxJobs, hasPostgresTables, postgresTables } from "./tables.ts";
 
 /** A pool of `pg`, or the `sql` of postgres.js. */
 type PostgresPool<Transaction> = PgPool<Transaction> | PostgresJs<Transaction>;
@@ -68,8 +68,8 @@ export interface PostgresOutbox<Transaction> extends Outbox {
 }
 
 /**
- * Creates the tables if they do not exist, in the first schema of the search path, and their rows if they were emptied. Safe to run in
- * several processes at once. A role that may not create tables can call it when they exist.
+ * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in several processes
+ * at once. A role that may not create tables can call it when they exist.
  * @throws when they are of a newer version, or are not those of the outbox, and when row-level security hides their rows.
  * @example
  * ```ts
@@ -81,9 +81,9 @@ export interface PostgresOutbox<Transaction> extends Outbox {
  */
 export async function ensureOutboxTables(client: PostgresClient): Promise<void> {
   const rows = (sql: string) => queryRows(client, sql, []);
-  if ((await describePostgresTables(rows)) === "current") return;
+  if (await hasPostgresTables(rows)) return;
   await rows(postgresTables);
-  await describePostgresTables(rows);
+  await hasPostgresTables(rows);
 }
 
 /**
@@ -120,26 +120,19 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
     missingTables:
       "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql.",
   });
+  /** Whether it was checked that the tables are those of this service. */
   let isOpen = false;
-  let opening: Promise<void> | undefined;
-  /** Checks once that the tables are those of this service. */
   async function open(): Promise<void> {
-    opening ??= jobsDatabase.transact(() => checkSettings(steps));
-    try {
-      await opening;
-      isOpen = true;
-    } catch (error) {
-      opening = undefined;
-      throw error;
-    }
+    if (!isOpen) await jobsDatabase.transact(() => checkSettings(steps));
+    isOpen = true;
   }
   const transactOpen: OutboxDatabase["transact"] = async (start) => {
-    if (!isOpen) await open();
+    await open();
     return jobsDatabase.transact(start);
   };
   const database: OutboxDatabase = {
     async run(start) {
-      if (!isOpen) await open();
+      await open();
       return jobsDatabase.run(start);
     },
     transact: transactOpen,

@@ -1,6 +1,5 @@
 /** `sqliteOutbox`: an outbox in a SQLite file, for the processes of one machine. */
 import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { isSameFile, openJobsFile } from "@loyalty-cards/internal/jobs/open-file-node";
 import {
   createSqliteDatabase,
   requireSynchronous,
@@ -9,7 +8,9 @@ import {
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import {
   isBusy,
+  isSameFile,
   type OpenSqlite,
+  openDurableFile,
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
@@ -19,7 +20,7 @@ import type { CorrectionResult } from "./changes.ts";
 import { createOutbox } from "./create-outbox.ts";
 import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
 import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOption } from "./outbox.ts";
-import { checkSettings, createOutboxJobs, settingsTable, sqliteTables } from "./tables.ts";
+import { checkSettings, createOutboxJobs, sqliteTables } from "./tables.ts";
 
 export interface SqliteOutboxOptions extends OutboxOptions<SqliteDatabase> {
   /**
@@ -92,15 +93,15 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   const steps = { ...given, clock: testing?.clock ?? given.clock };
   const jobs = createOutboxJobs(steps);
   const jobsDatabase = createSqliteDatabase(
-    () =>
-      openJobsFile({
-        ...{ caller: "sqliteOutbox", file, open, tables: sqliteTables, lastTable: settingsTable },
-        check: (database) => jobsDatabase.runIn(database, checkSettings(steps)),
-      }),
+    () => openDurableFile("sqliteOutbox", file, open, prepareTables),
     () => steps.clock.now(),
     "outbox",
     jobs.getLatest,
   );
+  function prepareTables(connection: SqliteDatabase): void {
+    connection.exec(sqliteTables);
+    jobsDatabase.runIn(connection, checkSettings(steps));
+  }
   /** Whether no deleted data is in the log of the file. */
   let isTidy = false;
   /** Operations that wait for the next turn of the event loop. */
@@ -166,10 +167,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
       if (!known.has(connection)) requireFile(connection, file);
       known.add(connection);
       connection.exec("PRAGMA secure_delete = ON");
-      if (!jobsDatabase.isOpen()) {
-        connection.exec(sqliteTables);
-        jobsDatabase.runIn(connection, checkSettings(steps));
-      }
+      if (!jobsDatabase.isOpen()) prepareTables(connection);
     }
     isTidy = false;
     return jobsDatabase.runIn(connection, operation);

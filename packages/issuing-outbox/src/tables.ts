@@ -3,16 +3,15 @@ import { createJobs, formatTables, type Guard, idTypes } from "@loyalty-cards/in
 import { type Operation, query, toNumber, toOptionalText } from "@loyalty-cards/internal/jobs/statement";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 
-export const entriesTable = "issuing_outbox_entries";
-export const settingsTable = "issuing_outbox_settings";
+const entriesTable = "issuing_outbox_entries";
+const settingsTable = "issuing_outbox_settings";
 
 /** The version of the tables that this package reads and writes. */
 const version = 1;
 
-/** One row: the version of the tables, and the service whose cards are issued, set by the first process. */
+/** The settings are one row, written by the first process: the version of the tables, and the service whose cards are issued. */
 const formatAllTables = (id: string): string => `${formatTables(entriesTable, id)}
 CREATE TABLE IF NOT EXISTS ${settingsTable} (id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, url text, namespace text);
-INSERT INTO ${settingsTable} (id, version) VALUES (1, ${version}) ON CONFLICT (id) DO NOTHING;
 `;
 
 export const sqliteTables = formatAllTables(idTypes.sqlite);
@@ -72,13 +71,12 @@ function requireSame(option: string, column: string, stored: string | undefined,
 const failure = (message: string) => withSafeMessage(new Error(message));
 
 /**
- * Looks at the tables of a PostgreSQL.
- * @returns whether something is missing, or `current`.
+ * Looks at the tables of a PostgreSQL. @returns whether all exist.
  * @throws when `ensureOutboxTables` cannot help.
  */
-export async function describePostgresTables(
+export async function hasPostgresTables(
   rows: (sql: string) => Promise<ArrayLike<unknown>>,
-): Promise<"current" | "missing"> {
+): Promise<boolean> {
   const found = Array.from(
     await rows(
       `SELECT name, to_regclass(name) IS NOT NULL AS exists, EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass(name) AND attname = own) AS known
@@ -90,7 +88,7 @@ export async function describePostgresTables(
     throw failure(
       `There is a ${foreign.name} that is not the table of the outbox: rename it, or use another schema.`,
     );
-  if (found.some(({ exists }) => !exists)) return "missing";
+  if (found.some(({ exists }) => !exists)) return false;
   const [settings] = Array.from(
     await rows(
       `SELECT (SELECT max(version) FROM ${settingsTable})::text AS version, row_security_active('${settingsTable}') OR row_security_active('${entriesTable}') AS hidden`,
@@ -100,9 +98,9 @@ export async function describePostgresTables(
     throw failure(
       `Row-level security hides rows of ${entriesTable} and ${settingsTable} from this role: disable it for these tables, or use a role with BYPASSRLS.`,
     );
-  if (settings === undefined || settings.version === null) return "missing"; // emptied
-  if (Number(settings.version) <= version) return "current";
-  throw failure(
-    `The tables of the outbox are of the newer version ${settings.version}: update @loyalty-cards/issuing-outbox.`,
-  );
+  if (Number(settings?.version) > version)
+    throw failure(
+      `The tables of the outbox are of the newer version ${settings?.version}: update @loyalty-cards/issuing-outbox.`,
+    );
+  return true;
 }

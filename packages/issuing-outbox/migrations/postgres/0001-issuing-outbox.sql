@@ -11,5 +11,4 @@ CREATE TABLE IF NOT EXISTS issuing_outbox_entries_breakers (topic text PRIMARY K
   since bigint NOT NULL, due bigint, probes integer NOT NULL DEFAULT 0);
 
 CREATE TABLE IF NOT EXISTS issuing_outbox_settings (id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, url text, namespace text);
-INSERT INTO issuing_outbox_settings (id, version) VALUES (1, 1) ON CONFLICT (id) DO NOTHING;
 END $$;

@@ -1,6 +1,5 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
 import { createJobs, formatTables, idTypes, type Job, type NewJob } from "@loyalty-cards/internal/jobs/jobs";
-import { openJobsFile } from "@loyalty-cards/internal/jobs/open-file-node";
 import {
   createSqliteDatabase,
   requireSynchronous,
@@ -11,6 +10,7 @@ import type { Worker, WorkLimits } from "@loyalty-cards/internal/jobs/worker";
 import { describeError } from "@loyalty-cards/internal/reporting";
 import {
   type OpenSqlite,
+  openDurableFile,
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
@@ -107,13 +107,15 @@ const version = 1;
 /** Each event is a job: its source is the topic, its id the name. The index is for the counts and the retention. */
 const tables = `${formatTables(table, idTypes.sqlite)}
 CREATE INDEX IF NOT EXISTS ${table}_ended ON ${table} (topic, state, ended);
-CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version integer NOT NULL);
-INSERT INTO webhook_inbox_schema SELECT ${version} WHERE NOT EXISTS (SELECT 1 FROM webhook_inbox_schema);`;
+CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version integer NOT NULL);`;
 
-function checkTables(database: SqliteDatabase): void {
+/** Where nothing is missing it only reads, because another connection of this process may be in a transaction. */
+function prepareTables(database: SqliteDatabase): void {
+  database.exec(tables);
   const row = database.prepare("SELECT max(version) AS version FROM webhook_inbox_schema").get();
-  const stored = Number((row as { version: number | bigint | null }).version);
-  if (stored > version)
+  const stored = (row as { version: number | bigint | null }).version;
+  if (stored === null) database.exec(`INSERT INTO webhook_inbox_schema VALUES (${version})`);
+  if (Number(stored) > version)
     throw new Error(
       `its tables are of version ${stored} and this package knows ${version}: update @loyalty-cards/webhook-inbox`,
     );
@@ -144,9 +146,8 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const retentionMs = validateRetention(options.retentionSeconds) * 1000;
   const report = createReport(options);
   const describe = (error: unknown) => describeError(error, options);
-  const settings = { file, open, tables, lastTable: "webhook_inbox_schema", check: checkTables };
   const database = createSqliteDatabase(
-    () => openJobsFile({ caller: "sqliteInbox", ...settings }),
+    () => openDurableFile("sqliteInbox", file, open, prepareTables),
     now,
     "inbox",
     jobs.getLatest,
