@@ -4,7 +4,7 @@
 export const issuingErrorBrand = Symbol.for("@loyalty-cards/issuing-client/error");
 
 /** The `userMessage` of an error whose own text must not be shown to the user. */
-export const generalUserMessage = "Your loyalty card is not available right now.";
+export const generalUserMessage = "The loyalty service is not available right now.";
 
 /** A request that was validated. */
 export interface PreparedRequest {

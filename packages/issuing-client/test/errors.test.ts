@@ -28,7 +28,7 @@ const getRejection = (response: Response) =>
   catchIssuingError(issueScripted([response], { maxRetries: 0 }).result);
 const getRejectionOf422 = (body: object) => getRejection(json(body, 422));
 
-const general = "Your loyalty card is not available right now.";
+const general = "The loyalty service is not available right now.";
 
 const codes: Partial<Record<IssuingErrorCode, number[]>> = {
   unauthorized: [401],
