@@ -39,8 +39,8 @@ const joinUnits = (first: string, count: number, unit: string) =>
   count === 0 ? first : `${first} ${count} ${unit}`;
 
 /**
- * Formats the link to the page of an error. Each message with a code or a reason ends with it.
- * @param page the name of a page in `docs/errors`, such as `rate-limited`.
+ * Formats the link to the section about an error. Each message with a code or a reason ends with it.
+ * @param section a heading of `docs/errors.md`, such as `rate-limited`.
  */
-export const formatErrorLink = (page: string): string =>
-  ` See https://loyalty-cards.github.io/loyalty-cards/errors/${page}`;
+export const formatErrorLink = (section: string): string =>
+  ` See https://loyalty-cards.github.io/loyalty-cards/errors#${section}`;

@@ -37,7 +37,7 @@ export default defineConfigWithTheme<ThemeConfig>({
     if (relativePath.startsWith("reference/"))
       return { frontmatter: { ...frontmatter, pageClass: "reference", editLink: false } };
     // Pages to look something up have no order in which to read them.
-    if (/^(errors\/|check-signature)/.test(relativePath))
+    if (/^(errors\.md|check-signature)/.test(relativePath))
       return { frontmatter: { ...frontmatter, prev: false, next: false } };
     return {};
   },
@@ -54,7 +54,7 @@ export default defineConfigWithTheme<ThemeConfig>({
   themeConfig: {
     nav: [
       { text: "Guides", link: "/guides/getting-started", activeMatch: "^/guides/" },
-      { text: "Errors", link: "/errors/", activeMatch: "^/errors/" },
+      { text: "Errors", link: "/errors", activeMatch: "^/errors" },
       { text: "Packages", link: "/packages/issuing-client", activeMatch: "^/packages/" },
       { text: "Reference", link: "/reference/", activeMatch: "^/reference/" },
     ],
@@ -102,10 +102,10 @@ export default defineConfigWithTheme<ThemeConfig>({
               const word = term.toLowerCase();
               return [word, ...((Object.hasOwn(synonyms, word) && synonyms[word]?.split(" ")) || [])];
             },
-            // A status finds the page of its error. Guides come before pages about packages, and these before the reference, unless
+            // A status finds the section about its error. Guides come before pages about packages, and these before the reference, unless
             // the reader types the name of a symbol. VitePress copies the text of this function into the page.
             boostDocument(id: string, term: string) {
-              if (id.includes("/errors/")) return /^(\d{3}|unauthorized|limit(ed)?)$/.test(term) ? 12 : 1;
+              if (id.includes("/errors#")) return /^(\d{3}|unauthorized|limit(ed)?)$/.test(term) ? 12 : 1;
               if (!id.includes("/reference/")) return id.includes("/guides/") ? 3 : 1;
               const [path = "", anchor] = id.split("#");
               const name = path.slice(path.lastIndexOf("/") + 1);

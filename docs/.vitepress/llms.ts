@@ -4,18 +4,14 @@ import { join } from "node:path";
 import { guides, readTitle, root, site, toPage } from "./pages.ts";
 import { createUserSidebar } from "./sidebar.ts";
 
-/** The cells of the tables in `docs/errors/README.md`: the link to the page, and the last one, its meaning. */
-const errorRow = /^\| \[[^\]]+\]\(([\w-]+)\.md\) \|(?:.*\|)? (.+) \|$/gm;
-
 const reference = "the types, functions and options of every entry point";
 
 /** @param summary one sentence. */
 export function createLlmsTxt(title: string, summary: string): string {
   const packages = new Map(describePackages());
-  const about = new Map([...describeGuides(), ...packages, ...describeErrors(), ["/reference/", reference]]);
+  const about = new Map([...describeGuides(), ...packages, ["/reference/", reference]]);
   const sections = createUserSidebar().map(({ text, items = [] }) => {
-    const pages = items.flatMap((item) => [item, ...(item.items ?? [])]);
-    const lines = pages.map(({ text, link = "" }) => {
+    const lines = items.map(({ text, link = "" }) => {
       const sentence = about.get(link);
       const name = packages.has(link) ? `@loyalty-cards/${text}` : text;
       return `- [${name}](${site}${link})${sentence === undefined ? "" : `: ${sentence}`}`;
@@ -46,10 +42,5 @@ const describePackages = () =>
     `/packages/${name}`,
     JSON.parse(read(`packages/${name}/package.json`)).description,
   ]);
-
-const describeErrors = () =>
-  [...read("docs/errors/README.md").matchAll(errorRow)].map(
-    ([, name = "", meaning = ""]): [string, string] => [`/errors/${name}`, toPlain(meaning)],
-  );
 
 const toPlain = (markdown: string) => markdown.replace(/\[([^\]]+)\]\([^)]+\)/g, "$1").replaceAll("*", "");

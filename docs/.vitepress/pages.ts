@@ -24,7 +24,6 @@ export const excluded = [
 /** The first pattern that matches a file decides where its page is. */
 const routes: readonly [file: RegExp, page: string][] = [
   [/^docs\/(guides|reference)\/(.+)$/, "$1/$2"],
-  [/^docs\/errors\/README\.md$/, "errors/index.md"],
   [/^docs\/(.+)$/, "$1"],
   [/^(packages|examples)\/([\w-]+)\/README\.md$/, "$1/$2.md"],
   [/^packages\/([\w-]+)\/CONTROL\.md$/, "packages/$1-control-api.md"],

@@ -1,6 +1,6 @@
 /** The sidebars: one for users, one about the project itself, and one for each package of the generated reference. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, posix } from "node:path";
+import { join } from "node:path";
 import { guides, readTitle, root, toPage } from "./pages.ts";
 
 /** The part of VitePress's type that is used here, because tests of this file run without VitePress. */
@@ -29,19 +29,6 @@ const listFolder = (folder: string) =>
     .filter((file) => file.endsWith(".md"))
     .map((file) => `${folder}/${file}`);
 
-/** The index of a folder, and below it the other pages in the order in which the index links to them. */
-function toGroup(folder: string): Item {
-  const index = `${folder}/README.md`;
-  const text = readFileSync(join(root, index), "utf8");
-  const toPosition = (file: string) => text.indexOf(`(${posix.basename(file)})`);
-  const pages = listFolder(folder).filter((file) => file !== index);
-  return {
-    ...toItem(index),
-    collapsed: true,
-    items: pages.sort((a, b) => toPosition(a) - toPosition(b)).map(toItem),
-  };
-}
-
 export function createUserSidebar(): Item[] {
   return [
     ...guides.map(({ text, guides }) => ({
@@ -51,7 +38,7 @@ export function createUserSidebar(): Item[] {
     {
       text: "Look up",
       items: [
-        toGroup("docs/errors"),
+        toItem("docs/errors.md"),
         toItem("docs/check-signature.md"),
         { text: "Reference", link: "/reference/" },
       ],

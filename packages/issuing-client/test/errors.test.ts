@@ -136,7 +136,7 @@ it.each([401, 403])("says in the message of a %i that the apiKey is to be checke
 
 it("ends the message with the address of the error page, which the message for the user does not have", async () => {
   const { message, userMessage } = await getRejection(json({}, 404));
-  expect(message.endsWith(" See https://loyalty-cards.github.io/loyalty-cards/errors/not-found")).toBe(true);
+  expect(message.endsWith(" See https://loyalty-cards.github.io/loyalty-cards/errors#not-found")).toBe(true);
   expect(userMessage).not.toContain("https://loyalty-cards.github.io/");
 });
 

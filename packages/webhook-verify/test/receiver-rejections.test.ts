@@ -64,7 +64,7 @@ describe("a rejected delivery", () => {
       const { receive, log } = createLogging();
       expect((await receive(request)).status).toBe(status);
       expect(log).toEqual([expect.stringMatching(line)]);
-      expect(log[0]).toMatch(new RegExp(`rejected: ${reason}; .* See https:\\S+/errors/webhook-${reason}$`));
+      expect(log[0]).toMatch(new RegExp(`rejected: ${reason}; .* See https:\\S+/errors#webhook-${reason}$`));
       expect(log.join()).not.toMatch(/whsec|card_1|evt_1/);
     },
   );

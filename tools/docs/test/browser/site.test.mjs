@@ -71,7 +71,7 @@ it("follows a link of the sidebar without loading the page again", async () => {
 it.each([
   ["idempotency", /^guides\/sign-up/],
   ["secret rotation", /^guides\/receiving-webhooks/],
-  ["429", /^errors\/rate-limited/],
+  ["429", /^errors#rate-limited/],
   ["createIssuingClient", /^reference\/issuing-client\/functions\/createIssuingClient/],
 ])("the search finds for %s the page that explains it first", async (words, expected) => {
   const { page } = await open("");
