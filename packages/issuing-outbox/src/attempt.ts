@@ -68,17 +68,6 @@ export interface AttemptResult {
   retryInMs?: number;
 }
 
-export interface Attempts {
-  /** Attempts of this process that have not ended, by the id of the job. */
-  readonly running: ReadonlyMap<number, Promise<AttemptResult>>;
-  /** Leases entries with a function of the engine. */
-  lease(start: (leaseMs: number) => Operation<LeasedJob[]>, deadlineMs: number): Promise<OwnLease[]>;
-  /** Sends a leased entry, or calls its callback. Never rejects. */
-  run(job: OwnLease, signal: AbortSignal, isVisitor?: boolean): Promise<AttemptResult>;
-  /** Records what a person found out. */
-  record(job: Recordable, end: End): Promise<AttemptResult>;
-}
-
 /** A leased job; or one that is not leased, which has no `lease`. */
 type Recordable = Job & Ended;
 
@@ -90,9 +79,12 @@ interface Settled {
   late?: "same-card" | "another-card" | "forgotten-card";
 }
 
-export function createAttempts(context: AttemptContext): Attempts {
+export type Attempts = ReturnType<typeof createAttempts>;
+
+export function createAttempts(context: AttemptContext) {
   const { database, jobs, steps, report, onIssued, onRejected, random } = context;
   const { clock } = steps;
+  /** Attempts of this process that have not ended, by the id of the job. */
   const running = new Map<number, Promise<AttemptResult>>();
 
   /** How long ago this process leased the job, on the clock that shows more. */
@@ -219,15 +211,18 @@ export function createAttempts(context: AttemptContext): Attempts {
   }
 
   return {
-    running,
-    record,
-    async lease(start, deadlineMs) {
+    running: running as ReadonlyMap<number, Promise<AttemptResult>>,
+    /** Records what a person found out. */
+    record: (job: Recordable, end: End): Promise<AttemptResult> => record(job, end),
+    /** Leases entries with a function of the engine. */
+    async lease(start: (leaseMs: number) => Operation<LeasedJob[]>, deadlineMs: number): Promise<OwnLease[]> {
       const leasedHere = { atMs: clock.now(), monotonicMs: clock.monotonicMs() };
       const wholeMs = Math.ceil(deadlineMs); // PostgreSQL takes no fraction
       const leased = await database.run(() => start(wholeMs + leaseMarginMs));
       return leased.map((job) => ({ ...job, leasedHere, deadlineMs: wholeMs }));
     },
-    run(job, signal, isVisitor = false) {
+    /** Sends a leased entry, or calls its callback. Never rejects. */
+    run(job: OwnLease, signal: AbortSignal, isVisitor = false): Promise<AttemptResult> {
       const result = attempt(job, signal, isVisitor)
         .catch((error: unknown): AttemptResult => {
           report({ outcome: "unavailable", error });

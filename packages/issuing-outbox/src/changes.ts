@@ -1,17 +1,14 @@
 /** Changes that the program or a person makes to an entry: correct, resolve, retry. */
+import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { Job, Jobs } from "@loyalty-cards/internal/jobs/jobs";
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
-import { invalid, type OutboxEntryError, requireCardId, requireEntry, type UserRef } from "./entry.ts";
+import { deriveKey, invalid, type OutboxEntryError, requireCardId } from "./entry.ts";
 import { maxRunningMs } from "./verdict.ts";
 
-/**
- * `accepted`: the new form is sent. `waiting`: the old one goes on, because the service may have received it; call `correct` again when
- * it is rejected. `unknown`: nothing changes until `resolve`. `issued`: there is a card. `absent`: there is no entry.
- */
+/** What `correct` did: its documentation lists the values. */
 export type CorrectionResult = "accepted" | "waiting" | "unknown" | "issued" | "absent";
 
-/** Derives the key of an entry with a suffix. */
-type DeriveKey = (job: Job, suffix: string) => string;
+type Steps = IssuingSteps<unknown>;
 
 /**
  * Replaces the form of an entry that was never sent, or that the service rejected.
@@ -19,11 +16,10 @@ type DeriveKey = (job: Job, suffix: string) => string;
  */
 export function* correctEntry(
   jobs: Jobs,
-  deriveKey: DeriveKey,
-  job: Job | undefined,
+  steps: Steps,
+  job: Job,
   body: string | undefined,
 ): Operation<CorrectionResult> {
-  if (job === undefined) return "absent";
   if (job.state === "issued" || job.state === "unknown") return job.state;
   const next = { key: job.key, suffix: job.suffix, body: body ?? requireBody(job) };
   if (job.state === "waiting") {
@@ -40,39 +36,32 @@ export function* correctEntry(
     return "waiting";
   }
   // The service may repeat a 422 for the same key.
-  yield* jobs.restart(
-    job.id,
-    getErrorCode(job) === "validation" ? { ...next, ...withNextSuffix(job, deriveKey) } : next,
-  );
+  const isKeyUsed = getErrorCode(job) === "validation";
+  yield* jobs.restart(job.id, isKeyUsed ? { ...next, ...withNextSuffix(job, steps) } : next);
   return "accepted";
 }
 
 /** Sends the form of an `unknown` entry again, because a person found out that there is no card. */
-export function* resendEntry(jobs: Jobs, deriveKey: DeriveKey, user: UserRef): Operation<void> {
-  const job = yield* requireUnknown(jobs, user);
+export function* resendEntry(jobs: Jobs, steps: Steps, job: Job): Operation<void> {
+  requireUnknown(job);
   const next = { key: job.key, suffix: job.suffix, body: requireBody(job) };
   // After a 409 that does not end, a request with the old key would get another 409.
-  yield* jobs.restart(
-    job.id,
-    getErrorCode(job) === "conflict" ? { ...next, ...withNextSuffix(job, deriveKey) } : next,
-  );
+  const isKeyUsed = getErrorCode(job) === "conflict";
+  yield* jobs.restart(job.id, isKeyUsed ? { ...next, ...withNextSuffix(job, steps) } : next);
 }
 
 /** @throws {TypeError} for an entry in another state. */
-export function* requireUnknown(jobs: Jobs, user: UserRef): Operation<Job> {
-  const job = yield* requireEntry(jobs, user);
-  if (job.state === "unknown") return job;
-  throw invalid(`resolve is for entries that are unknown; this one is ${job.state}.`);
+export function requireUnknown({ state }: Job): void {
+  if (state !== "unknown") throw invalid(`resolve is for entries that are unknown; this one is ${state}.`);
 }
 
 /** Makes an entry due now. A form that was rejected is sent again, because the template may have changed. */
-export function* retryEntry(jobs: Jobs, deriveKey: DeriveKey, user: UserRef): Operation<void> {
-  const job = yield* requireEntry(jobs, user);
+export function* retryEntry(jobs: Jobs, steps: Steps, job: Job): Operation<void> {
   if (job.state === "unknown")
     throw invalid(
       "A card may exist for this entry, so another request could issue a second one: look for the card in the console, and use resolve.",
     );
-  if (job.state === "rejected") yield* correctEntry(jobs, deriveKey, job, undefined);
+  if (job.state === "rejected") yield* correctEntry(jobs, steps, job, undefined);
   else yield* jobs.hurry(job.id);
 }
 
@@ -98,8 +87,8 @@ const getErrorCode = ({ error }: Job): string | undefined =>
   error === undefined ? undefined : (JSON.parse(error) as OutboxEntryError).code;
 
 /** The next suffix, and its key. They are the same in a restored copy of the database. */
-function withNextSuffix(job: Job, deriveKey: DeriveKey): { key: string; suffix: string } {
+function withNextSuffix(job: Job, steps: Steps): { key: string; suffix: string } {
   const [, base = job.suffix, number = "1"] = /^(.*)~(\d+)$/s.exec(job.suffix) ?? [];
   const suffix = `${base}~${Number(number) + 1}`;
-  return { suffix, key: deriveKey(job, suffix) };
+  return { suffix, key: deriveKey(steps, job.topic, job.name, suffix).idempotencyKey };
 }

@@ -41,20 +41,16 @@ const addDelayMs = 1_000;
 const issuePollMs = 100;
 const endless = Number.POSITIVE_INFINITY;
 
-/** The methods that do not depend on the database, and the steps of `add` and `correct`, which run in the user's transaction. */
-export interface OutboxParts {
-  outbox: Outbox;
-  add<Fields>(input: OwedCard<Fields>): Operation<"added" | OutboxState>;
-  correct(userId: UserId, request: unknown, options?: TemplateOption): Operation<CorrectionResult>;
-}
-
-/** @param database opens at first use: after that, `checkSettings` has run. */
+/**
+ * @param database opens at first use: after that, `checkSettings` has run.
+ * @returns the methods that do not depend on the database, and the steps of `add` and `correct`, which run in the user's transaction.
+ */
 export function createOutbox(
   options: OutboxOptions<never>,
   steps: IssuingSteps<Card>,
   jobs: Jobs,
   database: OutboxDatabase,
-): OutboxParts {
+) {
   const { retentionDays = 30, onIssued, onRejected, testing } = options;
   const { clock, deadlineMs } = steps;
   requireNumber("retentionDays", retentionDays, 1, 3_650);
@@ -77,12 +73,10 @@ export function createOutbox(
 
   /** @throws {IssuingError} `configuration` for an invalid user id. */
   function toUser(userId: UserId, { template }: TemplateOption = {}): UserRef {
-    const id = template === undefined ? undefined : readTemplateId(template);
-    return { userId: deriveKey(steps, id ?? "template", userId).userId, template: id };
+    if (template === undefined) return { userId: deriveKey(steps, "template", userId).userId };
+    const id = readTemplateId(template);
+    return { userId: deriveKey(steps, id, userId).userId, template: id };
   }
-
-  const deriveNextKey = ({ topic, name }: Job, suffix: string) =>
-    deriveKey(steps, topic, name, suffix).idempotencyKey;
 
   /** Waits for the work, at most `ms`. @returns undefined when the time is over, or the outbox is closed. @throws the reason of the signal. */
   function waitWithin<Result>(
@@ -180,11 +174,11 @@ export function createOutbox(
   }
 
   /** Changes an entry in a transaction. @returns it. */
-  async function change(user: UserRef, start: () => Operation<unknown>) {
+  async function change(user: UserRef, start: (job: Job) => Operation<unknown>) {
     requireNotClosed();
     return toEntry(
       await database.transact(function* () {
-        yield* start();
+        yield* start(yield* requireEntry(jobs, user));
         return yield* requireEntry(jobs, user);
       }),
     );
@@ -218,15 +212,16 @@ export function createOutbox(
       issuing.add(issued);
       return issued;
     },
-    work: (workOptions = {}) => loops.work(workOptions),
-    drain: (drainOptions = {}) => loops.drain(drainOptions),
+    work: loops.work,
+    drain: loops.drain,
     async resolve(userId, resolution, templateOption) {
       const user = toUser(userId, templateOption);
       requireResolution(resolution);
       const { cardId } = resolution;
-      if (cardId === undefined) return change(user, () => resendEntry(jobs, deriveNextKey, user));
+      if (cardId === undefined) return change(user, (job) => resendEntry(jobs, steps, job));
       requireNotClosed();
-      const job = await database.transact(() => requireUnknown(jobs, user));
+      const job = await database.run(() => requireEntry(jobs, user));
+      requireUnknown(job);
       const found = { ...job, isFirstAttempt: false, failures: 0 };
       const end = { state: "issued", result: JSON.stringify({ cardId }), isErased: true };
       const { entry } = await attempts.record(found, end);
@@ -234,7 +229,7 @@ export function createOutbox(
     },
     async retry(userId, templateOption) {
       const user = toUser(userId, templateOption);
-      return change(user, () => retryEntry(jobs, deriveNextKey, user));
+      return change(user, (job) => retryEntry(jobs, steps, job));
     },
     async forget(userId, templateOption) {
       const user = toUser(userId, templateOption);
@@ -251,10 +246,7 @@ export function createOutbox(
       return job && toEntry(job);
     },
     list,
-    async count() {
-      requireNotClosed();
-      return loops.count();
-    },
+    count: loops.count,
     close(closeOptions = {}) {
       const graceMs = parseGrace(closeOptions.graceMs);
       closed ??= close(graceMs);
@@ -275,16 +267,17 @@ export function createOutbox(
 
   return {
     outbox,
-    *add(input) {
+    *add<Fields>(input: OwedCard<Fields>): Operation<"added" | OutboxState> {
       requireNotClosed();
       const known = yield* jobs.add(parseNewEntry(steps, input), addDelayMs);
       return known === undefined ? "added" : (known.state as OutboxState);
     },
-    *correct(userId, request, templateOption) {
+    *correct(userId: UserId, request: unknown, options?: TemplateOption): Operation<CorrectionResult> {
       requireNotClosed();
-      const user = toUser(userId, templateOption);
+      const user = toUser(userId, options);
       const { body } = steps.prepare(user.template ?? "template", request);
-      return yield* correctEntry(jobs, deriveNextKey, yield* findEntry(jobs, user, true), body);
+      const job = yield* findEntry(jobs, user, true);
+      return job === undefined ? "absent" : yield* correctEntry(jobs, steps, job, body);
     },
   };
 }

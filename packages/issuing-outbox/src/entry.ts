@@ -68,14 +68,6 @@ export interface OutboxEntryError {
   fields: readonly RejectedField[];
 }
 
-/** A template whose entries wait because the service failed for three of them in a row. One entry is tried at a time. */
-export interface PausedTemplate {
-  template: string;
-  since: Date;
-  /** The `code` of the last failure, such as `server`, `network`, `unauthorized` or `not-found`. */
-  reason: string;
-}
-
 /** The counts of a whole outbox, and the times to monitor. */
 export interface OutboxCounts {
   waiting: number;
@@ -88,7 +80,11 @@ export interface OutboxCounts {
   oldestWaitingAt?: Date;
   /** When the first waiting entry becomes `unknown`, unless it is sent successfully before. */
   nextExpiryAt?: Date;
-  paused: PausedTemplate[];
+  /**
+   * Templates whose entries wait because the service failed for three of them in a row: one entry of each is tried at a time. `reason` is
+   * the `code` of the last failure, such as `server`, `network`, `unauthorized` or `not-found`.
+   */
+  paused: { template: string; since: Date; reason: string }[];
 }
 
 /** The user and template of an entry. */
@@ -157,11 +153,8 @@ function parseFirstAttempt(value: Date | number, nowMs: number): number {
   throw invalid("firstAttemptAt must be a Date or a time in milliseconds after 2000, and not in the future.");
 }
 
-/** A user, and the template, which can be left out when the user has entries of one template only. */
-export interface UserRef {
-  userId: string;
-  template: string | undefined;
-}
+/** The template can be left out when the user has entries of one template only. */
+export type UserRef = Pick<EntryRef, "userId"> & Partial<EntryRef>;
 
 /**
  * @param isLocked locks the entry until the end of the transaction, which changes it.

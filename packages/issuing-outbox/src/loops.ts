@@ -21,21 +21,13 @@ const progressIntervalMs = 100;
 const sweepIntervalMs = 600_000;
 const endless = Number.POSITIVE_INFINITY;
 
-export interface Loops {
-  work(options: WorkOptions): OutboxWorker;
-  drain(options: DrainOptions): Promise<OutboxCounts>;
-  count(): Promise<OutboxCounts>;
-  /** Stops all workers, and `drain`. */
-  stop(graceMs: number): Promise<unknown>;
-}
-
 /** @param retentionMs how long the forms of rejected and unknown entries are stored. */
 export function createLoops(
   { database, jobs, steps, report }: AttemptContext,
   attempts: Attempts,
   retentionMs: number,
   requireNotClosed: () => void,
-): Loops {
+) {
   const { clock, deadlineMs } = steps;
   const workers = new Set<Worker>();
   let sweptAtMs = Number.NEGATIVE_INFINITY;
@@ -98,7 +90,7 @@ export function createLoops(
     };
   }
 
-  async function drain(drainOptions: DrainOptions): Promise<OutboxCounts> {
+  async function drain(drainOptions: DrainOptions = {}): Promise<OutboxCounts> {
     const { maxMs = endless, maxEntries = endless, onProgress, signal } = drainOptions;
     requireNumber("maxMs", maxMs, 0, endless);
     requireInteger("maxEntries", maxEntries, 0, endless);
@@ -142,15 +134,19 @@ export function createLoops(
   }
 
   return {
-    work(options) {
+    work(options: WorkOptions = {}): OutboxWorker {
       requireKnownOptions("work", options, ["concurrency", "maxPerSecond", "pollMs"]);
       const worker = start(parseWorkOptions(options, 8));
       const stop: OutboxWorker["stop"] = (stopOptions) => worker.stop(parseGrace(stopOptions?.graceMs));
       return { stop, [Symbol.asyncDispose]: () => stop() };
     },
     drain,
-    count: () => database.run(countEntries),
-    stop: (graceMs) => Promise.all([...workers].map((worker) => worker.stop(graceMs))),
+    async count(): Promise<OutboxCounts> {
+      requireNotClosed();
+      return database.run(countEntries);
+    },
+    /** Stops all workers, and `drain`. */
+    stop: (graceMs: number) => Promise.all([...workers].map((worker) => worker.stop(graceMs))),
   };
 }
 

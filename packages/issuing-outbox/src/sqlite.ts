@@ -157,15 +157,12 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
 
   /** The connection of `write` while its function runs. */
   let writing: SqliteDatabase | undefined;
-  /** Connections of the program that are to this file. */
-  const known = new WeakSet<SqliteDatabase>();
 
   /** Runs an operation in the user's transaction. It may hold the lock of a file that is not open, so the tables are created in it then. */
   function runIn<Result>(connection: SqliteDatabase, operation: Operation<Result>): Result {
     if (connection !== writing) {
       requireTransaction(connection);
-      if (!known.has(connection)) requireFile(connection, file);
-      known.add(connection);
+      requireFile(connection, file);
       connection.exec("PRAGMA secure_delete = ON");
       if (!jobsDatabase.isOpen()) prepareTables(connection);
     }
