@@ -27,48 +27,40 @@ export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly text: Text;
   readonly exitCode: number;
+  /** That of an error of the client, or the name of the exit code. */
+  readonly code: string;
   /** What is wrong, without the fix. */
   readonly problem: string;
-  readonly fix: string | undefined;
+  readonly fix: string;
 
   /** @param options `fix` is a sentence that follows the problem in the message. */
   constructor(
     problem: Part,
-    { exitCode = exitCodes.usage, fix }: { exitCode?: number; fix?: string | undefined } = {},
+    { exitCode = exitCodes.usage, fix = "", code }: { exitCode?: number; fix?: string; code?: string } = {},
   ) {
-    const message = fix === undefined ? Text.from(problem) : text`${problem}. ${fix}`;
+    const message = fix === "" ? Text.from(problem) : text`${problem}. ${fix}`;
     super(String(message));
+    const [name = "failed"] = Object.entries(exitCodes).find(([, value]) => value === exitCode) ?? [];
     this.text = message;
     this.exitCode = exitCode;
+    this.code = code ?? name;
     this.problem = String(problem);
     this.fix = fix;
   }
-}
-
-/** What is printed about an error that ended a command. */
-export interface ErrorReport {
-  /** The code of an error of the client, or the name of the exit code. */
-  code: string;
-  message: Text;
-  exitCode: number;
 }
 
 /** Where the address comes from decides what a message calls it. */
 type AddressOption = { baseUrl?: string };
 
 /** Describes an error of any kind. An unexpected one has its stack. */
-export async function describeError(error: unknown, globals: AddressOption): Promise<ErrorReport> {
-  if (error instanceof CommandError) return describeUsage(error.text, error.exitCode);
+export async function describeError(error: unknown, globals: AddressOption): Promise<CommandError> {
+  if (error instanceof CommandError) return error;
   const systemError = describeSystemError(error);
-  if (systemError !== undefined) return describeUsage(systemError);
+  if (systemError !== undefined) return new CommandError(systemError);
   const { isIssuingError } = await import("@loyalty-cards/issuing-client");
   if (isIssuingError(error)) return describeIssuingError(error, globals);
-  return describeUsage(Text.multiline(String((error as Error)?.stack ?? error)), exitCodes.failed);
-}
-
-export function describeUsage(message: Part, exitCode: number = exitCodes.usage): ErrorReport {
-  const [code = "failed"] = Object.entries(exitCodes).find(([, value]) => value === exitCode) ?? [];
-  return { code, message: Text.from(message), exitCode };
+  const stack = Text.multiline(String((error as Error)?.stack ?? error));
+  return new CommandError(stack, { exitCode: exitCodes.failed });
 }
 
 /** Describes an error of the operating system, such as a file that cannot be written. @returns undefined for other errors. */
@@ -107,7 +99,7 @@ export const repeatAdvice =
   "A card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.";
 
 /** Of the text of the service, the message contains only the reasons of a 422, because they can quote personal data. */
-function describeIssuingError(error: IssuingError, globals: AddressOption): ErrorReport {
+function describeIssuingError(error: IssuingError, globals: AddressOption): CommandError {
   const { code, outcome, idempotencyKey, message } = error;
   const isKeyRefused = code === "unauthorized" || code === "forbidden";
   const { text: sentence, link } = splitMessage(error, globals);
@@ -119,7 +111,7 @@ function describeIssuingError(error: IssuingError, globals: AddressOption): Erro
     lines.push("`loyalty-cards doctor` checks the configuration.");
   if (link !== undefined) lines.push(link);
   const usual = code === "configuration" ? exitCodes.usage : exitCodes.failed;
-  return { code, message: Text.lines(lines), exitCode: isKeyRefused ? exitCodes.keyRefused : usual };
+  return new CommandError(Text.lines(lines), { code, exitCode: isKeyRefused ? exitCodes.keyRefused : usual });
 }
 
 /** The service's own text of a 422. It can quote a customer, whose data the person at the terminal typed. */

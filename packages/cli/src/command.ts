@@ -1,7 +1,7 @@
 /** One command of the tree: its global options, and what its action receives and returns. */
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
-import { type Command, Help, InvalidArgumentError } from "commander";
-import { createClient, type Environment, mergeSources, readSources, type Sources } from "./configuration.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import { createClient, type Environment, readSources, type Sources } from "./configuration.ts";
 import { text } from "./printable.ts";
 import { Printer, type Terminal } from "./printer.ts";
 
@@ -74,7 +74,7 @@ function createContext(terminal: Terminal, globals: GlobalOptions): Context {
   return {
     terminal,
     print,
-    environment: mergeSources(sources),
+    environment: sources.all,
     sources,
     globals,
     ask: canAsk ? (question) => ask(terminal, print, question) : undefined,
@@ -99,21 +99,6 @@ async function ask({ stdin }: Terminal, print: Printer, question: string): Promi
 /** Examples at the end of `--help`. Each line is a comment or a command. */
 export const addExamples = (command: Command, ...lines: string[]): Command =>
   command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`);
-
-/** Lists options of the parent in the help of a command that uses them. */
-export function configureOptions(
-  command: Command,
-  program: Command,
-  { inherited }: { inherited: readonly string[] },
-): void {
-  command.configureHelp({
-    ...program.configureHelp(),
-    visibleOptions: (own) => [
-      ...(own.parent?.options ?? []).filter(({ long }) => inherited.includes(long as string)),
-      ...Help.prototype.visibleOptions.call(own.createHelp(), own),
-    ],
-  });
-}
 
 /** Parses the value of an option: a whole number in a range. */
 export function parseWhole(min: number, max: number = Number.MAX_SAFE_INTEGER) {

@@ -30,6 +30,8 @@ export interface Sources {
   process: Environment;
   /** Without `LOYALTY_API_KEY_COMMAND`: the file may be another person's, and then it must not run a command. */
   file: Environment;
+  /** Both. Those of the process take precedence. */
+  all: Environment;
   /** Whether `.env` has `LOYALTY_API_KEY_COMMAND`. */
   hasCommandInFile: boolean;
 }
@@ -44,18 +46,12 @@ export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Source
   }
   if (text.includes("\0")) throw new CommandError(".env is not UTF-8", { fix: "Save it as UTF-8." });
   const { LOYALTY_API_KEY_COMMAND: command, ...file } = parseEnv(text);
-  return { process: env, file, hasCommandInFile: command !== undefined };
+  return { process: env, file, all: { ...file, ...env }, hasCommandInFile: command !== undefined };
 }
 
-/** All variables. Those of the process take precedence. */
-export const mergeSources = ({ process, file }: Pick<Sources, "process" | "file">): Environment => ({
-  ...file,
-  ...process,
-});
-
 /** `LOYALTY_API_KEY`, or the first line that `LOYALTY_API_KEY_COMMAND` prints. @throws {CommandError} when neither is set. */
-export function readApiKey(sources: Sources): string {
-  const { LOYALTY_API_KEY: variable, LOYALTY_API_KEY_COMMAND: command } = mergeSources(sources);
+export function readApiKey({ all, hasCommandInFile }: Sources): string {
+  const { LOYALTY_API_KEY: variable, LOYALTY_API_KEY_COMMAND: command } = all;
   const key = variable || (command && runKeyCommand(command));
   if (key) {
     if (!/^bearer\s/i.test(key)) return key;
@@ -63,7 +59,7 @@ export function readApiKey(sources: Sources): string {
       fix: "Leave out Bearer and the space: the command adds them.",
     });
   }
-  if (sources.hasCommandInFile)
+  if (hasCommandInFile)
     throw new CommandError(
       "LOYALTY_API_KEY_COMMAND in .env is not run, because a file in the working folder must not run commands",
       {
@@ -126,10 +122,8 @@ export function readTemplateId(option: string | undefined, environment: Environm
  * The address of `--base-url` was typed by the person who runs the command, so any key may be sent there.
  * @param option the value of `--base-url`. @throws {CommandError}
  */
-export function requireSameSource(option: string | undefined, { process, file }: Sources): void {
-  const keyName = mergeSources({ process, file }).LOYALTY_API_KEY
-    ? "LOYALTY_API_KEY"
-    : "LOYALTY_API_KEY_COMMAND";
+export function requireSameSource(option: string | undefined, { process, file, all }: Sources): void {
+  const keyName = all.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
   const address = file.LOYALTY_URL ?? "";
   if ((option ?? process.LOYALTY_URL) !== undefined || address === "" || !process[keyName]) return;
   const host = URL.canParse(address) ? new URL(address).host : address;
@@ -152,14 +146,13 @@ export async function createClient(
   more: Partial<IssuingClientOptions>,
 ): Promise<IssuingClient> {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
-  const environment = mergeSources(sources);
-  const baseUrl = readBaseUrl(option, environment);
+  const baseUrl = readBaseUrl(option, sources.all);
   if (more.apiKey === undefined) requireSameSource(option, sources);
   return createIssuingClient({
     baseUrl,
     apiKey: more.apiKey ?? readApiKey(sources),
     userAgent: "cli",
-    idempotencyNamespace: readNamespace(environment),
+    idempotencyNamespace: readNamespace(sources.all),
     ...more,
   });
 }

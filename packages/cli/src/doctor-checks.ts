@@ -92,7 +92,7 @@ async function toResult({ globals }: Context, check: () => Result | Promise<Resu
   try {
     return await check();
   } catch (error) {
-    if (error instanceof CommandError) return failed(error.problem, error.fix ?? "");
+    if (error instanceof CommandError) return failed(error.problem, error.fix);
     if (!isIssuingError(error)) throw error;
     const { text, link = "" } = splitMessage(error, globals);
     return failed(text, link);

@@ -2,7 +2,7 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addExamples, type Cli, parseWhole } from "./command.ts";
-import { describeError, describeUsage, exitCodeDescriptions, exitCodes } from "./command-error.ts";
+import { CommandError, describeError, exitCodeDescriptions, exitCodes } from "./command-error.ts";
 import { addCardCommands } from "./commands/cards.ts";
 import { addDevCommand, addPurchaseCommand } from "./commands/dev.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
@@ -25,21 +25,24 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
   }
   // commander's `help` knows no subcommands.
   const line = first === "help" && path.length > 1 ? [...path, "--help"] : args;
-  const program = createProgram(cli, args);
+  const program = createProgram(cli);
   try {
     await program.parseAsync(line, { from: "user" });
     return cli.exitCode;
   } catch (error) {
-    const isJson = hasJson(args);
+    const { json: isJson } = program.opts();
     if (error instanceof CommanderError) {
       // commander has printed the version or the help, which without a command is an error.
       if (error.exitCode === 0) return exitCodes.complete;
       if (error.code === "commander.help" && !isJson) return exitCodes.usage;
     }
-    const { code, message, exitCode } =
-      error instanceof CommanderError
-        ? describeUsage(formatUsageError(error, program, args))
-        : await describeError(error, program.opts());
+    const {
+      code,
+      text: message,
+      exitCode,
+    } = error instanceof CommanderError
+      ? new CommandError(formatUsageError(error, program, args))
+      : await describeError(error, program.opts());
     if (isJson)
       print.error(Text.from(formatJson({ error: { code, message: message.format(true), exitCode } })));
     else print.error(text`loyalty-cards: ${message}`.reflow(print.messageColumns));
@@ -48,7 +51,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
 }
 
 /** The whole tree. Libraries that a command needs are loaded when it runs. */
-export function createProgram(cli: Cli, args: readonly string[] = []): Command {
+export function createProgram(cli: Cli): Command {
   const print = new Printer(cli.terminal);
   const program = new Command("loyalty-cards")
     .description("Loyalty cards: issue them, and develop and test with a service on this machine.")
@@ -64,7 +67,7 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
       getOutHelpWidth: () => cli.terminal.stdout.columns || 80,
       getErrHelpWidth: () => cli.terminal.stderr.columns || 80,
       writeOut: (help) => print.data(undefined, () => Text.multiline(help.trimEnd())),
-      writeErr: (help) => hasJson(args) || print.error(Text.multiline(help.trimEnd())),
+      writeErr: (help) => program.opts()["json"] || print.error(Text.multiline(help.trimEnd())),
       outputError: () => {}, // `main` prints errors
     })
     .exitOverride();
@@ -80,7 +83,7 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
   addDoctorCommand(program, cli);
   program.helpCommand("help [command...]", "print the help of a command");
   // `consent --version` is an option of that command.
-  if (!args.includes("consent")) program.version(packageJson.version, "--version", "print the version");
+  if (!cli.args.includes("consent")) program.version(packageJson.version, "--version", "print the version");
   addExamples(
     program,
     "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
@@ -111,12 +114,6 @@ function formatEnvironment(): Text {
     "Exit codes:",
     formatTable(exits),
   ]);
-}
-
-/** Whether errors are JSON too. The arguments after two dashes are those of another command. */
-function hasJson(args: readonly string[]): boolean {
-  const dashes = args.indexOf("--");
-  return args.slice(0, dashes < 0 ? args.length : dashes).includes("--json");
 }
 
 /** Formats an error of commander. It quotes arguments, so only the line break before a suggestion is kept. */

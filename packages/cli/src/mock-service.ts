@@ -90,18 +90,14 @@ async function findForwarded(
   url: string,
   events: EventTypes | undefined,
 ): Promise<Forwarded> {
-  const { items } = await readControl<{ items: { id: string; url: string; events: EventTypes }[] }>(
-    service,
-    "/webhooks/endpoints",
-  );
+  type Listed = { items: { id: string; url: string }[] };
+  const { items } = await readControl<Listed>(service, "/webhooks/endpoints");
+  const { webhooks } = service;
   const known = items.find((item) => item.url === url);
-  if (known === undefined) {
-    const all = events ?? knownTypes;
-    return { url, events: all, secret: service.webhooks.createEndpoint({ url, events: all }).secret };
-  }
-  if (events !== undefined) service.webhooks.updateEndpoint(known.id, { events });
-  const { secret } = await readControl<{ secret: string }>(service, `/webhooks/endpoints/${known.id}/secret`);
-  return { url, events: events ?? known.events, secret };
+  const { id } = known ?? webhooks.createEndpoint({ url, events: events ?? knownTypes });
+  const { events: selected } = webhooks.updateEndpoint(id, events === undefined ? {} : { events });
+  const { secret } = await readControl<{ secret: string }>(service, `/webhooks/endpoints/${id}/secret`);
+  return { url, events: selected, secret };
 }
 
 /** Reads from the control API of the service. */

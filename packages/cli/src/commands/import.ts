@@ -1,6 +1,6 @@
 /** `import`: declares the commands that issue the cards of a whole list. What they do is in ../import. */
 import type { Command } from "commander";
-import { addExamples, type Cli, collect, configureOptions, parseWhole, setAction } from "../command.ts";
+import { addExamples, type Cli, collect, parseWhole, setAction } from "../command.ts";
 import type { ImportOptions } from "../import/import.ts";
 import type { MappingOptions } from "../import/rows.ts";
 import { Text } from "../printable.ts";
@@ -11,7 +11,6 @@ export function addImportCommands(program: Command, cli: Cli): void {
     .description("issue a card to each row of a list; the same command resumes it")
     .argument("<file>", "CSV or NDJSON, in UTF-8, or in UTF-16 with a byte order mark");
   addMappingOptions(command);
-  const mapping = command.options.map(({ long }) => String(long));
   command
     .option("--template <id>", "id of the template (default: LOYALTY_TEMPLATE_ID)")
     .option("--skip-invalid", "import although rows have problems; those are rejected")
@@ -29,13 +28,13 @@ export function addImportCommands(program: Command, cli: Cli): void {
     .command("check")
     .description("find problems in a file; send nothing")
     .argument("<file>", "the list");
+  addMappingOptions(check); // for its help: those of import get the values
   addExamples(check, "loyalty-cards import check members.csv --map userId=id --privacy 2026-01");
   addNotes(cli, check, listNotes);
   setAction<MappingOptions>(cli, check, async (context, options, file: string) => {
     const { checkFile } = await import("../import/check.ts");
     return checkFile(context, options, file);
   });
-  configureOptions(check, program, { inherited: mapping });
 }
 
 /** Options of `import` that are valid for `import check` too. */
