@@ -1,6 +1,6 @@
 /** Tables and lists of the pages that follow from the code or from the OpenAPI document. `npm run snippets` updates them. */
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
-import { exitCodeDescriptions, exitCodes } from "../../packages/cli/src/command-error.ts";
+import { exitCodeDescriptions } from "../../packages/cli/src/command-error.ts";
 import { retryableStatuses } from "../../packages/issuing-client/src/retry.ts";
 import manifest from "../../packages/webhook-verify/package.json" with { type: "json" };
 import { readEntries } from "../release/build.ts";
@@ -65,14 +65,7 @@ const parts: Readonly<Record<string, (read: Read) => string | Promise<string>>> 
     return toTable(...(await createCallTable()));
   },
   events: () => toTable(["event", "`data`: checked", "optional, of type `unknown`"], eventRows()),
-  "exit-codes": () =>
-    toTable(
-      ["exit code", "meaning"],
-      Object.entries(exitCodes).map(([name, code]) => [
-        String(code),
-        exitCodeDescriptions[name as keyof typeof exitCodes],
-      ]),
-    ),
+  "exit-codes": () => toTable(["exit code", "meaning"], Object.entries(exitCodeDescriptions)),
   "retryable-statuses": () => `${retryableStatuses.join(", ")} and 5xx`,
 };
 

@@ -13,14 +13,14 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
-export const exitCodeDescriptions: Readonly<Record<keyof typeof exitCodes, string>> = {
-  complete: "complete",
-  failed: "finished with rejected rows, or a check failed",
-  usage: "invalid usage or file; nothing was sent",
-  stopped: "stopped; the same command resumes",
-  keyRefused: "the service rejected the API key",
-  interrupted: "interrupted with Ctrl-C",
-};
+export const exitCodeDescriptions = {
+  0: "complete",
+  1: "finished with rejected rows, or a check failed",
+  2: "invalid usage or file; nothing was sent",
+  3: "stopped; the same command resumes",
+  4: "the service rejected the API key",
+  130: "interrupted with Ctrl-C",
+} as const satisfies Record<(typeof exitCodes)[keyof typeof exitCodes], string>;
 
 /** Ends the command. The message says what is wrong and what to change, without keys and personal data. */
 export class CommandError extends Error {

@@ -3,14 +3,11 @@ import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing
 import { type Command, InvalidArgumentError } from "commander";
 import { createClient, type Environment, readSources, type Sources } from "./configuration.ts";
 import { text } from "./printable.ts";
-import { Printer, type Terminal } from "./printer.ts";
+import { Printer, type PrintOptions, type Terminal } from "./printer.ts";
 
 /** Options that every command takes. */
-export interface GlobalOptions {
+export interface GlobalOptions extends PrintOptions {
   baseUrl?: string;
-  json?: boolean;
-  quiet?: boolean;
-  color?: boolean;
   /** False with `--no-input`. */
   input?: boolean;
   /** In seconds. */

@@ -104,15 +104,14 @@ const toSentence = (description: string) =>
 const guideUrl = "https://loyalty-cards.github.io/loyalty-cards/guides/command-line";
 
 function formatEnvironment(): Text {
-  const exits = Object.entries(exitCodes).map(
-    ([name, code]) => [`  ${code}`, exitCodeDescriptions[name as keyof typeof exitCodes]] as const,
-  );
+  const list = (descriptions: object) =>
+    formatTable(Object.entries(descriptions).map(([name, description]) => [`  ${name}`, description]));
   return Text.lines([
     "Environment, or the file .env:",
-    formatTable(Object.entries(variables).map(([name, description]) => [`  ${name}`, description])),
+    list(variables),
     "",
     "Exit codes:",
-    formatTable(exits),
+    list(exitCodeDescriptions),
   ]);
 }
 

@@ -1,5 +1,5 @@
 /** `issue`, `card`, `operations` and `consent`: one card. */
-import type { Card, FieldValues, IssueCardRequest } from "@loyalty-cards/issuing-client";
+import type { Card, FieldValues, IssueCardRequest, Operation } from "@loyalty-cards/issuing-client";
 import { type Command, Option } from "commander";
 import {
   addExamples,
@@ -14,13 +14,6 @@ import { CommandError, exitCodes, repeatAdvice } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
 import { formatTable, style, Text, text } from "../printable.ts";
 
-export function addCardCommands(program: Command, cli: Cli): void {
-  addIssue(program, cli);
-  addCard(program, cli);
-  addOperations(program, cli);
-  addConsent(program, cli);
-}
-
 interface IssueOptions {
   template?: string;
   userId: string;
@@ -34,7 +27,12 @@ interface IssueOptions {
   dryRun?: boolean;
 }
 
-function addIssue(program: Command, cli: Cli): void {
+interface ConsentOptions {
+  set?: "yes" | "no";
+  version?: string;
+}
+
+export function addCardCommands(program: Command, cli: Cli): void {
   const issue = program
     .command("issue")
     .summary("issue a card to one user")
@@ -54,6 +52,60 @@ function addIssue(program: Command, cli: Cli): void {
     "  --field name=Anna",
   );
   setAction<IssueOptions>(cli, issue, runIssue);
+
+  const card = program
+    .command("card")
+    .description("print a card")
+    .argument("<card-id>", "id of the card")
+    .option("--qr", "print the QR code of the card's page too");
+  addExamples(card, "loyalty-cards card card_8sT2kq --qr", "loyalty-cards card card_8sT2kq --json");
+  setAction<{ qr?: boolean }>(cli, card, async ({ createClient, print }, { qr }, cardId: string) => {
+    const client = await createClient();
+    const found = await client.getCard(cardId);
+    const { renderUnicodeCompact } = await import("uqr");
+    print.data(found, () => {
+      if (!qr) return formatCard(found);
+      const code = renderUnicodeCompact(found.publicUrl, { border: 2 });
+      // The characters are the light modules.
+      const lines = code.split("\n").map((line) => style(["whiteBright", "bgBlack"], line));
+      return text`${formatCard(found)}\n\n${Text.lines(lines)}`;
+    });
+  });
+
+  const operations = program
+    .command("operations")
+    .description("print the operations of a card, newest first")
+    .argument("<card-id>", "id of the card")
+    .option("--limit <number>", "how many operations", parseWhole(1, 100));
+  addExamples(operations, "loyalty-cards operations card_8sT2kq --limit 5");
+  setAction<{ limit?: number }>(cli, operations, async (context, { limit }, cardId: string) => {
+    const client = await context.createClient();
+    const list = await client.listOperations(cardId, limit === undefined ? {} : { limit });
+    context.print.data(list, () => {
+      if (list.length === 0) return "This card has no operations.";
+      const toRow = (one: Operation) => [one.createdAt, one.type, one.change, one.balance, one.id];
+      const rows = list.map((one) => toRow(one).map((value) => value ?? ""));
+      return formatTable(rows, ["Time", "Type", "Change", "Balance", "Id"]);
+    });
+  });
+
+  const consent = program
+    .command("consent")
+    .description("print or change the marketing consent")
+    .argument("<card-id>", "id of the card")
+    .addOption(new Option("--set <answer>", "give or withdraw the consent").choices(["yes", "no"]))
+    .option("--version <label>", "version of the text that the customer agreed to, with --set");
+  addExamples(consent, "loyalty-cards consent card_8sT2kq --set yes --version 2026-01");
+  setAction<ConsentOptions>(cli, consent, async ({ print, createClient }, options, cardId: string) => {
+    const { set, version } = options;
+    if (set === undefined && version !== undefined) throw new CommandError("--version needs --set.");
+    const client = await createClient();
+    const change = { marketing: set === "yes", ...(version !== undefined && { version }) };
+    // The response to a change may have no body (spec 4.5).
+    const changed = set === undefined ? undefined : await client.setConsent(cardId, change);
+    const state = changed ?? (await client.getConsent(cardId));
+    print.data(state, () => `Marketing consent: ${state.marketingConsent ? "yes" : "no"}`);
+  });
 }
 
 async function runIssue(context: Context, options: IssueOptions): Promise<undefined> {
@@ -142,27 +194,6 @@ async function printRequest(
   print.info("Nothing was sent.");
 }
 
-function addCard(program: Command, cli: Cli): void {
-  const card = program
-    .command("card")
-    .description("print a card")
-    .argument("<card-id>", "id of the card")
-    .option("--qr", "print the QR code of the card's page too");
-  addExamples(card, "loyalty-cards card card_8sT2kq --qr", "loyalty-cards card card_8sT2kq --json");
-  setAction<{ qr?: boolean }>(cli, card, async ({ createClient, print }, { qr }, cardId: string) => {
-    const client = await createClient();
-    const found = await client.getCard(cardId);
-    const { renderUnicodeCompact } = await import("uqr");
-    print.data(found, () => {
-      if (!qr) return formatCard(found);
-      const code = renderUnicodeCompact(found.publicUrl, { border: 2 });
-      // The characters are the light modules.
-      const lines = code.split("\n").map((line) => style(["whiteBright", "bgBlack"], line));
-      return text`${formatCard(found)}\n\n${Text.lines(lines)}`;
-    });
-  });
-}
-
 function formatCard(card: Card): Text {
   const rows = Object.entries({
     Card: card.id,
@@ -179,56 +210,4 @@ function formatCard(card: Card): Text {
   // A member is absent when the service does not send it.
   const present = [...rows, ...fields].filter(([, value]) => value !== undefined);
   return formatTable(present.map(([name, value]) => [name, String(value)]));
-}
-
-function addOperations(program: Command, cli: Cli): void {
-  const operations = program
-    .command("operations")
-    .description("print the operations of a card, newest first")
-    .argument("<card-id>", "id of the card")
-    .option("--limit <number>", "how many operations", parseWhole(1, 100));
-  addExamples(operations, "loyalty-cards operations card_8sT2kq --limit 5");
-  setAction(cli, operations, async ({ print, createClient }, options: { limit?: number }, cardId: string) => {
-    const client = await createClient();
-    const list = await client.listOperations(
-      cardId,
-      options.limit === undefined ? {} : { limit: options.limit },
-    );
-    print.data(list, () => {
-      if (list.length === 0) return "This card has no operations.";
-      const rows = list.map((one) => [
-        one.createdAt ?? "",
-        one.type ?? "",
-        one.change ?? "",
-        one.balance ?? "",
-        one.id,
-      ]);
-      return formatTable(rows, ["Time", "Type", "Change", "Balance", "Id"]);
-    });
-  });
-}
-
-function addConsent(program: Command, cli: Cli): void {
-  const consent = program
-    .command("consent")
-    .description("print or change the marketing consent")
-    .argument("<card-id>", "id of the card")
-    .addOption(new Option("--set <answer>", "give or withdraw the consent").choices(["yes", "no"]))
-    .option("--version <label>", "version of the text that the customer agreed to, with --set");
-  addExamples(consent, "loyalty-cards consent card_8sT2kq --set yes --version 2026-01");
-  setAction<ConsentOptions>(cli, consent, async ({ print, createClient }, options, cardId: string) => {
-    const { set, version } = options;
-    if (set === undefined && version !== undefined) throw new CommandError("--version needs --set.");
-    const client = await createClient();
-    const change = { marketing: set === "yes", ...(version !== undefined && { version }) };
-    // The response to a change may have no body (spec 4.5).
-    const changed = set === undefined ? undefined : await client.setConsent(cardId, change);
-    const state = changed ?? (await client.getConsent(cardId));
-    print.data(state, () => `Marketing consent: ${state.marketingConsent ? "yes" : "no"}`);
-  });
-}
-
-interface ConsentOptions {
-  set?: "yes" | "no";
-  version?: string;
 }

@@ -17,8 +17,8 @@ import {
 } from "./receiver.ts";
 
 export interface ListenOptions {
-  to?: string;
   port: number;
+  /** Passes deliveries that fail verification too. By default they get 401, because anyone can send to a tunnel. */
   forwardRejected?: boolean;
   tolerance: number;
   secretEnv?: string;
@@ -40,15 +40,14 @@ interface Passed {
 const maxConnections = 32;
 const requestTimeoutMs = 10_000;
 
-export async function runListen(context: Context, options: ListenOptions): Promise<undefined> {
+export async function runListen(
+  context: Context,
+  options: ListenOptions & { to?: string },
+): Promise<undefined> {
   const { print, environment, terminal, timeoutMs } = context;
   const to = readReceiverUrl(options.to, environment);
-  const settings: Settings = {
-    ...options,
-    to,
-    timeoutMs,
-    secret: readSecret(environment, options.secretEnv),
-  };
+  const secret = readSecret(environment, options.secretEnv);
+  const settings: Settings = { ...options, to, timeoutMs, secret };
   const advised = new Set<string>();
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -98,15 +97,12 @@ export async function runListen(context: Context, options: ListenOptions): Promi
   print.info("Stopped.");
 }
 
-interface Settings {
+type Settings = ListenOptions & {
   to: URL;
   secret: string;
   /** The time limit of the receiver's response. */
   timeoutMs: number;
-  tolerance: number;
-  /** Passes deliveries that fail verification too. By default they get 401, because anyone can send to a tunnel. */
-  forwardRejected?: boolean;
-}
+};
 
 async function pass(settings: Settings, request: IncomingMessage, response: ServerResponse): Promise<Passed> {
   const { to: url, timeoutMs, forwardRejected } = settings;
