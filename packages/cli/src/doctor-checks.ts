@@ -65,16 +65,22 @@ export async function checkService(context: Context, templateId: string | undefi
     const variable = environment.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
     return passed(`present (${nameSource(context, variable)})`);
   });
-  results.namespace = await toResult(context, () => checkNamespace(context));
+  // Two programs with different namespaces issue two cards to one user.
+  results.namespace = await toResult(context, () => {
+    const variable = "LOYALTY_IDEMPOTENCY_NAMESPACE";
+    const namespace = readNamespace(environment);
+    if (namespace === "") return passed(`none (${variable} is not set)`);
+    return passed(`${JSON.stringify(namespace)} (${nameSource(context, variable)})`);
+  });
   if (client === undefined) return complete(baseUrl === "" ? "an address" : "an API key");
 
-  let responses: Responses | undefined;
+  let responses: Record<"reference" | "card", Received> | undefined;
   results.service = await toResult(context, async () => {
     responses = await contactService(baseUrl, context);
     return passed(`responds in ${responses.reference.durationMs} ms`);
   });
   if (responses === undefined) return complete("a service that responds");
-  const { reference, card }: Responses = responses;
+  const { reference, card }: Record<"reference" | "card", Received> = responses;
   results.clock = checkClock(reference);
   results.contract = checkContract(reference);
   const own: IssuingClient = client;
@@ -99,17 +105,6 @@ async function toResult({ globals }: Context, check: () => Result | Promise<Resu
   }
 }
 
-/** Two programs with different namespaces issue two cards to one user. */
-function checkNamespace(context: Context): Result {
-  const variable = "LOYALTY_IDEMPOTENCY_NAMESPACE";
-  const namespace = readNamespace(context.environment);
-  return passed(
-    namespace === ""
-      ? `none (${variable} is not set)`
-      : `${JSON.stringify(namespace)} (${nameSource(context, variable)})`,
-  );
-}
-
 /** A response to a request without the key. */
 interface Received {
   status: number;
@@ -121,16 +116,10 @@ interface Received {
   atMs: number;
 }
 
-interface Responses {
-  /** The OpenAPI document, which needs no key ([spec 4.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-6)). */
-  reference: Received;
-  /** A card that does not exist. */
-  card: Received;
-}
-
 /** @throws {CommandError} when there is no response, or that of another server. */
-async function contactService(baseUrl: string, { timeoutMs, environment }: Context): Promise<Responses> {
+async function contactService(baseUrl: string, { timeoutMs, environment }: Context) {
   try {
+    // The OpenAPI document needs no key (spec 4.6), and the card does not exist.
     const reference = await get(`${baseUrl}/api/docs/json`, timeoutMs);
     const card = await get(`${baseUrl}/api/v1/passes/doctor-${randomUUID()}`, timeoutMs);
     rejectOtherServer(card);

@@ -40,11 +40,7 @@ function parseFactor(value: string): number {
 }
 
 /** The endpoint of `--forward`. */
-interface Forwarded {
-  url: string;
-  events: EventTypes;
-  secret: string;
-}
+type Forwarded = EndpointInput & { secret: string };
 
 export interface RunningService {
   server: MockServer;

@@ -1,4 +1,5 @@
 /** `dev` runs the mock service with its console for a person, until Ctrl-C. `purchase` records a purchase on a card of that service, which then delivers `balance.changed`. */
+import type { Operation } from "@loyalty-cards/mock-server";
 import type { MockServer, TrafficEvent } from "@loyalty-cards/mock-server/node";
 import type { Command } from "commander";
 import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
@@ -189,10 +190,4 @@ async function runPurchase(
     });
   const { id, change, balance } = body;
   print.data(body, () => text`Purchase of ${change} points: the balance is ${balance} (${id})`);
-}
-
-interface Operation {
-  id: string;
-  change: number;
-  balance: number;
 }
