@@ -216,12 +216,6 @@ export interface components {
             readonly type: "replay-with-other-content" | "unknown-fields" | "unknown-members";
             /** What happened, and what to do. */
             readonly message: string;
-            /** Eight hexadecimal digits that are the same for the same idempotency key; only of a replay. */
-            readonly keyHash?: string;
-            /** The template in the path of the request; absent when it does not exist. */
-            readonly templateId?: string;
-            /** The card that was returned; absent when the stored response was an error, and for unknown keys. */
-            readonly cardId?: string;
             /** The keys that differ or are unknown, at most ten. */
             readonly fields?: readonly string[];
         };

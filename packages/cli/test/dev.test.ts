@@ -143,14 +143,14 @@ describe("dev", () => {
     for (let count = 0; count < 3; count++) await issue({ nmae: "Anna Secret" });
     await issue({ name: "Piotr Secret" });
     const { id } = await issue({ nmae: "Anna Secret" });
-    await waitFor(/repeated/);
+    await waitFor(/Other content/);
     const { stdout, stderr } = await stop();
     // Below the line of its request, in the column of what it says.
     const words = stderr.replaceAll(/\n {24}(?!warning:)/g, " ");
     const unknown =
       'warning: fieldValues has keys that template tpl_club does not have: "nmae" (did you mean "name"?). Its fields are "name".';
     const repeated = expect.stringMatching(
-      `^warning: An idempotency key was repeated with other fieldValues: "name", "nmae" .* The response was card ${id}, `,
+      `^warning: Other content under the same key: "nmae", "name"\\. Two people may share a key: set LOYALTY_.* The response is card ${id} of `,
     );
     expect(words.match(/(?<=← POST .*\n {24})warning: .*$/gm)).toEqual([unknown, repeated]);
     expect(words.match(/warning/g)).toHaveLength(2);

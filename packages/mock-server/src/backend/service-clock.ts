@@ -44,7 +44,7 @@ export function createServiceClock(
 ): ServiceClock {
   let movement: Promise<unknown> = Promise.resolve();
   const now = () => holder.clock.now();
-  const notifyMoved = () => changes.notify({ type: "clock" });
+  const notifyMoved = () => changes.notify();
 
   /** Runs one movement at a time, so that concurrent calls do not interleave on one clock. */
   function runInTurn<Result>(move: () => Promise<Result>): Promise<Result> {

@@ -57,7 +57,7 @@ export function createDispatcher(
   function storeEvent(event: ServiceEvent): void {
     const { recentEvents } = domain.state;
     recentEvents.push(event);
-    domain.notifyChange({ type: "event", id: event.id });
+    domain.notifyChange();
     if (recentEvents.length >= 2 * maxRecentEvents) recentEvents.splice(0, maxRecentEvents); // at twice the limit, so that it seldom copies
   }
 

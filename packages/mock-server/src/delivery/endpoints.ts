@@ -31,7 +31,7 @@ export function createEndpoint(
   checkEvents(events);
   const { id = generateId("we"), secret = generateId("whsec") } = seeded;
   state.endpoints.set(id, { id, url, events: [...events], secret });
-  notifyChange({ type: "endpoint", id });
+  notifyChange();
   return { id, secret };
 }
 
@@ -49,7 +49,7 @@ export function updateEndpoint(
   checkUrl(domain, url);
   checkEvents(events);
   Object.assign(endpoint, { url, events: [...events] });
-  domain.notifyChange({ type: "endpoint", id: endpointId });
+  domain.notifyChange();
   return toWebhookEndpoint(endpoint);
 }
 
@@ -57,7 +57,7 @@ export function updateEndpoint(
 export function deleteEndpoint(domain: Domain, endpointId: string): void {
   getEndpoint(domain, endpointId);
   domain.state.endpoints.delete(endpointId);
-  domain.notifyChange({ type: "endpoint", id: endpointId });
+  domain.notifyChange();
   failPendingDeliveries(domain, endpointId);
 }
 
@@ -65,7 +65,7 @@ export function deleteEndpoint(domain: Domain, endpointId: string): void {
 export function replaceSecret(domain: Domain, endpointId: string): EndpointSecret {
   const endpoint = getEndpoint(domain, endpointId);
   endpoint.secret = domain.generateId("whsec");
-  domain.notifyChange({ type: "endpoint", id: endpointId });
+  domain.notifyChange();
   return { id: endpoint.id, secret: endpoint.secret };
 }
 

@@ -20,7 +20,7 @@ export function createApiKey(
 ): ApiKey {
   const apiKey = { id: generateId("key"), kind, name, key, createdAt: new Date(nowMs()).toISOString() };
   state.apiKeys.set(key, apiKey);
-  notifyChange({ type: "apiKey", id: apiKey.id });
+  notifyChange();
   return apiKey;
 }
 
@@ -29,7 +29,7 @@ export function revokeApiKey({ state, notifyChange }: Domain, id: string): void 
   const apiKey = [...state.apiKeys.values()].find((candidate) => candidate.id === id);
   if (apiKey === undefined) throw new NotFoundError(`There is no API key "${id}".`);
   state.apiKeys.delete(apiKey.key);
-  notifyChange({ type: "apiKey", id });
+  notifyChange();
 }
 
 /** Returns the key in an `Authorization` header. */

@@ -35,7 +35,7 @@ export function createCard(
   state.cards.set(card.id, card);
   state.cardIdBySlug.set(card.slug, card.id);
   customer.cardIds.push(card.id);
-  notifyChange({ type: "card", id: card.id });
+  notifyChange();
   return card;
 }
 
@@ -86,7 +86,7 @@ export function setStatus(domain: Domain, cardId: string, status: string): Card 
     throw new TypeError('status must be a text that is not blank, such as "blocked".');
   }
   card.status = status;
-  domain.notifyChange({ type: "card", id: cardId });
+  domain.notifyChange();
   return toCard(domain, card);
 }
 
@@ -96,7 +96,7 @@ export function addToWallet(domain: Domain, cardId: string, wallet: string): voi
   requireKnownWallet(domain, wallet);
   if (card.wallets.includes(wallet)) throw new RangeError(`The card is already in the ${wallet} wallet.`);
   card.wallets.push(wallet);
-  domain.notifyChange({ type: "card", id: card.id });
+  domain.notifyChange();
   domain.emit("card.added", { passId: card.id, customerId: card.customerId, wallet });
 }
 
@@ -106,7 +106,7 @@ export function removeFromWallet(domain: Domain, cardId: string, wallet: string)
   requireKnownWallet(domain, wallet);
   if (!card.wallets.includes(wallet)) throw new RangeError(`The card is not in the ${wallet} wallet.`);
   card.wallets = card.wallets.filter((name) => name !== wallet);
-  domain.notifyChange({ type: "card", id: card.id });
+  domain.notifyChange();
   domain.emit("card.removed", { passId: card.id, customerId: card.customerId, wallet });
 }
 

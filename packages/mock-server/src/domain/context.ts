@@ -13,7 +13,7 @@ export interface Domain {
   /** Emits an event to the endpoints that selected it. */
   emit: <Type extends EventType>(type: Type, data: EventData<Type>) => void;
   /** Notifies subscribers of a change: `waitFor`, the data file, the log of the traffic. */
-  notifyChange: (change: Change) => void;
+  notifyChange: (change?: Change) => void;
   baseUrl: string;
   defaultCountry: Country;
   wallets: Wallets;
@@ -25,27 +25,14 @@ export interface Domain {
   log: (line: string) => void;
 }
 
-/** What changed, by its id. `reset`: everything may have changed. */
+/** What changed. A delivery and a request have their id. `reset`: everything may have changed. */
 export interface Change {
-  type:
-    | "apiKey"
-    | "template"
-    | "customer"
-    | "card"
-    | "operation"
-    | "endpoint"
-    | "delivery"
-    | "event"
-    | "clock"
-    | "fault"
-    | "refusal"
-    | "request"
-    | "reset";
+  type: "state" | "delivery" | "request" | "reset";
   id?: string;
 }
 
 export interface ChangeNotifier {
-  notify(change: Change): void;
+  notify(change?: Change): void;
   /** @returns a function that unsubscribes. */
   subscribe(listener: (change: Change) => void): () => void;
   /** Another number after each change, and after a restart: it begins with the time in milliseconds. */
@@ -57,7 +44,7 @@ export function createChangeNotifier(): ChangeNotifier {
   let version = Date.now();
   return {
     version: () => version,
-    notify(change) {
+    notify(change = { type: "state" }) {
       version += 1;
       for (const listener of listeners) listener(change);
     },

@@ -51,7 +51,7 @@ export function findOrCreateCustomer(domain: Domain, { phone, email, name }: Con
     customerIdByEmail.set(emailKey, customer.id);
   }
   if (name !== undefined) customer.name ??= name;
-  domain.notifyChange({ type: "customer", id: customer.id });
+  domain.notifyChange();
   return customer;
 }
 
@@ -111,7 +111,7 @@ export function changeMarketingConsent(
   const given = change.version?.trim() || undefined; // a blank version counts as absent
   const version = given ?? (hasChanged ? undefined : customer.marketing.version);
   customer.marketing = { isGiven: change.marketing, ...(version !== undefined && { version }) };
-  notifyChange({ type: "customer", id: customer.id });
+  notifyChange();
   if (!hasChanged) return;
   emit("consent.changed", {
     customerId: customer.id,

@@ -1,66 +1,36 @@
 /** Idempotency keys: stores the card or the refusal of each key for 24 hours (spec 8). */
 import type { Domain } from "./context.ts";
-import { Problem } from "./problem.ts";
-import type { StoredCard, StoredRefusal } from "./state.ts";
+import { isObject } from "./problem.ts";
+import type { StoredResult } from "./state.ts";
 
 const retentionMs = 24 * 3_600_000;
 
-/** The card issued under this key in the last 24 hours. */
-export function findIssuedCard({ state, nowMs }: Domain, key: string): StoredCard | undefined {
-  const card = state.cards.get(state.cardIdByKey.get(key) ?? "");
-  return card !== undefined && nowMs() - card.issuedAtMs < retentionMs ? card : undefined;
+/** The result stored under this key in the last 24 hours. */
+export function findResult({ state, nowMs }: Domain, key: string): StoredResult | undefined {
+  const stored = state.results.get(key);
+  return stored !== undefined && nowMs() - stored.atMs < retentionMs ? stored : undefined;
 }
 
-/** The refusal stored under this key in the last 24 hours. */
-export function findRefusal({ state, nowMs }: Domain, key: string): StoredRefusal | undefined {
-  const refusal = state.refusals.get(key);
-  return refusal !== undefined && nowMs() - refusal.atMs < retentionMs ? refusal : undefined;
-}
-
-export const toProblem = ({ status, detail, errors }: StoredRefusal) => new Problem(status, detail, errors);
-
-export function storeIssuedCard(domain: Domain, key: string, card: StoredCard, contentHash: number): void {
-  const { state } = domain;
-  card.contentHash = contentHash;
-  state.cardIdByKey.delete(key); // the newest are last
-  state.cardIdByKey.set(key, card.id);
-  for (const oldest of state.cardIdByKey.keys()) {
-    if (findIssuedCard(domain, oldest) !== undefined) break;
-    state.cardIdByKey.delete(oldest);
-  }
-}
-
-export function storeRefusal(domain: Domain, key: string, problem: Problem, contentHash: number): void {
-  const { state, nowMs, notifyChange } = domain;
-  const { status, message: detail, errors } = problem;
-  state.refusals.delete(key);
-  state.refusals.set(key, { atMs: nowMs(), status, detail, errors, contentHash });
-  notifyChange({ type: "refusal", id: key });
-  for (const [oldest, { atMs }] of state.refusals) {
+export function storeResult({ state, nowMs, notifyChange }: Domain, key: string, result: StoredResult): void {
+  state.results.delete(key); // the newest are last
+  state.results.set(key, result);
+  for (const [oldest, { atMs }] of state.results) {
     if (nowMs() - atMs < retentionMs) break;
-    state.refusals.delete(oldest);
-    notifyChange({ type: "refusal", id: oldest });
+    state.results.delete(oldest);
   }
+  notifyChange();
 }
 
 /** Ignores the order of members. One in four billion pairs of different contents has equal hashes; then a warning is missing. */
-export const hashContent = (templateId: string, body: unknown): number =>
-  hashText(templateId, hashValue(body));
-
-/** A sum over the members, so that their order does not matter. The name of a list item is its index. */
-function hashValue(value: unknown): number {
-  if (typeof value !== "object" || value === null) return hashText(`${typeof value} ${value}`);
-  let hash = Array.isArray(value) ? 1 : 2;
-  for (const name of Object.keys(value)) {
-    hash = (hash + hashText(name, hashValue((value as Record<string, unknown>)[name]))) | 0;
-  }
-  return hash;
-}
-
-/** FNV-1a, 32 bits. @param start the hash of what comes before the text. */
-export function hashText(text: string, start = 0x811c9dc5): number {
-  let hash = start;
+export function hashContent(templateId: string, body: unknown): number {
+  const text = JSON.stringify([templateId, body], (_, value) =>
+    isObject(value) ? sortMembers(value) : value,
+  );
+  let hash = 0x811c9dc5; // FNV-1a, 32 bits
   for (let index = 0; index < text.length; index++)
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash;
 }
+
+const sortMembers = (value: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

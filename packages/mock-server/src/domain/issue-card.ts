@@ -3,18 +3,16 @@ import { IssueCardRequest } from "@loyalty-cards/openapi/validators";
 import { createCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import { changeMarketingConsent, findOrCreateCustomer, readContact } from "./customers.ts";
-import {
-  findIssuedCard,
-  findRefusal,
-  hashContent,
-  storeIssuedCard,
-  storeRefusal,
-  toProblem,
-} from "./idempotency.ts";
-import { Problem, toFieldErrors } from "./problem.ts";
-import type { FieldValues, StoredCard } from "./state.ts";
+import { findResult, hashContent, storeResult } from "./idempotency.ts";
+import { isObject, Problem, toFieldErrors } from "./problem.ts";
+import type { FieldValues, StoredCard, StoredResult, Template } from "./state.ts";
 import { getFieldLabel, validateFieldValues } from "./templates.ts";
-import { type RequestWarning, warnAboutOtherContent, warnAboutUnknownFields } from "./warnings.ts";
+import {
+  type RequestWarning,
+  warnAboutOtherContent,
+  warnAboutStoredRefusal,
+  warnAboutUnknownFields,
+} from "./warnings.ts";
 
 export interface IssueCardCommand {
   templateId: string;
@@ -35,18 +33,35 @@ export function issueCard(domain: Domain, command: IssueCardCommand): IssueCardR
   const { templateId, body, idempotencyKey } = command;
   if (idempotencyKey === undefined) return issueNewCard(domain, command);
   const contentHash = hashContent(templateId, body);
-  const stored = findIssuedCard(domain, idempotencyKey) ?? findRefusal(domain, idempotencyKey);
-  if (stored !== undefined) {
-    const replay = { templateId, idempotencyKey, fieldValues: readFieldValues(body) };
-    const isSame = (stored.contentHash ?? contentHash) === contentHash;
-    const warnings = isSame ? [] : [warnAboutOtherContent(domain, replay, stored)];
-    return { result: "balance" in stored ? stored : toProblem(stored), isReplay: true, warnings };
-  }
+  const stored = findResult(domain, idempotencyKey);
+  if (stored !== undefined) return repeatResult(domain, stored, body, stored.contentHash === contentHash);
   const issued = issueNewCard(domain, command);
   const { result } = issued;
-  if (!(result instanceof Problem)) storeIssuedCard(domain, idempotencyKey, result, contentHash);
-  else if (domain.storeRefusals) storeRefusal(domain, idempotencyKey, result, contentHash);
+  const content = { atMs: domain.nowMs(), contentHash };
+  if (!(result instanceof Problem)) {
+    storeResult(domain, idempotencyKey, { ...content, cardId: result.id });
+  } else if (domain.storeRefusals) {
+    const { status, message: detail, errors } = result;
+    storeResult(domain, idempotencyKey, { ...content, refusal: { status, detail, errors } });
+  }
   return issued;
+}
+
+function repeatResult(
+  { state }: Domain,
+  { cardId = "", refusal }: StoredResult,
+  body: unknown,
+  isSame: boolean,
+): IssueCardResult {
+  if (refusal !== undefined) {
+    const { status, detail, errors } = refusal;
+    const warnings = isSame ? [] : [warnAboutStoredRefusal(status)];
+    return { result: new Problem(status, detail, errors), isReplay: true, warnings };
+  }
+  const card = state.cards.get(cardId) as StoredCard; // cards are never removed
+  const template = state.templates.get(card.templateId) as Template;
+  const warnings = isSame ? [] : [warnAboutOtherContent(template, card, readFieldValues(body))];
+  return { result: card, isReplay: true, warnings };
 }
 
 function issueNewCard(domain: Domain, { templateId, body, issuedVia }: IssueCardCommand): IssueCardResult {
@@ -77,9 +92,9 @@ function issueNewCard(domain: Domain, { templateId, body, issuedVia }: IssueCard
 }
 
 /** The field values of a body that is not validated, because the stored response is repeated. */
-function readFieldValues(body: unknown): FieldValues | undefined {
-  const values = (body as { fieldValues?: unknown } | null | undefined)?.fieldValues;
-  return typeof values === "object" && values !== null ? trimValues(values as FieldValues) : undefined;
+function readFieldValues(body: unknown): FieldValues {
+  const values = isObject(body) ? body["fieldValues"] : undefined;
+  return trimValues(isObject(values) ? (values as FieldValues) : {});
 }
 
 /** Removes surrounding spaces, which phones and browsers add. */

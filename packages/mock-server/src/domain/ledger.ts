@@ -49,7 +49,7 @@ export function cancelOperation(domain: Domain, operationId: string): Operation 
   if (cancelled.type === "cancellation") throw new RangeError("A cancellation cannot be cancelled.");
   const operation = recordOperation(domain, cancelled.cardId, "cancellation", -cancelled.change);
   cancelled.isCancelled = true;
-  domain.notifyChange({ type: "operation", id: operationId });
+  domain.notifyChange();
   return operation;
 }
 
@@ -69,7 +69,7 @@ export function expirePoints(domain: Domain, cardId: string, { points, keepBalan
   }
   if (keepBalance) {
     card.expiredPoints = roundPoints(card.expiredPoints + expired);
-    domain.notifyChange({ type: "card", id: cardId });
+    domain.notifyChange();
     updateTier(domain, card);
   } else recordOperation(domain, cardId, "correction", -expired);
   return toCard(domain, card);
@@ -114,8 +114,8 @@ function recordOperation(
   else ids.push(operation.id);
 
   setBalance(getTemplate(domain, card), card, balance);
-  domain.notifyChange({ type: "operation", id: operation.id });
-  domain.notifyChange({ type: "card", id: cardId });
+  domain.notifyChange();
+  domain.notifyChange();
   const { customerId } = card;
   domain.emit("balance.changed", {
     passId: cardId,

@@ -1,7 +1,7 @@
 /** The state of the service as plain data: what each store holds, by id, so that a snapshot and the data file are copies of one object. */
 import type { webhooks } from "@loyalty-cards/openapi";
 import type { components } from "@loyalty-cards/openapi/control";
-import type { FieldError } from "./problem.ts";
+import { type FieldError, isObject } from "./problem.ts";
 
 type Schemas = components["schemas"];
 type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
@@ -48,8 +48,6 @@ export interface StoredCard {
   fieldValues: FieldValues;
   wallets: string[];
   issuedAtMs: number;
-  /** The hash of the request that it was issued for, if that had an idempotency key. */
-  contentHash?: number;
 }
 
 export interface StoredOperation {
@@ -62,13 +60,13 @@ export interface StoredOperation {
   isCancelled: boolean;
 }
 
-/** A 404 or 422 stored under an idempotency key, when the option `storeRefusals` is set. */
-export interface StoredRefusal {
+/** The result of the first request with an idempotency key. */
+export interface StoredResult {
   atMs: number;
-  status: number;
-  detail: string;
-  errors: readonly FieldError[];
   contentHash: number;
+  cardId?: string;
+  /** A 404 or 422, when the option `storeRefusals` is set. */
+  refusal?: { status: number; detail: string; errors: readonly FieldError[] };
 }
 
 export interface Endpoint {
@@ -102,58 +100,36 @@ export interface Delivery extends Mutable<Omit<Schemas["Delivery"], "attempts">>
 /** A stored rule for injected faults. */
 export type Fault = Schemas["FaultInput"] & { id: string };
 
-/** Lists without order in their name are in the order of creation. */
-export interface State {
+/** Maps are by id, and in the order of creation, where nothing else is said. */
+export const createEmptyState = () => ({
   /** By key. */
-  apiKeys: Map<string, ApiKey>;
-  templates: Map<string, Template>;
-  customers: Map<string, Customer>;
-  customerIdByPhone: Map<string, string>;
-  customerIdByEmail: Map<string, string>;
-  cards: Map<string, StoredCard>;
-  cardIdBySlug: Map<string, string>;
-  operations: Map<string, StoredOperation>;
-  operationIdsByCard: Map<string, string[]>;
-  /** In the order of issuing, so that the oldest are deleted first. */
-  cardIdByKey: Map<string, string>;
-  /** By idempotency key. */
-  refusals: Map<string, StoredRefusal>;
-  endpoints: Map<string, Endpoint>;
-  deliveries: Map<string, Delivery>;
+  apiKeys: new Map<string, ApiKey>(),
+  templates: new Map<string, Template>(),
+  customers: new Map<string, Customer>(),
+  customerIdByPhone: new Map<string, string>(),
+  customerIdByEmail: new Map<string, string>(),
+  cards: new Map<string, StoredCard>(),
+  cardIdBySlug: new Map<string, string>(),
+  operations: new Map<string, StoredOperation>(),
+  operationIdsByCard: new Map<string, string[]>(),
+  /** By idempotency key, the oldest first, so that they are deleted first. */
+  results: new Map<string, StoredResult>(),
+  endpoints: new Map<string, Endpoint>(),
+  deliveries: new Map<string, Delivery>(),
   /** The deliveries in state `pending`. */
-  pendingDeliveryIds: Set<string>;
+  pendingDeliveryIds: new Set<string>(),
   /** The newest events, oldest first. */
-  recentEvents: ServiceEvent[];
+  recentEvents: [] as ServiceEvent[],
   /** In the order in which they are matched. */
-  faults: Map<string, Fault>;
-}
-
-export const createEmptyState = (): State => ({
-  apiKeys: new Map(),
-  templates: new Map(),
-  customers: new Map(),
-  customerIdByPhone: new Map(),
-  customerIdByEmail: new Map(),
-  cards: new Map(),
-  cardIdBySlug: new Map(),
-  operations: new Map(),
-  operationIdsByCard: new Map(),
-  cardIdByKey: new Map(),
-  refusals: new Map(),
-  endpoints: new Map(),
-  deliveries: new Map(),
-  pendingDeliveryIds: new Set(),
-  recentEvents: [],
-  faults: new Map(),
+  faults: new Map<string, Fault>(),
 });
+
+export type State = ReturnType<typeof createEmptyState>;
 
 /** Whether a value has every member of a state, each of the right type: Map, Set or list. */
 export const isState = (value: unknown): value is State =>
-  typeof value === "object" &&
-  value !== null &&
-  Object.entries(createEmptyState()).every(
-    ([name, empty]) => getTag((value as Record<string, unknown>)[name]) === getTag(empty),
-  );
+  isObject(value) &&
+  Object.entries(createEmptyState()).every(([name, empty]) => getTag(value[name]) === getTag(empty));
 
 /** "[object Map]" and so on. Recognises values of another realm too, which test runners pass to structuredClone. */
 const getTag = (value: unknown) => Object.prototype.toString.call(value);

@@ -29,14 +29,14 @@ export function createTemplate({ state, generateId, notifyChange }: Domain, inpu
     isArchived: false,
   };
   state.templates.set(id, template);
-  notifyChange({ type: "template", id });
+  notifyChange();
   return template;
 }
 
 export function archiveTemplate({ state, notifyChange }: Domain, id: string): Template {
   const template = getById(state.templates, id, "template");
   template.isArchived = true;
-  notifyChange({ type: "template", id });
+  notifyChange();
   return template;
 }
 

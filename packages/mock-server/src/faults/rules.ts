@@ -31,13 +31,13 @@ export function addFault(domain: Domain, input: FaultInput): Fault {
   const valid = validateInput(FaultInputSchema, structuredClone(input)); // a copy, which the caller cannot change later
   const fault: Fault = { id: domain.generateId("flt"), ...valid };
   domain.state.faults.set(fault.id, fault);
-  domain.notifyChange({ type: "fault", id: fault.id });
+  domain.notifyChange();
   return fault;
 }
 
 export function removeFault({ state, notifyChange }: Domain, id: string): void {
   if (!state.faults.delete(id)) throw new NotFoundError(`There is no fault "${id}".`);
-  notifyChange({ type: "fault", id });
+  notifyChange();
 }
 
 export function clearFaults(domain: Domain): void {
@@ -78,7 +78,7 @@ function takeFirst<Kind extends Fault>(
   if (fault?.times !== undefined) {
     if (fault.times === 1) state.faults.delete(fault.id);
     else state.faults.set(fault.id, { ...fault, times: fault.times - 1 }); // keeps its place in the order
-    notifyChange({ type: "fault", id: fault.id });
+    notifyChange();
   }
   return fault;
 }

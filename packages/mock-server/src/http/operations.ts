@@ -8,7 +8,7 @@ import { issuedVia, parseBearer } from "../domain/api-keys.ts";
 import { toCard } from "../domain/cards.ts";
 import type { Domain } from "../domain/context.ts";
 import { changeMarketingConsent, toConsentState } from "../domain/customers.ts";
-import { findIssuedCard } from "../domain/idempotency.ts";
+import { findResult } from "../domain/idempotency.ts";
 import { issueCard } from "../domain/issue-card.ts";
 import { listNewestOperations } from "../domain/ledger.ts";
 import { Problem, toFieldErrors } from "../domain/problem.ts";
@@ -150,7 +150,7 @@ async function perform(
   const idempotencyKey = req.header("idempotency-key");
   request.idempotencyKey = idempotencyKey;
   const issuingKey = operation === "issueCard" ? idempotencyKey : undefined;
-  const card = issuingKey === undefined ? undefined : findIssuedCard(domain, issuingKey);
+  const stored = issuingKey === undefined ? undefined : findResult(domain, issuingKey);
   const isFirst = issuingKey !== undefined && !inFlight.has(issuingKey);
   const target = {
     operation,
@@ -158,7 +158,7 @@ async function perform(
     path: req.path,
     idempotencyKey,
     isInProgress: issuingKey !== undefined && !isFirst,
-    cardAgeMs: card && domain.nowMs() - card.issuedAtMs,
+    cardAgeMs: stored?.cardId === undefined ? undefined : domain.nowMs() - stored.atMs,
   };
   if (isFirst) inFlight.add(issuingKey);
   try {

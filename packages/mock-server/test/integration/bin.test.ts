@@ -72,7 +72,7 @@ describe("loyalty-cards-mock", () => {
     child.kill("SIGTERM");
     const { stdout, stderr } = await exit;
     expect(stdout.trimEnd()).not.toContain("\n");
-    expect(stderr).toMatch(/warning: An idempotency key was repeated with other content.*stored 422/);
+    expect(stderr).toMatch(/warning: Other content under the same key\..*stored 422/);
     expect(stderr).not.toContain("48600100200");
   });
 
