@@ -1,5 +1,5 @@
 /** The mock service as an object: its HTTP surface, and what the shop's staff can do. */
-import { type Backend, createBackend, type TrafficRequest } from "./backend/backend.ts";
+import { createBackend, type TrafficRequest } from "./backend/backend.ts";
 import { type MockServiceOptions, parseOptions } from "./backend/options.ts";
 import type { ServiceClock } from "./backend/service-clock.ts";
 import { addControlRoutes } from "./control/routes.ts";
@@ -166,18 +166,11 @@ export interface MockService {
 export const createMockService = (options: MockServiceOptions = {}): MockService =>
   createCore(options).service;
 
-/** A service, and what the Node adapter needs besides. */
-export interface ServiceCore {
-  service: MockService;
-  backend: Backend;
-  app: App;
-}
-
-/** @param addOwnRoutes adds routes that take precedence. */
+/** Creates a service, and what the Node adapter needs besides. @param addOwnRoutes adds routes that take precedence. */
 export function createCore(
   options: MockServiceOptions,
   addOwnRoutes: (app: App, templateId: string) => void = () => {},
-): ServiceCore {
+) {
   const settings = parseOptions(options);
   const backend = createBackend(settings);
   const { domain, dispatcher, clock } = backend;
@@ -222,7 +215,7 @@ export function createCore(
       updateEndpoint: (endpointId, change) => updateEndpoint(domain, endpointId, change),
       deleteEndpoint: (endpointId) => deleteEndpoint(domain, endpointId),
       newSecret: (endpointId) => replaceSecret(domain, endpointId),
-      sendTest: (endpointId) => structuredClone(backend.sendTest(endpointId)),
+      sendTest: (endpointId) => structuredClone(dispatcher.sendTest(endpointId)),
       deliveries: (filter = {}) => structuredClone(findDeliveries(domain, filter)),
       resend: (deliveryId) => structuredClone(dispatcher.resend(deliveryId)),
     },

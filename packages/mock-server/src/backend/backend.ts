@@ -1,25 +1,13 @@
 /** The service behind its HTTP surface: its clock, deliveries and traffic, and its state, which can be copied and restored. */
 import type { components } from "@loyalty-cards/openapi/control";
-import { createDispatcher, type Dispatcher } from "../delivery/dispatcher.ts";
+import { createDispatcher } from "../delivery/dispatcher.ts";
 import { createEndpoint } from "../delivery/endpoints.ts";
 import { createApiKey, seededApiKeys } from "../domain/api-keys.ts";
-import {
-  type ChangeNotifier,
-  createChangeNotifier,
-  createSortableIds,
-  type Domain,
-  type SortableIds,
-} from "../domain/context.ts";
-import {
-  createEmptyState,
-  type Delivery,
-  type EventData,
-  type EventType,
-  type State,
-} from "../domain/state.ts";
+import { createChangeNotifier, createSortableIds, type Domain } from "../domain/context.ts";
+import { createEmptyState, type State } from "../domain/state.ts";
 import { createTemplate } from "../domain/templates.ts";
 import type { Settings } from "./options.ts";
-import { createServiceClock, type ServiceClock } from "./service-clock.ts";
+import { createServiceClock } from "./service-clock.ts";
 
 /** A request to the API, as `GET /_mock/traffic` returns it. */
 export type TrafficRequest = components["schemas"]["TrafficRequest"];
@@ -27,50 +15,27 @@ export type TrafficRequest = components["schemas"]["TrafficRequest"];
 /** By the clock of the service. */
 const burstMs = 60_000;
 
-export interface Backend {
-  readonly settings: Settings;
-  readonly domain: Domain;
-  readonly dispatcher: Dispatcher;
-  readonly clock: ServiceClock;
-  readonly changes: ChangeNotifier;
-  readonly ids: SortableIds;
-  /** The newest requests to the API, oldest first. Not part of the state: a snapshot and a data file do not contain them. */
-  readonly requests: TrafficRequest[];
-  /** Logs the message of a warning, once a minute: one mistake in an import is one line. */
-  logWarning(message: string): void;
-  /** Sends a `ping`, as "Send test" in the console does. */
-  sendTest(endpointId: string): Delivery;
-  /** Restores the seeded state. */
-  reset(): void;
-  snapshot(): State;
-  restore(state: State): void;
-}
+export type Backend = ReturnType<typeof createBackend>;
 
-export function createBackend(settings: Settings): Backend {
+export function createBackend(settings: Settings) {
   const { deliver, wallClockMs, deliveryTimeoutMs } = settings;
-  const holder = { clock: settings.clock };
   const changes = createChangeNotifier();
-  const nowMs = () => holder.clock.now();
+  const nowMs = () => domain.clock.now();
   /** Not part of the state, so that a reset or a restore does not repeat ids. */
   const ids = createSortableIds(nowMs, settings.generateId);
+  /** The newest requests to the API, oldest first. Not part of the state: a snapshot and a data file do not contain them. */
   const requests: TrafficRequest[] = [];
   const warnedAtMs = new Map<string, number>();
-  const createEvent = <Type extends EventType>(type: Type, data: EventData<Type>) => ({
-    id: ids.nextEventId(),
-    type,
-    createdAt: new Date(nowMs()).toISOString(),
-    data,
-  });
   const domain: Domain = {
     ...settings,
     state: createEmptyState(),
     nowMs,
     notifyChange: changes.notify,
-    emit: (type, data) => dispatcher.publish(createEvent(type, data)),
+    emit: (type, data) => dispatcher.publish(type, data),
   };
   // Over HTTP a real receiver compares `t` with real time, wherever this clock was moved to.
   const isOverHttp = deliver === undefined;
-  const dispatcher = createDispatcher(domain, () => holder.clock, {
+  const dispatcher = createDispatcher(domain, ids, {
     deliver: deliver ?? ((request) => fetch(request)),
     signedWith: isOverHttp ? "machine" : "service",
     signingTimeMs: isOverHttp ? wallClockMs : nowMs,
@@ -98,23 +63,24 @@ export function createBackend(settings: Settings): Backend {
     settings,
     domain,
     dispatcher,
-    clock: createServiceClock(holder, dispatcher, changes),
+    clock: createServiceClock(domain, dispatcher),
     changes,
     ids,
     requests,
-    logWarning(message) {
+    /** Logs the message of a warning, once a minute: one mistake in an import is one line. */
+    logWarning(message: string): void {
       for (const [known, atMs] of warnedAtMs) if (nowMs() - atMs >= burstMs) warnedAtMs.delete(known);
       if (warnedAtMs.has(message)) return;
       warnedAtMs.set(message, nowMs());
       settings.log(`warning: ${message}`);
     },
-    sendTest: (endpointId) => dispatcher.sendTest(endpointId, createEvent("ping", {})),
-    reset() {
+    /** Restores the seeded state. */
+    reset(): void {
       requests.length = 0;
       warnedAtMs.clear();
       replace(seed());
     },
     snapshot: () => structuredClone(domain.state),
-    restore: (state) => replace(structuredClone(state)),
+    restore: (state: State) => replace(structuredClone(state)),
   };
 }

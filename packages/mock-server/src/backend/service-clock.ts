@@ -12,7 +12,7 @@ import {
   systemClock,
   toMilliseconds,
 } from "../domain/clock.ts";
-import type { ChangeNotifier } from "../domain/context.ts";
+import type { Domain } from "../domain/context.ts";
 
 /** How a clock runs: system (real time), manual, or scaled. */
 export type ClockSetting = components["schemas"]["ClockSetting"];
@@ -36,15 +36,9 @@ export interface ServiceClock {
   runUntilIdle(): Promise<AttemptRecord[]>;
 }
 
-/** @param holder has the current clock, which `set` replaces. */
-export function createServiceClock(
-  holder: { clock: Clock },
-  dispatcher: Dispatcher,
-  changes: ChangeNotifier,
-): ServiceClock {
+export function createServiceClock(domain: Domain, dispatcher: Dispatcher): ServiceClock {
+  const { nowMs: now, notifyChange } = domain;
   let movement: Promise<unknown> = Promise.resolve();
-  const now = () => holder.clock.now();
-  const notifyMoved = () => changes.notify();
 
   /** Runs one movement at a time, so that concurrent calls do not interleave on one clock. */
   function runInTurn<Result>(move: () => Promise<Result>): Promise<Result> {
@@ -55,17 +49,17 @@ export function createServiceClock(
 
   const moveTime = async (getEnd: GetEnd) => {
     const attempts = await dispatcher.moveTime(getEnd);
-    notifyMoved();
+    notifyChange();
     return attempts;
   };
 
   return {
     now,
-    setting: () => getClockMode(holder.clock),
+    setting: () => getClockMode(domain.clock),
     set(setting) {
-      holder.clock = createClock(setting, now());
+      domain.clock = createClock(setting, now());
       dispatcher.reload();
-      notifyMoved();
+      notifyChange();
     },
     nextAttemptAt: dispatcher.getNextAttemptMs,
     advance: (duration) => {

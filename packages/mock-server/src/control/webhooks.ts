@@ -42,7 +42,7 @@ export function addWebhookRoutes({ route, backend }: ControlApi): void {
     return { id, secret };
   });
   route("POST /webhooks/endpoints/:id/new-secret", ({ id }) => replaceSecret(domain, id));
-  route("POST /webhooks/endpoints/:id/test", ({ id }) => backend.sendTest(id), { status: 202 });
+  route("POST /webhooks/endpoints/:id/test", ({ id }) => dispatcher.sendTest(id), { status: 202 });
 
   route("GET /webhooks/deliveries", ({ query }) => {
     const state = parseChoice(query, "state", ["pending", "delivered", "failed"]);

@@ -1,6 +1,6 @@
 /** Deliveries: one event sent to one endpoint, with every attempt and the retry schedule (spec 3.2). */
 import { type Domain, getById } from "../domain/context.ts";
-import type { Attempt, Delivery, ServiceEvent } from "../domain/state.ts";
+import type { Attempt, Delivery, ServiceEvent, State } from "../domain/state.ts";
 
 /** 1 minute, 5 minutes, 30 minutes, 2 hours, 6 hours; each after the previous failure. */
 const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000, 21_600_000];
@@ -102,10 +102,11 @@ export function releaseHeldBack(domain: Domain, endpointId: string): Delivery[] 
   return held;
 }
 
-const findPending = ({ state }: Domain, endpointId: string): Delivery[] =>
-  [...state.pendingDeliveryIds]
-    .flatMap((id) => state.deliveries.get(id) ?? [])
-    .filter((delivery) => delivery.endpointId === endpointId);
+export const listPending = ({ deliveries, pendingDeliveryIds }: State): Delivery[] =>
+  Array.from(pendingDeliveryIds, (id) => deliveries.get(id) as Delivery);
+
+const findPending = ({ state }: Domain, endpointId: string) =>
+  listPending(state).filter((delivery) => delivery.endpointId === endpointId);
 
 export function findDeliveries({ state }: Domain, filter: DeliveryFilter & { id?: string }): Delivery[] {
   const wanted = Object.entries(filter) as [keyof DeliveryFilter, string][];

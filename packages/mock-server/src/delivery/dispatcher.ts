@@ -1,10 +1,17 @@
 /** Dispatcher: creates the deliveries of each event, and makes the attempts that are due, in the order of time. */
-import { type Clock, isMovable } from "../domain/clock.ts";
-import type { Domain } from "../domain/context.ts";
-import type { Attempt, Delivery, EventType, ServiceEvent, State } from "../domain/state.ts";
+import { isMovable } from "../domain/clock.ts";
+import type { Domain, SortableIds } from "../domain/context.ts";
+import type { Attempt, Delivery, EventData, EventType, ServiceEvent, State } from "../domain/state.ts";
 import { takeDeliveryFault } from "../faults/rules.ts";
 import { type DeliveryTransport, sendAttempt } from "./attempt.ts";
-import { createDelivery, holdBack, recordAttempt, releaseHeldBack, restartDelivery } from "./deliveries.ts";
+import {
+  createDelivery,
+  holdBack,
+  listPending,
+  recordAttempt,
+  releaseHeldBack,
+  restartDelivery,
+} from "./deliveries.ts";
 import { getEndpoint } from "./endpoints.ts";
 
 /** An attempt, with its delivery and event. */
@@ -17,34 +24,12 @@ export interface AttemptRecord extends Attempt {
 /** Returns the time to move the clock to; undefined when it must not move. @param nextMs when the next attempt is due. */
 export type GetEnd = (nextMs: number | undefined) => number | undefined;
 
-export interface Dispatcher {
-  /** Stores an event and sends it to the endpoints that selected it. */
-  publish(event: ServiceEvent): void;
-  /** Sends a `ping`, as "Send test" in the console does. */
-  sendTest(endpointId: string, ping: ServiceEvent): Delivery;
-  /** Starts a delivery again, as "Resend" in the console does. */
-  resend(deliveryId: string): Delivery;
-  /** When the next attempt is due. */
-  getNextAttemptMs(): number | undefined;
-  /** Rebuilds the queue from the pending deliveries, after the state or the clock was replaced. */
-  reload(): void;
-  /** Resolves when every attempt that is due has ended. */
-  idle(): Promise<void>;
-  /** Moves time from one due attempt to the next, up to the end. */
-  moveTime(getEnd: GetEnd): Promise<AttemptRecord[]>;
-  /** Ends the attempts in progress and makes no more. Their deliveries stay pending. */
-  close(): void;
-}
+export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 const maxRecentEvents = 1_000;
 const maxHoldBackMs = 1_000;
 
-/** @param clock returns the current clock, because it can be replaced. */
-export function createDispatcher(
-  domain: Domain,
-  clock: () => Clock,
-  transport: DeliveryTransport,
-): Dispatcher {
+export function createDispatcher(domain: Domain, ids: SortableIds, transport: DeliveryTransport) {
   /** Sorted by time; those of one time in the order in which they were added. */
   const queue: { delivery: Delivery; dueAtMs: number }[] = [];
   const inProgress = new Map<Delivery, Promise<void>>();
@@ -54,11 +39,14 @@ export function createDispatcher(
   let attempts: AttemptRecord[] | undefined;
   let cancelTimer: (() => void) | undefined;
 
-  function storeEvent(event: ServiceEvent): void {
+  function createEvent<Type extends EventType>(type: Type, data: EventData<Type>): ServiceEvent {
+    const createdAt = new Date(domain.nowMs()).toISOString();
+    const event = { id: ids.nextEventId(), type, createdAt, data };
     const { recentEvents } = domain.state;
     recentEvents.push(event);
-    domain.notifyChange();
     if (recentEvents.length >= 2 * maxRecentEvents) recentEvents.splice(0, maxRecentEvents); // at twice the limit, so that it seldom copies
+    domain.notifyChange();
+    return event;
   }
 
   /** Creates the delivery of an event to one endpoint. Injected faults duplicate it or hold it back. */
@@ -95,13 +83,13 @@ export function createDispatcher(
   /** Starts the attempts that are due; on a clock that runs, sets a timer for the next one. */
   function startDue(): void {
     let nextMs = getNextAttemptMs();
-    while (nextMs !== undefined && nextMs <= clock().now()) {
+    while (nextMs !== undefined && nextMs <= domain.nowMs()) {
       const due = queue.shift();
       if (due !== undefined) startAttempt(due.delivery);
       nextMs = getNextAttemptMs();
     }
     cancelTimer?.();
-    cancelTimer = nextMs === undefined ? undefined : clock().wakeAt?.(nextMs, startDue);
+    cancelTimer = nextMs === undefined ? undefined : domain.clock.wakeAt?.(nextMs, startDue);
   }
 
   function startAttempt(delivery: Delivery): void {
@@ -121,7 +109,7 @@ export function createDispatcher(
   async function makeAttempt(delivery: Delivery, state: State): Promise<void> {
     const endpoint = state.endpoints.get(delivery.endpointId);
     if (isClosed || endpoint === undefined) return;
-    const at = new Date(clock().now()).toISOString();
+    const at = new Date(domain.nowMs()).toISOString();
     const startedMs = performance.now();
     const wasHeldBack = delivery.isHeldBack === true;
     delete delivery.isHeldBack;
@@ -137,12 +125,14 @@ export function createDispatcher(
     if (!wasHeldBack) for (const held of releaseHeldBack(domain, endpoint.id)) schedule(held);
   }
 
+  /** Resolves when every attempt that is due has ended. */
   async function idle(): Promise<void> {
     while (inProgress.size > 0) await Promise.all(inProgress.values());
   }
 
+  /** Moves time from one due attempt to the next, up to the end. */
   async function moveTime(getEnd: GetEnd): Promise<AttemptRecord[]> {
-    const moved = clock();
+    const moved = domain.clock;
     if (!isMovable(moved)) {
       throw new TypeError(
         "This service uses real time; create it with { clock: manualClock() } to move time.",
@@ -153,7 +143,8 @@ export function createDispatcher(
     try {
       await idle();
       for (;;) {
-        if (clock() !== moved) throw new RangeError("The clock was set while it was moved: move it again.");
+        if (domain.clock !== moved)
+          throw new RangeError("The clock was set while it was moved: move it again.");
         const nextMs = getNextAttemptMs();
         const endMs = getEnd(nextMs);
         if (nextMs === undefined || endMs === undefined || nextMs > endMs) {
@@ -171,35 +162,34 @@ export function createDispatcher(
   }
 
   return {
-    publish(event) {
-      storeEvent(event);
-      for (const { id, events } of domain.state.endpoints.values()) {
-        if (events.includes(event.type)) sendTo(id, event);
-      }
+    /** Creates an event, and sends it to the endpoints that selected its type. */
+    publish<Type extends EventType>(type: Type, data: EventData<Type>): void {
+      const event = createEvent(type, data);
+      for (const { id, events } of domain.state.endpoints.values())
+        if (events.includes(type)) sendTo(id, event);
     },
-    sendTest(endpointId, ping) {
+    /** Sends a `ping`, as "Send test" in the console does. */
+    sendTest(endpointId: string): Delivery {
       getEndpoint(domain, endpointId);
-      storeEvent(ping);
-      return sendTo(endpointId, ping);
+      return sendTo(endpointId, createEvent("ping", {}));
     },
-    resend(deliveryId) {
+    /** Starts a delivery again, as "Resend" in the console does. */
+    resend(deliveryId: string): Delivery {
       const delivery = restartDelivery(domain, deliveryId, (each) => inProgress.has(each));
       schedule(delivery);
       return delivery;
     },
     getNextAttemptMs,
-    reload() {
+    /** Rebuilds the queue from the pending deliveries, after the state or the clock was replaced. */
+    reload(): void {
       queue.length = 0;
-      const { deliveries, pendingDeliveryIds } = domain.state;
-      for (const id of pendingDeliveryIds) {
-        const delivery = deliveries.get(id);
-        if (delivery !== undefined) schedule(delivery);
-      }
+      for (const delivery of listPending(domain.state)) schedule(delivery);
       startDue();
     },
     idle,
     moveTime,
-    close() {
+    /** Ends the attempts in progress and makes no more. Their deliveries stay pending. */
+    close(): void {
       isClosed = true;
       queue.length = 0;
       cancelTimer?.();

@@ -107,9 +107,7 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
     addFinding({ ...valid, check: "response-time", verdict: "warn", clause: "6.3.6", observed, advice });
   }
   for (const [name, check] of Object.entries(checks) as [CheckName, Check][]) {
-    const isForgedWrong = findings.some(
-      (finding) => finding.check === "forged" && finding.verdict === "fail",
-    );
+    const isForgedWrong = findings.some((each) => each.check === "forged" && each.verdict === "fail");
     if (!(isForgedWrong && check.isOfSignature)) addFinding(await run(name, check));
   }
   return { passed: findings.every(({ verdict }) => verdict !== "fail"), findings };
@@ -213,21 +211,22 @@ function describe({ status, error, durationMs }: TestResponse): string {
 const parserAdvice =
   "A parser reads the body before the receiver: the same delivery is accepted with another content type than JSON. Mount the receiver above express.json(), bodyParser() and the like, or skip its path in them.";
 
+const rejectedInFront =
+  "Something in front of the receiver rejects the request: exempt this path from CSRF protection, bot protection, logins, rate limiters and checks of the content type. The signature authenticates a delivery.";
+
 const adviceByStatus: Readonly<Record<number, string>> = {
   400: "The receiver did not find an event in the body: give it the bytes as they arrived, before any parser such as express.json() or bodyParser().",
   401: "The signature did not match. Check that the receiver has the secret of this endpoint, and that no parser such as express.json() reads or changes the body before it. The receiver's log names the reason.",
-  403: "Something in front of the receiver rejects the request: exempt this path from CSRF protection, bot protection and logins. The signature authenticates a delivery.",
+  403: rejectedInFront,
   404: "Nothing responds to POST at this address: check the path with all prefixes, and the method. In Express, expressReceiver without handler, afterResponse or inbox needs a handler after it.",
   405: "The path exists and does not accept POST: mount the receiver for POST, and check the path.",
   408: "The body did not reach the receiver: check for a parser that reads it first, or a proxy that delays it.",
-  413: "A limit in front of the receiver is below a few hundred bytes: raise the proxy's or the parser's limit.",
-  415: "Something in front of the receiver rejects application/json: exempt this path from checks of the content type.",
-  419: "CSRF protection rejects the request: exempt this path from it. The signature authenticates a delivery.",
-  429: "A rate limiter rejects the request: exempt this path from it.",
+  415: rejectedInFront,
+  419: rejectedInFront,
+  429: rejectedInFront,
   500: "The receiver failed: read its log. Most often a parser such as express.json() or bodyParser() read the body before it, or it has no secret.",
   502: "The proxy did not reach the receiver: check that it runs, and the address and port that the proxy sends to.",
   503: "The receiver could not store the event, or took too long: its log says what handler or the inbox threw. A proxy without a running receiver responds 503 too.",
-  504: "The receiver did not respond to the proxy in time: respond first and work afterwards, and check the address that the proxy sends to.",
 };
 
 function findAdvice({ status, error }: TestResponse): string {

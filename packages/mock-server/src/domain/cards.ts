@@ -92,26 +92,24 @@ export function setStatus(domain: Domain, cardId: string, status: string): Card 
 
 /** Emits `card.added`. @throws {RangeError} for an unknown card or wallet, or a card that is already in it. */
 export function addToWallet(domain: Domain, cardId: string, wallet: string): void {
-  const card = getCard(domain, cardId);
-  requireKnownWallet(domain, wallet);
+  const card = requireWallet(domain, cardId, wallet);
   if (card.wallets.includes(wallet)) throw new RangeError(`The card is already in the ${wallet} wallet.`);
   card.wallets.push(wallet);
-  domain.notifyChange();
   domain.emit("card.added", { passId: card.id, customerId: card.customerId, wallet });
 }
 
 /** Emits `card.removed`. @throws {RangeError} for an unknown card or wallet, or a card that is not in it. */
 export function removeFromWallet(domain: Domain, cardId: string, wallet: string): void {
-  const card = getCard(domain, cardId);
-  requireKnownWallet(domain, wallet);
+  const card = requireWallet(domain, cardId, wallet);
   if (!card.wallets.includes(wallet)) throw new RangeError(`The card is not in the ${wallet} wallet.`);
   card.wallets = card.wallets.filter((name) => name !== wallet);
-  domain.notifyChange();
   domain.emit("card.removed", { passId: card.id, customerId: card.customerId, wallet });
 }
 
-function requireKnownWallet({ wallets }: Domain, wallet: string): void {
-  const known = [wallets.first, wallets.second];
+/** @returns the card. */
+function requireWallet(domain: Domain, cardId: string, wallet: string): StoredCard {
+  const known = [domain.wallets.first, domain.wallets.second];
   if (!known.includes(wallet))
     throw new NotFoundError(`There is no wallet "${wallet}"; there are ${known.join(" and ")}.`);
+  return getCard(domain, cardId);
 }

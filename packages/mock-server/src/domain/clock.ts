@@ -11,22 +11,15 @@ export interface Clock {
   wakeAt?(atMs: number, wake: () => void): () => void;
 }
 
-/** A clock that can be moved. */
-export interface MovableClock extends Clock {
+/** A clock that stands still until it is moved. */
+export interface ManualClock extends Clock {
   /** Moves time forward. A clock that runs ignores a time that has passed. @throws {RangeError} when a manual clock is asked to go back. */
   moveTo(atMs: number): void;
-}
-
-/** A clock that stands still until it is moved. */
-export interface ManualClock extends MovableClock {
   wakeAt?: never;
 }
 
-/** A clock that runs, and can also be moved forward. */
-interface ScaledClock extends MovableClock {
-  /** How many times as fast as real time. */
-  readonly factor: number;
-}
+/** A clock that can be moved. With a factor it runs, that many times as fast as real time. */
+type MovableClock = Clock & Pick<ManualClock, "moveTo"> & { readonly factor?: number };
 
 /** The end of the year 9999. Events need ISO 8601 with a year of four digits. */
 export const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
@@ -83,7 +76,7 @@ export function scaledClock({
   let baseMs = parseStart("scaledClock", startAt);
   let sinceMs = performance.now(); // monotonic: changes of the system clock have no effect
   const now = () => baseMs + Math.floor((performance.now() - sinceMs) * factor);
-  const clock: ScaledClock = {
+  const clock: MovableClock = {
     factor,
     now,
     wakeAt: (atMs, wake) => startTimer(Math.ceil((atMs - now()) / factor), wake),
@@ -96,14 +89,12 @@ export function scaledClock({
   return clock;
 }
 
-export function isMovable(clock: Clock): clock is MovableClock {
-  return "moveTo" in clock;
-}
+export const isMovable = (clock: Clock): clock is MovableClock => "moveTo" in clock;
 
 /** A clock that the application implements counts as `system`. */
 export function getClockMode(clock: Clock): { mode: ClockMode; factor?: number } {
   if (!isMovable(clock)) return { mode: "system" };
-  return "factor" in clock ? { mode: "scaled", factor: (clock as ScaledClock).factor } : { mode: "manual" };
+  return clock.factor === undefined ? { mode: "manual" } : { mode: "scaled", factor: clock.factor };
 }
 
 function parseStart(what: string, startAt: Date | number | string): number {

@@ -1,4 +1,5 @@
 /** The context of the domain's functions: state, clock, settings, events, change notifications, and ids (event ids sort in the order of their creation). */
+import type { Clock } from "./clock.ts";
 import type { EventData, EventType, State } from "./state.ts";
 
 /** An ISO 3166 code such as "PL". */
@@ -8,6 +9,7 @@ export type Wallets = { readonly first: string; readonly second: string };
 
 export interface Domain {
   state: State;
+  clock: Clock;
   nowMs: () => number;
   generateId: GenerateId;
   /** Emits an event to the endpoints that selected it. */
@@ -21,8 +23,6 @@ export interface Domain {
   allowPrivateEndpoints: boolean;
   /** Whether a 404 or 422 is stored under its idempotency key. */
   storeRefusals: boolean;
-  /** Logs one line. It contains no personal data. */
-  log: (line: string) => void;
 }
 
 /** What changed. A delivery and a request have their id. `reset`: everything may have changed. */
@@ -31,24 +31,20 @@ export interface Change {
   id?: string;
 }
 
-export interface ChangeNotifier {
-  notify(change?: Change): void;
-  /** @returns a function that unsubscribes. */
-  subscribe(listener: (change: Change) => void): () => void;
-  /** Another number after each change, and after a restart: it begins with the time in milliseconds. */
-  version(): number;
-}
+export type ChangeNotifier = ReturnType<typeof createChangeNotifier>;
 
-export function createChangeNotifier(): ChangeNotifier {
+export function createChangeNotifier() {
   const listeners = new Set<(change: Change) => void>();
   let version = Date.now();
   return {
+    /** Another number after each change, and after a restart: it begins with the time in milliseconds. */
     version: () => version,
-    notify(change = { type: "state" }) {
+    notify(change: Change = { type: "state" }): void {
       version += 1;
       for (const listener of listeners) listener(change);
     },
-    subscribe(listener) {
+    /** @returns a function that unsubscribes. */
+    subscribe(listener: (change: Change) => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
@@ -75,47 +71,41 @@ export const generateRandomId: GenerateId = (prefix) => {
   return [prefix, "_", uuid.slice(0, 4), uuid.slice(24)].join(""); // one string, where + keeps a tree of its parts
 };
 
-/** Ids of events and of requests. Compared as strings, those of one kind sort in the order of their creation. */
-export interface SortableIds {
-  nextEventId(): string;
-  nextRequestId(): string;
-  /** Makes the next ids sort after this one. Ignores an earlier id, and one of another form. */
-  continueAfter(id: string | undefined): void;
-  /** The beginning of the newest id, for `continueAfter`. */
-  newest(): string;
-}
-
 /** Milliseconds since 1970 in base 36 (until the year 5188), then a counter. Digits and lower-case letters sort the same everywhere. */
 const [timeLength, countLength] = [9, 6];
 const maxTimeMs = 36 ** timeLength - 1;
-const sortableId = new RegExp(`^[a-z]{3}_([0-9a-z]{${timeLength}})([0-9a-z]{${countLength}})_`);
+const sortableId = new RegExp(`^[a-z]{3}_([0-9a-z]{${timeLength + countLength}})_`);
 
 /** The part of an id by which events and requests sort together. */
 export const getPosition = (id: string) => id.slice(4, 4 + timeLength + countLength);
 
 /**
- * An id is a prefix, the time, a counter of the ids of that millisecond, and a part of its own.
+ * Ids of events and of requests. Compared as strings, those of one kind sort in the order of their creation: an id is a prefix,
+ * the time, a counter of the ids of that millisecond, and a part of its own.
  * While the clock stands still or is behind the newest id, the time stays the same and the counter increases.
  */
-export function createSortableIds(nowMs: () => number, generateId: GenerateId): SortableIds {
-  let [timeMs, count] = [0, -1];
-  const position = () => toDigits(timeMs, timeLength) + toDigits(Math.max(0, count), countLength);
+export function createSortableIds(nowMs: () => number, generateId: GenerateId) {
+  let newest = "";
   function next(): string {
     const atMs = Math.min(Math.max(0, Math.floor(nowMs())), maxTimeMs);
-    if (atMs > timeMs) [timeMs, count] = [atMs, 0];
-    else count += 1;
-    return position();
+    const first = toDigits(atMs, timeLength) + toDigits(0, countLength);
+    const count = Number.parseInt(newest.slice(timeLength), 36) + 1;
+    newest = first > newest ? first : newest.slice(0, timeLength) + toDigits(count, countLength);
+    return newest;
   }
   return {
     nextEventId: () => generateId(`evt_${next()}`),
     nextRequestId: () => `req_${next()}`,
-    continueAfter(id = "") {
-      const [, time = "", counted = ""] = sortableId.exec(id) ?? [];
-      if (time + counted > position())
-        [timeMs, count] = [Number.parseInt(time, 36), Number.parseInt(counted, 36)];
+    /** Makes the next ids sort after this one. Ignores an earlier id, and one of another form. */
+    continueAfter(id = ""): void {
+      const [, position = ""] = sortableId.exec(id) ?? [];
+      if (position > newest) newest = position;
     },
-    newest: () => `evt_${position()}_`,
+    /** The beginning of the newest id, for `continueAfter`. */
+    newest: () => `evt_${newest}_`,
   };
 }
 
 const toDigits = (value: number, length: number) => value.toString(36).padStart(length, "0");
+
+export type SortableIds = ReturnType<typeof createSortableIds>;

@@ -114,16 +114,9 @@ function recordOperation(
   else ids.push(operation.id);
 
   setBalance(getTemplate(domain, card), card, balance);
-  domain.notifyChange();
-  domain.notifyChange();
+  const reference = { id: operation.id, type };
   const { customerId } = card;
-  domain.emit("balance.changed", {
-    passId: cardId,
-    customerId,
-    balance,
-    change,
-    operation: { id: operation.id, type },
-  });
+  domain.emit("balance.changed", { passId: cardId, customerId, balance, change, operation: reference });
   updateTier(domain, card);
   return toOperation(operation);
 }

@@ -180,11 +180,10 @@ function formatInputRule({ keyword, schema, parentSchema, data }: ControlValidat
   if (rules.enum !== undefined) return `must be one of ${rules.enum.join(", ")}`;
   if (keyword === "minItems") return `must have at least ${rules.minItems} of them`;
   const { minimum, exclusiveMinimum, maximum } = rules;
-  const limits = [
-    exclusiveMinimum === undefined ? [] : [`more than ${exclusiveMinimum}`],
-    minimum === undefined ? [] : [`at least ${minimum}`],
-    maximum === undefined ? [] : [`at most ${maximum}`],
-  ].flat();
+  const bounds = { "more than": exclusiveMinimum, "at least": minimum, "at most": maximum };
+  const limits = Object.entries(bounds).flatMap(([words, bound]) =>
+    bound === undefined ? [] : [`${words} ${bound}`],
+  );
   const rule = typeRules[rules.type ?? ""] ?? "must be an object";
   return limits.length === 0 ? rule : `${rule}, ${limits.join(" and ")}`;
 }
