@@ -1,7 +1,7 @@
-/** Each program of the examples that listens says that its port is taken, and fails. */
+/** Each shop that a reader starts says that its port is taken, and fails. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -22,27 +22,6 @@ const programs = [
   "getting-started/shop-express.ts",
   "getting-started/shop-fastify.ts",
 ];
-
-/** Started by another test, on a free port, or only with PostgreSQL or workerd, where their own tests take the port. */
-const others = [
-  "demo/listen.ts",
-  "fastify/fleet.ts",
-  "fastify/test/servers.ts",
-  "fastify/test/receiver-process.ts",
-  "snippets/inbox/shop.ts",
-];
-
-it("starts every program that listens", () => {
-  const listening = readdirSync(here, { recursive: true, encoding: "utf8" }).filter(
-    (file) =>
-      /\.tsx?$/.test(file) &&
-      !/node_modules|\.test\.ts$/.test(file) &&
-      /^[^/]*\b(?:app|server)\.listen\(/m.test(
-        readFileSync(`${here}${file}`, "utf8"),
-      ),
-  );
-  expect(listening.sort()).toEqual([...programs, ...others].sort());
-});
 
 it.each(programs)(
   "%s says that its port is taken, and exits with 1",

@@ -238,7 +238,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "Express logs a form that is not JSON",
     guarantees: ["G8"],
-    file: "examples/express/sign-up.ts",
+    file: "examples/express/shop.ts",
     find: 'error.type === "entity.parse.failed"',
     replace: "false",
   },

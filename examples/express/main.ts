@@ -1,17 +1,16 @@
-/** Starts the shop with what its environment says. */
+/** Starts the shop with the settings of its environment. */
+// #region main
+// main.ts
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { openShop } from "./shop.ts";
 
-const {
-  LOYALTY_URL,
-  LOYALTY_API_KEY,
-  LOYALTY_TEMPLATE_ID,
-  LOYALTY_SIGNING_SECRET,
-} = process.env;
+const { LOYALTY_TEMPLATE_ID, LOYALTY_SIGNING_SECRET } = process.env;
+if (!LOYALTY_TEMPLATE_ID || !LOYALTY_SIGNING_SECRET)
+  throw new Error("Set LOYALTY_TEMPLATE_ID and LOYALTY_SIGNING_SECRET.");
 const { app, close } = await openShop({
-  url: LOYALTY_URL ?? "",
-  key: LOYALTY_API_KEY ?? "",
-  template: LOYALTY_TEMPLATE_ID ?? "",
-  secret: LOYALTY_SIGNING_SECRET ?? "",
+  client: createIssuingClient(), // reads LOYALTY_URL and LOYALTY_API_KEY
+  template: LOYALTY_TEMPLATE_ID,
+  secret: LOYALTY_SIGNING_SECRET,
   file: process.env.SHOP_FILE ?? "shop.db",
 });
 const port = Number(process.env.PORT ?? 3000);
@@ -21,5 +20,7 @@ const server = app.listen(port, (error) => {
 });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  // The running requests end, then the workers.
   process.once(signal, () => server.close(() => void close()));
 }
+// #endregion

@@ -1,46 +1,55 @@
-/** A shop's server: a sign-up that never fails because loyalty does, and webhooks that are never lost. */
-import { createIssuingClient } from "@loyalty-cards/issuing-client";
+/** A shop's server: a sign-up that never fails because loyalty does, webhooks that are never lost, and what a user's page shows. */
+import type { IssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
-import express from "express";
-import { addSignUp, openOutbox } from "./sign-up.ts";
+import express, { type ErrorRequestHandler } from "express";
+import { createSignUp, openOutbox } from "./sign-up.ts";
 
 export interface ShopSettings
-  extends Record<"url" | "key" | "template" | "secret" | "file", string> {
+  extends Record<"template" | "secret" | "file", string> {
+  client: IssuingClient;
   /** Receives the lines of the receiver. Default: `console.error`. */
   log?: (line: string) => void;
 }
 
-export async function openShop({
-  url,
-  key,
-  template,
-  secret,
-  file,
-  ...options
-}: ShopSettings) {
-  const client = createIssuingClient({ baseUrl: url, apiKey: key });
+/** They belong to the card, because an event can arrive before the card's id is stored with the user. */
+const tables = `
+  CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL);
+  CREATE TABLE IF NOT EXISTS consents (card TEXT PRIMARY KEY, marketing INTEGER)`;
+
+/** A user with no event yet has no balance, and the consent of the sign-up. */
+const selectUser = `
+  SELECT name, COALESCE(balance, 0) AS balance,
+    COALESCE(consents.marketing, users.marketing) AS marketing
+  FROM users LEFT JOIN balances USING (card) LEFT JOIN consents USING (card)
+  WHERE id = ?`;
+
+export async function openShop(settings: ShopSettings) {
+  const { client, template, file, ...receiver } = settings;
   // The shop's own tables, the outbox and the inbox are in one file.
   const outbox = await openOutbox(client, file);
   const inbox = sqliteInbox({ file });
-  await inbox.write((database) =>
-    database.exec(
-      `CREATE TABLE IF NOT EXISTS balances
-        (card TEXT PRIMARY KEY, balance REAL NOT NULL)`,
-    ),
-  );
+  await inbox.write((database) => database.exec(tables));
   inbox.work(
     onEvents({
       "balance.changed": (event, { write }) =>
         write((database) => {
           const { passId, balance } = event.data;
           // Events arrive in any order.
-          if (!isNewest(database, passId, event)) return;
-          database
-            .prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)")
-            .run(passId, balance);
+          if (!isNewest(database, `balance of ${passId}`, event)) return;
+          const store = "INSERT OR REPLACE INTO balances VALUES (?, ?)";
+          database.prepare(store).run(passId, balance);
+        }),
+      "consent.changed": (event, { write }) =>
+        write((database) => {
+          const { passIds, marketingConsent } = event.data;
+          const store = "INSERT OR REPLACE INTO consents VALUES (?, ?)";
+          for (const card of passIds) {
+            if (isNewest(database, `consent of ${card}`, event))
+              database.prepare(store).run(card, Number(marketingConsent));
+          }
         }),
       otherTypes: () => {},
     }),
@@ -48,8 +57,18 @@ export async function openShop({
 
   const app = express();
   // Above every parser.
-  app.post("/webhooks/loyalty", expressReceiver({ secret, inbox, ...options }));
-  addSignUp(app, client, outbox, template);
+  app.post("/webhooks/loyalty", expressReceiver({ ...receiver, inbox }));
+  app.use(express.json(), notJson, createSignUp(client, outbox, template));
+  // From the shop's own tables, so it also works while the service is down. In a real
+  // shop the id comes from the session of the user.
+  app.get("/users/:id", async ({ params: { id } }, response) => {
+    const [user] = await outbox.write((database) =>
+      database.prepare(selectUser).all(id),
+    );
+    if (user === undefined) return void response.sendStatus(404);
+    const { publicUrl } = (await outbox.get(id)) ?? {};
+    response.json({ ...user, links: publicUrl && client.cardLinks(publicUrl) });
+  });
   return {
     app,
     outbox,
@@ -59,3 +78,9 @@ export async function openShop({
     },
   };
 }
+
+/** Express itself would log a body that is not JSON, and so a part of a form. */
+const notJson: ErrorRequestHandler = (error, _request, response, next) =>
+  error.type === "entity.parse.failed"
+    ? response.status(400).json({ message: "The form is not JSON." })
+    : next(error);

@@ -5,127 +5,105 @@ import type {
   IssueCardRequest,
   IssuingClient,
 } from "@loyalty-cards/issuing-client";
-import {
-  type OutboxEntry,
-  type SqliteOutbox,
-  sqliteOutbox,
-} from "@loyalty-cards/issuing-outbox";
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type Response,
-} from "express";
+import { type OutboxEntry, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import express, { type Response } from "express";
 
-type Form = Record<"name" | "email" | "phone", string>;
+const users = `CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, name TEXT,
+  email TEXT UNIQUE, phone TEXT, marketing INTEGER, card TEXT)`;
 
-/** The shop's users and the outbox are in one file. */
-export async function openOutbox(
-  client: IssuingClient,
-  file: string,
-): Promise<SqliteOutbox> {
+/** The users and the outbox are in one file. */
+export async function openOutbox(client: IssuingClient, file: string) {
   const outbox = sqliteOutbox({
     client,
     file,
     // In the transaction that records the card.
     onIssued({ userId, cardId }, database) {
-      database
-        .prepare("UPDATE users SET card = ? WHERE id = ?")
-        .run(cardId, userId);
+      const update = "UPDATE users SET card = ? WHERE id = ?";
+      database.prepare(update).run(cardId, userId);
     },
   });
-  const columns =
-    "id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, phone TEXT, card TEXT";
-  await outbox.write((database) =>
-    database.exec(`CREATE TABLE IF NOT EXISTS users (${columns})`),
-  );
+  await outbox.write((database) => database.exec(users));
   outbox.work(); // issues the cards that could not be issued at sign-up
   return outbox;
 }
 
-export function addSignUp(
-  app: Express,
+export function createSignUp(
   client: IssuingClient,
-  outbox: SqliteOutbox,
+  outbox: Awaited<ReturnType<typeof openOutbox>>,
   template: string,
-): void {
-  app.use(express.json());
-  // Express itself would log a body that is not JSON, and so a part of somebody's
-  // form.
-  app.use(((error, _request, response, next) =>
-    error.type === "entity.parse.failed"
-      ? response.status(400).json({ message: "The form is not JSON." })
-      : next(error)) satisfies ErrorRequestHandler);
+) {
+  const router = express.Router();
 
-  app.post("/sign-up", async (request, response) => {
-    const form = readForm(request.body);
-    // never repeats, not even in another database
-    const userId = crypto.randomUUID();
+  router.post("/sign-up", async ({ body }, response) => {
+    const form = readForm(body);
+    const userId = crypto.randomUUID(); // repeats in no database
     const isNew = await outbox.write((database) => {
-      const insert =
-        // several users may have no email
-        `INSERT INTO users VALUES (?, ?, NULLIF(?, ''), ?, NULL)
-          ON CONFLICT DO NOTHING`;
-      const { changes } = database
-        .prepare(insert)
-        .run(userId, form.name, form.email, form.phone);
+      const insert = `INSERT INTO users VALUES (?, ?, NULLIF(?, ''), ?, ?, NULL)
+        ON CONFLICT DO NOTHING`; // several users may have no email
+      const { changes } = database.prepare(insert).run(userId, ...toRow(form));
       if (changes)
         outbox.add(database, { userId, template, request: toRequest(form) });
       return changes;
     });
     if (!isNew)
-      return void response
-        .status(409)
-        .json({ message: "You have an account already." });
-    respond(response, await outbox.issue(userId, { deadlineMs: 5_000 }));
+      return void response.status(409).json({ message: "You have an account." });
+    show(response, await outbox.issue(userId, { deadlineMs: 5_000 }));
   });
 
   // The corrected form. In a real shop the id comes from the session of the user.
-  app.put("/users/:id", async (request, response) => {
-    const form = readForm(request.body);
-    const { id } = request.params;
-    const correction = await outbox.write((database) => {
-      const update = `UPDATE OR IGNORE users SET name = ?, email = NULLIF(?, ''), phone = ?
-          WHERE id = ? AND card IS NULL`;
-      const { changes } = database
-        .prepare(update)
-        .run(form.name, form.email, form.phone, id);
+  router.put("/users/:id", async ({ body, params: { id } }, response) => {
+    const form = readForm(body);
+    const result = await outbox.write((database) => {
+      const update = `UPDATE OR IGNORE users SET name = ?, email = NULLIF(?, ''),
+        phone = ?, marketing = ? WHERE id = ? AND card IS NULL`;
+      const { changes } = database.prepare(update).run(...toRow(form), id);
       return changes ? outbox.correct(database, id, toRequest(form)) : "absent";
     });
-    if (correction === "absent" || correction === "issued")
-      return void response
-        .status(409)
-        .json({ message: "There is nothing to correct, or the address is taken." });
-    respond(response, await outbox.issue(id, { deadlineMs: 5_000 }));
+    if (result === "absent" || result === "issued")
+      return void response.status(409).json({ message: "Nothing was changed." });
+    show(response, await outbox.issue(id, { deadlineMs: 5_000 }));
   });
 
-  function respond(
-    response: Response,
-    { userId, state, publicUrl, error }: OutboxEntry,
-  ): void {
+  function show(response: Response, entry: OutboxEntry): void {
+    const { userId, state, publicUrl, error } = entry;
     if (publicUrl !== undefined)
       response.status(201).json({ userId, links: client.cardLinks(publicUrl) });
     else if (state === "rejected")
-      response.status(422).json({
-        userId,
-        message: error?.userMessage,
-        fields: error?.fields, // the page shows each detail beside its field
-      });
+      // The page shows the detail of each field beside its input.
+      response
+        .status(422)
+        .json({ userId, message: error?.userMessage, fields: error?.fields });
     else
       response
         .status(202)
         .json({ userId, message: "You are a member. Your card follows." });
   }
+
+  return router;
 }
 
-function readForm(body: Partial<Form> | undefined): Form {
-  const read = (name: keyof Form) =>
-    `${typeof body?.[name] === "string" ? body[name] : ""}`.trim();
-  return { name: read("name"), email: read("email"), phone: read("phone") };
+type Form = ReturnType<typeof readForm>;
+
+function readForm(body: Record<string, unknown> = {}) {
+  const read = (value: unknown) => (typeof value === "string" ? value.trim() : "");
+  return {
+    name: read(body.name),
+    email: read(body.email),
+    phone: read(body.phone),
+    optedIn: body.marketing === true,
+  };
 }
 
-const toRequest = ({ name, email, phone }: Form): IssueCardRequest => ({
-  fieldValues: { name },
-  // blank ones are left out
-  customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } },
-});
+const toRow = (form: Form) =>
+  [form.name, form.email, form.phone, Number(form.optedIn)] as const;
+
+function toRequest({ optedIn, ...customer }: Form): IssueCardRequest {
+  const consents = {
+    privacy: { version: "2026-01" },
+    ...(optedIn && { marketing: { version: "2026-01-news" } }),
+  };
+  const fieldValues = { name: customer.name };
+  // Blank values are left out.
+  return { fieldValues, customer: { ...customer, consents } };
+}
 // #endregion
