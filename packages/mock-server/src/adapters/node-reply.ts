@@ -3,10 +3,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Reply } from "../http/reply.ts";
 
-/** To respond and close while the client is still sending would reset the connection, so the rest of the body is read first. */
+/**
+ * To respond and close while the client is still sending would reset the connection, so the rest of the body is read first. Without
+ * its listeners: that of the body as a web stream, of which nobody reads the rest, would pause it.
+ */
 export function sendReply(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.complete || reply.fault !== undefined) writeReply(reply, outgoing);
-  else incoming.resume().once("end", () => writeReply(reply, outgoing));
+  else incoming.removeAllListeners("data").resume().once("end", () => writeReply(reply, outgoing));
 }
 
 function writeReply(reply: Reply, outgoing: ServerResponse): void {

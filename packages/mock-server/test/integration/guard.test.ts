@@ -81,6 +81,26 @@ it("responds 413 before the connection closes, when a large body is sent at once
   expect(response).toMatch(/^HTTP\/1\.1 413 [\s\S]*larger than 1048576 bytes/);
 });
 
+it("responds 413 to a chunked body that is too large, and does not store it", async () => {
+  const { url, service } = await openServer();
+  const headers = { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" };
+  const chunk = new Uint8Array(1024 * 1024);
+  for (const path of [`/api/v1/templates/${service.templateId}/passes`, "/_mock/faults"]) {
+    let missing = 300;
+    let mostBytes = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        mostBytes = Math.max(mostBytes, process.memoryUsage().arrayBuffers);
+        if (missing-- > 0) controller.enqueue(chunk);
+        else controller.close();
+      },
+    });
+    const response = await fetch(url + path, { method: "POST", headers, body, duplex: "half" });
+    expect([response.status, await response.json()]).toMatchObject([413, { status: 413 }]);
+    expect(mostBytes).toBeLessThan(150 * 1024 * 1024);
+  }
+});
+
 it("responds 408 to a request that does not end, and serves others meanwhile", async () => {
   const { url, raw } = await openServer({ testing: { requestTimeoutMs: 200 } });
   const slow = raw("POST /_mock/reset HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n{");
