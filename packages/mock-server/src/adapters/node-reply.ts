@@ -9,7 +9,11 @@ import type { Reply } from "../http/reply.ts";
  */
 export function sendReply(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.complete || reply.fault !== undefined) writeReply(reply, outgoing);
-  else incoming.removeAllListeners("data").resume().once("end", () => writeReply(reply, outgoing));
+  else
+    incoming
+      .removeAllListeners("data")
+      .resume()
+      .once("end", () => writeReply(reply, outgoing));
 }
 
 function writeReply(reply: Reply, outgoing: ServerResponse): void {

@@ -15,7 +15,6 @@ export function createApp(baseUrl: string): App {
   };
   const app: App = new Hono(prefix === "" ? {} : { getPath });
   app.onError((error, c) => send(c, problemReply(toProblem(error))));
-  app.notFound((c) => send(c, createNotFound(app, c)));
   return app;
 }
 

@@ -1,6 +1,5 @@
 /** The operations of the API (spec 4): authentication, injected faults, then the operation itself; and the log of the requests. */
 import { toPrintable } from "@loyalty-cards/internal/format";
-import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { ConsentChange } from "@loyalty-cards/openapi/validators";
 import type { Backend, TrafficRequest } from "../backend/backend.ts";
@@ -13,7 +12,6 @@ import { issueCard } from "../domain/issue-card.ts";
 import { listNewestOperations } from "../domain/ledger.ts";
 import { Problem, toFieldErrors } from "../domain/problem.ts";
 import type { ApiKeyKind, Customer, StoredCard } from "../domain/state.ts";
-import type { RequestWarning } from "../domain/warnings.ts";
 import { takeRequestFault } from "../faults/rules.ts";
 import { type App, createNotFound, toProblem } from "./app.ts";
 import {
@@ -27,51 +25,49 @@ import {
   send,
 } from "./reply.ts";
 
-/** A reply, and what the log of the requests has of it. */
-interface Outcome {
-  reply: Reply;
-  reason?: string;
-  cardId?: string;
-  warnings?: RequestWarning[];
-}
+/** The entry of the log, which is completed while the request is processed. */
+type Entry = { -readonly [Name in keyof TrafficRequest]: TrafficRequest[Name] };
 
-interface OperationInput {
+/** A request to an operation, with a known API key. */
+interface OperationCall {
+  domain: Domain;
+  req: Call["req"];
   /** The variable segment of the path. */
   id: string;
-  /** In the query. */
-  limit: string | undefined;
   /** The parsed body, of the operations that have one. */
   body: unknown;
-  idempotencyKey: string | undefined;
   apiKeyKind: ApiKeyKind;
+  entry: Entry;
 }
 
-const handlers: Record<OperationId, (domain: Domain, input: OperationInput) => Outcome> = {
-  issueCard(domain, { id, body, idempotencyKey, apiKeyKind }) {
+/** @throws {Problem} */
+const handlers: Record<OperationId, (call: OperationCall) => Reply> = {
+  issueCard({ domain, id, body, apiKeyKind, entry }) {
+    const { idempotencyKey } = entry;
     if (idempotencyKey !== undefined && !/^.{1,255}$/.test(idempotencyKey)) {
       throw new Problem(400, "Idempotency-Key must have 1 to 255 characters, or be absent.");
     }
     const command = { templateId: id, body, idempotencyKey, issuedVia: issuedVia[apiKeyKind] };
-    const { result, isReplay, warnings = [] } = issueCard(domain, command);
-    if (result instanceof Problem) return { ...toOutcome(result), warnings };
-    const reply = jsonReply(201, toCard(domain, result));
-    return { reply, cardId: result.id, warnings, ...(isReplay && { reason: "replay" }) };
+    const { result, isReplay, warnings } = issueCard(domain, command);
+    if (warnings !== undefined) entry.warnings = warnings;
+    if (result instanceof Problem) throw result;
+    entry.cardId = result.id;
+    if (isReplay) entry.reason = "replay";
+    return jsonReply(201, toCard(domain, result));
   },
-  getCard: (domain, { id }) => ok(toCard(domain, findCard(domain, id))),
-  listOperations(domain, { id, limit }) {
+  getCard: ({ domain, id }) => jsonReply(200, toCard(domain, findCard(domain, id))),
+  listOperations({ domain, req, id }) {
     findCard(domain, id);
-    return ok({ items: listNewestOperations(domain, id, parseLimit(limit)) });
+    return jsonReply(200, { items: listNewestOperations(domain, id, parseLimit(req.query("limit"))) });
   },
-  getConsent: (domain, { id }) => ok(toConsentState(findHolder(domain, id))),
-  setConsent(domain, { id, body }) {
+  getConsent: ({ domain, id }) => jsonReply(200, toConsentState(findHolder(domain, id))),
+  setConsent({ domain, id, body }) {
     const holder = findHolder(domain, id);
     if (!ConsentChange(body)) throw Problem.invalid(toFieldErrors(ConsentChange));
     changeMarketingConsent(domain, holder, body);
-    return ok(toConsentState(holder));
+    return jsonReply(200, toConsentState(holder));
   },
 };
-
-const ok = (value: unknown): Outcome => ({ reply: jsonReply(200, value) });
 
 function findCard({ state }: Domain, id: string): StoredCard {
   const card = state.cards.get(id);
@@ -97,90 +93,83 @@ export function addOperations(app: App, backend: Backend): void {
   const inFlight = new Set<string>();
   for (const [operation, { method, path }] of Object.entries(operations)) {
     app.on(method, `/api/v1${path.replace(/\{\w+\}/, ":id")}`, async (c) => {
-      const request = startRequest(backend, c, operation as OperationId);
-      const outcome = await perform(domain, c, request, inFlight).catch(toOutcome);
-      logRequest(backend, request, outcome);
-      return send(c, outcome.reply);
+      const startedMs = performance.now();
+      const entry = createEntry(backend, c, { operation: operation as OperationId });
+      const reply = await perform(domain, c, entry, inFlight).catch((error) => {
+        const problem = toProblem(error);
+        entry.reason = formatReason(problem);
+        return problemReply(problem);
+      });
+      entry.durationMs = Math.round(performance.now() - startedMs);
+      logRequest(backend, entry, reply);
+      return send(c, reply);
     });
   }
-  const servers = [{ url: `${domain.baseUrl}/api/v1`, description: "This mock server." }];
   // On a port, /api/docs is the interactive reference.
-  app.on("GET", ["/api/docs", "/api/docs/json"], (c) => send(c, jsonReply(200, { ...openapi, servers })));
+  app.on("GET", ["/api/docs", "/api/docs/json"], async (c) => {
+    const { default: document } = await import("@loyalty-cards/openapi/openapi.json", {
+      with: { type: "json" },
+    });
+    const servers = [{ url: `${domain.baseUrl}/api/v1`, description: "This mock server." }];
+    return send(c, jsonReply(200, { ...document, servers }));
+  });
   app.notFound((c) => {
     const reply = createNotFound(app, c);
     const { method, path } = c.req;
-    const reason = toReason(`There is no ${method} ${path}`);
-    if (!path.startsWith("/_mock")) logRequest(backend, startRequest(backend, c), { reply, reason });
+    if (!path.startsWith("/_mock")) {
+      const reason = toReason(`There is no ${method} ${path}`);
+      logRequest(backend, createEntry(backend, c, { reason }), reply);
+    }
     return send(c, reply);
   });
 }
 
-/** What the log has of a request before its outcome. */
-interface StartedRequest {
-  id: string;
-  at: string;
-  startedMs: number;
-  operation: OperationId | undefined;
-  method: string;
-  path: string;
-  apiKey: string | undefined;
-  idempotencyKey: string | undefined;
-  requestBody: string | undefined;
-}
-
 /** @throws {Problem} */
-async function perform(
-  domain: Domain,
-  c: Call,
-  request: StartedRequest,
-  inFlight: Set<string>,
-): Promise<Outcome> {
-  const operation = request.operation as OperationId;
+async function perform(domain: Domain, c: Call, entry: Entry, inFlight: Set<string>): Promise<Reply> {
+  const operation = entry.operation as OperationId;
   const { req } = c;
-  const { method, hasBody } = operations[operation];
-  const text = hasBody ? await readText(c) : undefined;
-  request.requestBody = text?.slice(0, maxLoggedLength);
+  const text = operations[operation].hasBody ? await readText(c) : undefined;
+  if (text !== undefined) entry.requestBody = text.slice(0, maxLoggedLength);
   const key = parseBearer(req.header("authorization"));
   const apiKey = domain.state.apiKeys.get(key ?? "");
   if (apiKey === undefined) {
-    const problem = new Problem(401, "The API key is missing or unknown.");
-    return { reply: problemReply(problem), reason: key === undefined ? "no API key" : "unknown key" };
+    entry.reason = key === undefined ? "no API key" : "unknown key";
+    return problemReply(new Problem(401, "The API key is missing or unknown."));
   }
-  request.apiKey = apiKey.name;
+  entry.apiKey = apiKey.name;
   const idempotencyKey = req.header("idempotency-key");
-  request.idempotencyKey = idempotencyKey;
+  if (idempotencyKey !== undefined) entry.idempotencyKey = idempotencyKey;
   const issuingKey = operation === "issueCard" ? idempotencyKey : undefined;
   const stored = issuingKey === undefined ? undefined : findResult(domain, issuingKey);
   const isFirst = issuingKey !== undefined && !inFlight.has(issuingKey);
   const target = {
     operation,
-    method,
+    method: req.method,
     path: req.path,
     idempotencyKey,
     isInProgress: issuingKey !== undefined && !isFirst,
     cardAgeMs: stored?.cardId === undefined ? undefined : domain.nowMs() - stored.atMs,
   };
+  /** Waits for a fault of latency. @returns the reply of another fault. */
+  async function inject(phase: "before" | "after-commit", own?: Reply): Promise<Reply | undefined> {
+    const fault = takeRequestFault(domain, phase, target);
+    if (fault === undefined) return undefined;
+    if (fault.kind !== "latency") {
+      entry.reason = describeFault(fault);
+      return applyFault(fault, own);
+    }
+    entry.reason ??= describeFault(fault); // a replay says more
+    await delay(fault.delayMs, req.raw.signal);
+    return undefined;
+  }
   if (isFirst) inFlight.add(issuingKey);
   try {
-    const before = takeRequestFault(domain, "before", target);
-    if (before?.kind === "latency") await delay(before.delayMs, req.raw.signal);
-    else if (before !== undefined) return { reply: applyFault(before), reason: describeFault(before) };
-
-    const outcome = handlers[operation](domain, {
-      id: req.param("id") ?? "",
-      limit: req.query("limit"),
-      body: text === undefined ? undefined : parseJson(c, text),
-      idempotencyKey,
-      apiKeyKind: apiKey.kind,
-    });
-    if (outcome.reply.status >= 400) return outcome; // nothing was committed
-    const after = takeRequestFault(domain, "after-commit", target);
-    if (after?.kind === "latency") await delay(after.delayMs, req.raw.signal);
-    else if (after !== undefined) {
-      return { ...outcome, reply: applyFault(after, outcome.reply), reason: describeFault(after) };
-    }
-    const delayed = before ?? after;
-    return delayed === undefined ? outcome : { reason: describeFault(delayed), ...outcome };
+    const fault = await inject("before");
+    if (fault !== undefined) return fault;
+    const body = text === undefined ? undefined : parseJson(c, text);
+    const call = { domain, req, id: req.param("id") ?? "", body, apiKeyKind: apiKey.kind, entry };
+    const reply = handlers[operation](call);
+    return (await inject("after-commit", reply)) ?? reply;
   } finally {
     if (isFirst) inFlight.delete(issuingKey);
   }
@@ -201,11 +190,6 @@ function delay(ms: number, signal: AbortSignal): Promise<void> {
 const describeFault = ({ kind }: { kind: string }) =>
   ["status", "in-progress", "html"].includes(kind) ? "injected fault" : `injected fault: ${kind}`;
 
-function toOutcome(error: unknown): Outcome {
-  const problem = toProblem(error);
-  return { reply: problemReply(problem), reason: formatReason(problem) };
-}
-
 const maxReasonLength = 200;
 
 /** `customer.consents is missing`: the first error, or else the first sentence of the detail. A rule names its member; a sentence for a person does not. */
@@ -222,36 +206,30 @@ const maxPathLength = 2_000;
 /** Of a body, in characters. */
 const maxLoggedLength = 65_536;
 
-const startRequest = ({ domain, ids }: Backend, { req }: Call, operation?: OperationId): StartedRequest => ({
+/** @param known what is known of the request before it is processed. */
+const createEntry = ({ domain, ids }: Backend, { req }: Call, known: Partial<Entry>): Entry => ({
+  kind: "request",
   id: ids.nextRequestId(),
   at: new Date(domain.nowMs()).toISOString(),
-  startedMs: performance.now(),
-  operation,
   method: req.method,
   path: req.url.slice(req.url.indexOf("/", "https://".length)).slice(0, maxPathLength),
-  apiKey: undefined,
-  idempotencyKey: undefined,
-  requestBody: undefined,
+  durationMs: 0,
+  warnings: [],
+  ...known,
 });
 
-/** Adds the request to the log. Absent members are undefined, which JSON leaves out. */
-function logRequest(backend: Backend, { startedMs, ...request }: StartedRequest, outcome: Outcome): void {
-  const { domain, requests, changes, logWarning } = backend;
-  const { reply, reason, cardId = findNamedCard(domain, request.path), warnings = [] } = outcome;
-  const isSent = reply.fault === undefined;
-  for (const { message } of warnings) logWarning(message);
-  requests.push({
-    kind: "request",
-    ...request,
-    status: isSent ? reply.status : undefined,
-    responseBody: isSent && typeof reply.body === "string" ? reply.body.slice(0, maxLoggedLength) : undefined,
-    durationMs: Math.round(performance.now() - startedMs),
-    reason,
-    cardId,
-    warnings,
-  } as TrafficRequest);
+/** Adds the request to the log, with the reply unless an injected fault breaks the connection. */
+function logRequest({ domain, requests, changes, logWarning }: Backend, entry: Entry, reply: Reply): void {
+  const cardId = entry.cardId ?? findNamedCard(domain, entry.path);
+  if (cardId !== undefined) entry.cardId = cardId;
+  if (reply.fault === undefined) {
+    entry.status = reply.status;
+    if (typeof reply.body === "string") entry.responseBody = reply.body.slice(0, maxLoggedLength);
+  }
+  for (const { message } of entry.warnings) logWarning(message);
+  requests.push(entry);
   if (requests.length > maxRequests) requests.shift();
-  changes.notify({ type: "request", id: request.id });
+  changes.notify({ type: "request", id: entry.id });
 }
 
 function findNamedCard({ state }: Domain, path: string): string | undefined {
