@@ -1,14 +1,15 @@
 /** Control routes for cards and customers: search, detail, history, points, wallets. */
 import { CorrectionInput, Expiry, PointsInput, StatusInput } from "@loyalty-cards/openapi/control-validators";
+import type { Backend } from "../backend/backend.ts";
 import { addToWallet, getCard, removeFromWallet, setStatus, toCard } from "../domain/cards.ts";
 import { type Domain, getById } from "../domain/context.ts";
 import { cancelOperation, expirePoints, recordCorrection, recordPoints } from "../domain/ledger.ts";
 import type { Customer, State, StoredCard, StoredOperation } from "../domain/state.ts";
-import { type ControlApi, paginate } from "./route.ts";
+import { paginate, type Router } from "./route.ts";
 
 const pointsKinds = { purchase: "purchase", reward: "reward", redeem: "redemption" } as const;
 
-export function addCardRoutes({ route, backend: { domain } }: ControlApi): void {
+export function addCardRoutes({ route, routeWithBody }: Router, { domain }: Backend): void {
   const view = (id: string) => toCardView(domain, getCard(domain, id));
   const viewOperation = ({ id }: { id: string }) =>
     toOperationView(getById(domain.state.operations, id, "operation"));
@@ -25,28 +26,20 @@ export function addCardRoutes({ route, backend: { domain } }: ControlApi): void 
     return paginate(history.reverse(), query, toOperationView);
   });
   for (const [name, kind] of Object.entries(pointsKinds)) {
-    route(
-      `POST /cards/:id/${name}`,
-      ({ id, body }) => viewOperation(recordPoints(domain, id, kind, body.points)),
-      { validator: PointsInput, status: 201 },
+    routeWithBody(`POST /cards/:id/${name} 201`, PointsInput, ({ id, body }) =>
+      viewOperation(recordPoints(domain, id, kind, body.points)),
     );
   }
-  route(
-    "POST /cards/:id/correct",
-    ({ id, body }) => viewOperation(recordCorrection(domain, id, body.change)),
-    { validator: CorrectionInput, status: 201 },
+  routeWithBody("POST /cards/:id/correct 201", CorrectionInput, ({ id, body }) =>
+    viewOperation(recordCorrection(domain, id, body.change)),
   );
-  route("POST /cards/:id/expire", ({ id, body }) => view(expirePoints(domain, id, body).id), {
-    validator: Expiry,
-  });
-  route("PUT /cards/:id/status", ({ id, body }) => view(setStatus(domain, id, body.status).id), {
-    validator: StatusInput,
-  });
+  routeWithBody("POST /cards/:id/expire", Expiry, ({ id, body }) => view(expirePoints(domain, id, body).id));
+  routeWithBody("PUT /cards/:id/status", StatusInput, ({ id, body }) =>
+    view(setStatus(domain, id, body.status).id),
+  );
   route("PUT /cards/:id/wallets/:wallet", ({ id, wallet }) => addToWallet(domain, id, wallet));
   route("DELETE /cards/:id/wallets/:wallet", ({ id, wallet }) => removeFromWallet(domain, id, wallet));
-  route("POST /operations/:id/cancel", ({ id }) => viewOperation(cancelOperation(domain, id)), {
-    status: 201,
-  });
+  route("POST /operations/:id/cancel 201", ({ id }) => viewOperation(cancelOperation(domain, id)));
 
   route("GET /customers", ({ query }) => {
     const customers = [...domain.state.customers.values()];

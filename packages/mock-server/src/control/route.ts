@@ -1,10 +1,9 @@
 /** A route of the control API: validates the body, converts errors to problem details, pages lists. */
 import type { ControlValidator } from "@loyalty-cards/openapi/control-validators";
-import type { Backend } from "../backend/backend.ts";
 import { NotFoundError } from "../domain/context.ts";
 import { InputError, Problem, validateInput } from "../domain/problem.ts";
 import type { App } from "../http/app.ts";
-import { type Call, emptyReply, jsonReply, parseJson, readText, send } from "../http/reply.ts";
+import { emptyReply, jsonReply, parseJson, readText, send } from "../http/reply.ts";
 
 interface ControlCall<Body> {
   /** The variable segments of the path. */
@@ -12,49 +11,43 @@ interface ControlCall<Body> {
   wallet: string;
   query: Record<string, string>;
   body: Body;
-  /** Aborted when the client disconnects. */
-  signal: AbortSignal;
+  /** Its signal is aborted when the client disconnects. */
+  request: Request;
 }
 
-export interface ControlApi {
-  /**
-   * @param endpoint the method and the path, in which `:id` is a variable segment.
-   * @param run returns the JSON of the response; nothing for a 204.
-   * @param validator of the body. Without it the body is not read.
-   * @param status of a response with a body.
-   */
-  route<Body = undefined>(
-    endpoint: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`,
-    run: (call: ControlCall<Body>) => unknown,
-    options?: { validator?: ControlValidator<Body>; status?: number },
-  ): void;
-  backend: Backend;
+/** The method, the path, in which `:id` is a variable segment, and the status of a response with a body unless it is 200. */
+type Endpoint = `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;
+
+/** Returns the JSON of the response; nothing for a 204. */
+type Run<Body> = (call: ControlCall<Body>) => unknown;
+
+/** Adds routes to the control API. `route` does not read a body. */
+export interface Router {
+  route(endpoint: Endpoint, run: Run<undefined>): void;
+  routeWithBody<Body>(endpoint: Endpoint, validator: ControlValidator<Body>, run: Run<Body>): void;
 }
 
-export const createControlApi = (app: App, backend: Backend): ControlApi => ({
-  backend,
-  route(endpoint, run, { validator, status = 200 } = {}) {
-    const [method = "", path = ""] = endpoint.split(" ");
+export function createRouter(app: App): Router {
+  function add<Body>(
+    endpoint: Endpoint,
+    validator: ControlValidator<Body> | undefined,
+    run: Run<Body>,
+  ): void {
+    const [method = "", path, status = "200"] = endpoint.split(" ");
     app.on(method, `/_mock${path}`, async (c) => {
+      const { req } = c;
+      const { id = "", wallet = "" } = req.param() as Record<string, string>;
       try {
         const body = validator && validateInput(validator, parseJson(c, await readText(c)));
-        const result = await run({ ...readCall(c), body: body as never });
-        return send(c, result === undefined ? emptyReply(204) : jsonReply(status, result));
+        const result = await run({ id, wallet, query: req.query(), body: body as never, request: req.raw });
+        return send(c, result === undefined ? emptyReply(204) : jsonReply(Number(status), result));
       } catch (error) {
         throw toProblem(error);
       }
     });
-  },
-});
-
-const readCall = ({ req }: Call) => ({
-  id: req.param("id") ?? "",
-  wallet: req.param("wallet") ?? "",
-  query: req.query(),
-  get signal() {
-    return req.raw.signal;
-  },
-});
+  }
+  return { route: (endpoint, run) => add(endpoint, undefined, run), routeWithBody: add };
+}
 
 /** Converts the errors that the service object throws for the same calls. */
 function toProblem(error: unknown): unknown {

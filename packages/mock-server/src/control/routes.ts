@@ -20,23 +20,23 @@ import { archiveTemplate, createTemplate } from "../domain/templates.ts";
 import { addFault, clearFaults, removeFault } from "../faults/rules.ts";
 import { type App, createGuard } from "../http/app.ts";
 import { addCardRoutes } from "./cards.ts";
-import { type ControlApi, createControlApi } from "./route.ts";
+import { createRouter, type Router } from "./route.ts";
 import { type WaitCondition, WaitTimeoutError, waitFor } from "./wait-for.ts";
 import { addWebhookRoutes } from "./webhooks.ts";
 
 export function addControlRoutes(app: App, backend: Backend): void {
   const { baseUrl, allowedHosts } = backend.settings;
   app.use("/_mock/*", createGuard(baseUrl, allowedHosts));
-  const api = createControlApi(app, backend);
-  addServiceRoutes(api);
-  addCardRoutes(api);
-  addWebhookRoutes(api);
-  addClockRoutes(api);
+  const router = createRouter(app);
+  addServiceRoutes(router, backend);
+  addCardRoutes(router, backend);
+  addWebhookRoutes(router, backend);
+  addClockRoutes(router, backend);
 }
 
 const maxSnapshots = 20;
 
-function addServiceRoutes({ route, backend }: ControlApi): void {
+function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): void {
   const { domain, settings } = backend;
   route("GET /health", () => ({ status: "ok" }));
   route("GET /settings", () => {
@@ -48,53 +48,44 @@ function addServiceRoutes({ route, backend }: ControlApi): void {
   route("POST /reset", () => backend.reset());
 
   const snapshots = new Map<string, State>();
-  route(
-    "POST /snapshots",
-    () => {
-      const id = generateRandomId("snp");
-      snapshots.set(id, backend.snapshot());
-      const [oldest = ""] = snapshots.keys();
-      if (snapshots.size > maxSnapshots) snapshots.delete(oldest);
-      return { id };
-    },
-    { status: 201 },
-  );
+  route("POST /snapshots 201", () => {
+    const id = generateRandomId("snp");
+    snapshots.set(id, backend.snapshot());
+    const [oldest = ""] = snapshots.keys();
+    if (snapshots.size > maxSnapshots) snapshots.delete(oldest);
+    return { id };
+  });
   route("POST /snapshots/:id/restore", ({ id }) => {
     const state = snapshots.get(id);
     if (state === undefined)
       throw new NotFoundError(`There is no snapshot "${id}"; the newest ${maxSnapshots} are kept.`);
     backend.restore(state);
   });
-  route(
-    "POST /wait",
-    async ({ body: { timeoutMs, ...condition }, signal }) => {
-      const options = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
-      try {
-        return { items: await waitFor(backend, condition as WaitCondition, options) };
-      } catch (error) {
-        if (error instanceof WaitTimeoutError || signal.aborted) throw new Problem(408, String(error));
-        throw error;
-      }
-    },
-    { validator: WaitInput },
-  );
+  routeWithBody("POST /wait", WaitInput, async ({ body, request }) => {
+    const { timeoutMs, ...condition } = body;
+    const { signal } = request;
+    const options = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
+    try {
+      return { items: await waitFor(backend, condition as WaitCondition, options) };
+    } catch (error) {
+      if (error instanceof WaitTimeoutError || signal.aborted) throw new Problem(408, String(error));
+      throw error;
+    }
+  });
 
   route("GET /api-keys", () => ({ items: [...domain.state.apiKeys.values()] }));
-  route("POST /api-keys", ({ body }) => createApiKey(domain, body), { validator: ApiKeyInput, status: 201 });
+  routeWithBody("POST /api-keys 201", ApiKeyInput, ({ body }) => createApiKey(domain, body));
   route("DELETE /api-keys/:id", ({ id }) => revokeApiKey(domain, id));
   route("GET /templates", () => ({ items: [...domain.state.templates.values()] }));
-  route("POST /templates", ({ body }) => createTemplate(domain, body), {
-    validator: TemplateInput,
-    status: 201,
-  });
+  routeWithBody("POST /templates 201", TemplateInput, ({ body }) => createTemplate(domain, body));
   route("POST /templates/:id/archive", ({ id }) => archiveTemplate(domain, id));
   route("GET /faults", () => ({ items: [...domain.state.faults.values()] }));
-  route("POST /faults", ({ body }) => addFault(domain, body), { validator: FaultInput, status: 201 });
+  routeWithBody("POST /faults 201", FaultInput, ({ body }) => addFault(domain, body));
   route("DELETE /faults", () => clearFaults(domain));
   route("DELETE /faults/:id", ({ id }) => removeFault(domain, id));
 }
 
-function addClockRoutes({ route, backend: { clock, changes } }: ControlApi): void {
+function addClockRoutes({ route, routeWithBody }: Router, { clock, changes }: Backend): void {
   function view(): components["schemas"]["Clock"] {
     const nextMs = clock.nextAttemptAt();
     return {
@@ -113,22 +104,14 @@ function addClockRoutes({ route, backend: { clock, changes } }: ControlApi): voi
     return { ...view(), attempts };
   }
   route("GET /clock", view);
-  route(
-    "PUT /clock",
-    ({ body }) => {
-      clock.set(body);
-      return view();
-    },
-    { validator: ClockSetting },
-  );
-  route(
-    "POST /clock/advance",
-    ({ body }) => {
-      const durationMs = parseDuration(body.duration);
-      return move(() => clock.advance(durationMs));
-    },
-    { validator: AdvanceInput },
-  );
+  routeWithBody("PUT /clock", ClockSetting, ({ body }) => {
+    clock.set(body);
+    return view();
+  });
+  routeWithBody("POST /clock/advance", AdvanceInput, ({ body }) => {
+    const durationMs = parseDuration(body.duration);
+    return move(() => clock.advance(durationMs));
+  });
   route("POST /clock/advance-to-next-delivery", () => move(clock.advanceToNextDelivery));
   route("POST /clock/run-until-idle", () => move(clock.runUntilIdle));
 }

@@ -1,7 +1,7 @@
 /** Control routes for webhook endpoints, the delivery log, and the traffic: requests and deliveries in one list. */
 import type { components } from "@loyalty-cards/openapi/control";
 import { EndpointChange, EndpointInput } from "@loyalty-cards/openapi/control-validators";
-import type { TrafficRequest } from "../backend/backend.ts";
+import type { Backend, TrafficRequest } from "../backend/backend.ts";
 import { type DeliveryFilter, findDeliveries } from "../delivery/deliveries.ts";
 import {
   createEndpoint,
@@ -15,34 +15,30 @@ import {
 import { getById, getPosition } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
 import type { Delivery, ServiceEvent, State } from "../domain/state.ts";
-import { type ControlApi, paginate, parseChoice } from "./route.ts";
+import { paginate, parseChoice, type Router } from "./route.ts";
 
 type Traffic = components["schemas"]["Traffic"];
 type TrafficDelivery = components["schemas"]["TrafficDelivery"];
 
-export function addWebhookRoutes({ route, backend }: ControlApi): void {
+export function addWebhookRoutes({ route, routeWithBody }: Router, backend: Backend): void {
   const { domain, dispatcher } = backend;
   route("GET /webhooks/endpoints", () => ({
     items: [...domain.state.endpoints.values()].map(toWebhookEndpoint),
   }));
-  route(
-    "POST /webhooks/endpoints",
-    ({ body }) => {
-      const { id, secret } = createEndpoint(domain, body);
-      return { ...toWebhookEndpoint(getEndpoint(domain, id)), secret };
-    },
-    { validator: EndpointInput, status: 201 },
-  );
-  route("PATCH /webhooks/endpoints/:id", ({ id, body }) => updateEndpoint(domain, id, body), {
-    validator: EndpointChange,
+  routeWithBody("POST /webhooks/endpoints 201", EndpointInput, ({ body }) => {
+    const { id, secret } = createEndpoint(domain, body);
+    return { ...toWebhookEndpoint(getEndpoint(domain, id)), secret };
   });
+  routeWithBody("PATCH /webhooks/endpoints/:id", EndpointChange, ({ id, body }) =>
+    updateEndpoint(domain, id, body),
+  );
   route("DELETE /webhooks/endpoints/:id", ({ id }) => deleteEndpoint(domain, id));
   route("GET /webhooks/endpoints/:id/secret", ({ id }) => {
     const { secret } = getEndpoint(domain, id);
     return { id, secret };
   });
   route("POST /webhooks/endpoints/:id/new-secret", ({ id }) => replaceSecret(domain, id));
-  route("POST /webhooks/endpoints/:id/test", ({ id }) => dispatcher.sendTest(id), { status: 202 });
+  route("POST /webhooks/endpoints/:id/test 202", ({ id }) => dispatcher.sendTest(id));
 
   route("GET /webhooks/deliveries", ({ query }) => {
     const state = parseChoice(query, "state", ["pending", "delivered", "failed"]);
@@ -56,7 +52,7 @@ export function addWebhookRoutes({ route, backend }: ControlApi): void {
     return paginate(found.reverse(), query);
   });
   route("GET /webhooks/deliveries/:id", ({ id }) => getById(domain.state.deliveries, id, "delivery"));
-  route("POST /webhooks/deliveries/:id/resend", ({ id }) => dispatcher.resend(id), { status: 202 });
+  route("POST /webhooks/deliveries/:id/resend 202", ({ id }) => dispatcher.resend(id));
 
   route("GET /traffic", ({ query }) => listTraffic(domain.state, backend.requests, query));
 }
