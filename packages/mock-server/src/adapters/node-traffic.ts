@@ -105,14 +105,14 @@ function toRequestTraffic(request: TrafficRequest): RequestTraffic {
   };
 }
 
-function toDeliveryTraffic({ state: { endpoints }, nowMs }: Backend["domain"], delivery: Delivery) {
-  const { id, type, eventId, endpointId, attempts, state, nextAttemptAt } = delivery;
+function toDeliveryTraffic({ state, nowMs }: Backend["domain"], delivery: Delivery): DeliveryTraffic {
+  const { id, type, eventId, endpointId, attempts, nextAttemptAt } = delivery;
   const { status, responseBody = "", error, durationMs } = attempts.at(-1) as Attempt;
   const isSuccess = status !== undefined && status >= 200 && status < 300;
   const responseStart = isSuccess ? "" : responseBody.trim().slice(0, maxStartLength);
-  const endpoint = endpoints.get(endpointId);
+  const endpoint = state.endpoints.get(endpointId);
   const address = endpoint && new URL(endpoint.url);
-  const event: DeliveryTraffic = {
+  return {
     kind: "delivery",
     type,
     eventId,
@@ -123,8 +123,7 @@ function toDeliveryTraffic({ state: { endpoints }, nowMs }: Backend["domain"], d
     ...(error !== undefined && { error }),
     ...(responseStart !== "" && { responseStart }),
     durationMs,
-    state,
+    state: delivery.state,
+    ...(nextAttemptAt !== undefined && { nextAttemptInMs: Math.max(0, Date.parse(nextAttemptAt) - nowMs()) }),
   };
-  if (nextAttemptAt !== undefined) event.nextAttemptInMs = Math.max(0, Date.parse(nextAttemptAt) - nowMs());
-  return event;
 }

@@ -3,7 +3,7 @@ import type { ControlValidator } from "@loyalty-cards/openapi/control-validators
 import { NotFoundError } from "../domain/context.ts";
 import { InputError, Problem, validateInput } from "../domain/problem.ts";
 import type { App } from "../http/app.ts";
-import { emptyReply, jsonReply, parseJson, readText, send } from "../http/reply.ts";
+import { emptyReply, jsonReply, parseJson, parseLimit, readText, send } from "../http/reply.ts";
 
 interface ControlCall<Body> {
   /** The variable segments of the path. */
@@ -58,24 +58,18 @@ function toProblem(error: unknown): unknown {
   return error;
 }
 
-const defaultLimit = 20;
-const maxLimit = 100;
-
 /** One page of a list. @param items newest first. @param view converts an item; called for the items of the page only. */
 export function paginate<Item>(
   items: readonly Item[],
   query: Record<string, string>,
   view: (item: Item) => unknown = (item) => item,
 ) {
-  const limit = parseWholeNumber(query["limit"] ?? defaultLimit);
-  const offset = parseWholeNumber(query["offset"] ?? 0);
-  if (!(limit >= 1)) throw new Problem(400, "limit must be a whole number, 1 or more.");
-  if (!(offset >= 0)) throw new Problem(400, "offset must be a whole number, 0 or more.");
-  return { items: items.slice(offset, offset + Math.min(limit, maxLimit)).map(view), total: items.length };
+  const limit = parseLimit(query["limit"], 20);
+  const { offset = "0" } = query;
+  if (!/^\d+$/.test(offset)) throw new Problem(400, "offset must be a whole number, 0 or more.");
+  const start = Number(offset);
+  return { items: items.slice(start, start + limit).map(view), total: items.length };
 }
-
-const parseWholeNumber = (text: string | number) =>
-  /^\d{1,15}$/.test(String(text)) ? Number(text) : Number.NaN;
 
 /** @returns undefined for an empty text. @throws {Problem} for another text that is none of the values. */
 export function parseChoice(query: Record<string, string>, name: string, values: readonly string[]) {

@@ -13,8 +13,8 @@ import {
   updateEndpoint,
 } from "../delivery/endpoints.ts";
 import { getById, getPosition } from "../domain/context.ts";
-import { Problem } from "../domain/problem.ts";
 import type { Delivery, ServiceEvent, State } from "../domain/state.ts";
+import { parseLimit } from "../http/reply.ts";
 import { paginate, parseChoice, type Router } from "./route.ts";
 
 type Traffic = components["schemas"]["Traffic"];
@@ -59,9 +59,6 @@ export function addWebhookRoutes({ route, routeWithBody }: Router, backend: Back
 
 type Entry = TrafficRequest | Delivery;
 
-const defaultLimit = 100;
-const maxLimit = 200;
-
 function listTraffic(
   state: State,
   requests: readonly TrafficRequest[],
@@ -69,10 +66,7 @@ function listTraffic(
 ): Traffic {
   const kind = parseChoice(query, "kind", ["request", "delivery"]);
   const isOnlyProblems = parseChoice(query, "problems", ["true", "false"]) === "true";
-  const limit = Number(query["limit"] ?? defaultLimit);
-  if (!(Number.isInteger(limit) && limit >= 1)) {
-    throw new Problem(400, "limit must be a whole number, 1 or more.");
-  }
+  const limit = parseLimit(query["limit"], 100, 200);
   const words = (query["query"] ?? "").trim().toLowerCase();
   const entries: Entry[] = [
     ...(kind === "delivery" ? [] : requests),
@@ -83,7 +77,7 @@ function listTraffic(
   const listed = isOnlyProblems ? withProblem : found;
   const items = listed
     .sort((a, b) => (getEntryPosition(a) < getEntryPosition(b) ? 1 : -1))
-    .slice(0, Math.min(limit, maxLimit))
+    .slice(0, limit)
     .map((entry) => ("kind" in entry ? entry : toTrafficDelivery(state, entry)));
   return { items, total: listed.length, problems: withProblem.length };
 }
@@ -91,13 +85,11 @@ function listTraffic(
 /** Both kinds of ids begin with the time and a counter, so that also what happened in one millisecond has an order. */
 const getEntryPosition = (entry: Entry) => getPosition("kind" in entry ? entry.id : entry.eventId);
 
+/** Of a request everything but its times and its response; of a delivery also what became of its attempts. */
 function toSearchText(entry: Entry): string {
   if ("kind" in entry) {
-    const { id, method, path, operation, status, reason, cardId, apiKey, idempotencyKey, requestBody } =
-      entry;
-    return [id, method, path, operation, status, reason, cardId, apiKey, idempotencyKey, requestBody].join(
-      "\n",
-    );
+    const { kind: _, at, durationMs, responseBody, warnings, ...texts } = entry;
+    return Object.values(texts).join("\n");
   }
   const { id, state, body, attempts } = entry;
   return [id, state, body, ...attempts.map(({ status, error }) => status ?? error)].join("\n");

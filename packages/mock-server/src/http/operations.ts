@@ -19,6 +19,7 @@ import {
   type Call,
   jsonReply,
   parseJson,
+  parseLimit,
   problemReply,
   type Reply,
   readText,
@@ -58,7 +59,7 @@ const handlers: Record<OperationId, (call: OperationCall) => Reply> = {
   getCard: ({ domain, id }) => jsonReply(200, toCard(domain, findCard(domain, id))),
   listOperations({ domain, req, id }) {
     findCard(domain, id);
-    return jsonReply(200, { items: listNewestOperations(domain, id, parseLimit(req.query("limit"))) });
+    return jsonReply(200, { items: listNewestOperations(domain, id, parseLimit(req.query("limit"), 20)) });
   },
   getConsent: ({ domain, id }) => jsonReply(200, toConsentState(findHolder(domain, id))),
   setConsent({ domain, id, body }) {
@@ -77,15 +78,6 @@ function findCard({ state }: Domain, id: string): StoredCard {
 
 const findHolder = (domain: Domain, id: string) =>
   domain.state.customers.get(findCard(domain, id).customerId) as Customer; // customers are never removed
-
-const defaultLimit = 20;
-const maxLimit = 100;
-
-function parseLimit(text: string | undefined): number {
-  if (text === undefined) return defaultLimit;
-  if (/^0*[1-9]\d*$/.test(text)) return Math.min(Number(text), maxLimit);
-  throw new Problem(400, "limit must be a whole number, 1 or more.");
-}
 
 export function addOperations(app: App, backend: Backend): void {
   const { domain } = backend;

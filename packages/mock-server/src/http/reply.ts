@@ -140,6 +140,13 @@ export function parseJson({ req }: Call, text: string): unknown {
   return value;
 }
 
+/** @throws {Problem} for a text that is not a whole number above 0. */
+export function parseLimit(text: string | undefined, defaultLimit: number, maxLimit = 100): number {
+  if (text === undefined) return defaultLimit;
+  if (/^0*[1-9]\d*$/.test(text)) return Math.min(Number(text), maxLimit);
+  throw new Problem(400, "limit must be a whole number, 1 or more.");
+}
+
 /** @param reply the service's own reply. Default: a 500, for an operation that did not run. */
 export function applyFault(
   fault: Exclude<RequestFault, { kind: "latency" }>,
