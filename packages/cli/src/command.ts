@@ -63,6 +63,13 @@ export function setAction<Options extends object>(cli: Cli, command: Command, ac
   });
 }
 
+/** Connects a command with an action that is loaded when the command runs. */
+export const setLazyAction = <Options extends object>(
+  cli: Cli,
+  command: Command,
+  load: () => Promise<Action<Options>>,
+): void => setAction<Options>(cli, command, async (...args) => (await (await load())(...args)) ?? 0);
+
 function createContext(terminal: Terminal, globals: GlobalOptions): Context {
   const sources = readSources(terminal);
   const timeoutMs = (globals.timeout ?? 10) * 1000;

@@ -24,11 +24,11 @@ export function addDoctorCommand(program: Command, cli: Cli): void {
 }
 
 const marks = {
-  passed: ["green", "✓"],
-  warning: ["yellow", "!"],
-  failed: ["red", "✗"],
-  skipped: ["dim", "–"],
-} as const;
+  passed: style("green", "✓"),
+  warning: style("yellow", "!"),
+  failed: style("red", "✗"),
+  skipped: style("dim", "–"),
+};
 
 /** A line per check, with its fix below, and one for those that were skipped because the same is missing. */
 function formatChecks(checks: readonly Check[]): Text {
@@ -36,14 +36,13 @@ function formatChecks(checks: readonly Check[]): Text {
   const skipped = checks.filter(({ missing }) => missing !== undefined);
   const lines = checks.flatMap(({ name, status, detail, fix, missing }) => {
     if (missing !== undefined) return [];
-    const [color, mark] = marks[status];
-    const line = text`${style(color, mark)} ${name.padEnd(width)}  ${detail}`;
+    const line = text`${marks[status]} ${name.padEnd(width)}  ${detail}`;
     return fix === undefined ? [line] : [line, `${" ".repeat(width + 4)}${fix}`];
   });
   const [first] = skipped;
   if (first?.missing !== undefined) {
     const subject = skipped.length === 1 ? "1 check needs" : `${skipped.length} checks need`;
-    lines.push(text`${style("dim", "–")} ${subject} ${first.missing}`);
+    lines.push(text`${marks.skipped} ${subject} ${first.missing}`);
   }
   return Text.lines(lines);
 }

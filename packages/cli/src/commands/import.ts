@@ -1,8 +1,6 @@
 /** `import`: declares the commands that issue the cards of a whole list. What they do is in ../import. */
 import type { Command } from "commander";
-import { addExamples, type Cli, collect, parseWhole, setAction } from "../command.ts";
-import type { ImportOptions } from "../import/import.ts";
-import type { MappingOptions } from "../import/rows.ts";
+import { addExamples, type Cli, collect, parseWhole, setLazyAction } from "../command.ts";
 import { Text } from "../printable.ts";
 
 export function addImportCommands(program: Command, cli: Cli): void {
@@ -19,10 +17,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     .option("--max-per-second <number>", "requests per second, at most", parseWhole(1));
   addExamples(command, "loyalty-cards import members.csv --map userId=id --privacy 2026-01");
   addNotes(cli, command, listNotes);
-  setAction<ImportOptions>(cli, command, async (context, options, file: string) => {
-    const { importFile } = await import("../import/import.ts");
-    return importFile(context, options, file);
-  });
+  setLazyAction(cli, command, async () => (await import("../import/import.ts")).importFile);
 
   const check = command
     .command("check")
@@ -31,10 +26,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
   addMappingOptions(check); // for its help: those of import get the values
   addExamples(check, "loyalty-cards import check members.csv --map userId=id --privacy 2026-01");
   addNotes(cli, check, listNotes);
-  setAction<MappingOptions>(cli, check, async (context, options, file: string) => {
-    const { checkFile } = await import("../import/check.ts");
-    return checkFile(context, options, file);
-  });
+  setLazyAction(cli, check, async () => (await import("../import/check.ts")).checkFile);
 }
 
 /** Options of `import` that are valid for `import check` too. */

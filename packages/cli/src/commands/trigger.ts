@@ -35,12 +35,11 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
   setAction<TriggerOptions>(cli, trigger, runTrigger);
 }
 
+export const secretEnv = ["--secret-env <name>", "a variable other than LOYALTY_SIGNING_SECRET"] as const;
+
 /** The options of each command that sends deliveries. */
-export function addReceiverOptions(command: Command): Command {
-  return command
-    .option("--to <url>", "address of the receiver (default: LOYALTY_WEBHOOK_URL)")
-    .option("--secret-env <name>", "another variable that has the signing secret");
-}
+export const addReceiverOptions = (command: Command): Command =>
+  command.option("--to <url>", "address of the receiver (default: LOYALTY_WEBHOOK_URL)").option(...secretEnv);
 
 async function runTrigger(context: Context, options: TriggerOptions, type: string): Promise<number> {
   const { print, environment, timeoutMs } = context;

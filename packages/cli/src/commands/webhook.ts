@@ -1,12 +1,8 @@
 /** `webhook`: declares the commands that verify and sign deliveries, examine a receiver, and connect a tunnel with it. */
 import type { Command } from "commander";
-import { addExamples, type Cli, parseText, parseWhole, setAction } from "../command.ts";
-import type { DoctorOptions } from "../webhook/doctor.ts";
-import type { ListenOptions } from "../webhook/listen.ts";
-import type { SignOptions, VerifyOptions } from "../webhook/verify.ts";
-import { addReceiverOptions } from "./trigger.ts";
+import { addExamples, type Cli, parseText, parseWhole, setLazyAction } from "../command.ts";
+import { addReceiverOptions, secretEnv } from "./trigger.ts";
 
-const secretEnv = ["--secret-env <name>", "a variable other than LOYALTY_SIGNING_SECRET"] as const;
 const tolerance = [
   "--tolerance <seconds>",
   "how far `t` may differ from the time",
@@ -30,9 +26,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     .option(...tolerance)
     .option(...secretEnv);
   addExamples(verify, "loyalty-cards webhook verify --body body.json --signature 't=1767…,v1=5f8a…'");
-  setAction<VerifyOptions>(cli, verify, async (context, options) =>
-    (await import("../webhook/verify.ts")).runVerify(context, options),
-  );
+  setLazyAction(cli, verify, async () => (await import("../webhook/verify.ts")).runVerify);
 
   const sign = webhook
     .command("sign")
@@ -45,9 +39,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     "curl http://localhost:3000/webhooks/loyalty --data-binary @body.json \\",
     '  -H "$(loyalty-cards webhook sign --body body.json)"',
   );
-  setAction<SignOptions>(cli, sign, async (context, options) =>
-    (await import("../webhook/verify.ts")).runSign(context, options),
-  );
+  setLazyAction(cli, sign, async () => (await import("../webhook/verify.ts")).runSign);
 
   const doctor = webhook
     .command("doctor")
@@ -66,9 +58,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty",
     "loyalty-cards webhook doctor --json | jq .passed",
   );
-  setAction<DoctorOptions>(cli, doctor, async (context, options, url?: string) =>
-    (await import("../webhook/doctor.ts")).runDoctor(context, options, url),
-  );
+  setLazyAction(cli, doctor, async () => (await import("../webhook/doctor.ts")).runDoctor);
 
   const listen = webhook
     .command("listen")
@@ -86,7 +76,5 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     "# in another terminal; enter its address in the console",
     "cloudflared tunnel --url http://127.0.0.1:4020",
   );
-  setAction<ListenOptions>(cli, listen, async (context, options) =>
-    (await import("../webhook/listen.ts")).runListen(context, options),
-  );
+  setLazyAction(cli, listen, async () => (await import("../webhook/listen.ts")).runListen);
 }

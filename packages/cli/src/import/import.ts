@@ -19,7 +19,7 @@ import { openList } from "./list.ts";
 import * as report from "./report.ts";
 import { createIndex, type ImportRow, type ListIndex, type MappingOptions, toUserKey } from "./rows.ts";
 
-export interface ImportOptions extends MappingOptions {
+interface ImportOptions extends MappingOptions {
   template?: string;
   skipInvalid?: boolean;
   yes?: boolean;

@@ -5,7 +5,7 @@ import { CommandError, exitCodes } from "../command-error.ts";
 import { formatCount, style, Text, text } from "../printable.ts";
 import { readReceiverUrl, readSecret } from "./receiver.ts";
 
-export interface DoctorOptions {
+interface DoctorOptions {
   card?: string;
   customer?: string;
   verbose?: boolean;
@@ -51,14 +51,13 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
   }
 }
 
-const marks = { pass: ["green", "✓"], fail: ["red", "✗"], warn: ["yellow", "!"] } as const;
+const marks = { pass: style("green", "✓"), fail: style("red", "✗"), warn: style("yellow", "!") };
 const nameWidth = 22;
 
 /** Formats the check and what the receiver did, and on the next lines what was sent and what to change. */
 function formatFinding(columns: number, finding: Finding): Text {
   const { check, verdict, clause, sent, observed, advice } = finding;
-  const [color, mark] = marks[verdict];
-  const first = text`${style(color, mark)} ${style("bold", check.padEnd(nameWidth))} ${observed}`.reflow(
+  const first = text`${marks[verdict]} ${style("bold", check.padEnd(nameWidth))} ${observed}`.reflow(
     columns,
     "    ",
   );

@@ -16,7 +16,7 @@ import {
   sendDelivery,
 } from "./receiver.ts";
 
-export interface ListenOptions {
+interface ListenOptions {
   port: number;
   /** Passes deliveries that fail verification too. By default they get 401, because anyone can send to a tunnel. */
   forwardRejected?: boolean;

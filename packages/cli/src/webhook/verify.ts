@@ -15,7 +15,7 @@ import { CommandError, exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
 import { readSecret } from "./receiver.ts";
 
-export interface VerifyOptions {
+interface VerifyOptions {
   body: string;
   /** The value of the header, with or without its name before it. */
   signature?: string;
@@ -163,7 +163,7 @@ function parseAt(text: string | undefined): number | undefined {
   throw new CommandError(`--at takes unix seconds or a time such as 2026-01-01T00:00:00Z, not "${text}".`);
 }
 
-export interface SignOptions {
+interface SignOptions {
   body: string;
   at?: string;
   secretEnv?: string;
