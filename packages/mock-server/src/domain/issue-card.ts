@@ -1,18 +1,13 @@
 /** Issues a card (spec 4.1): idempotency, template, customer, card, consents, in this order and all at once. */
 import { IssueCardRequest } from "@loyalty-cards/openapi/validators";
-import { createCard } from "./cards.ts";
+import { createCard, getCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import { changeMarketingConsent, findOrCreateCustomer, readContact } from "./customers.ts";
 import { findResult, hashContent, storeResult } from "./idempotency.ts";
 import { isObject, Problem, toFieldErrors } from "./problem.ts";
-import type { FieldValues, StoredCard, StoredResult, Template } from "./state.ts";
+import type { FieldValues, StoredCard, StoredResult } from "./state.ts";
 import { getFieldLabel, validateFieldValues } from "./templates.ts";
-import {
-  type RequestWarning,
-  warnAboutOtherContent,
-  warnAboutStoredRefusal,
-  warnAboutUnknownFields,
-} from "./warnings.ts";
+import { type RequestWarning, warnAboutOtherContent, warnAboutUnknownFields } from "./warnings.ts";
 
 export interface IssueCardCommand {
   templateId: string;
@@ -48,20 +43,17 @@ export function issueCard(domain: Domain, command: IssueCardCommand): IssueCardR
 }
 
 function repeatResult(
-  { state }: Domain,
+  domain: Domain,
   { cardId = "", refusal }: StoredResult,
   body: unknown,
   isSame: boolean,
 ): IssueCardResult {
-  if (refusal !== undefined) {
-    const { status, detail, errors } = refusal;
-    const warnings = isSame ? [] : [warnAboutStoredRefusal(status)];
-    return { result: new Problem(status, detail, errors), isReplay: true, warnings };
-  }
-  const card = state.cards.get(cardId) as StoredCard; // cards are never removed
-  const template = state.templates.get(card.templateId) as Template;
-  const warnings = isSame ? [] : [warnAboutOtherContent(template, card, readFieldValues(body))];
-  return { result: card, isReplay: true, warnings };
+  const result =
+    refusal === undefined
+      ? getCard(domain, cardId)
+      : new Problem(refusal.status, refusal.detail, refusal.errors);
+  const warnings = isSame ? [] : [warnAboutOtherContent(domain, result, readFieldValues(body))];
+  return { result, isReplay: true, warnings };
 }
 
 function issueNewCard(domain: Domain, { templateId, body, issuedVia }: IssueCardCommand): IssueCardResult {

@@ -4,8 +4,8 @@ import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
 import { type Card, getCard, getLevelPoints, roundPoints, setBalance, toCard } from "./cards.ts";
 import { type Domain, getById } from "./context.ts";
-import type { StoredCard, StoredOperation, Template } from "./state.ts";
-import { getTier } from "./templates.ts";
+import type { StoredCard, StoredOperation } from "./state.ts";
+import { getTemplate, getTier } from "./templates.ts";
 
 /** An operation, as in responses of the API. */
 export type Operation = Required<components["schemas"]["Operation"]>;
@@ -128,6 +128,3 @@ function updateTier(domain: Domain, card: StoredCard): void {
     domain.emit("tier.changed", { passId, customerId, tier: card.tier, previous });
   }
 }
-
-const getTemplate = ({ state }: Domain, { templateId }: StoredCard) =>
-  state.templates.get(templateId) as Template; // templates are archived, never removed

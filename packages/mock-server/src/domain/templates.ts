@@ -4,7 +4,7 @@ import type { components } from "@loyalty-cards/openapi/control";
 import { TemplateInput as TemplateInputSchema } from "@loyalty-cards/openapi/control-validators";
 import { type Domain, getById } from "./context.ts";
 import { createFieldError, type FieldError, validateInput } from "./problem.ts";
-import type { FieldValues, Template } from "./state.ts";
+import type { FieldValues, StoredCard, Template } from "./state.ts";
 
 /** A template to create. Its default id is a generated one. */
 export type TemplateInput = components["schemas"]["TemplateInput"];
@@ -32,6 +32,10 @@ export function createTemplate({ state, generateId, notifyChange }: Domain, inpu
   notifyChange();
   return template;
 }
+
+/** The template of a card. Templates are archived, never removed. */
+export const getTemplate = ({ state }: Domain, { templateId }: StoredCard) =>
+  state.templates.get(templateId) as Template;
 
 export function archiveTemplate({ state, notifyChange }: Domain, id: string): Template {
   const template = getById(state.templates, id, "template");

@@ -5,7 +5,10 @@ import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { isMaintained } from "./cards.ts";
+import type { Domain } from "./context.ts";
+import { Problem } from "./problem.ts";
 import type { FieldValues, StoredCard, Template } from "./state.ts";
+import { getTemplate } from "./templates.ts";
 
 /** A request that is probably a mistake. */
 export type RequestWarning = ControlSchemas["schemas"]["RequestWarning"];
@@ -16,29 +19,26 @@ type IssueCardRequest = components["schemas"]["IssueCardRequest"];
 
 /** The response is that of the first request, so the new content has no effect. It may even be about another person. */
 export function warnAboutOtherContent(
-  template: Template,
-  card: StoredCard,
+  domain: Domain,
+  first: StoredCard | Problem,
   fieldValues: FieldValues,
 ): RequestWarning {
-  const fields = Object.keys({ ...card.fieldValues, ...fieldValues }).filter(
-    (key) => !isMaintained(template, key) && card.fieldValues[key] !== fieldValues[key],
+  const warn = (what: string, advice: string, fields: string[] = []) =>
+    createWarning("replay-with-other-content", `Other content under the same key${what}. ${advice}`, fields);
+  if (first instanceof Problem) {
+    const advice = "after a correction send a new key, with another keySuffix.";
+    return warn("", `The response is the stored ${first.status} of the first request: ${advice}`);
+  }
+  const template = getTemplate(domain, first);
+  const fields = Object.keys({ ...first.fieldValues, ...fieldValues }).filter(
+    (key) => !isMaintained(template, key) && first.fieldValues[key] !== fieldValues[key],
   );
-  return createWarning(
-    "replay-with-other-content",
-    `Other content under the same key${fields.length === 0 ? "" : `: ${listNames(fields)}`}. ` +
-      "Two people may share a key: set idempotencyNamespace, and use user ids that never repeat. " +
-      `The response is card ${card.id} of the first request.`,
+  return warn(
+    fields.length === 0 ? "" : `: ${listNames(fields)}`,
+    `Two people may share a key: set idempotencyNamespace, and use user ids that never repeat. The response is card ${first.id} of the first request.`,
     fields,
   );
 }
-
-/** The response repeats a refusal, although the content may be right by now. */
-export const warnAboutStoredRefusal = (status: number): RequestWarning =>
-  createWarning(
-    "replay-with-other-content",
-    `Other content under the same key. The response is the stored ${status} of the first request: after a correction send a new key, with another keySuffix.`,
-    [],
-  );
 
 /** A misspelt member is ignored, and a misspelt key is stored with the card: what was meant is empty. */
 export function warnAboutUnknownFields(
