@@ -107,7 +107,7 @@ const saveBalance = `
   WHERE excluded.at >= balances.at`;
 
 export const webhooks = {
-  secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+  secret: () => process.env.LOYALTY_SIGNING_SECRET,
   dedupe: memoryDedupe(),
   handler: onEvents({
     // The event can arrive before the card's id is stored.

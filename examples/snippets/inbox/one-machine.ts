@@ -1,15 +1,12 @@
 /** A shop on one machine: a SQLite file stores each event before the 204, and its effect, applied once. */
 // #region one-machine
-import { type SqliteInbox, sqliteInbox } from "@loyalty-cards/webhook-inbox";
+import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
-import express, { type Express } from "express";
+import express from "express";
 
-export async function createApp(
-  secret: string,
-  file: string,
-): Promise<{ app: Express; inbox: SqliteInbox }> {
+export async function createApp(secret: string, file: string) {
   const inbox = sqliteInbox({ file });
   // rejects when the file cannot be used
   await inbox.write((database) =>
@@ -22,8 +19,7 @@ export async function createApp(
     onEvents({
       "balance.changed": (event, delivery) => {
         const { passId, balance } = event.data;
-        // Runs in the transaction that marks the event as done: both are committed,
-        // or neither.
+        // in the transaction that marks the event as done
         delivery.write((database) => {
           // events arrive in any order
           if (!isNewest(database, `balance of ${passId}`, event)) return;

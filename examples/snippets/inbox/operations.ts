@@ -23,7 +23,6 @@ export function operateInbox(
 
 // #endregion
 
-// #region scheduled
 import { inboxHandler, type QueueHandler } from "@loyalty-cards/webhook-inbox";
 import type { PgBoss } from "pg-boss";
 
@@ -46,4 +45,3 @@ export const createRoute =
     }
     return new Response(null, { status: 204 });
   };
-// #endregion

@@ -1,25 +1,10 @@
-/** An Express app that receives deliveries. */
+/** A receiver in Express. */
 // #region express
-import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
+import { webhooks } from "./webhooks.ts";
 
-export function createApp(
-  secret: string,
-  onBalance: (cardId: string, balance: number) => Promise<void>,
-) {
-  const app = express();
-  app.post(
-    "/webhooks/loyalty",
-    expressReceiver({
-      secret,
-      handler: onEvents({
-        "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
-        otherTypes: () => {},
-      }),
-    }),
-  );
-  app.use(express.json()); // after the webhook route
-  return app;
-}
+export const app = express();
+app.post("/webhooks/loyalty", expressReceiver(webhooks));
+app.use(express.json()); // after the webhook route
 // #endregion

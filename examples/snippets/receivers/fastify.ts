@@ -1,22 +1,9 @@
-/** A Fastify app that receives deliveries. */
+/** A receiver in Fastify. */
 // #region fastify
-import { onEvents } from "@loyalty-cards/webhook-verify";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify from "fastify";
+import { webhooks } from "./webhooks.ts";
 
-export function createApp(
-  secret: string,
-  onBalance: (cardId: string, balance: number) => Promise<void>,
-) {
-  const app = fastify();
-  app.register(fastifyReceiver, {
-    path: "/webhooks/loyalty",
-    secret,
-    handler: onEvents({
-      "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
-      otherTypes: () => {},
-    }),
-  });
-  return app;
-}
+export const app = fastify();
+app.register(fastifyReceiver, { path: "/webhooks/loyalty", ...webhooks });
 // #endregion

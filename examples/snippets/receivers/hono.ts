@@ -1,22 +1,11 @@
-/** A Hono app that receives deliveries; Bun, Deno and Workers accept the same function as their handler. */
+/** A receiver in Hono, and wherever a handler takes a Request: Bun, Deno, Workers. */
 // #region hono
-import { onEvents } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { Hono } from "hono";
+import { webhooks } from "./webhooks.ts";
 
-export function createApp(
-  secret: string,
-  onBalance: (cardId: string, balance: number) => Promise<void>,
-) {
-  const receive = fetchReceiver({
-    secret,
-    handler: onEvents({
-      "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
-      otherTypes: () => {},
-    }),
-  });
-  return new Hono().post("/webhooks/loyalty", (context) =>
-    receive(context.req.raw),
-  );
-}
+const receive = fetchReceiver(webhooks);
+export const app = new Hono().post("/webhooks/loyalty", (context) =>
+  receive(context.req.raw),
+);
 // #endregion

@@ -5,7 +5,7 @@ import { lambdaReceiver } from "@loyalty-cards/webhook-verify/lambda";
 import { saveBalance } from "./balances.ts"; // your own code
 
 export const handler = lambdaReceiver({
-  secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+  secret: () => process.env.LOYALTY_SIGNING_SECRET,
   handler: onEvents({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
     otherTypes: () => {},

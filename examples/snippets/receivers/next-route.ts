@@ -6,7 +6,7 @@ import { nextRoute } from "@loyalty-cards/webhook-verify/next";
 import { saveBalance } from "./balances.ts"; // your own code
 
 export const POST = nextRoute({
-  secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+  secret: () => process.env.LOYALTY_SIGNING_SECRET,
   handler: onEvents({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
     otherTypes: () => {},

@@ -22,7 +22,6 @@ export async function handle(
 
 // #endregion
 
-// #region unexpected-data
 import { onEvents, type UnknownEvent } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 
@@ -42,4 +41,3 @@ export function createRoute(secret: string, shop: Shop) {
     }),
   });
 }
-// #endregion

@@ -1,7 +1,7 @@
 /** Templates, cards, their operations and consents: the types, and validation of what is sent and received. */
 import type * as wire from "@loyalty-cards/openapi/types";
 import { toUnusable } from "./network-failure.ts";
-import { parseId } from "./options.ts";
+import { parseTemplateId } from "./options.ts";
 import type { Reading, ReceivedResponse } from "./response.ts";
 
 /** Field values of a template without types, by field key ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
@@ -61,7 +61,7 @@ export interface Template<Fields> {
  * ```
  */
 export function defineTemplate<Fields = FieldValues>(id: string): Template<Fields> {
-  return Object.freeze({ id: parseId("template id", id) });
+  return Object.freeze({ id: parseTemplateId(id) });
 }
 
 export type { ConsentChange, ConsentState, Consents, Operation } from "@loyalty-cards/openapi/types";

@@ -21,7 +21,7 @@ import {
   type CallSettings,
   getService,
   parseCallOptions,
-  parseId,
+  parseTemplateId,
   type Settings,
 } from "./options.ts";
 import { createCall, send } from "./send.ts";
@@ -97,7 +97,7 @@ function prepareRequest(
   template: string | Template<unknown>,
   request: IssueCardRequest<unknown>,
 ): PreparedRequest {
-  const templateId = parseId("template id", typeof template === "string" ? template : template?.id);
+  const templateId = parseTemplateId(typeof template === "string" ? template : template?.id);
   const { customer, fieldValues = {} } = request ?? {}; // spec 4.1: {} when there is nothing to fill
   if (typeof customer !== "object" || customer === null) {
     throw configurationError(

@@ -35,7 +35,7 @@ const leaseMs = 300_000;
  * import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
  *
  * export const receive = fetchReceiver({
- *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+ *   secret: () => process.env.LOYALTY_SIGNING_SECRET,
  *   dedupe: memoryDedupe(), // the second delivery of an event responds 204 and calls nothing
  *   handler: ({ id }) => console.log(id),
  * });

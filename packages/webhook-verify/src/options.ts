@@ -80,8 +80,13 @@ const optionTypes = {
 
 /** Validates the options and applies the defaults. */
 export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
-  if (typeof options !== "object" || options === null)
-    throw new TypeError(`${kind.name} needs options: { secret, handler }.`);
+  // A request, when a framework calls the function in place of its result.
+  if (typeof options !== "object" || options === null || "headers" in options) {
+    const { name } = kind;
+    throw new TypeError(
+      `${name} needs options: write ${name}({ secret, handler }) in place of ${name} or ${name}().`,
+    );
+  }
   requireKnownOptions(kind.name, options, [...Object.keys(optionTypes), ...(kind.ownOptions ?? [])]);
   requireFunctions(options);
   const {

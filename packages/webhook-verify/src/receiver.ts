@@ -52,7 +52,7 @@ interface Reception {
  * import { createReceiver, onEvents } from "@loyalty-cards/webhook-verify";
  *
  * const receive = createReceiver({
- *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+ *   secret: () => process.env.LOYALTY_SIGNING_SECRET,
  *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
  * });
  * // For a framework without an adapter: pass the bytes as they arrived, and send the response unchanged.

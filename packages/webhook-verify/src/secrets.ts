@@ -15,10 +15,10 @@ interface NamedSecret {
 }
 
 /** A function is called also after a mismatch, at most every 30 seconds. @inline */
-export type SecretOption =
-  | Secret
-  | readonly Secret[]
-  | (() => Secret | readonly Secret[] | Promise<Secret | readonly Secret[]>);
+export type SecretOption = Secret | readonly Secret[] | (() => LoadedSecret | Promise<LoadedSecret>);
+
+/** `undefined` is an error of the configuration, which the log reports, and each delivery gets the response 500. @inline */
+type LoadedSecret = Secret | readonly Secret[] | undefined;
 
 /** The message begins with `secret is` and never contains the secret. */
 class InvalidSecretError extends TypeError {

@@ -267,6 +267,9 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       await expect(start({ handlr: handler })).rejects.toThrow(
         /^\w+ has no option "handlr"\. Did you mean handler\? Its options are secret, /,
       );
+      await expect(start({ headers: {} })).rejects.toThrow(
+        /^(\w+) needs options: write \1\({ secret, handler }\) in place of \1 or \1\(\)\.$/,
+      );
       const lost = /^\w+ has nothing that handles the events, .*: pass handler, afterResponse or inbox/;
       if (!adapter.forwardsEvents) await expect(start({})).rejects.toThrow(lost);
       const frozen = /handler or inbox instead of afterResponse/;

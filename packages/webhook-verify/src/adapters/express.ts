@@ -32,7 +32,7 @@ const missingHandler =
  *
  * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * const app = express();
- * app.post("/webhooks/loyalty", expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
+ * app.post("/webhooks/loyalty", expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, handler }));
  * app.use(express.json()); // after the webhook route
  * ```
  */

@@ -25,7 +25,7 @@ const fix =
  *
  * const app = fastify();
  * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
- * app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
+ * app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret: () => process.env.LOYALTY_SIGNING_SECRET, handler });
  * ```
  */
 export function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {

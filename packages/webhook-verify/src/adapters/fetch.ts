@@ -16,7 +16,7 @@ const fix =
  * import { Hono } from "hono";
  *
  * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
- * const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
+ * const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, handler });
  * export default new Hono().post("/webhooks/loyalty", (context) => receive(context.req.raw));
  * ```
  */

@@ -32,7 +32,7 @@ const fix = "Remove the middleware that parses the body (such as httpJsonBodyPar
  * import { lambdaReceiver } from "@loyalty-cards/webhook-verify/lambda";
  *
  * export const handler = lambdaReceiver({
- *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+ *   secret: () => process.env.LOYALTY_SIGNING_SECRET,
  *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
  * });
  * ```

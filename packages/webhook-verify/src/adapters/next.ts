@@ -30,15 +30,14 @@ const createKind = (name: string, fix: string) => ({
  * import { nextRoute } from "@loyalty-cards/webhook-verify/next";
  *
  * export const POST = nextRoute({
- *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+ *   secret: () => process.env.LOYALTY_SIGNING_SECRET,
  *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
  * });
  * ```
  */
 export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
-  const { after } = options;
   const kind = { ...createKind("nextRoute", routeFix), ownOptions: ["after"] };
-  return webHandler(kind, options, (done) => after?.(() => done));
+  return webHandler(kind, options, (done) => options.after?.(() => done));
 }
 
 /**
@@ -52,7 +51,7 @@ export function nextRoute(options: NextRouteOptions): (request: Request) => Prom
  *
  * export const config = { api: { bodyParser: false } } satisfies typeof rawBodyConfig;
  * export default nextPagesHandler({
- *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+ *   secret: () => process.env.LOYALTY_SIGNING_SECRET,
  *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
  * });
  * ```

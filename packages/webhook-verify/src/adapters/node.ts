@@ -15,7 +15,7 @@ const fix = "Pass the request to the receiver before anything reads its body.";
  * import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
  *
  * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
- * const receive = nodeReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
+ * const receive = nodeReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, handler });
  * createServer((request, response) => {
  *   if (request.url === "/webhooks/loyalty") return void receive(request, response);
  *   response.writeHead(404).end();

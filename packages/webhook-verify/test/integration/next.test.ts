@@ -59,5 +59,6 @@ it.each([
 it("nextRoute knows `after`, and nextPagesHandler does not", () => {
   const options = { secret, handler: () => {}, after: () => {} };
   expect(nextRoute(options)).toBeTypeOf("function");
+  expect(() => nextRoute(undefined as never)).toThrow(/^nextRoute needs options: write nextRoute\(/);
   expect(() => nextPagesHandler(options)).toThrow(/nextPagesHandler has no option "after"/);
 });

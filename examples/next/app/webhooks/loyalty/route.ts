@@ -3,6 +3,6 @@ import { nextRoute } from "@loyalty-cards/webhook-verify/next";
 import { inbox } from "../../../shop/database";
 
 export const POST = nextRoute({
-  secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+  secret: () => process.env.LOYALTY_SIGNING_SECRET,
   inbox: { put: (...event) => inbox().put(...event) },
 });

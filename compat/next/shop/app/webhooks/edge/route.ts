@@ -7,7 +7,7 @@ import { saveBalance, thank } from "../../../back-office";
 export const runtime = "edge";
 
 export const POST = nextRoute({
-  secret: () => process.env.LOYALTY_SIGNING_SECRET_EDGE ?? "",
+  secret: () => process.env.LOYALTY_SIGNING_SECRET_EDGE,
   dedupe: memoryDedupe(),
   handler: onEvents({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),

@@ -5,7 +5,7 @@ import { after } from "next/server";
 import { saveBalance, thank } from "../../../back-office";
 
 export const POST = nextRoute({
-  secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+  secret: () => process.env.LOYALTY_SIGNING_SECRET,
   dedupe: memoryDedupe(),
   handler: onEvents({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),

@@ -9,7 +9,7 @@ import { saveBalance, thank } from "../../../back-office";
 export const config = { api: { bodyParser: false } } satisfies typeof rawBodyConfig;
 
 export default nextPagesHandler({
-  secret: () => process.env.LOYALTY_SIGNING_SECRET_PAGES ?? "",
+  secret: () => process.env.LOYALTY_SIGNING_SECRET_PAGES,
   dedupe: memoryDedupe(),
   handler: onEvents({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
