@@ -43,7 +43,6 @@ it("stores the balance hours later, when the database was down", async ({
 // #endregion
 
 // G4
-// #region order
 it("stores the newest balance when deliveries are duplicated", async ({ shop }) => {
   const { service, balances } = shop;
   const cardId = await issueCard(shop);
@@ -54,4 +53,3 @@ it("stores the newest balance when deliveries are duplicated", async ({ shop }) 
   expect(service.webhooks.deliveries({ state: "delivered" })).toHaveLength(4);
   expect(balances.get(cardId)).toBe(12);
 });
-// #endregion

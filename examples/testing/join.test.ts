@@ -26,6 +26,7 @@ it("says what to correct, and issues a card to the corrected form", async ({
     cardId: expect.any(String),
   });
 });
+// #endregion
 
 it("issues a card to a member without a phone number", async ({ shop }) => {
   const { outbox, templateId } = shop;
@@ -34,8 +35,6 @@ it("issues a card to a member without a phone number", async ({ shop }) => {
     cardId: expect.any(String),
   });
 });
-// #endregion
-
 // G1, G10
 // #region faults
 it("issues one card when the first response is lost", async ({ shop }) => {

@@ -11,17 +11,16 @@ export interface Member {
 
 export type Joined = { cardId: string } | { correct: string } | { later: true };
 
-/** @param deadlineMs how long the visitor waits for the card. */
 export async function join(
   outbox: SqliteOutbox,
   template: string,
   { id, name, phone }: Member,
-  deadlineMs = 5_000,
+  deadlineMs = 5_000, // how long the visitor waits
 ): Promise<Joined> {
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   const request = { fieldValues: { name }, customer };
   await outbox.write((database) => {
-    // Your own code saves the member here, in the same transaction.
+    // save the member here, in the same transaction
     const state = outbox.add(database, { userId: id, template, request });
     // the form was sent again
     if (state !== "added") outbox.correct(database, id, request);

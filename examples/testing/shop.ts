@@ -12,7 +12,6 @@ import {
   manualClock,
 } from "@loyalty-cards/mock-server";
 import { mockHandlers } from "@loyalty-cards/mock-server/msw";
-import { memoryDedupe } from "@loyalty-cards/webhook-verify";
 import { setupServer } from "msw/node";
 import { test } from "vitest";
 import { receiveBalances } from "./balances.ts";
@@ -49,7 +48,7 @@ export const it = test.extend<{ shop: Shop }>({
     const balances = new Map<string, number>();
     const database = { isDown: false };
     const receive = receiveBalances(
-      { secret, dedupe: memoryDedupe(), now: service.clock.now },
+      { secret, now: service.clock.now },
       {
         async save(cardId, balance) {
           if (database.isDown) throw new Error("database down");

@@ -18,7 +18,6 @@ import { createRoute, handle } from "./verify.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-// #region doctor
 import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
 
 export async function findProblems(url: string, secret: string): Promise<string[]> {
@@ -29,8 +28,6 @@ export async function findProblems(url: string, secret: string): Promise<string[
       return `${check} (spec ${clause}): sent ${sent}, it ${observed}. ${advice}`;
     });
 }
-// #endregion
-
 /** Delivers a purchase to an app, whose secret is in the environment. */
 async function deliverTo(listener: Listener) {
   const server = createServer(listener);
