@@ -1,13 +1,12 @@
 /** The same receiver after the migration. */
-// #region after
 import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
 
-export function createApp(
-  secret: string,
-  save: (cardId: string, balance: number) => void,
-) {
+export type Save = (cardId: string, balance: number) => void;
+
+// #region after
+export function createApp(secret: string, save: Save) {
   const app = express();
   app.post(
     "/webhooks/loyalty",

@@ -1,18 +1,14 @@
 /** How the hand-written receiver and the library differ: the table of the migration guide. */
-
-/** A receiver from a typical tutorial, with the mistakes that the migration guide explains. Do not copy it. */
-// #region before
 import { createHmac } from "node:crypto";
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listen } from "../../demo/listen.ts";
-import { createApp as createWithLibrary } from "./by-library.ts";
+import { createApp as createWithLibrary, type Save } from "./by-library.ts";
 
-export function createApp(
-  secret: string,
-  save: (cardId: string, balance: number) => void,
-) {
+/** A receiver from a typical tutorial, with the mistakes that the migration guide explains. Do not copy it. */
+// #region before
+export function createApp(secret: string, save: Save) {
   const app = express();
   app.use(express.json());
   app.post("/webhooks/loyalty", (request, response) => {
