@@ -197,8 +197,9 @@ it("is searched by kind, problems and words", async () => {
   expect(await find("query=customer.Consents")).toEqual([422]);
   expect(await find("query=issuecard")).toEqual([422, 201]);
   expect(await find("query=nowak")).toEqual([201]);
-  expect(await find("query=401")).toEqual(["delivery"]);
-  expect(await get("/_mock/traffic?query=422&problems=true&limit=1")).toMatchObject({
+  // A key of a request can contain each number.
+  expect(await find("query=401&kind=delivery")).toEqual(["delivery"]);
+  expect(await get("/_mock/traffic?query=422&kind=request&problems=true&limit=1")).toMatchObject({
     total: 1,
     problems: 1,
   });
