@@ -78,7 +78,8 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
   sql: PostgresJs<Transaction>,
   work: (transaction: Transaction) => PromiseLike<Result> | Result,
 ): Promise<Result> {
-  let outcome: { result: Result } | { error: unknown } | undefined;
+  let result = undefined as Result; // of `work`, when the commit is done
+  let failure: { error: unknown } | undefined;
   let commit = "none" as "none" | "sent" | "done";
   let ended: Error | undefined;
   const checkOpen = () => {
@@ -93,7 +94,7 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
   try {
     await sql.begin(async (transaction) => {
       try {
-        outcome = { result: await work(guarded(transaction, checkOpen)) };
+        result = await work(guarded(transaction, checkOpen));
         await new Promise<void>(proceed);
         commit = "sent";
         // The COMMIT of postgres.js is a prepared statement: where a pooler loses it, PostgreSQL rolls back, and postgres.js reports
@@ -103,7 +104,7 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
         if (command === "ROLLBACK") throw withSafeMessage(new Error(rolledBack));
         commit = "done";
       } catch (error) {
-        outcome = { error };
+        failure = { error };
         await new Promise<void>(proceed);
         throw error;
       }
@@ -111,13 +112,13 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
   } catch (error) {
     ended = new Error("The transaction has ended, so this query was not sent.", { cause: error });
     if (commit === "sent" && isConnectionError(error)) throw new Error(unknownCommit, { cause: error });
-    if (commit !== "done") throw outcome !== undefined && "error" in outcome ? outcome.error : error;
+    if (commit !== "done") throw failure === undefined ? error : failure.error;
   } finally {
     ended ??= new Error(
       "The transaction has ended, so this query was not sent: await every query inside of it.",
     );
   }
-  return (outcome as unknown as { result: Result }).result;
+  return result;
 }
 
 /** Fake timers of a test do not stop a transaction. */

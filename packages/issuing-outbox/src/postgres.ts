@@ -4,14 +4,12 @@ import { createPostgresDatabase, isConflict, type Transact } from "@loyalty-card
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import {
   type PgPool,
-  type PgPoolClient,
   type PostgresJs,
   withPgTransaction,
   withPostgresJsTransaction,
 } from "@loyalty-cards/internal/postgres/run-transaction";
 import {
   type PostgresClient,
-  type PostgresJsTransaction,
   type PostgresTransaction,
   queryRows,
   requireTransaction,
@@ -24,12 +22,9 @@ import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
 import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOption } from "./outbox.ts";
 import { checkSettings, createOutboxJobs, hasPostgresTables, postgresTables } from "./tables.ts";
 
-/** A pool of `pg`, or the `sql` of postgres.js. */
-type PostgresPool<Transaction> = PgPool<Transaction> | PostgresJs<Transaction>;
-
 interface WithPool<Transaction> {
   /** A `Pool` of `pg`, or the `sql` of postgres.js. No transaction and no connection is held while a request is sent. */
-  pool: PostgresPool<Transaction>;
+  pool: PgPool<Transaction> | PostgresJs<Transaction>;
   transaction?: never;
 }
 
@@ -170,17 +165,10 @@ function getTransact<Transaction extends PostgresTransaction>({
   transaction,
 }: PostgresOutboxOptions<Transaction>): Transact<Transaction> {
   if (typeof transaction === "function" && pool === undefined) return transaction;
-  if (typeof pool === "function" && transaction === undefined) {
-    const sql = pool as unknown as PostgresJs<PostgresJsTransaction>;
-    return (work) => withPostgresJsTransaction(sql, work as never);
-  }
-  if (
-    typeof (pool as { connect?: unknown } | undefined)?.connect === "function" &&
-    transaction === undefined
-  ) {
-    const pgPool = pool as unknown as PgPool<PgPoolClient>;
-    return (work) => withPgTransaction(pgPool, work as never);
-  }
+  if (transaction === undefined && typeof pool === "function")
+    return (work) => withPostgresJsTransaction(pool as never, work as never);
+  if (transaction === undefined && typeof (pool as { connect?: unknown } | undefined)?.connect === "function")
+    return (work) => withPgTransaction(pool as never, work as never);
   throw invalid(
     "postgresOutbox needs pool, which is a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work). Pass one of the two.",
   );
