@@ -1,30 +1,29 @@
-/** The documentation site: every Markdown file of the repository that is for readers, and the generated reference. */
-import { cpSync, writeFileSync } from "node:fs";
+/** The documentation site: the Markdown files of the repository that are for users, and the generated reference. */
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type DefaultTheme, defineConfigWithTheme } from "vitepress";
+import { defineConfig } from "vitepress";
 import { createLlmsTxt } from "./llms.ts";
-import { markdown, type SearchEnv } from "./markdown.ts";
-import { excluded, help, repository, root, toPage } from "./pages.ts";
-import { createProjectSidebars, createReferenceSidebars, createUserSidebar } from "./sidebar.ts";
-
-/** The logo of theme/Layout.vue: a card. */
-const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0f766e"/><rect x="6" y="9" width="20" height="14" rx="3" fill="#fff"/><rect x="6" y="12.5" width="20" height="3.5" fill="#0f766e"/></svg>`;
+import { markdown } from "./markdown.ts";
+import { excluded, readStart, repository, root, sections, toLink, toPage } from "./pages.ts";
 
 const title = "Loyalty Cards";
 const description =
   "TypeScript SDK of the Loyalty Card Issuing Service: issue cards, receive signed webhooks, test both.";
+const toAddress = (svg: string) => `data:image/svg+xml,${encodeURIComponent(svg)}`;
+const logo = toAddress(
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0f766e"/><rect x="6" y="9" width="20" height="14" rx="3" fill="#fff"/><rect x="6" y="12.5" width="20" height="3.5" fill="#0f766e"/></svg>`,
+);
+const image = {
+  src: toAddress(readFileSync(join(root, "docs/diagrams/card.svg"), "utf8")),
+  alt: "A loyalty card with a QR code, 120 points and the tier Silver",
+};
 
-/** The configuration of theme/Layout.vue, beside that of VitePress. */
-interface ThemeConfig extends DefaultTheme.Config {
-  help: Readonly<Record<string, { text: string; link: string }>>;
-}
-
-export default defineConfigWithTheme<ThemeConfig>({
+export default defineConfig({
   title,
   description,
   lang: "en",
   base: "/loyalty-cards/",
-  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
+  head: [["link", { rel: "icon", href: logo }]],
   // Pages stay where they are in the repository, READMEs of packages included.
   srcDir: "..",
   srcExclude: excluded,
@@ -34,11 +33,17 @@ export default defineConfigWithTheme<ThemeConfig>({
   ignoreDeadLinks: "localhostLinks",
   markdown,
   transformPageData({ relativePath, frontmatter }) {
+<<<<<<< HEAD
     if (relativePath.startsWith("reference/"))
       return { frontmatter: { ...frontmatter, pageClass: "reference", editLink: false } };
     // Pages to look something up have no order in which to read them.
     if (/^(errors\.md|check-signature)/.test(relativePath))
       return { frontmatter: { ...frontmatter, prev: false, next: false } };
+=======
+    if (frontmatter["hero"])
+      return { frontmatter: { ...frontmatter, hero: { ...frontmatter["hero"], image } } };
+    if (relativePath.startsWith("reference/")) return { frontmatter: { ...frontmatter, editLink: false } };
+>>>>>>> 7e7c80ea (docs: the site on VitePress' own theme and home layout, one reference page per entry point, without the pages for maintainers)
     return {};
   },
   // The site has each JSON Schema at the address of its $id.
@@ -49,37 +54,41 @@ export default defineConfigWithTheme<ThemeConfig>({
   },
   vite: {
     resolve: { conditions: ["@loyalty-cards/source"] }, // components import the sources of the packages
-    build: { assetsInlineLimit: 0, chunkSizeWarningLimit: 4_000 },
+    build: { chunkSizeWarningLimit: 4_000 },
   },
   themeConfig: {
+    logo,
     nav: [
       { text: "Guides", link: "/guides/getting-started", activeMatch: "^/guides/" },
       { text: "Errors", link: "/errors", activeMatch: "^/errors" },
       { text: "Packages", link: "/packages/issuing-client", activeMatch: "^/packages/" },
       { text: "Reference", link: "/reference/", activeMatch: "^/reference/" },
     ],
-    sidebar: { ...createReferenceSidebars(), ...createProjectSidebars(), "/": createUserSidebar() },
+    sidebar: sections.map(({ text, files }) => ({
+      text,
+      items: files.map((file) => ({
+        text: readStart(file).title.replace("@loyalty-cards/", ""),
+        link: toLink(file),
+      })),
+    })),
     socialLinks: [{ icon: "github", link: repository }],
-    editLink: {
-      pattern: ({ filePath }) => `https://github.com/loyalty-cards/loyalty-cards/edit/main/${filePath}`,
-      text: "Edit this page",
-    },
-    help,
+    editLink: { pattern: `${repository}/edit/main/:path`, text: "Edit this page" },
     outline: { level: [2, 3] },
     search: {
       provider: "local",
       options: {
         detailedView: true,
-        _render(source, env: SearchEnv, md) {
-          if (/^(decisions\/|index\.md)/.test(toPage(env.relativePath))) return "";
-          const { highlight } = md.options;
-          md.options.highlight = null;
-          const html = md.render(source, Object.assign(env, { isForSearch: true }));
-          md.options.highlight = highlight;
-          return html;
-        },
         miniSearch: {
+          // A search for "retry" finds "retries".
+          options: {
+            processTerm: (term) =>
+              term
+                .toLowerCase()
+                .replace(/ies$/, "y")
+                .replace(/([^s])s$/, "$1"),
+          },
           searchOptions: {
+<<<<<<< HEAD
             // Words of readers, and the words of these pages for the same thing. VitePress copies the text of this function into
             // the page, so that it contains everything it uses.
             processTerm(term: string) {
@@ -112,6 +121,10 @@ export default defineConfigWithTheme<ThemeConfig>({
               const isSymbol = /[a-z][A-Z]/.test(name) && name.toLowerCase() === term && anchor === term;
               return isSymbol ? 1.3 : 0.4;
             },
+=======
+            fuzzy: (term) => (/\d/.test(term) ? false : 0.2), // 401 is not 400
+            boostDocument: (id) => (/\/(guides|errors)\//.test(id) ? 2 : /\/reference\//.test(id) ? 0.6 : 1),
+>>>>>>> 7e7c80ea (docs: the site on VitePress' own theme and home layout, one reference page per entry point, without the pages for maintainers)
           },
         },
       },

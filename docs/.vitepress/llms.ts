@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 /** `llms.txt` of the site: the pages of the users' sidebar for a program that reads documentation, with one line about each. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,11 +16,24 @@ export function createLlmsTxt(title: string, summary: string): string {
       const sentence = about.get(link);
       const name = packages.has(link) ? `@loyalty-cards/${text}` : text;
       return `- [${name}](${site}${link})${sentence === undefined ? "" : `: ${sentence}`}`;
+=======
+/** `llms.txt` of the site: its pages for a program that reads documentation, with the first sentence of each. */
+import { readStart, sections, site, toLink } from "./pages.ts";
+
+/** @param summary one sentence. */
+export function createLlmsTxt(title: string, summary: string): string {
+  const lists = sections.map(({ text, files }) => {
+    const lines = files.map((file) => {
+      const { title, paragraph } = readStart(file);
+      const [sentence] = /^.+?[.:](?= |$)/.exec(paragraph) ?? [];
+      return `- [${title}](${site}${toLink(file)})${sentence === undefined ? "" : `: ${sentence}`}`;
+>>>>>>> 7e7c80ea (docs: the site on VitePress' own theme and home layout, one reference page per entry point, without the pages for maintainers)
     });
-    return [`## ${text}`, lines.join("\n")].join("\n\n");
+    return `## ${text}\n\n${lines.join("\n")}`;
   });
-  return `${[`# ${title}`, `> ${summary}`, ...sections].join("\n\n")}\n`;
+  return `${[`# ${title}`, `> ${summary}`, ...lists].join("\n\n")}\n`;
 }
+<<<<<<< HEAD
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 const toLink = (file: string) => `/${toPage(file).replace(/\.md$/, "")}`;
@@ -44,3 +58,5 @@ const describePackages = () =>
   ]);
 
 const toPlain = (markdown: string) => markdown.replace(/\[([^\]]+)\]\([^)]+\)/g, "$1").replaceAll("*", "");
+=======
+>>>>>>> 7e7c80ea (docs: the site on VitePress' own theme and home layout, one reference page per entry point, without the pages for maintainers)

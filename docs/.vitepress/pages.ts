@@ -1,5 +1,5 @@
-/** The pages of the site: which Markdown files of the repository they are, where they are, and in which order they are read. */
-import { existsSync, readFileSync } from "node:fs";
+/** The pages of the site: which Markdown files of the repository they are, where they are, and in which order the sidebar has them. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -8,37 +8,43 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const site = "https://loyalty-cards.github.io/loyalty-cards";
 export const repository = "https://github.com/loyalty-cards/loyalty-cards";
 
+/** Pages of `docs` for maintainers: they are on GitHub only. */
+const forMaintainers = ["architecture.md", "benchmarks.md", "measurements.md", "simulation.md", "decisions/"];
+
 /** Markdown files that are no pages of the site: each has its place on GitHub or in a tarball. */
 export const excluded = [
-  "README.md",
-  "AGENTS.md",
-  "**/CHANGELOG.md",
-  "**/THIRD-PARTY.md",
-  "compat/**",
+  "*.md",
+  "{compat,coverage,examples,openapi,reports}/**",
+  "packages/*/{CHANGELOG,THIRD-PARTY}.md",
   "packages/*/docs/**",
-  "openapi/**",
-  "reports/**",
-  "coverage/**",
+  ...forMaintainers.map((path) => `docs/${path.replace(/\/$/, "/**")}`),
 ];
 
 /** The first pattern that matches a file decides where its page is. */
 const routes: readonly [file: RegExp, page: string][] = [
+<<<<<<< HEAD
   [/^docs\/(guides|reference)\/(.+)$/, "$1/$2"],
   [/^docs\/(.+)$/, "$1"],
   [/^(packages|examples)\/([\w-]+)\/README\.md$/, "$1/$2.md"],
+=======
+  [/^docs\/errors\/README\.md$/, "errors/index.md"],
+  [new RegExp(`^docs/(?!${forMaintainers.join("|")})(.+\\.md)$`), "$1"],
+  [/^packages\/([\w-]+)\/README\.md$/, "packages/$1.md"],
+>>>>>>> 7e7c80ea (docs: the site on VitePress' own theme and home layout, one reference page per entry point, without the pages for maintainers)
   [/^packages\/([\w-]+)\/CONTROL\.md$/, "packages/$1-control-api.md"],
-  [/^CONTRIBUTING\.md$/, "contributing.md"],
-  [/^SECURITY\.md$/, "security-policy.md"],
 ];
 
-/** Returns the path of a page, such as `guides/sign-up.md`, for a file of the repository. @throws for a file that has no place. */
-export function toPage(file: string): string {
+/** Returns the path of a page, such as `guides/sign-up.md`, for a file of the repository; undefined for a file that is no page. */
+const findPage = (file: string) => {
   const route = routes.find(([pattern]) => pattern.test(file));
-  if (route === undefined)
-    throw new Error(
-      `${file} has no place on the site: add it to routes or excluded in docs/.vitepress/pages.ts`,
-    );
-  return file.replace(...route);
+  return route && file.replace(...route);
+};
+
+/** As {@link findPage}. @throws for a file that has no place. */
+export function toPage(file: string): string {
+  const page = findPage(file);
+  if (page !== undefined) return page;
+  throw new Error(`${file} has no place on the site: add it to routes or excluded in pages.ts`);
 }
 
 /**
@@ -48,62 +54,63 @@ export function toPage(file: string): string {
  */
 export function resolveFile(file: string): string | undefined {
   if (file === "README.md" || file === "") return "/";
-  if (file.startsWith("docs/reference/") && file.endsWith(".md")) return `/${toPage(file)}`;
   if (!existsSync(join(root, file))) return undefined;
-  const route = routes.find(([pattern]) => pattern.test(file));
-  if (file.endsWith(".md") && route !== undefined && !/(^|\/)(CHANGELOG|THIRD-PARTY)\.md$/.test(file))
-    return `/${file.replace(...route)}`;
+  const page = findPage(file);
+  if (page !== undefined) return `/${page}`;
   return `${repository}/${/\.\w+$/.test(file) ? "blob" : "tree"}/main/${file}`;
 }
 
-/** A guide, and the section of the troubleshooting guide (or the page) that helps when it does not work. */
-interface Guide {
-  file: string;
-  help?: string;
-}
-
-/** The guides, in the order in which they are read: the sidebar, and the links at the end of each guide. */
-export const guides: readonly { text: string; guides: readonly Guide[] }[] = [
-  {
-    text: "Start",
-    guides: [
-      { file: "guides/getting-started", help: "guides/troubleshooting" },
-      { file: "guides/sign-up", help: "guides/troubleshooting#issuing-cards" },
-      { file: "guides/receiving-webhooks", help: "guides/troubleshooting#webhooks" },
-      { file: "guides/testing", help: "guides/troubleshooting" },
-    ],
-  },
-  {
-    text: "Operate",
-    guides: [
-      { file: "guides/production", help: "guides/troubleshooting" },
-      { file: "guides/outbox", help: "guides/troubleshooting#the-outbox" },
-      { file: "guides/security", help: "guides/troubleshooting#401-for-every-delivery" },
-      { file: "guides/command-line", help: "guides/troubleshooting" },
-      { file: "guides/other-languages", help: "guides/troubleshooting#401-for-every-delivery" },
-      { file: "guides/migration", help: "guides/troubleshooting#401-for-every-delivery" },
-    ],
-  },
-  {
-    text: "Solve problems",
-    guides: [{ file: "guides/troubleshooting" }],
-  },
+/** The guides, in the order in which they are read; others follow. */
+const order = [
+  ...["getting-started", "sign-up", "receiving-webhooks", "testing", "production", "outbox", "command-line"],
+  ...["other-languages", "migration", "security", "troubleshooting"],
 ];
 
-/** Returns the first heading of a file of the repository. @throws when it does not begin with one. */
-export function readTitle(file: string): string {
-  const heading = /^(?:---\n[\s\S]*?\n---\n)?\s*# (.+)\n/.exec(readFileSync(join(root, file), "utf8"));
-  if (heading === null) throw new Error(`${file} does not begin with a heading.`);
-  return heading[1]?.replaceAll("`", "") ?? "";
-}
+const toPosition = (file: string) => {
+  const position = order.findIndex((name) => file.endsWith(`/${name}.md`));
+  return position < 0 ? order.length : position;
+};
 
-/** For guides, such as `guides/sign-up.md`: where the reader finds help. */
-export const help = Object.fromEntries(
-  guides
-    .flatMap((group) => group.guides)
-    .flatMap(({ file, help }) => {
-      if (help === undefined) return [];
-      const text = readTitle(`docs/${help.replace(/#.*/, "")}.md`);
-      return [[`${file}.md`, { text, link: `/${help}` }]];
-    }),
-);
+/** The Markdown files in a folder and below it; none when the folder does not exist. */
+const list = (folder: string, pattern = /\.md$/) =>
+  existsSync(join(root, folder))
+    ? readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+        .map((file) => `${folder}/${file.replaceAll("\\", "/")}`)
+        .filter((file) => pattern.test(file))
+        .sort()
+    : [];
+
+const lookUp = [
+  "errors/README.md",
+  "check-signature.md",
+  "guarantees.md",
+  "specification.md",
+  "assumptions.md",
+];
+
+/** The sections of the sidebar and of llms.txt. `npm run docs` creates the files of the reference. */
+export const sections: readonly { text: string; files: readonly string[] }[] = [
+  { text: "Guides", files: list("docs/guides").sort((a, b) => toPosition(a) - toPosition(b)) },
+  {
+    text: "Look up",
+    files: lookUp.map((file) => `docs/${file}`).filter((file) => existsSync(join(root, file))),
+  },
+  { text: "Packages", files: list("packages", /^packages\/[\w-]+\/(README|CONTROL)\.md$/) },
+  { text: "Reference", files: list("docs/reference") },
+];
+
+/** The address of a file's page below the base of the site. */
+export const toLink = (file: string) => `/${toPage(file).replace(/(index)?\.md$/, "")}`;
+
+/** Returns the first heading of a file and the paragraph below it, as plain text. @throws when it does not begin with a heading. */
+export function readStart(file: string): { title: string; paragraph: string } {
+  const page = readFileSync(join(root, file), "utf8").replace(/^---\n[\s\S]*?\n---\n|^<!--.*-->\n/gm, "");
+  const [, title, paragraph = ""] = /^\s*# (.+)\n+((?:.+\n?)*)/.exec(page) ?? [];
+  if (title === undefined) throw new Error(`${file} does not begin with a heading.`);
+  const toPlain = (markdown: string) =>
+    markdown
+      .replace(/\[([^\]]+)\]\([^)]+\)/g, "$1")
+      .replace(/[`*]|\n$/g, "")
+      .replaceAll("\n", " ");
+  return { title: toPlain(title), paragraph: toPlain(paragraph) };
+}
