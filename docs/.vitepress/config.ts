@@ -33,17 +33,9 @@ export default defineConfig({
   ignoreDeadLinks: "localhostLinks",
   markdown,
   transformPageData({ relativePath, frontmatter }) {
-<<<<<<< HEAD
-    if (relativePath.startsWith("reference/"))
-      return { frontmatter: { ...frontmatter, pageClass: "reference", editLink: false } };
-    // Pages to look something up have no order in which to read them.
-    if (/^(errors\.md|check-signature)/.test(relativePath))
-      return { frontmatter: { ...frontmatter, prev: false, next: false } };
-=======
     if (frontmatter["hero"])
       return { frontmatter: { ...frontmatter, hero: { ...frontmatter["hero"], image } } };
     if (relativePath.startsWith("reference/")) return { frontmatter: { ...frontmatter, editLink: false } };
->>>>>>> 7e7c80ea (docs: the site on VitePress' own theme and home layout, one reference page per entry point, without the pages for maintainers)
     return {};
   },
   // The site has each JSON Schema at the address of its $id.
@@ -88,43 +80,8 @@ export default defineConfig({
                 .replace(/([^s])s$/, "$1"),
           },
           searchOptions: {
-<<<<<<< HEAD
-            // Words of readers, and the words of these pages for the same thing. VitePress copies the text of this function into
-            // the page, so that it contains everything it uses.
-            processTerm(term: string) {
-              const synonyms: Record<string, string> = {
-                privacy: "consents",
-                quick: "getting",
-                quickstart: "getting started",
-                tutorial: "getting started",
-                dlq: "dead letter",
-                queue: "outbox inbox",
-                backfill: "import",
-                hmac: "signature",
-                "401": "unauthorized",
-                "429": "rate limited",
-                undefined: "configuration",
-                delete: "forget",
-                remove: "delete forget",
-                erase: "delete forget",
-              };
-              const word = term.toLowerCase();
-              return [word, ...((Object.hasOwn(synonyms, word) && synonyms[word]?.split(" ")) || [])];
-            },
-            // A status finds the section about its error. Guides come before pages about packages, and these before the reference, unless
-            // the reader types the name of a symbol. VitePress copies the text of this function into the page.
-            boostDocument(id: string, term: string) {
-              if (id.includes("/errors#")) return /^(\d{3}|unauthorized|limit(ed)?)$/.test(term) ? 12 : 1;
-              if (!id.includes("/reference/")) return id.includes("/guides/") ? 3 : 1;
-              const [path = "", anchor] = id.split("#");
-              const name = path.slice(path.lastIndexOf("/") + 1);
-              const isSymbol = /[a-z][A-Z]/.test(name) && name.toLowerCase() === term && anchor === term;
-              return isSymbol ? 1.3 : 0.4;
-            },
-=======
             fuzzy: (term) => (/\d/.test(term) ? false : 0.2), // 401 is not 400
-            boostDocument: (id) => (/\/(guides|errors)\//.test(id) ? 2 : /\/reference\//.test(id) ? 0.6 : 1),
->>>>>>> 7e7c80ea (docs: the site on VitePress' own theme and home layout, one reference page per entry point, without the pages for maintainers)
+            boostDocument: (id) => (/\/(guides\/|errors#)/.test(id) ? 2 : /\/reference\//.test(id) ? 0.6 : 1),
           },
         },
       },

@@ -22,15 +22,8 @@ export const excluded = [
 
 /** The first pattern that matches a file decides where its page is. */
 const routes: readonly [file: RegExp, page: string][] = [
-<<<<<<< HEAD
-  [/^docs\/(guides|reference)\/(.+)$/, "$1/$2"],
-  [/^docs\/(.+)$/, "$1"],
-  [/^(packages|examples)\/([\w-]+)\/README\.md$/, "$1/$2.md"],
-=======
-  [/^docs\/errors\/README\.md$/, "errors/index.md"],
   [new RegExp(`^docs/(?!${forMaintainers.join("|")})(.+\\.md)$`), "$1"],
   [/^packages\/([\w-]+)\/README\.md$/, "packages/$1.md"],
->>>>>>> 7e7c80ea (docs: the site on VitePress' own theme and home layout, one reference page per entry point, without the pages for maintainers)
   [/^packages\/([\w-]+)\/CONTROL\.md$/, "packages/$1-control-api.md"],
 ];
 
@@ -80,13 +73,7 @@ const list = (folder: string, pattern = /\.md$/) =>
         .sort()
     : [];
 
-const lookUp = [
-  "errors/README.md",
-  "check-signature.md",
-  "guarantees.md",
-  "specification.md",
-  "assumptions.md",
-];
+const lookUp = ["errors.md", "check-signature.md", "guarantees.md", "specification.md", "assumptions.md"];
 
 /** The sections of the sidebar and of llms.txt. `npm run docs` creates the files of the reference. */
 export const sections: readonly { text: string; files: readonly string[] }[] = [

@@ -69,18 +69,13 @@ it("follows a link of the sidebar without loading the page again", async () => {
 it.each([
   ["idempotency", /^guides\/sign-up/],
   ["secret rotation", /^guides\/receiving-webhooks/],
-<<<<<<< HEAD
   ["429", /^errors#rate-limited/],
-  ["createIssuingClient", /^reference\/issuing-client\/functions\/createIssuingClient/],
-=======
-  ["429", /^errors\/.*(rate-limited|429)/],
   ["createIssuingClient", /^reference\/issuing-client#createissuingclient/],
-  ["mismatch", /^errors\/.*mismatch/],
-  ["401", /^(errors\/.*unauthorized|guides\/troubleshooting#.*401)/],
+  ["mismatch", /^errors#webhook-mismatch/],
+  ["401", /^(errors#unauthorized|guides\/troubleshooting#401)/],
   ["GDPR", /^guides\/.*(gdpr|data|erase|forget)/],
   ["retry", /^guides\/.*retr/],
-  ["undefined userId", /^errors\/.*configuration/],
->>>>>>> 7e7c80ea (docs: the site on VitePress' own theme and home layout, one reference page per entry point, without the pages for maintainers)
+  ["undefined userId", /^errors#configuration/],
 ])("the search finds for %s the page that explains it first", async (words, expected) => {
   const { page } = await open("");
   await page.locator(".VPNavBarSearchButton, #local-search button").click();
