@@ -81,7 +81,14 @@ export default defineConfig({
           },
           searchOptions: {
             fuzzy: (term) => (/\d/.test(term) ? false : 0.2), // 401 is not 400
-            boostDocument: (id) => (/\/(guides\/|errors#)/.test(id) ? 2 : /\/reference\//.test(id) ? 0.6 : 1),
+            boostDocument: (id) =>
+              id.includes("/errors#")
+                ? 2.5
+                : id.includes("/guides/")
+                  ? 2
+                  : id.includes("/reference/")
+                    ? 0.6
+                    : 1,
           },
         },
       },
