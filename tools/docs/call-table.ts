@@ -60,7 +60,8 @@ const events: readonly Event[] = [
 const states = ["new", "sent before"] as const;
 
 interface Result {
-  code: string;
+  /** Absent when the call does not reject with an `IssuingError`. */
+  code?: string;
   outcome: string;
   retryable: string;
   /** Whether the client itself sends the request again. */
@@ -68,7 +69,7 @@ interface Result {
   next: string;
 }
 
-const noError = { code: "–", outcome: "–", retryable: "–" };
+const noError = { outcome: "–", retryable: "–" };
 
 /** Runs one call of the real client. Pauses have no length, and the clock passes to the next timer by itself. */
 async function run(event: Event, state: (typeof states)[number]): Promise<Result> {
@@ -111,7 +112,7 @@ async function run(event: Event, state: (typeof states)[number]): Promise<Result
     };
   const { code, outcome, retryable } = error;
   return {
-    code: `\`${code}\``,
+    code,
     outcome: `\`${outcome}\``,
     retryable: retryable ? "yes" : "no",
     retried,
@@ -133,23 +134,27 @@ async function createRows(): Promise<string[][]> {
   const groups = new Map<string, { names: string[]; rows: string[][] }>();
   for (const event of events) {
     const rows: string[][] = [];
+    let name = event.name;
     for (const state of event.firstAttemptMsAgo === undefined ? states : [states[1]]) {
-      const { code, outcome, retryable, retried, next } = await run(event, state);
-      const cells = [code, outcome, retryable, retried, next];
+      const { code, ...result } = await run(event, state);
+      if (code !== undefined) name = `${event.name}: \`${code}\``;
+      const cells = Object.values(result);
       const [first] = rows;
       if (first !== undefined && first.slice(1).join() === cells.join()) first[0] = "any";
       else rows.push([state, ...cells]);
     }
     const group = groups.get(rows.join()) ?? { names: [], rows };
-    group.names.push(event.name);
+    group.names.push(name);
     groups.set(rows.join(), group);
   }
-  return [...groups.values()].flatMap(({ names, rows }) => rows.map((row) => [names.join(" · "), ...row]));
+  return [...groups.values()].flatMap(({ names, rows }) =>
+    rows.map((row, index) => [index === 0 ? names.join(" · ") : "the same", ...row]),
+  );
 }
 
 /** The head of the table, and its rows. */
 export const createCallTable = async () =>
   [
-    ["event", "key", "`code`", "`outcome`", "`retryable`", "client retries", "what to do next"],
+    ["event: `code`", "key", "`outcome`", "`retryable`", "client retries", "what to do next"],
     await createRows(),
   ] as const;
