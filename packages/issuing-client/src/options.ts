@@ -52,7 +52,8 @@ export interface IssuingClientOptions extends LimitOptions {
   idempotencyNamespace?: string;
   /**
    * Sends the requests, for example through a proxy. Default: node:http and node:https on Node.js, with connections that stay open; in
-   * other runtimes the global `fetch`, as it is at the time of each call.
+   * other runtimes the global `fetch`, as it is at the time of each call. On Node.js 20, 22 and 24 prefer that of undici 7.30 to the
+   * global one, where a response with more than five content encodings, whose connection closes early, ends the process.
    */
   fetch?: Fetch | undefined;
   /** Allows `http://` for hosts other than this machine. Default false. */

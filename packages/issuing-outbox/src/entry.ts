@@ -16,7 +16,10 @@ export type OutboxState = "waiting" | "issued" | "rejected" | "unknown";
 
 /** A card that is owed to a user. */
 export interface OwedCard<Fields = FieldValues> {
-  /** Your own user's id, saved in the same transaction. `42`, `"42"` and `42n` are the same user. */
+  /**
+   * Your own user's id, created on your server and saved in the same transaction: an integer, or text of at most 255 characters without
+   * NUL. `42`, `"42"` and `42n` are the same user.
+   */
   userId: UserId;
   template: string | Template<Fields>;
   /** What `issueCard` takes. Erased when the card is issued. */

@@ -23,7 +23,7 @@ import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOpt
 import { checkSettings, createOutboxJobs, hasPostgresTables, postgresTables } from "./tables.ts";
 
 interface WithPool<Transaction> {
-  /** A `Pool` of `pg`, or the `sql` of postgres.js. No transaction and no connection is held while a request is sent. */
+  /** A `Pool` of `pg`, or the `sql` of postgres.js. No connection is held while a request is sent. Serialization failures and deadlocks are repeated. */
   pool: PgPool<Transaction> | PostgresJs<Transaction>;
   transaction?: never;
 }

@@ -25,7 +25,7 @@ import { type SqliteHandler, type SqliteWorkerOptions, startEventWorker } from "
 export interface SqliteInboxOptions extends ReportOptions {
   /**
    * The database file, on a local disk. It is opened at first use, and created for its owner only if it does not exist. It may contain
-   * tables of your own.
+   * tables of your own. Hold no transaction on it across an `await`: storing an event waits for it, at most 5 seconds.
    */
   file: string;
   /**

@@ -41,7 +41,7 @@ export function nextRoute(options: NextRouteOptions): (request: Request) => Prom
 }
 
 /**
- * Creates an API route: `export default nextPagesHandler({ … })` in `pages/api/…`.
+ * Creates an API route: `export default nextPagesHandler({ … })` in `pages/api/…`. A server that shuts down does not wait for `afterResponse`.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
