@@ -1,5 +1,6 @@
 /** `npm start`: two processes behind one port; a process that exits is replaced. */
 import cluster from "node:cluster";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { openReceiver } from "./receiver.ts";
 import { addSignUp } from "./sign-up.ts";
 
@@ -21,12 +22,14 @@ if (cluster.isPrimary) {
   }
 } else {
   try {
+    if (!LOYALTY_TEMPLATE_ID) throw new Error("Set LOYALTY_TEMPLATE_ID.");
     const { app, pool, close } = await openReceiver({
       databaseUrl:
         DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres",
       ...(DATABASE_SCHEMA !== undefined && { schema: DATABASE_SCHEMA }),
     });
-    addSignUp(app, pool, LOYALTY_TEMPLATE_ID ?? "");
+    // The client reads LOYALTY_URL and LOYALTY_API_KEY.
+    addSignUp(app, createIssuingClient(), pool, LOYALTY_TEMPLATE_ID);
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.once(signal, () => void close().then(() => process.exit(0)));
     }

@@ -3,7 +3,7 @@ import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
-import fastify, { type FastifyInstance } from "fastify";
+import fastify from "fastify";
 import pg from "pg";
 import { PgBoss } from "pg-boss";
 import { currentSecrets } from "./secrets.ts";
@@ -17,16 +17,7 @@ export interface ReceiverSettings
   schema?: string;
 }
 
-export interface FleetMember {
-  app: FastifyInstance;
-  pool: pg.Pool;
-  /** Waits for running deliveries and jobs, and accepts no new ones. */
-  close(): Promise<void>;
-}
-
-export async function openReceiver(
-  settings: ReceiverSettings,
-): Promise<FleetMember> {
+export async function openReceiver(settings: ReceiverSettings) {
   const { databaseUrl, schema = "public", ...options } = settings;
   const pool = new pg.Pool({
     connectionString: databaseUrl,
@@ -88,6 +79,7 @@ export async function openReceiver(
   return {
     app,
     pool,
+    /** Waits for running deliveries and jobs, and accepts no new ones. */
     async close() {
       await app.close();
       await boss.stop();

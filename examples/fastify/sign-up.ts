@@ -1,101 +1,126 @@
 /** The sign-up on several processes: the user and the owed card are saved in one transaction of PostgreSQL. */
-import {
-  createIssuingClient,
-  type IssueCardRequest,
+// #region sign-up
+// sign-up.ts
+import type {
+  IssueCardRequest,
+  IssuingClient,
 } from "@loyalty-cards/issuing-client";
 import type { OutboxEntry } from "@loyalty-cards/issuing-outbox";
-import { postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
+import {
+  ensureOutboxTables,
+  postgresOutbox,
+} from "@loyalty-cards/issuing-outbox/postgres";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type pg from "pg";
 
-interface Form {
-  name: string;
-  email?: string;
-  phone?: string;
+/** Creates the tables, or copy both into your own migrations. */
+export async function createTables(database: pg.ClientBase): Promise<void> {
+  await ensureOutboxTables(database);
+  await database.query(`CREATE TABLE IF NOT EXISTS users (id text PRIMARY KEY,
+    name text, email text UNIQUE, phone text, marketing boolean, card text)`);
 }
 
-const toRequest = ({ name, email = "", phone = "" }: Form): IssueCardRequest => ({
-  fieldValues: { name },
-  // blank ones are left out
-  customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } },
-});
-
-/**
- * Needs the tables of the outbox, from `ensureOutboxTables` or a migration, and your
- * table `users`.
- */
 export function addSignUp(
   app: FastifyInstance,
+  client: IssuingClient,
   pool: pg.Pool,
   template: string,
 ): void {
   const outbox = postgresOutbox({
-    client: createIssuingClient(), // reads LOYALTY_URL and LOYALTY_API_KEY
+    client,
     pool,
     // In the transaction that records the card.
     onIssued: ({ userId, cardId }, transaction) =>
-      transaction.query("UPDATE users SET card = $1 WHERE id = $2", [
-        cardId,
+      transaction.query("UPDATE users SET card = $2 WHERE id = $1", [
         userId,
+        cardId,
       ]),
   });
   outbox.work(); // issues the cards that could not be issued at sign-up
   app.addHook("onClose", () => outbox.close());
 
-  app.post<{ Body: Form }>("/sign-up", async ({ body }, reply) => {
-    // never repeats, not even in another database
-    const userId = crypto.randomUUID();
+  app.post<{ Body: Form }>("/sign-up", { schema }, async ({ body }, reply) => {
+    const userId = crypto.randomUUID(); // repeats in no database
     const isNew = await outbox.write(async (transaction) => {
-      const insert = `INSERT INTO users VALUES ($1, $2, NULLIF($3, ''), $4)
-          ON CONFLICT DO NOTHING`;
-      const values = [userId, body.name, body.email ?? "", body.phone ?? ""];
-      const { rowCount } = await transaction.query(insert, values);
-      if (rowCount)
-        await outbox.add(transaction, {
-          userId,
-          template,
-          request: toRequest(body),
-        });
+      const insert = `INSERT INTO users VALUES ($1, $2, NULLIF($3, ''), $4, $5)
+        ON CONFLICT DO NOTHING`; // several users may have no email
+      const { rowCount } = await transaction.query(insert, toRow(userId, body));
+      const request = toRequest(body);
+      if (rowCount) await outbox.add(transaction, { userId, template, request });
       return rowCount;
     });
-    if (!isNew)
-      return reply.code(409).send({ message: "You have an account already." });
-    return respond(reply, await outbox.issue(userId, { deadlineMs: 5_000 }));
+    if (!isNew) return reply.code(409).send({ message: "You have an account." });
+    return show(reply, await outbox.issue(userId, { deadlineMs: 5_000 }));
   });
 
   // The corrected form. In a real shop the id comes from the session of the user.
   app.put<{ Body: Form; Params: { id: string } }>(
     "/users/:id",
+    { schema },
     async ({ body, params: { id } }, reply) => {
-      const correction = await outbox.write(async (transaction) => {
-        const update = `UPDATE users SET name = $2, email = NULLIF($3, ''), phone = $4
-          WHERE id = $1 AND card IS NULL`;
-        const values = [id, body.name, body.email ?? "", body.phone ?? ""];
-        const { rowCount } = await transaction.query(update, values);
+      const result = await outbox.write(async (transaction) => {
+        const update = `UPDATE users SET name = $2, email = NULLIF($3, ''),
+          phone = $4, marketing = $5 WHERE id = $1 AND card IS NULL
+          AND NOT EXISTS (SELECT 1 FROM users WHERE email = $3 AND id <> $1)`;
+        const { rowCount } = await transaction.query(update, toRow(id, body));
         return rowCount
           ? outbox.correct(transaction, id, toRequest(body))
           : "absent";
       });
-      if (correction === "absent" || correction === "issued")
-        return reply.code(409).send({ message: "There is nothing to correct." });
-      return respond(reply, await outbox.issue(id, { deadlineMs: 5_000 }));
+      if (result === "absent" || result === "issued")
+        return reply.code(409).send({ message: "Nothing was changed." });
+      return show(reply, await outbox.issue(id, { deadlineMs: 5_000 }));
     },
   );
 
-  function respond(
-    reply: FastifyReply,
-    { userId, state, publicUrl, error }: OutboxEntry,
-  ) {
+  function show(reply: FastifyReply, entry: OutboxEntry) {
+    const { userId, state, publicUrl, error } = entry;
     if (publicUrl !== undefined)
-      return reply.code(201).send({ userId, cardPage: publicUrl });
+      return reply.code(201).send({ userId, links: client.cardLinks(publicUrl) });
     if (state === "rejected")
-      return reply.code(422).send({
-        userId,
-        message: error?.userMessage,
-        fields: error?.fields, // the page shows each detail beside its field
-      });
+      // The page shows the detail of each field beside its input.
+      return reply
+        .code(422)
+        .send({ userId, message: error?.userMessage, fields: error?.fields });
     return reply
       .code(202)
       .send({ userId, message: "You are a member. Your card follows." });
   }
 }
+
+interface Form {
+  name: string;
+  email?: string;
+  phone?: string;
+  marketing?: boolean;
+}
+
+const text = { type: "string" };
+const properties = {
+  name: text,
+  email: text,
+  phone: text,
+  marketing: { type: "boolean" },
+};
+const schema = { body: { type: "object", required: ["name"], properties } };
+
+const toRow = (id: string, { name, email = "", phone = "", marketing }: Form) => [
+  id,
+  name,
+  email,
+  phone,
+  marketing === true,
+];
+
+const toRequest = ({ name, email = "", phone = "", marketing }: Form) =>
+  ({
+    fieldValues: { name },
+    customer: {
+      ...{ name, email, phone }, // blank values are left out
+      consents: {
+        privacy: { version: "2026-01" },
+        ...(marketing && { marketing: { version: "2026-01-news" } }),
+      },
+    },
+  }) satisfies IssueCardRequest;
+// #endregion
