@@ -5,8 +5,9 @@ import type {
   IssueCardRequest,
   IssuingClient,
 } from "@loyalty-cards/issuing-client";
-import { type OutboxEntry, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
-import express, { type Response } from "express";
+import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import express from "express";
+import { type Form, readForm, show, toRow } from "./form.ts";
 
 const users = `CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, name TEXT,
   email TEXT UNIQUE, phone TEXT, marketing INTEGER, card TEXT)`;
@@ -47,7 +48,7 @@ export function createSignUp(
     });
     if (!isNew)
       return void response.status(409).json({ message: "You have an account." });
-    show(response, await outbox.issue(userId, { deadlineMs: 5_000 }));
+    show(response, client, await outbox.issue(userId, { deadlineMs: 5_000 }));
   });
 
   // The corrected form. In a real shop the id comes from the session of the user.
@@ -61,41 +62,11 @@ export function createSignUp(
     });
     if (result === "absent" || result === "issued")
       return void response.status(409).json({ message: "Nothing was changed." });
-    show(response, await outbox.issue(id, { deadlineMs: 5_000 }));
+    show(response, client, await outbox.issue(id, { deadlineMs: 5_000 }));
   });
-
-  function show(response: Response, entry: OutboxEntry): void {
-    const { userId, state, publicUrl, error } = entry;
-    if (publicUrl !== undefined)
-      response.status(201).json({ userId, links: client.cardLinks(publicUrl) });
-    else if (state === "rejected")
-      // The page shows the detail of each field beside its input.
-      response
-        .status(422)
-        .json({ userId, message: error?.userMessage, fields: error?.fields });
-    else
-      response
-        .status(202)
-        .json({ userId, message: "You are a member. Your card follows." });
-  }
 
   return router;
 }
-
-type Form = ReturnType<typeof readForm>;
-
-function readForm(body: Record<string, unknown> = {}) {
-  const read = (value: unknown) => (typeof value === "string" ? value.trim() : "");
-  return {
-    name: read(body.name),
-    email: read(body.email),
-    phone: read(body.phone),
-    optedIn: body.marketing === true,
-  };
-}
-
-const toRow = (form: Form) =>
-  [form.name, form.email, form.phone, Number(form.optedIn)] as const;
 
 function toRequest({ optedIn, ...customer }: Form): IssueCardRequest {
   const consents = {

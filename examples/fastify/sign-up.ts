@@ -1,17 +1,14 @@
 /** The sign-up on several processes: the user and the owed card are saved in one transaction of PostgreSQL. */
 // #region sign-up
 // sign-up.ts
-import type {
-  IssueCardRequest,
-  IssuingClient,
-} from "@loyalty-cards/issuing-client";
-import type { OutboxEntry } from "@loyalty-cards/issuing-outbox";
+import type { IssuingClient } from "@loyalty-cards/issuing-client";
 import {
   ensureOutboxTables,
   postgresOutbox,
 } from "@loyalty-cards/issuing-outbox/postgres";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type pg from "pg";
+import { type Form, schema, show, toRequest, toRow } from "./form.ts";
 
 /** Creates the tables, or copy both into your own migrations. */
 export async function createTables(database: pg.ClientBase): Promise<void> {
@@ -50,7 +47,7 @@ export function addSignUp(
       return rowCount;
     });
     if (!isNew) return reply.code(409).send({ message: "You have an account." });
-    return show(reply, await outbox.issue(userId, { deadlineMs: 5_000 }));
+    return show(reply, client, await outbox.issue(userId, { deadlineMs: 5_000 }));
   });
 
   // The corrected form. In a real shop the id comes from the session of the user.
@@ -69,58 +66,8 @@ export function addSignUp(
       });
       if (result === "absent" || result === "issued")
         return reply.code(409).send({ message: "Nothing was changed." });
-      return show(reply, await outbox.issue(id, { deadlineMs: 5_000 }));
+      return show(reply, client, await outbox.issue(id, { deadlineMs: 5_000 }));
     },
   );
-
-  function show(reply: FastifyReply, entry: OutboxEntry) {
-    const { userId, state, publicUrl, error } = entry;
-    if (publicUrl !== undefined)
-      return reply.code(201).send({ userId, links: client.cardLinks(publicUrl) });
-    if (state === "rejected")
-      // The page shows the detail of each field beside its input.
-      return reply
-        .code(422)
-        .send({ userId, message: error?.userMessage, fields: error?.fields });
-    return reply
-      .code(202)
-      .send({ userId, message: "You are a member. Your card follows." });
-  }
 }
-
-interface Form {
-  name: string;
-  email?: string;
-  phone?: string;
-  marketing?: boolean;
-}
-
-const text = { type: "string" };
-const properties = {
-  name: text,
-  email: text,
-  phone: text,
-  marketing: { type: "boolean" },
-};
-const schema = { body: { type: "object", required: ["name"], properties } };
-
-const toRow = (id: string, { name, email = "", phone = "", marketing }: Form) => [
-  id,
-  name,
-  email,
-  phone,
-  marketing === true,
-];
-
-const toRequest = ({ name, email = "", phone = "", marketing }: Form) =>
-  ({
-    fieldValues: { name },
-    customer: {
-      ...{ name, email, phone }, // blank values are left out
-      consents: {
-        privacy: { version: "2026-01" },
-        ...(marketing && { marketing: { version: "2026-01-news" } }),
-      },
-    },
-  }) satisfies IssueCardRequest;
 // #endregion

@@ -3,20 +3,16 @@
 import { isIssuingError } from "@loyalty-cards/issuing-client";
 import { revalidatePath } from "next/cache";
 import { redirect } from "next/navigation";
-import { inTransaction } from "../shop/database";
-import { join } from "../shop/join";
-import { consentVersions, loyalty } from "../shop/loyalty";
-import { getCard } from "../shop/members";
+import { consentVersions, type FormState } from "../shop/form";
+import { loyalty } from "../shop/loyalty";
+import { getCard, query } from "../shop/members";
 import { beginSession, currentMember, endSession } from "../shop/session";
-import type { FormState } from "../shop/sign-up-form";
+import { signUp } from "../shop/sign-up";
 
-export async function signUp(
-  _before: FormState,
-  form: FormData,
-): Promise<FormState> {
-  const joined = await join(form);
+export async function join(_before: FormState, form: FormData): Promise<FormState> {
+  const joined = await signUp(form);
   if ("state" in joined) return joined.state;
-  await beginSession(joined.member.id);
+  await beginSession(joined.memberId);
   redirect("/member");
 }
 
@@ -27,23 +23,19 @@ export async function changeNews(_before: string, form: FormData): Promise<strin
   if (card === undefined)
     return "Please try again after your card has been issued.";
   const marketing = form.get("marketing") === "true";
+  const change = { marketing, ...(marketing && { version: consentVersions.news }) };
   try {
-    await loyalty().setConsent(
-      card.id,
-      { marketing, ...(marketing && { version: consentVersions.news }) },
-      { deadlineMs: 4_000 },
-    );
+    await loyalty().client.setConsent(card.id, change, { deadlineMs: 4_000 });
   } catch (error) {
     if (!isIssuingError(error)) throw error;
     console.error(error);
-    return "That did not work. Nothing was changed; please try again later.";
+    return `${error.userMessage} Nothing was changed.`;
   }
-  await inTransaction((query) =>
-    query(
-      "UPDATE cards SET wants_news = ? WHERE id = ?",
-      marketing ? 1 : 0,
-      card.id,
-    ),
+  // The event consent.changed follows.
+  await query(
+    "UPDATE cards SET wants_news = ? WHERE id = ?",
+    Number(marketing),
+    card.id,
   );
   revalidatePath("/member");
   return "";

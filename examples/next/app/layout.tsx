@@ -15,16 +15,13 @@ export default function Layout({ children }: { children: ReactNode }) {
   return (
     <html lang="en">
       <body>
-        <a className="skip" href="#main">
-          To the content
-        </a>
-        <header className="top">
+        <header>
           <Link href="/" className="brand">
             <Mark /> Harbour Coffee
           </Link>
         </header>
-        <main id="main">{children}</main>
-        <footer className="foot">
+        <main>{children}</main>
+        <footer className="row quiet">
           <span>Harbour Coffee, Old Pier 4</span>
           <Link href="/privacy">Privacy notice</Link>
         </footer>

@@ -1,17 +1,17 @@
 /** The sign-up page. A signed-in member is redirected to the card. */
 import { redirect } from "next/navigation";
-import { consentVersions } from "../shop/loyalty";
+import { consentVersions } from "../shop/form";
 import { currentMember } from "../shop/session";
 import { SignUpForm } from "./sign-up-form";
 
 export default async function SignUpPage() {
   if ((await currentMember()) !== undefined) redirect("/member");
   return (
-    <div className="welcome">
-      <section className="pitch">
-        <p className="eyebrow">The Harbour Club</p>
+    <div className="columns">
+      <section className="stack">
+        <p className="accent">The Harbour Club</p>
         <h1>Every cup brings you closer to the next one.</h1>
-        <ul className="promises">
+        <ul className="promises stack">
           <li>
             <strong>A point for every złoty.</strong> They are on your card before
             you leave the counter.

@@ -1,10 +1,16 @@
 /** The sign-up form. Its action runs on the server, with scripts or without. */
 "use client";
-import { type ReactNode, useActionState, useEffect, useRef } from "react";
-import type { FormState } from "../shop/sign-up-form";
-import { signUp } from "./actions";
+import { useActionState, useEffect, useRef } from "react";
+import type { FormState } from "../shop/form";
+import { join } from "./actions";
 
 const untouched: FormState = { values: {}, errors: {} };
+
+const inputs = [
+  { name: "name", label: "Name", required: true },
+  { name: "phone", label: "Phone number", type: "tel", placeholder: "600 100 200" },
+  { name: "email", label: "Email address", type: "email" },
+] as const;
 
 interface SignUpFormProps {
   versions: { privacy: string; news: string };
@@ -12,92 +18,66 @@ interface SignUpFormProps {
 }
 
 export function SignUpForm({ versions, formId }: SignUpFormProps) {
-  const [{ values, errors }, action, isPending] = useActionState(signUp, untouched);
+  const [{ values, errors }, action, isPending] = useActionState(join, untouched);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    if (Object.keys(errors).length > 0)
-      form.current
-        ?.querySelector<HTMLElement>('[aria-invalid="true"], .alert')
-        ?.focus();
+    if (Object.keys(errors).length === 0) return;
+    const wrong = '[aria-invalid="true"], .alert';
+    form.current?.querySelector<HTMLElement>(wrong)?.focus();
   }, [errors]);
 
-  const text = (name: "name" | "phone" | "email") => ({
-    id: name,
-    name,
-    defaultValue: values[name],
-    "aria-invalid": errors[name] !== undefined,
-    "aria-describedby": errors[name] === undefined ? undefined : `${name}-error`,
-  });
-  const showError = (name: keyof FormState["errors"]): ReactNode =>
-    errors[name] !== undefined && (
-      <p className="error" id={`${name}-error`}>
-        {errors[name]}
-      </p>
-    );
+  const describe = (name: keyof FormState["errors"]) =>
+    errors[name] !== undefined && {
+      "aria-invalid": true,
+      "aria-describedby": `${name}-error`,
+    };
+  const showError = (name: keyof FormState["errors"]) => (
+    <p className="error" id={`${name}-error`}>
+      {errors[name]}
+    </p>
+  );
 
   return (
-    <form
-      ref={form}
-      action={action}
-      className="panel sign-up"
-      aria-labelledby="join"
-    >
-      <h2 id="join">Join the club</h2>
+    <form ref={form} action={action} className="panel stack sign-up">
+      <h2>Join the club</h2>
       <input type="hidden" name="formId" value={values.formId ?? formId} />
       {errors.form !== undefined && (
-        <p className="alert" role="alert" tabIndex={-1}>
+        <p className="error alert" role="alert" tabIndex={-1}>
           {errors.form}
         </p>
       )}
-      <div className="field">
-        <label htmlFor="name">Name</label>
-        <input {...text("name")} required autoComplete="name" maxLength={200} />
-        {showError("name")}
-      </div>
-      <div className="field">
-        <label htmlFor="phone">
-          Phone number <span className="version">optional</span>
-        </label>
-        <input
-          {...text("phone")}
-          type="tel"
-          autoComplete="tel"
-          maxLength={200}
-          placeholder="600 100 200"
-        />
-        {showError("phone")}
-      </div>
-      <div className="field">
-        <label htmlFor="email">
-          Email address <span className="version">optional</span>
-        </label>
-        <input
-          {...text("email")}
-          type="email"
-          autoComplete="email"
-          maxLength={200}
-        />
-        {showError("email")}
-      </div>
-      <div className="choices" key={JSON.stringify(values)}>
+      {inputs.map(({ name, label, ...input }) => (
+        <div className="field" key={name}>
+          <label htmlFor={name}>
+            {label}{" "}
+            {!("required" in input) && <span className="quiet">optional</span>}
+          </label>
+          <input
+            {...input}
+            {...describe(name)}
+            {...{ name, id: name, autoComplete: name === "phone" ? "tel" : name }}
+            defaultValue={values[name]}
+            maxLength={200}
+          />
+          {showError(name)}
+        </div>
+      ))}
+      <div className="field" key={JSON.stringify(values)}>
         <label className="choice">
           <input
+            {...describe("privacy")}
             type="checkbox"
             name="privacy"
             value={versions.privacy}
             defaultChecked={values.privacy === versions.privacy}
             required
-            aria-invalid={errors.privacy !== undefined}
-            aria-describedby={
-              errors.privacy === undefined ? undefined : "privacy-error"
-            }
           />
           <span>
             I have read the{" "}
             <a href="/privacy" target="_blank" rel="noopener">
               privacy notice
             </a>{" "}
-            <span className="version">version {versions.privacy}</span>
+            <span className="quiet">version {versions.privacy}</span>
           </span>
         </label>
         {showError("privacy")}
@@ -109,7 +89,7 @@ export function SignUpForm({ versions, formId }: SignUpFormProps) {
             defaultChecked={values.news === versions.news}
           />
           <span>
-            Send me news and offers <span className="version">optional</span>
+            Send me news and offers <span className="quiet">optional</span>
           </span>
         </label>
       </div>

@@ -1,51 +1,40 @@
 /** Sessions: a random token in a cookie, and its hash in the shop's database. */
+import "server-only"; // the build fails if code for the browser imports this file
 import { createHash, randomBytes } from "node:crypto";
 import { cookies } from "next/headers";
-import { inTransaction } from "./database";
-import { type Member, memberColumns } from "./members";
+import { type Member, query } from "./members";
 
 const cookieName = "member";
-const daysMs = 24 * 3_600_000;
+const maxAgeSeconds = 30 * 24 * 3_600;
 const hashToken = (token: string) =>
   createHash("sha256").update(token).digest("hex");
+const readToken = async () => (await cookies()).get(cookieName)?.value ?? "";
 
 export async function beginSession(memberId: string): Promise<void> {
   const token = randomBytes(32).toString("base64url");
-  await inTransaction((query) =>
-    query(
-      "INSERT INTO sessions VALUES (?, ?, ?)",
-      hashToken(token),
-      memberId,
-      Date.now(),
-    ),
-  );
+  const insert = "INSERT INTO sessions VALUES (?, ?, ?)";
+  await query(insert, hashToken(token), memberId, Date.now());
   (await cookies()).set(cookieName, token, {
     httpOnly: true,
     sameSite: "lax",
     path: "/",
-    maxAge: (30 * daysMs) / 1000,
+    maxAge: maxAgeSeconds,
     secure: process.env.SHOP_URL?.startsWith("https:") ?? false,
   });
 }
 
 export async function endSession(): Promise<void> {
-  const token = (await cookies()).get(cookieName)?.value ?? "";
-  await inTransaction((query) =>
-    query("DELETE FROM sessions WHERE token_hash = ?", hashToken(token)),
-  );
+  const token = await readToken();
+  await query("DELETE FROM sessions WHERE token_hash = ?", hashToken(token));
   (await cookies()).delete(cookieName);
 }
 
 export async function currentMember(): Promise<Member | undefined> {
-  const token = (await cookies()).get(cookieName)?.value;
-  if (token === undefined) return undefined;
-  const [member] = await inTransaction((query) =>
-    query<Member>(
-      `SELECT ${memberColumns} FROM sessions JOIN members ON members.id = member_id
-       WHERE token_hash = ? AND began_at > ?`,
-      hashToken(token),
-      Date.now() - 30 * daysMs,
-    ),
+  const [member] = await query<Member>(
+    `SELECT members.id, name FROM sessions JOIN members ON members.id = member_id
+     WHERE token_hash = ? AND began_at > ?`,
+    hashToken(await readToken()),
+    Date.now() - maxAgeSeconds * 1_000,
   );
   return member;
 }

@@ -1,18 +1,17 @@
 /** What a page shows: the QR code and the wallet buttons of a card as HTML, and what is wrong beside each input of a form. */
 // #region links
-// on a server and in a browser
 import { cardLinks, qrCodeSvg } from "@loyalty-cards/issuing-client/links";
 
-/** The addresses need no escaping: they are normalized, without quotes or spaces. */
+/** The addresses need no escaping: they have no quotes and no spaces. */
 export function showCard(publicUrl: string): string {
   const links = cardLinks(publicUrl);
-  const toButton = (href: string, image: string, label: string) =>
-    `<a href="${href}"><img src="${image}" alt="${label}" height="48"></a>`;
-  return `<section>
-    ${qrCodeSvg(publicUrl, { sizePx: 200 })}
-    ${toButton(links.addToFirstWallet, links.firstWalletButton, "Add to Apple Wallet")}
-    ${toButton(links.addToSecondWallet, links.secondWalletButton, "Add to Google Wallet")}
-  </section>`;
+  return `${qrCodeSvg(publicUrl)}
+    <a href="${links.addToFirstWallet}">
+      <img src="${links.firstWalletButton}" alt="Add to Apple Wallet" height="48">
+    </a>
+    <a href="${links.addToSecondWallet}">
+      <img src="${links.secondWalletButton}" alt="Add to Google Wallet" height="48">
+    </a>`;
 }
 
 // #endregion

@@ -3,9 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
-import { type OutboxCounts, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import {
+  type OutboxCounts,
+  type SqliteOutboxOptions,
+  sqliteOutbox,
+} from "@loyalty-cards/issuing-outbox";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { signUp as signUpBeside, sweep, type User, type Users } from "./beside.ts";
 import {
   addExistingUsers,
@@ -13,6 +17,7 @@ import {
   findAlarms,
   issueAfterResponse,
 } from "./operations.ts";
+import { sendWithdrawals, withdraw } from "./withdrawal.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
 const ben = { id: "user-ben", name: "Ben", phone: "600100201" };
@@ -27,12 +32,9 @@ async function open() {
     baseUrl: mock.url,
     apiKey: mock.service.apiKeys.website,
   });
-  const openOutbox = () => {
-    const outbox = sqliteOutbox({
-      client,
-      file: join(folder, "outbox.db"),
-      log: () => {},
-    });
+  const openOutbox = (onIssued: SqliteOutboxOptions["onIssued"] = () => {}) => {
+    const file = join(folder, "outbox.db");
+    const outbox = sqliteOutbox({ client, file, log: () => {}, onIssued });
     onTestFinished(() => outbox.close());
     return outbox;
   };
@@ -85,57 +87,40 @@ it("signs a user up on one machine, stores the card with the user, and corrects 
   expect(await readCards()).toHaveLength(2);
 });
 
-describe("findAlarms", () => {
+it("finds what an operator must know", () => {
   const nowMs = Date.UTC(2026, 10, 23, 12);
   const at = (hours: number) => new Date(nowMs + hours * 3_600_000);
-  const counts: OutboxCounts = {
-    waiting: 3,
-    issued: 9,
-    rejected: 1,
-    unknown: 0,
-    undelivered: 0,
+  const counts = { waiting: 3, issued: 9, rejected: 1, unknown: 0, undelivered: 0 };
+  const healthy = {
+    ...counts,
     paused: [],
+    oldestWaitingAt: at(-1),
+    nextExpiryAt: at(6),
   };
-
-  it.each<[string, Partial<OutboxCounts>, string[]]>([
-    ["nothing", { oldestWaitingAt: at(-1), nextExpiryAt: at(6) }, []],
-    [
-      "an old entry",
-      { oldestWaitingAt: at(-1.01) },
-      ["A card has been waiting for more than an hour."],
-    ],
-    [
-      "an entry that expires",
-      { nextExpiryAt: at(5.99) },
-      ["Within six hours an entry becomes unknown."],
-    ],
-    [
-      "a callback",
-      { undelivered: 1 },
-      ["onIssued or onRejected fails: see the log."],
-    ],
-    [
-      "an unknown entry",
-      { unknown: 1 },
-      ["Whether a card exists is unknown: look for it, and call resolve."],
-    ],
-    [
-      "a pause",
-      { paused: [{ reason: "server", template: "tpl_coffee", since: at(0) }] },
-      ["Cards of tpl_coffee wait: server"],
-    ],
-  ])("finds %s", (_name, changes, alarms) => {
-    expect(findAlarms({ ...counts, ...changes }, nowMs)).toEqual(alarms);
-  });
+  expect(findAlarms(healthy, nowMs)).toEqual([]);
+  const alarming: OutboxCounts = {
+    ...{ ...counts, undelivered: 1, unknown: 1 },
+    ...{ oldestWaitingAt: at(-1.01), nextExpiryAt: at(5.99) },
+    paused: [{ reason: "server", template: "tpl_coffee", since: at(0) }],
+  };
+  expect(findAlarms(alarming, nowMs)).toEqual([
+    "Cards of tpl_coffee wait: server",
+    "A card has been waiting for more than an hour.",
+    "Within six hours an entry becomes unknown.",
+    "onIssued or onRejected fails: see the log.",
+    "Whether a card exists is unknown: look for it, and call resolve.",
+  ]);
 });
 
-describe("an outbox beside another database", () => {
-  function createUsers(afterSave = () => {}) {
+it.each([false, true])(
+  "stores the card with a user in another database; the process is killed between the two: %s",
+  async (isKilled) => {
+    const { openOutbox, readCards } = await open();
     const saved = new Map<string, User & { cardId?: string }>();
     const users: Users = {
       async save(user) {
         saved.set(user.id, { ...user });
-        afterSave();
+        if (isKilled) throw new Error("The process was killed.");
       },
       async saveCard(userId, cardId) {
         saved.set(userId, { ...(saved.get(userId) as User), cardId });
@@ -144,34 +129,69 @@ describe("an outbox beside another database", () => {
         yield* [...saved.values()].filter(({ cardId }) => cardId === undefined);
       },
     };
-    return { saved, users };
-  }
-
-  it("stores the card with the user", async () => {
-    const { openOutbox } = await open();
-    const { saved, users } = createUsers();
-    const { cardId } = await signUpBeside(users, openOutbox(), anna);
-    expect(saved.get(anna.id)?.cardId).toBe(cardId);
-  });
-
-  it("heals a crash between saving the user and adding the entry: the sweep leads to one card", async () => {
-    const { openOutbox, readCards } = await open();
-    const { saved, users } = createUsers(() => {
-      throw new Error("The process was killed.");
-    });
-    const killed = openOutbox();
-    await expect(signUpBeside(users, killed, anna)).rejects.toThrow("killed");
-    await killed.close();
-
     const outbox = openOutbox();
-    expect(await outbox.get(anna.id)).toBe(undefined);
-    await sweep(users, outbox);
-    await outbox.drain();
-    await sweep(users, outbox);
+    const signingUp = signUpBeside(users, outbox, anna);
+    if (isKilled) {
+      await expect(signingUp).rejects.toThrow("killed");
+      expect(await outbox.get(anna.id)).toBe(undefined);
+      await sweep(users, outbox);
+      await outbox.drain();
+    } else await signingUp;
     await sweep(users, outbox);
     expect(await readCards()).toEqual([saved.get(anna.id)?.cardId]);
-  });
-});
+  },
+);
+
+it.each([false, true])(
+  "does not keep a consent to marketing that was withdrawn before the card; a request was sent: %s",
+  async (isSent) => {
+    const { service, client, openOutbox, readCards } = await open();
+    const outbox = openOutbox(({ userId, cardId }, database) => {
+      database
+        .prepare("UPDATE users SET card = ? WHERE id = ?")
+        .run(cardId, userId);
+    });
+    const consents = { privacy: { version: "1" } };
+    const request = { fieldValues: { name: "Anna" }, customer: { consents } };
+    const marketing = { version: "1-news" };
+    const optedIn = {
+      ...request,
+      customer: { consents: { ...consents, marketing } },
+    };
+    await outbox.write((database) => {
+      database.exec(
+        `CREATE TABLE users
+          (id TEXT, card TEXT, marketing INTEGER, withdrawn INTEGER DEFAULT 0)`,
+      );
+      database
+        .prepare("INSERT INTO users (id, marketing) VALUES (?, 1)")
+        .run(anna.id);
+      const { templateId: template } = service;
+      outbox.add(database, { userId: anna.id, template, request: optedIn });
+    });
+    const fault = { phase: "after-commit", kind: "status", status: 503 } as const;
+    const { id } = service.faults.add(fault);
+    if (isSent) await outbox.issue(anna.id, { deadlineMs: 100 });
+    await withdraw(outbox, anna.id, request);
+    await sendWithdrawals(outbox, client); // there is no card yet
+    service.faults.remove(id);
+    await outbox.drain();
+
+    const [cardId = ""] = await readCards();
+    const readConsent = async () =>
+      (await client.getConsent(cardId)).marketingConsent;
+    expect(await readConsent()).toBe(isSent);
+    const down = createIssuingClient({
+      baseUrl: "http://127.0.0.1:1",
+      apiKey: "k",
+      maxRetries: 0,
+    });
+    if (isSent) await expect(sendWithdrawals(outbox, down)).rejects.toThrow();
+    await sendWithdrawals(outbox, client);
+    expect(await readConsent()).toBe(false);
+    expect(await sendWithdrawals(outbox, down)).toBeUndefined(); // nothing is left
+  },
+);
 
 it("requests the card after the response, and a schedule with the secret issues what is left", async () => {
   const { service, openOutbox } = await open();

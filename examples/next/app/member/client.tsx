@@ -4,17 +4,15 @@ import { useRouter } from "next/navigation";
 import { useActionState, useEffect } from "react";
 import { changeNews } from "../actions";
 
-/**
- * Renders the page again on every notification of the event stream.
- * @param stamp identifies what the page shows, so that no change between its rendering and the stream is missed.
- */
-export function Live({ stamp }: { stamp: string }) {
+/** Renders the page again on every notification, and when the stream opens: something may have changed before. */
+export function Live() {
   const router = useRouter();
   useEffect(() => {
-    const changes = new EventSource(`/member/changes?shown=${stamp}`);
+    const changes = new EventSource("/member/changes");
+    changes.onopen = () => router.refresh();
     changes.onmessage = () => router.refresh();
     return () => changes.close();
-  }, [router, stamp]);
+  }, [router]);
   return null;
 }
 
@@ -22,10 +20,10 @@ export function Live({ stamp }: { stamp: string }) {
 export function NewsConsent({ wantsNews }: { wantsNews: boolean }) {
   const [error, action, isPending] = useActionState(changeNews, "");
   return (
-    <form action={action} className="panel news" aria-labelledby="news">
+    <form action={action} className="panel row news">
       <div>
         <h2 id="news">News and offers</h2>
-        <p id="news-state">
+        <p className="quiet">
           {wantsNews
             ? "We send you news and offers."
             : "We do not send you news or offers."}
@@ -37,7 +35,6 @@ export function NewsConsent({ wantsNews }: { wantsNews: boolean }) {
         role="switch"
         aria-checked={wantsNews}
         aria-labelledby="news"
-        aria-describedby="news-state"
         aria-disabled={isPending}
         className="switch"
       />

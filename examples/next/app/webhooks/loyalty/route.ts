@@ -1,8 +1,11 @@
 /** Receives the webhooks: 204 when the event is stored in the shop's database. */
+// #region webhooks
+// app/webhooks/loyalty/route.ts
 import { nextRoute } from "@loyalty-cards/webhook-verify/next";
-import { inbox } from "../../../shop/database";
+import { loyalty } from "../../../shop/loyalty";
 
 export const POST = nextRoute({
-  secret: () => process.env.LOYALTY_SIGNING_SECRET,
-  inbox: { put: (...event) => inbox().put(...event) },
+  secret: () => loyalty().secret,
+  inbox: { put: (...event) => loyalty().inbox.put(...event) },
 });
+// #endregion
