@@ -4,6 +4,7 @@
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 
+const { LOYALTY_TEMPLATE_ID: template = "" } = process.env;
 export const outbox = sqliteOutbox({
   client: createIssuingClient(), // reads LOYALTY_URL and LOYALTY_API_KEY
   file: "shop.db",
@@ -24,11 +25,8 @@ export async function signUp({ id, name, phone }: Member) {
   await outbox.write((database) => {
     const insert = "INSERT INTO users (id, name, phone) VALUES (?, ?, ?)";
     database.prepare(insert).run(id, name, phone);
-    outbox.add(database, {
-      userId: id,
-      template: process.env.LOYALTY_TEMPLATE_ID ?? "",
-      request: { fieldValues: { name }, customer },
-    });
+    const request = { fieldValues: { name }, customer };
+    outbox.add(database, { userId: id, template, request });
   });
   // show the card if it is there; otherwise it follows
   return outbox.issue(id, { deadlineMs: 5_000 });
