@@ -1,6 +1,4 @@
 /** The outbox's examples in the guides, run against the mock service. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import {
@@ -8,8 +6,8 @@ import {
   type SqliteOutboxOptions,
   sqliteOutbox,
 } from "@loyalty-cards/issuing-outbox";
-import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
+import { coffeeClub, createFolder, openService, outage } from "../service.ts";
 import { signUp as signUpBeside, sweep, type User, type Users } from "./beside.ts";
 import {
   addExistingUsers,
@@ -21,44 +19,22 @@ import { sendWithdrawals, withdraw } from "./withdrawal.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
 const ben = { id: "user-ben", name: "Ben", phone: "600100201" };
-const fields = [{ key: "name", type: "name", required: true }] as const;
-
 async function open() {
-  const mock = await startMockServer({
-    templates: [{ id: "tpl_coffee", name: "Coffee club", fields }],
-  });
-  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-outbox-"));
-  const client = createIssuingClient({
-    baseUrl: mock.url,
-    apiKey: mock.service.apiKeys.website,
-  });
+  const shop = await openService({ templates: [coffeeClub] });
+  const folder = createFolder();
   const openOutbox = (onIssued: SqliteOutboxOptions["onIssued"] = () => {}) => {
     const file = join(folder, "outbox.db");
+    const { client } = shop;
     const outbox = sqliteOutbox({ client, file, log: () => {}, onIssued });
     onTestFinished(() => outbox.close());
     return outbox;
   };
-  onTestFinished(async () => {
-    rmSync(folder, { recursive: true });
-    await mock.close();
-  });
-  const readCards = async () => {
-    const response = await fetch(`${mock.url}/_mock/cards`);
-    const { items } = (await response.json()) as { items: { id: string }[] };
-    return items.map(({ id }) => id);
-  };
-  return { mock, service: mock.service, folder, client, openOutbox, readCards };
+  return { ...shop, folder, openOutbox };
 }
 
 it("signs a user up on one machine, stores the card with the user, and corrects a rejected form", async () => {
-  const { mock, folder, readCards } = await open();
-  const { apiKeys, templateId } = mock.service;
-  const settings = {
-    LOYALTY_URL: mock.url,
-    LOYALTY_API_KEY: apiKeys.website,
-    LOYALTY_TEMPLATE_ID: templateId,
-  };
-  Object.assign(process.env, settings);
+  const { setEnvironment, folder, readCards } = await open();
+  setEnvironment();
   const before = process.cwd();
   process.chdir(folder); // the file is in the current folder
   const { outbox, signUp, correct } = await import("./one-machine.ts");
@@ -169,8 +145,7 @@ it.each([false, true])(
       const { templateId: template } = service;
       outbox.add(database, { userId: anna.id, template, request: optedIn });
     });
-    const fault = { phase: "after-commit", kind: "status", status: 503 } as const;
-    const { id } = service.faults.add(fault);
+    const { id } = service.faults.add(outage);
     if (isSent) await outbox.issue(anna.id, { deadlineMs: 100 });
     await withdraw(outbox, anna.id, request);
     await sendWithdrawals(outbox, client); // there is no card yet
