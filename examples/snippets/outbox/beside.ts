@@ -1,6 +1,5 @@
 /** An outbox file beside a database with which it cannot share a transaction, such as MySQL, MongoDB or Prisma on SQLite. */
-// #region beside
-import type { OwedCard, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import type { OwedCard } from "@loyalty-cards/issuing-outbox";
 
 export interface User {
   id: string;
@@ -8,18 +7,21 @@ export interface User {
   phone: string;
 }
 
-/** Your own database. */
-export interface Users {
-  save(user: User): Promise<void>;
-  saveCard(userId: string, cardId: string): Promise<void>;
-  withoutCard(): AsyncIterable<User>;
-}
-
 const template = "tpl_coffee";
 
 function toOwedCard({ id, name, phone }: User): OwedCard {
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   return { userId: id, template, request: { fieldValues: { name }, customer } };
+}
+
+// #region beside
+import type { SqliteOutbox } from "@loyalty-cards/issuing-outbox";
+
+/** Your own database. */
+export interface Users {
+  save(user: User): Promise<void>;
+  saveCard(userId: string, cardId: string): Promise<void>;
+  withoutCard(): AsyncIterable<User>;
 }
 
 export async function signUp(users: Users, outbox: SqliteOutbox, user: User) {
@@ -31,10 +33,7 @@ export async function signUp(users: Users, outbox: SqliteOutbox, user: User) {
   return entry;
 }
 
-/**
- * Call it every minute. It adds the users that have no entry, and saves the cards
- * that were issued later.
- */
+/** Adds users that have no entry, and saves cards that were issued later. */
 export async function sweep(users: Users, outbox: SqliteOutbox): Promise<void> {
   for await (const user of users.withoutCard()) {
     await outbox.addAll([toOwedCard(user)]);

@@ -1,13 +1,10 @@
-/** Operates an outbox: alarms, serverless functions, and the users of a shop that issued cards without an outbox. */
+/** Operates an outbox: alarms, a schedule for serverless functions, and the users of a shop that issued cards without an outbox. */
 // #region operations
 import type { OutboxCounts } from "@loyalty-cards/issuing-outbox";
 
 const hourMs = 3_600_000;
 
-/**
- * Call it every minute with `await outbox.count()`, and alert when it returns
- * something.
- */
+/** @returns what to alert on. */
 export function findAlarms(counts: OutboxCounts, nowMs = Date.now()): string[] {
   const { oldestWaitingAt, nextExpiryAt, undelivered, unknown, paused } = counts;
   const alarms = paused.map(
@@ -28,25 +25,7 @@ export function findAlarms(counts: OutboxCounts, nowMs = Date.now()): string[] {
 // #region serverless
 import type { Outbox } from "@loyalty-cards/issuing-outbox"; // a postgresOutbox
 
-// import { after } from "next/server"
-type After = (work: () => Promise<unknown>) => void;
-
-/**
- * After the transaction that saves the user. The page shows the card when
- * users.card is set.
- */
-export function issueAfterResponse(
-  outbox: Outbox,
-  userId: string,
-  after: After,
-): void {
-  after(() => outbox.issue(userId, { deadlineMs: 20_000 }));
-}
-
-/**
- * The route that a schedule calls at least once an hour, with a secret that only
- * the schedule knows.
- */
+/** Only the schedule knows the secret. */
 export async function drain(outbox: Outbox, request: Request): Promise<Response> {
   if (request.headers.get("authorization") !== `Bearer ${process.env.CRON_SECRET}`)
     return new Response(null, { status: 401 });

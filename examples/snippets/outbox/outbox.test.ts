@@ -1,4 +1,5 @@
 /** The outbox's examples in the guides, run against the mock service. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import {
@@ -9,12 +10,7 @@ import {
 import { expect, it, onTestFinished } from "vitest";
 import { coffeeClub, createFolder, openService, outage } from "../service.ts";
 import { signUp as signUpBeside, sweep, type User, type Users } from "./beside.ts";
-import {
-  addExistingUsers,
-  drain,
-  findAlarms,
-  issueAfterResponse,
-} from "./operations.ts";
+import { addExistingUsers, drain, findAlarms } from "./operations.ts";
 import { sendWithdrawals, withdraw } from "./withdrawal.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
@@ -86,6 +82,29 @@ it("finds what an operator must know", () => {
     "onIssued or onRejected fails: see the log.",
     "Whether a card exists is unknown: look for it, and call resolve.",
   ]);
+});
+
+it("leaves what waits in a restored backup to a person, and records the card that they found", async () => {
+  const { openOutbox, readCards } = await open();
+  const outbox = openOutbox();
+  await outbox.addAll(
+    [anna, ben].map(({ id, name, phone }) => ({
+      userId: id,
+      template: "tpl_coffee",
+      request: {
+        fieldValues: { name },
+        customer: { phone, consents: { privacy: { version: "2026-01" } } },
+      },
+    })),
+  );
+  const sql = new URL("restored-backup.sql", import.meta.url);
+  await outbox.write((database) => database.exec(readFileSync(sql, "utf8")));
+  expect(await outbox.drain()).toMatchObject({ waiting: 0, unknown: 2 });
+  expect(await readCards()).toEqual([]);
+  await outbox.resolve(anna.id, { cardId: "card_anna" });
+  await outbox.resolve(ben.id, { noCard: true });
+  expect(await outbox.drain()).toMatchObject({ issued: 2, unknown: 0 });
+  expect(await readCards()).toEqual([(await outbox.get(ben.id))?.cardId]);
 });
 
 it.each([false, true])(
@@ -179,9 +198,7 @@ it("requests the card after the response, and a schedule with the secret issues 
   await outbox.addAll(
     [anna, ben].map(({ id }) => ({ userId: id, template, request })),
   );
-  const afterResponse: Promise<unknown>[] = [];
-  issueAfterResponse(outbox, anna.id, (work) => void afterResponse.push(work()));
-  await Promise.all(afterResponse);
+  await outbox.issue(anna.id, { deadlineMs: 20_000 });
   expect(await outbox.count()).toMatchObject({ waiting: 1, issued: 1 });
 
   process.env["CRON_SECRET"] = crypto.randomUUID();
