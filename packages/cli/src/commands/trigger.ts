@@ -7,7 +7,6 @@ import { createExample, knownTypes } from "../webhook/events.ts";
 
 interface TriggerOptions {
   to?: string;
-  secretEnv?: string;
   card?: string;
   duplicate?: boolean;
 }
@@ -22,8 +21,8 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
     .description(
       "send a signed event to a receiver, and check its response. The secret is LOYALTY_SIGNING_SECRET of the environment or .env",
     )
-    .argument("<event>", `${knownTypes.join(", ")}, or another type`);
-  addReceiverOptions(trigger)
+    .argument("<event>", `${knownTypes.join(", ")}, or another type`)
+    .option(...receiverOption)
     .option("--card <id>", `the card of the event (default: ${exampleCardId}, which no service has)`)
     .option("--duplicate", "deliver the event twice, as a retry of the service does");
   addExamples(
@@ -35,18 +34,17 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
   setAction<TriggerOptions>(cli, trigger, runTrigger);
 }
 
-export const secretEnv = ["--secret-env <name>", "a variable other than LOYALTY_SIGNING_SECRET"] as const;
-
-/** The options of each command that sends deliveries. */
-export const addReceiverOptions = (command: Command): Command =>
-  command.option("--to <url>", "address of the receiver (default: LOYALTY_WEBHOOK_URL)").option(...secretEnv);
+export const receiverOption = [
+  "--to <url>",
+  "address of the receiver (default: LOYALTY_WEBHOOK_URL)",
+] as const;
 
 async function runTrigger(context: Context, options: TriggerOptions, type: string): Promise<number> {
   const { print, environment, timeoutMs } = context;
   const { signWebhook } = await import("@loyalty-cards/webhook-verify");
   const receiver = await import("../webhook/receiver.ts");
   const url = receiver.readReceiverUrl(options.to, environment);
-  const secret = receiver.readSecret(environment, options.secretEnv);
+  const secret = receiver.readSecret(environment);
   if (!knownTypes.some((known) => known === type)) {
     const warning = `the service has no event "${type}" (${knownTypes.join(", ")}). It is sent all the same, as a newer service may do.`;
     print.info(text`${style("yellow", "warning:")} ${warning}`.reflow(print.columns));

@@ -1,7 +1,7 @@
 /** `webhook`: declares the commands that verify and sign deliveries, examine a receiver, and connect a tunnel with it. */
 import type { Command } from "commander";
 import { addExamples, type Cli, parseText, parseWhole, setLazyAction } from "../command.ts";
-import { addReceiverOptions, secretEnv } from "./trigger.ts";
+import { receiverOption } from "./trigger.ts";
 
 const tolerance = [
   "--tolerance <seconds>",
@@ -23,8 +23,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     .requiredOption(...body)
     .option("--signature <header>", "the value of the Service-Signature header")
     .option("--at <time>", "verify at this time: ISO 8601 or unix seconds (default: now)")
-    .option(...tolerance)
-    .option(...secretEnv);
+    .option(...tolerance);
   addExamples(verify, "loyalty-cards webhook verify --body body.json --signature 't=1767…,v1=5f8a…'");
   setLazyAction(cli, verify, async () => (await import("../webhook/verify.ts")).runVerify);
 
@@ -32,8 +31,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     .command("sign")
     .description("print the signature header of a body")
     .requiredOption(...body)
-    .option("--at <time>", "sign at this time: ISO 8601 or unix seconds (default: now)")
-    .option(...secretEnv);
+    .option("--at <time>", "sign at this time: ISO 8601 or unix seconds (default: now)");
   addExamples(
     sign,
     "curl http://localhost:3000/webhooks/loyalty --data-binary @body.json \\",
@@ -51,8 +49,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     .option("--card <id>", "the card of its balance.changed events")
     .option("--customer <id>", "the customer of these events")
     .option("--verbose", "print the checks that passed too")
-    .option(...tolerance)
-    .option(...secretEnv);
+    .option(...tolerance);
   addExamples(
     doctor,
     "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty",
@@ -68,8 +65,8 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     )
     .option("--port <number>", "port to listen on; 0: any free port", parseWhole(0, 65_535), 4020)
     .option("--forward-rejected", "pass on deliveries that do not verify too")
+    .option(...receiverOption)
     .option(...tolerance);
-  addReceiverOptions(listen);
   addExamples(
     listen,
     "loyalty-cards webhook listen --to http://localhost:3000/webhooks/loyalty",

@@ -10,13 +10,12 @@ interface DoctorOptions {
   customer?: string;
   verbose?: boolean;
   tolerance: number;
-  secretEnv?: string;
 }
 
 export async function runDoctor(context: Context, options: DoctorOptions, address?: string): Promise<number> {
   const { print, environment, terminal, timeoutMs } = context;
   const url = readReceiverUrl(address, environment, "pass it to the command");
-  const secret = readSecret(environment, options.secretEnv);
+  const secret = readSecret(environment);
   const { card, customer, tolerance: toleranceSeconds, verbose = false } = options;
   const abort = new AbortController();
   const remove = terminal.onInterrupt(() => abort.abort());

@@ -21,7 +21,6 @@ interface ListenOptions {
   /** Passes deliveries that fail verification too. By default they get 401, because anyone can send to a tunnel. */
   forwardRejected?: boolean;
   tolerance: number;
-  secretEnv?: string;
 }
 
 /** What happened to a request. */
@@ -46,7 +45,7 @@ export async function runListen(
 ): Promise<undefined> {
   const { print, environment, terminal, timeoutMs } = context;
   const to = readReceiverUrl(options.to, environment);
-  const secret = readSecret(environment, options.secretEnv);
+  const secret = readSecret(environment);
   const settings: Settings = { ...options, to, timeoutMs, secret };
   const advised = new Set<string>();
 

@@ -7,21 +7,15 @@ import { CommandError, describeNoResponse } from "../command-error.ts";
 import { type Environment, requireScheme } from "../configuration.ts";
 import { secretVariable } from "./events.ts";
 
-/** @param name the variable of the environment or of `.env`. @throws {CommandError} when it is missing or has white space around it. */
-export function readSecret(environment: Environment, name: string = secretVariable): string {
-  const secret = environment[name] ?? "";
-  if (secret.trim() === "") {
-    // The message does not quote the name: the user may have passed the secret itself by mistake.
-    if (name !== secretVariable)
-      throw new CommandError(
-        "There is no signing secret: the variable that --secret-env names is not set in the environment or in .env.",
-      );
+/** @throws {CommandError} when `LOYALTY_SIGNING_SECRET` is missing or has white space around it. */
+export function readSecret(environment: Environment): string {
+  const secret = environment[secretVariable] ?? "";
+  if (secret.trim() === "")
     throw new CommandError(
-      `There is no signing secret: set ${name} in the environment or in .env to the secret of the endpoint. \`loyalty-cards dev --forward URL\` prints one.`,
+      `There is no signing secret: set ${secretVariable} in the environment or in .env to the secret of the endpoint. \`loyalty-cards dev --forward URL\` prints one.`,
     );
-  }
   if (secret.trim() === secret) return secret;
-  throw new CommandError(`${name} has white space around it: remove it, or the signatures do not match.`);
+  throw new CommandError(`${secretVariable} has white space around it: remove it, or no signature matches.`);
 }
 
 /**

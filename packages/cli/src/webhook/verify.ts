@@ -21,13 +21,12 @@ interface VerifyOptions {
   signature?: string;
   at?: string;
   tolerance: number;
-  secretEnv?: string;
 }
 
 export async function runVerify({ print, ...context }: Context, options: VerifyOptions): Promise<number> {
   const rawBody = await readBody(context.terminal, options.body);
   const signature = options.signature?.replace(/^\s*service-signature\s*:\s*/i, "").trim() ?? "";
-  const secret = readSecret(context.environment, options.secretEnv);
+  const secret = readSecret(context.environment);
   const atMs = parseAt(options.at) ?? Date.now();
   const toleranceSeconds = options.tolerance;
   const verify = (nowMs: number) =>
@@ -166,11 +165,10 @@ function parseAt(text: string | undefined): number | undefined {
 interface SignOptions {
   body: string;
   at?: string;
-  secretEnv?: string;
 }
 
-export async function runSign(context: Context, { body, at, secretEnv }: SignOptions): Promise<undefined> {
-  const secret = readSecret(context.environment, secretEnv);
+export async function runSign(context: Context, { body, at }: SignOptions): Promise<undefined> {
+  const secret = readSecret(context.environment);
   const timestamp = Math.floor((parseAt(at) ?? Date.now()) / 1000);
   const value = await signWebhook({ rawBody: await readBody(context.terminal, body), secret, timestamp });
   context.print.data({ header: "Service-Signature", value }, () => `Service-Signature: ${value}`);
