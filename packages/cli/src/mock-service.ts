@@ -1,6 +1,5 @@
 /** The mock service that `dev` and `exec` start: its options, and the endpoint of `--forward`. */
 import { resolve } from "node:path";
-import type { EndpointInput } from "@loyalty-cards/mock-server";
 import type { MockServer, TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Context, parseWhole } from "./command.ts";
@@ -9,15 +8,11 @@ import { requireScheme } from "./configuration.ts";
 import { style } from "./printable.ts";
 import { knownTypes, secretVariable } from "./webhook/events.ts";
 
-/** The service validates the names. */
-type EventTypes = EndpointInput["events"];
-
 export interface ServiceOptions {
   port: number;
   seed?: string;
   data?: string;
   forward?: string;
-  events?: EventTypes;
   timeFactor?: number;
 }
 
@@ -27,11 +22,8 @@ export function addServiceOptions(command: Command, port: number): void {
     .option("--seed <file>", "JSON file with templates and webhook endpoints")
     .option("--data <file>", "store everything in this file; an existing one takes precedence over --seed")
     .option("--forward <url>", "send webhooks to this address")
-    .option("--events <types>", "with --forward: only these, separated by commas", parseList)
     .option("--time-factor <number>", "run the service's clock this many times as fast", parseFactor);
 }
-
-const parseList = (list: string) => list.split(",").map((part) => part.trim());
 
 function parseFactor(value: string): number {
   const factor = Number(value);
@@ -39,12 +31,10 @@ function parseFactor(value: string): number {
   throw new InvalidArgumentError("It must be a number above 0, at most 1000000.");
 }
 
-/** The endpoint of `--forward`. */
-type Forwarded = EndpointInput & { secret: string };
-
 export interface RunningService {
   server: MockServer;
-  forwarded: Forwarded | undefined;
+  /** The endpoint of `--forward`. */
+  forwarded: { url: string; secret: string } | undefined;
   /** The signing secret of `--forward`, or else of the first endpoint of the seed file. */
   signingSecret: string | undefined;
 }
@@ -52,15 +42,14 @@ export interface RunningService {
 /** @throws {CommandError} for a port in use, and for options and files that the service rejects. */
 export async function startService(
   { print, environment, terminal }: Context,
-  { port, seed, data, forward, events, timeFactor }: ServiceOptions,
+  { port, seed, data, forward, timeFactor }: ServiceOptions,
   onTraffic: (event: TrafficEvent) => void,
 ): Promise<RunningService> {
   const { startMockServer } = await import("@loyalty-cards/mock-server/node");
-  if (events !== undefined && forward === undefined) throw new CommandError("--events needs --forward.");
   if (forward !== undefined) requireScheme("--forward", forward);
   // A secret in .env stays the same when the service starts again.
   const secret = environment[secretVariable];
-  const endpoint = forward && { url: forward, events: events ?? knownTypes, ...(secret && { secret }) };
+  const endpoint = forward && { url: forward, events: knownTypes, ...(secret && { secret }) };
   let server: MockServer | undefined;
   try {
     server = await startMockServer({
@@ -72,7 +61,7 @@ export async function startService(
       onTraffic: (_line, event) => onTraffic(event),
     });
     if (timeFactor !== undefined) server.service.clock.set({ mode: "scaled", factor: timeFactor });
-    const forwarded = forward === undefined ? undefined : await findForwarded(server, forward, events);
+    const forwarded = forward === undefined ? undefined : await findForwarded(server, forward);
     return { server, forwarded, signingSecret: (forwarded ?? server.service.endpoints[0])?.secret };
   } catch (error) {
     await server?.close();
@@ -81,19 +70,13 @@ export async function startService(
 }
 
 /** Finds or creates the endpoint of `--forward`: a data file may have it from an earlier start, or may not have it yet. */
-async function findForwarded(
-  { service }: MockServer,
-  url: string,
-  events: EventTypes | undefined,
-): Promise<Forwarded> {
+async function findForwarded({ service }: MockServer, url: string): Promise<{ url: string; secret: string }> {
   type Listed = { items: { id: string; url: string }[] };
   const { items } = await readControl<Listed>(service, "/webhooks/endpoints");
-  const { webhooks } = service;
   const known = items.find((item) => item.url === url);
-  const { id } = known ?? webhooks.createEndpoint({ url, events: events ?? knownTypes });
-  const { events: selected } = webhooks.updateEndpoint(id, events === undefined ? {} : { events });
+  const { id } = known ?? service.webhooks.createEndpoint({ url, events: knownTypes });
   const { secret } = await readControl<{ secret: string }>(service, `/webhooks/endpoints/${id}/secret`);
-  return { url, events: selected, secret };
+  return { url, secret };
 }
 
 /** Reads from the control API of the service. */

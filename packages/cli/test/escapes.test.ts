@@ -222,11 +222,6 @@ const rows: Record<string, Row> = {
     ["forward"],
     [],
   ],
-  "dev: --events": [
-    given(["dev", "--port", "0", "--forward", "http://127.0.0.1:9/", "--events", hostile("events")]),
-    ["events"],
-    [],
-  ],
   "exec: the command": [given(["exec", "--", hostile("command")]), ["command"], []],
   "exec: --seed": [given(["exec", "--seed", hostile("seed"), "--", "true"]), ["seed"], []],
   "trigger: the event": [given(["trigger", hostile("event")]), ["event"]],

@@ -15,7 +15,7 @@ import {
 import { formatJson, formatTable, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../printer.ts";
 import { createTrafficPrinter } from "../traffic-line.ts";
-import { knownTypes, secretVariable } from "../webhook/events.ts";
+import { secretVariable } from "../webhook/events.ts";
 
 const guideUrl = "https://loyalty-cards.github.io/loyalty-cards/guides/getting-started";
 
@@ -71,15 +71,14 @@ function printReady(
     return;
   }
   const { factor = 1 } = service.clock.setting(); // a data file keeps that of an earlier start
-  const webhooks =
-    forwarded === undefined
-      ? style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty")
-      : `${describeEvents(forwarded.events)} to ${forwarded.url}`;
   const rows = [
     ["Console", style("cyan", console)],
     ["Reference", style("cyan", `${url}/api/docs`)],
     ["Guide", style("cyan", guideUrl)],
-    ["Webhooks", webhooks],
+    [
+      "Webhooks",
+      forwarded?.url ?? style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty"),
+    ],
     ["Data", data ?? style("dim", "lost when it stops; --data shop.json keeps the cards")],
     ...(factor === 1 ? [] : [["Clock", `${factor} times as fast as real time`]]),
   ];
@@ -103,9 +102,6 @@ function printReady(
 
 /** Quotes a value for `.env` files and shells when it needs quotes. */
 const quoteVariable = (value: string) => (/^[\w.:/-]*$/.test(value) ? value : `"${value}"`);
-
-const describeEvents = (events: readonly string[]) =>
-  events.length === knownTypes.length ? "all events" : events.join(", ");
 
 interface Templates {
   items: { id: string; fields: { key: string; type: string; required?: boolean }[] }[];
