@@ -1,7 +1,7 @@
 /** The mock service that `dev` and `exec` start: its options, and the endpoint of `--forward`. */
 import { resolve } from "node:path";
 import type { MockServer, TrafficEvent } from "@loyalty-cards/mock-server/node";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { type Context, parseWhole } from "./command.ts";
 import { CommandError } from "./command-error.ts";
 import { requireScheme } from "./configuration.ts";
@@ -13,7 +13,6 @@ export interface ServiceOptions {
   seed?: string;
   data?: string;
   forward?: string;
-  timeFactor?: number;
 }
 
 export function addServiceOptions(command: Command, port: number): void {
@@ -21,14 +20,7 @@ export function addServiceOptions(command: Command, port: number): void {
     .option("--port <number>", "port to listen on; 0: any free port", parseWhole(0, 65_535), port)
     .option("--seed <file>", "JSON file with templates and webhook endpoints")
     .option("--data <file>", "store everything in this file; an existing one takes precedence over --seed")
-    .option("--forward <url>", "send webhooks to this address")
-    .option("--time-factor <number>", "run the service's clock this many times as fast", parseFactor);
-}
-
-function parseFactor(value: string): number {
-  const factor = Number(value);
-  if (factor > 0 && factor <= 1_000_000) return factor;
-  throw new InvalidArgumentError("It must be a number above 0, at most 1000000.");
+    .option("--forward <url>", "send webhooks to this address");
 }
 
 export interface RunningService {
@@ -42,7 +34,7 @@ export interface RunningService {
 /** @throws {CommandError} for a port in use, and for options and files that the service rejects. */
 export async function startService(
   { print, environment, terminal }: Context,
-  { port, seed, data, forward, timeFactor }: ServiceOptions,
+  { port, seed, data, forward }: ServiceOptions,
   onTraffic: (event: TrafficEvent) => void,
 ): Promise<RunningService> {
   const { startMockServer } = await import("@loyalty-cards/mock-server/node");
@@ -60,7 +52,6 @@ export async function startService(
       log: (message) => print.info(style("yellow", message)),
       onTraffic: (_line, event) => onTraffic(event),
     });
-    if (timeFactor !== undefined) server.service.clock.set({ mode: "scaled", factor: timeFactor });
     const forwarded = forward === undefined ? undefined : await findForwarded(server, forward);
     return { server, forwarded, signingSecret: (forwarded ?? server.service.endpoints[0])?.secret };
   } catch (error) {

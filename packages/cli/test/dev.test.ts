@@ -217,22 +217,6 @@ describe("dev", () => {
     expect(stderr).not.toContain("600100200");
   });
 
-  it("runs the clock faster with --time-factor, so that retries come soon", async () => {
-    let failures = 2;
-    const url = await listen((request, response) => {
-      request.resume().on("end", () => response.writeHead(failures-- > 0 ? 500 : 204).end());
-    });
-    const { ready, act, waitFor } = await startDev(["--forward", url, "--time-factor", "100000"]);
-    const [endpoint] = await findEndpoints(ready.baseUrl);
-    await act(`webhooks/endpoints/${endpoint?.id}/test`, undefined);
-    const lines = parseLines(await waitFor(/"delivered"/)).slice(1);
-    expect(lines.map(({ attempt, status, state }) => [attempt, status, state])).toEqual([
-      [1, 500, "pending"],
-      [2, 500, "pending"],
-      [3, 204, "delivered"],
-    ]);
-  });
-
   it("keeps cards, endpoint and secret with --data, and adds an endpoint that the file does not have", async () => {
     const { url } = await startReceiver();
     const cwd = createFolder();
@@ -249,16 +233,6 @@ describe("dev", () => {
     expect(third.ready.forwarded).toEqual(second.ready.forwarded);
     const [endpoint, ...others] = await findEndpoints(third.ready.baseUrl);
     expect([endpoint?.url, others]).toEqual([url, []]);
-  });
-
-  it("shows the factor of the clock that a data file keeps", async () => {
-    const cwd = createFolder();
-    for (const factor of [["--time-factor", "60"], []]) {
-      const running = start(["dev", "--port", "0", "--data", "shop.data", ...factor], { cwd });
-      await running.waitFor(/Clock +60 times as fast as real time/);
-      running.interrupt();
-      await running.exit;
-    }
   });
 
   it("uses the templates and endpoints of a seed file", async () => {
@@ -287,7 +261,6 @@ describe("dev", () => {
     ],
     ["http to the internet", ["--forward", "http://shop.example.com/"], /must be https/],
     ["a missing seed", ["--seed", "nowhere.json"], /nowhere\.json cannot be used: ENOENT/],
-    ["a factor of 0", ["--time-factor", "0"], /above 0/],
     ["a port that is none", ["--port", "70000"], /from 0 to 65535/],
   ])("exits with 2 for %s", async (_name, args, message) => {
     const { code, stdout, stderr } = await run(["dev", "--port", "0", ...args]);

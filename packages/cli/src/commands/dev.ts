@@ -27,13 +27,7 @@ export function addDevCommand(program: Command, cli: Cli): void {
       "run the mock service with its console, and show each request and delivery. It prints what to paste into .env, and ends at Ctrl-C",
     );
   addServiceOptions(dev, 4010);
-  addExamples(
-    dev,
-    "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
-    "# all retries of a delivery, within 9 s instead of 8 h 36 min",
-    "loyalty-cards dev --time-factor 3600 \\",
-    "  --forward http://localhost:3000/webhooks/loyalty",
-  );
+  addExamples(dev, "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty");
   setAction<ServiceOptions>(cli, dev, runDev);
 }
 
@@ -70,7 +64,6 @@ function printReady(
     print.data({ ...ready, ...(forwarded && { forwarded }) }, () => "");
     return;
   }
-  const { factor = 1 } = service.clock.setting(); // a data file keeps that of an earlier start
   const rows = [
     ["Console", style("cyan", console)],
     ["Reference", style("cyan", `${url}/api/docs`)],
@@ -80,7 +73,6 @@ function printReady(
       forwarded?.url ?? style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty"),
     ],
     ["Data", data ?? style("dim", "lost when it stops; --data shop.json keeps the cards")],
-    ...(factor === 1 ? [] : [["Clock", `${factor} times as fast as real time`]]),
   ];
   const isSecretKnown = signingSecret !== undefined && signingSecret === environment[secretVariable];
   const lines = [
