@@ -89,10 +89,12 @@ describe("webhook listen", () => {
     const { url, received } = await startRecorder(
       (_request, response) => void response.writeHead(203).end(responded),
     );
-    const { url: tunnel } = await startListening(url, "--forward-rejected");
+    const { url: tunnel } = await startListening(url);
+    const texts = fc.string({ unit: "binary", maxLength: 2_000, size: "max" });
     const bytes = fc.uint8Array({ maxLength: 2_000, size: "max" });
     await fc.assert(
-      fc.asyncProperty(bytes, bytes, async (body, responseBody) => {
+      fc.asyncProperty(texts, bytes, async (data, responseBody) => {
+        const body = Buffer.from(` ${event.replace("}", `,"data":${JSON.stringify(data)}`)} }\r\n`);
         responded = responseBody;
         const response = await post(tunnel, body, sign(body));
         expect([response.status, response.body.equals(responseBody)]).toEqual([203, true]);
@@ -168,15 +170,6 @@ describe("webhook listen", () => {
     ]);
   });
 
-  it("passes rejected deliveries with --forward-rejected, so that the receiver's own response is seen", async () => {
-    const { url } = await startReceiver();
-    const { url: tunnel, stop } = await startListening(url, "--forward-rejected");
-    expect((await post(tunnel, event, sign(event, "whsec_other"))).status).toBe(401);
-    expect((await stop()).deliveries).toMatchObject([
-      { verified: false, rejected: "mismatch", durationMs: expect.any(Number), status: 401 },
-    ]);
-  });
-
   it("responds 502 when nothing listens or a response has over 1 MiB, and 504 when the receiver takes too long", async () => {
     const closed = await startListening("http://127.0.0.1:9/");
     expect((await post(closed.url, event, sign(event))).status).toBe(502);
@@ -223,18 +216,6 @@ describe("webhook listen", () => {
     expect(String(answer)).toMatch(/^HTTP\/1\.1 401/);
     expect((await post(tunnel, event, sign(event))).status).toBe(204);
     expect(accepted).toHaveLength(1);
-  });
-
-  it("gives advice once for each reason", async () => {
-    const { url } = await startReceiver();
-    const running = start(["webhook", "listen", "--port", "0", "--to", url], {
-      env: { LOYALTY_SIGNING_SECRET: secret },
-    });
-    const tunnel = /http:\/\/127\.0\.0\.1:\d+/.exec(await running.waitFor(/Receiver/))?.[0] ?? "";
-    for (let count = 0; count < 3; count++) await post(tunnel, event, sign(event, "whsec_other"));
-    const text = await running.waitFor(/(rejected: mismatch.*){3}/s);
-    expect(text.match(/Is it the secret of this endpoint/g)).toHaveLength(1);
-    expect(text).not.toContain(secret);
   });
 });
 

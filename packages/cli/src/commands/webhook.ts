@@ -64,7 +64,6 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
       "receive deliveries from a tunnel, verify them, pass them byte for byte to a local receiver, and return its response. Ctrl-C ends it",
     )
     .option("--port <number>", "port to listen on; 0: any free port", parseWhole(0, 65_535), 4020)
-    .option("--forward-rejected", "pass on deliveries that do not verify too")
     .option(...receiverOption)
     .option(...tolerance);
   addExamples(

@@ -9,7 +9,6 @@ import { waitForStop } from "../printer.ts";
 import {
   type DeliveryResult,
   describeFailure,
-  findReceiverAdvice,
   maxBodyBytes,
   readReceiverUrl,
   readSecret,
@@ -18,8 +17,6 @@ import {
 
 interface ListenOptions {
   port: number;
-  /** Passes deliveries that fail verification too. By default they get 401, because anyone can send to a tunnel. */
-  forwardRejected?: boolean;
   tolerance: number;
 }
 
@@ -47,17 +44,12 @@ export async function runListen(
   const to = readReceiverUrl(options.to, environment);
   const secret = readSecret(environment);
   const settings: Settings = { ...options, to, timeoutMs, secret };
-  const advised = new Set<string>();
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const receivedMs = Date.now();
     try {
       const passed = await pass(settings, request, response);
       print.data(toJson(passed, receivedMs), () => formatPassed(passed, receivedMs));
-      const advice = findAdvice(passed, to);
-      if (advice === undefined || print.isJson || advised.has(advice)) return;
-      advised.add(advice); // each advice is printed once
-      print.info(style("yellow", text`${" ".repeat(24)}${advice}`.reflow(print.columns)));
     } catch {
       response.destroy(); // the client has closed the connection
     }
@@ -104,7 +96,7 @@ type Settings = ListenOptions & {
 };
 
 async function pass(settings: Settings, request: IncomingMessage, response: ServerResponse): Promise<Passed> {
-  const { to: url, timeoutMs, forwardRejected } = settings;
+  const { to: url, timeoutMs } = settings;
   const reject = (status: number, rejected: string, headers: OutgoingHttpHeaders = {}): Passed => {
     request.resume();
     response.writeHead(status, headers).end();
@@ -118,7 +110,7 @@ async function pass(settings: Settings, request: IncomingMessage, response: Serv
   if (body === undefined) return reject(413, "too-large");
 
   const verdict = await verify(settings, request, body);
-  if ("rejected" in verdict && !forwardRejected) return reject(401, verdict.rejected);
+  if ("rejected" in verdict) return reject(401, verdict.rejected); // anyone can send to a tunnel
   const headers = selectHeaders(request.rawHeaders);
   const result = await sendDelivery({ url, headers, body, timeoutMs, signal: gone.signal });
   if (!("status" in result)) {
@@ -186,21 +178,4 @@ function formatPassed({ event, rejected, result, status }: Passed, receivedMs: n
     text`${subject}${failure && style("yellow", `  ${failure}`)}`,
   ];
   return Text.join(columns, "  ");
-}
-
-function findAdvice({ rejected, result }: Passed, to: URL): string | undefined {
-  if (result !== undefined && "error" in result) return findReceiverAdvice(result.error, to);
-  switch (rejected) {
-    case "mismatch":
-      return "Is it the secret of this endpoint? Or does the tunnel change the body?";
-    case "missing-signature":
-      return "Not from the service, or the tunnel removes Service-Signature.";
-    case "stale":
-    case "future":
-      return "Synchronize the clock of this machine.";
-    case "method":
-      return "The service delivers with POST: this was something else.";
-    default:
-      return undefined;
-  }
 }
