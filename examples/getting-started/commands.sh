@@ -5,46 +5,50 @@ git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
 npm ci && npm run build && npm run release -- pack ../my-shop
 cd ../my-shop
 npm init --yes && npm pkg set type=module
-npm install ./loyalty-cards-*.tgz
-npm install --save-dev tsx typescript @types/node
+npm install ./loyalty-cards-{issuing,webhook}-*.tgz
+npm install --save-dev ./loyalty-cards-{cli,mock}-*.tgz tsx typescript @types/node
+# #endregion
+
+# #region dev
+npx loyalty-cards dev # leave it running; Ctrl-C stops it
 # #endregion
 
 # #region first-card
-npx loyalty-cards exec --port 4010 -- npx tsx first-card.ts
+export LOYALTY_URL=http://127.0.0.1:4010 LOYALTY_API_KEY=mock_website_key
+npx tsx first-card.ts
 # #endregion
 
-# #region libsql
-npm install libsql # only before Node 22.13; newer versions include SQLite
+# #region env
+cat > .env <<END
+LOYALTY_URL=http://127.0.0.1:4010
+LOYALTY_API_KEY=mock_website_key
+LOYALTY_TEMPLATE_ID=tpl_mock
+LOYALTY_SIGNING_SECRET=whsec_mock
+END
+# #endregion
+
+# #region dev-forward
+npx loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty
+# #endregion
+
+# #region first-card-env
+npx tsx --env-file=.env first-card.ts
 # #endregion
 
 # #region install-express
 npm install express && npm install --save-dev @types/express
-# #endregion
-
-# #region install-fastify
-npm install fastify
-# #endregion
-
-# #region install-next
-npm install next react react-dom server-only && npm install --save-dev @types/react
+npm install libsql # only before Node 22.13; newer versions include SQLite
 # #endregion
 
 # #region start-express
-npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- \
-  npx tsx shop-express.ts &
+npx tsx --env-file=.env shop-express.ts
 # #endregion
 
 # #region start-fastify
-npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- \
-  npx tsx shop-fastify.ts &
+npx tsx --env-file=.env shop-fastify.ts
 # #endregion
 
-# #region start-next
-npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- \
-  npx next dev --port 3000 &
-# #endregion
-
-# Without the mock service, which a test starts itself.
+# Without a file, for a mock service that a test starts itself.
 # #region start-shop-only
 npx tsx shop-express.ts
 # #endregion
@@ -54,12 +58,7 @@ curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
   -d '{ "name": "Anna", "email": "anna@example.com", "phone": "600100200" }'
 # #endregion
 
-# #region sign-up-invalid
-curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
-  -d '{ "name": "Ben", "email": "ben@example.com", "phone": "12" }'
-# #endregion
-
-# #region sign-up-corrected
+# #region sign-up-ben
 curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
   -d '{ "name": "Ben", "email": "ben@example.com", "phone": "600100201" }'
 # #endregion
@@ -67,10 +66,6 @@ curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
 # #region purchase
 card=$(curl --silent http://localhost:3000/users | grep -o 'card_[[:alnum:]]*' | tail -n 1)
 npx loyalty-cards purchase $card 120 --base-url http://localhost:4010
-# #endregion
-
-# #region stop
-kill %1; rm shop.db*
 # #endregion
 
 # #region users

@@ -1,10 +1,7 @@
 /** The shop of the guide "Getting started", without a framework: the sign-up, and the webhook handlers. */
 // #region loyalty
 // loyalty.ts
-import {
-  createIssuingClient,
-  type IssueCardRequest,
-} from "@loyalty-cards/issuing-client";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import {
   memoryDedupe,
@@ -12,92 +9,61 @@ import {
   type ReceiverOptions,
 } from "@loyalty-cards/webhook-verify";
 
+const client = createIssuingClient(); // reads LOYALTY_URL and LOYALTY_API_KEY
+const template = process.env.LOYALTY_TEMPLATE_ID ?? "tpl_mock";
+
+const outbox = sqliteOutbox({
+  client,
+  file: process.env.SHOP_FILE ?? "shop.db",
+  // In the transaction that records the card.
+  onIssued({ userId, cardId }, database) {
+    const update = "UPDATE users SET cardId = ? WHERE id = ?";
+    database.prepare(update).run(cardId, userId);
+  },
+});
+// The shop's own tables, in the same file.
+await outbox.write((database) =>
+  database.exec(`
+    CREATE TABLE IF NOT EXISTS users
+      (id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, cardId TEXT);
+    CREATE TABLE IF NOT EXISTS balances
+      (cardId TEXT PRIMARY KEY, balance REAL, at TEXT)`),
+);
+outbox.work(); // issues the cards that are still owed
+
 export interface Form {
   name?: string;
   email?: string;
   phone?: string;
 }
 
-// Global, because Next loads a module more than once.
-const memory = globalThis as { shop?: ReturnType<typeof open> };
-
-/** Call it when the server starts: it also issues the cards that are still owed. */
-export function openShop() {
-  memory.shop ??= open();
-  return memory.shop;
-}
-
-async function open() {
-  const client = createIssuingClient(); // reads LOYALTY_URL and LOYALTY_API_KEY
-  const outbox = sqliteOutbox({
-    client,
-    file: process.env.SHOP_FILE ?? "shop.db",
-    onIssued({ userId, cardId }, database) {
-      // In the transaction that records the card.
-      database
-        .prepare("UPDATE users SET cardId = ? WHERE id = ?")
-        .run(cardId, userId);
-    },
-  });
-  // The shop's own tables, in the same file.
-  await outbox.write((database) =>
-    database.exec(`
-      CREATE TABLE IF NOT EXISTS users
-        (id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, cardId TEXT);
-      CREATE TABLE IF NOT EXISTS balances
-        (cardId TEXT PRIMARY KEY, balance REAL, at TEXT)`),
-  );
-  outbox.work();
-  return { client, outbox };
-}
-
-/** Returns the id of the new or known user. A real shop asks for the password. */
 const saveUser = `
   INSERT INTO users (id, name, email) VALUES (?, ?, NULLIF(?, ''))
-  ON CONFLICT (email) DO UPDATE SET name = excluded.name RETURNING id`;
+  ON CONFLICT DO NOTHING`;
 
-export async function signUp(form: Form) {
-  const { client, outbox } = await openShop();
-  const userId = await outbox.write((database) => {
-    const values = [crypto.randomUUID(), form.name ?? "", form.email ?? ""];
-    const [{ id }] = database.prepare(saveUser).all(...values) as [{ id: string }];
-    const state = outbox.add(database, {
-      userId: id,
-      template: templateId(),
-      request: toRequest(form),
-    });
-    if (state !== "added") outbox.correct(database, id, toRequest(form));
-    return id;
-  });
-  const { publicUrl, cardId, state, error } = await outbox.issue(userId, {
-    deadlineMs: 5_000,
-  });
-  if (publicUrl)
-    return {
-      status: 201,
-      body: { userId, cardId, links: client.cardLinks(publicUrl) },
-    };
-  if (state === "rejected")
-    return { status: 422, body: { userId, message: error?.userMessage } };
-  return {
-    status: 202,
-    body: { userId, message: "You are a member. Your card follows." },
-  };
-}
-
-const templateId = () => process.env.LOYALTY_TEMPLATE_ID ?? "";
-
-function toRequest({ name = "", email = "", phone = "" }: Form): IssueCardRequest {
+export async function signUp({ name = "", email = "", phone = "" }: Form) {
+  const userId = crypto.randomUUID();
   const consents = { privacy: { version: "2026-01" } };
-  // Blank values are omitted.
-  return { fieldValues: { name }, customer: { name, email, phone, consents } };
-}
+  const customer = { name, email, phone, consents }; // blank values are omitted
+  const isNew = await outbox.write((database) => {
+    const { changes } = database.prepare(saveUser).run(userId, name, email);
+    if (changes) {
+      const request = { fieldValues: { name }, customer };
+      outbox.add(database, { userId, template, request });
+    }
+    return changes;
+  });
+  if (!isNew) return { status: 409, body: { message: "You are a member." } };
 
-export async function listUsers() {
-  const { outbox } = await openShop();
-  const list = `SELECT users.*, COALESCE(balance, 0) AS balance
-    FROM users LEFT JOIN balances USING (cardId)`;
-  return outbox.write((database) => database.prepare(list).all());
+  const entry = await outbox.issue(userId, { deadlineMs: 5_000 });
+  if (entry.publicUrl) {
+    const links = client.cardLinks(entry.publicUrl);
+    const { page, addToFirstWallet: apple, addToSecondWallet: google } = links;
+    return { status: 201, body: { userId, page, apple, google } };
+  }
+  if (entry.state === "rejected")
+    return { status: 422, body: { userId, message: entry.error?.userMessage } };
+  return { status: 202, body: { userId, message: "Your card follows." } };
 }
 
 /** An older event can arrive later: then the newer balance stays. */
@@ -110,14 +76,20 @@ export const webhooks = {
   secret: () => process.env.LOYALTY_SIGNING_SECRET,
   dedupe: memoryDedupe(),
   handler: onEvents({
-    // The event can arrive before the card's id is stored.
-    async "balance.changed"({ data, createdAt }) {
-      const { outbox } = await openShop();
-      await outbox.write((database) =>
-        database.prepare(saveBalance).run(data.passId, data.balance, createdAt),
-      );
-    },
+    "balance.changed": ({ data, createdAt }) =>
+      outbox.write((database) => {
+        const values = [data.passId, data.balance, createdAt];
+        database.prepare(saveBalance).run(...values);
+      }),
     otherTypes: () => {}, // types that this shop does not use
   }),
 } satisfies ReceiverOptions;
+
+/** For this guide only: a real shop shows each user only their own data. */
+export const listUsers = () =>
+  outbox.write((database) => {
+    const list = `SELECT users.*, COALESCE(balance, 0) AS balance
+      FROM users LEFT JOIN balances USING (cardId)`;
+    return database.prepare(list).all();
+  });
 // #endregion

@@ -3,9 +3,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  copyFileSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +39,9 @@ export function openShell(ports: { shop: number; service: number }): Shell {
     `name=$1; shift
 case $name in
   tsx) exec node "$@" ;;
-  loyalty-cards) exec node ${inRoot("packages/cli/src/bin.ts")} "$@" ;;
+  loyalty-cards)
+    [ "$1" = dev ] && set -- "$@" --port ${ports.service} # its default is 4010
+    exec node ${inRoot("packages/cli/src/bin.ts")} "$@" ;;
   @loyalty-cards/mock-server) exec node ${inRoot("packages/mock-server/src/adapters/bin.ts")} "$@" ;;
   *) exit 127 ;; # npm has unrelated packages, such as mock-server
 esac`,
@@ -44,6 +49,11 @@ esac`,
   stub("npm", 'echo "npm $* $LOYALTY_URL $LOYALTY_TEMPLATE_ID"'); // the script of a reader
 
   writeFileSync(join(folder, ".curlrc"), "silent\nshow-error\n");
+  // The folder of the reader: the programs of the guide, and the packages.
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "junction");
+  for (const file of readdirSync(here).filter((name) => /\.ts$/.test(name)))
+    copyFileSync(join(here, file), join(folder, file));
 
   function stub(name: string, lines: string): void {
     const file = join(folder, name);
@@ -58,19 +68,15 @@ esac`,
   }
 
   function start(region: string, env: NodeJS.ProcessEnv = {}): ChildProcess {
-    const line = withPort(readRegion(program, "commands.sh", region)).replace(
-      / &$/,
-      "",
-    ); // not in the background
+    const line = withPort(readRegion(program, "commands.sh", region));
     const child = spawn("bash", ["-c", line], {
-      cwd: here,
+      cwd: folder,
       detached: true, // in its own process group, so that all of it can be killed
       env: {
         ...process.env,
         PATH: `${folder}${delimiter}${process.env["PATH"]}`,
         CURL_HOME: folder,
         PORT: String(ports.shop),
-        SHOP_FILE: join(folder, "shop.db"),
         NODE_OPTIONS: fromSource,
         ...env,
       },

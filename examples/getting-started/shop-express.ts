@@ -3,9 +3,8 @@
 // shop-express.ts
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
-import { listUsers, openShop, signUp, webhooks } from "./loyalty.ts";
+import { listUsers, signUp, webhooks } from "./loyalty.ts";
 
-await openShop();
 const app = express();
 app.post("/webhooks/loyalty", expressReceiver(webhooks)); // above express.json()
 app.use(express.json());
@@ -15,7 +14,6 @@ app.post("/sign-up", async (request, response) => {
   response.status(status).json(body);
 });
 
-// For this guide only: a real shop shows each user only their own data.
 app.get("/users", async (_request, response) => {
   response.json(await listUsers());
 });

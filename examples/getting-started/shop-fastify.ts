@@ -3,9 +3,8 @@
 // shop-fastify.ts
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify from "fastify";
-import { type Form, listUsers, openShop, signUp, webhooks } from "./loyalty.ts";
+import { type Form, listUsers, signUp, webhooks } from "./loyalty.ts";
 
-await openShop();
 const app = fastify();
 app.register(fastifyReceiver, { path: "/webhooks/loyalty", ...webhooks });
 
@@ -14,7 +13,6 @@ app.post<{ Body?: Form }>("/sign-up", async (request, reply) => {
   return reply.code(status).send(body);
 });
 
-// For this guide only: a real shop shows each user only their own data.
 app.get("/users", () => listUsers());
 
 const port = Number(process.env.PORT ?? 3000);

@@ -3,7 +3,7 @@
 // app/webhooks/loyalty/route.ts
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { nextRoute } from "@loyalty-cards/webhook-verify/next";
-import { saveBalance } from "./balances.ts"; // your own code
+import { saveBalance } from "./balances"; // your own code
 
 export const POST = nextRoute({
   secret: () => process.env.LOYALTY_SIGNING_SECRET,
