@@ -9,21 +9,6 @@ export interface components {
         readonly OperationId: "issueCard" | "getCard" | "listOperations" | "getConsent" | "setConsent";
         /** @enum {string} */
         readonly EventType: "card.added" | "card.removed" | "balance.changed" | "tier.changed" | "consent.changed" | "ping";
-        readonly ApiKeyInput: {
-            /** @enum {string} */
-            readonly kind: "website" | "full";
-            readonly name?: components["schemas"]["Text"];
-        };
-        readonly ApiKey: {
-            readonly id: string;
-            /** @enum {string} */
-            readonly kind: "website" | "full";
-            /** The name in the console. */
-            readonly name: string;
-            readonly key: string;
-            /** ISO 8601. */
-            readonly createdAt: string;
-        };
         /** A template that cards are issued from (spec 2.7). */
         readonly Template: {
             readonly id: string;

@@ -21,7 +21,7 @@ export const controlValidators = (control: Json): string =>
 
 /** The schemas of control.yaml that are request bodies of the control API. */
 const controlBodies = [
-  ...["ApiKeyInput", "TemplateInput", "PointsInput", "CorrectionInput", "Expiry", "StatusInput"],
+  ...["TemplateInput", "PointsInput", "CorrectionInput", "Expiry", "StatusInput"],
   ...["EndpointInput", "EndpointChange", "ClockSetting", "AdvanceInput"],
   ...["FaultInput", "WaitCondition", "WaitInput"],
 ];

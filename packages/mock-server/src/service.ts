@@ -14,7 +14,7 @@ import {
   updateEndpoint,
   type WebhookEndpoint,
 } from "./delivery/endpoints.ts";
-import { seededApiKeys } from "./domain/api-keys.ts";
+import { type ApiKeyKind, apiKeys } from "./domain/api-keys.ts";
 import { addToWallet, type Card, getCard, removeFromWallet, setStatus, toCard } from "./domain/cards.ts";
 import {
   cancelOperation,
@@ -24,7 +24,7 @@ import {
   recordCorrection,
   recordPoints,
 } from "./domain/ledger.ts";
-import { type ApiKeyKind, type Delivery, type Fault, isState, type Template } from "./domain/state.ts";
+import { type Delivery, type Fault, isState, type Template } from "./domain/state.ts";
 import { archiveTemplate, createTemplate, type TemplateInput } from "./domain/templates.ts";
 import { addFault, clearFaults, type FaultInput, removeFault } from "./faults/rules.ts";
 import { type App, createApp } from "./http/app.ts";
@@ -40,7 +40,7 @@ export interface Snapshot {
 /** The mock service: its HTTP surface, and what the shop's staff can do in the console. */
 export interface MockService {
   readonly baseUrl: string;
-  /** The seeded API keys, one of each kind. */
+  /** The API keys, one of each kind. */
   readonly apiKeys: Readonly<Record<ApiKeyKind, string>>;
   /** The first seeded template. */
   readonly templateId: string;
@@ -183,7 +183,7 @@ export function createCore(
   addPages(app, backend);
   const service: MockService = {
     baseUrl,
-    apiKeys: seededApiKeys,
+    apiKeys,
     templateId,
     endpoints: settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret })),
     async fetch(request) {

@@ -4,20 +4,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openControlledShop, openShop, receiver, respondWith, signUp } from "./shop.ts";
 
-it("lists, creates and revokes API keys", async () => {
-  const { get, post, send, call } = await openControlledShop();
-  expect((await get("/_mock/api-keys")).items).toMatchObject([
-    { kind: "website", key: "mock_website_key" },
-    { kind: "full", key: "mock_full_key" },
-  ]);
-  const made = await post("/_mock/api-keys", { kind: "website", name: "Shop" });
-  expect(made).toMatchObject({ status: 201, body: { kind: "website", name: "Shop" } });
-  const { id, key } = made.body;
-  const use = async () => (await call("GET", "/api/v1/passes/card_1", { key })).status;
-  const revoke = async () => (await send("DELETE", `/_mock/api-keys/${id}`)).status;
-  expect([await use(), await revoke(), await use(), await revoke()]).toEqual([404, 204, 401, 404]);
-});
-
 it("lists, creates and archives templates", async () => {
   const { get, post, call } = await openControlledShop();
   const fields = [{ key: "name", type: "name", required: true }];
@@ -246,7 +232,6 @@ it.each<[route: string, body: unknown, status: number, detail: RegExp]>([
   ["POST cards/card_none/purchase", { points: 1 }, 404, /no card "card_none"/],
   ["POST operations/op_none/cancel", undefined, 404, /no operation/],
   ["PUT cards/CARD/wallets/purse", undefined, 404, /no wallet "purse"; there are apple and google/],
-  ["POST api-keys", { kind: "root" }, 422, /"kind" must be one of website, full/],
   ["POST templates", { fields: [] }, 422, /"name" is missing/],
   [
     "POST templates",

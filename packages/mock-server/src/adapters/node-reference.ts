@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { html } from "hono/html";
-import { seededApiKeys } from "../domain/api-keys.ts";
+import { apiKeys } from "../domain/api-keys.ts";
 import type { App } from "../http/app.ts";
 import { type Reply, send } from "../http/reply.ts";
 import { fileReply, page, pageReply } from "../pages/html.ts";
@@ -24,7 +24,7 @@ export function addReference(app: App, templateId: string): void {
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/start.js" type="module"></script>`,
     html`<nav class="to-console" aria-label="Console"><a href="../console">← Back to the console</a></nav>
-<div id="reference" data-api-key="${seededApiKeys.website}" data-template-id="${templateId}"></div>`,
+<div id="reference" data-api-key="${apiKeys.website}" data-template-id="${templateId}"></div>`,
   );
   app.get("/api/docs", (c) => send(c, pageReply(content)));
   for (const name of own)

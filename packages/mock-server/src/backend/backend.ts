@@ -2,7 +2,6 @@
 import type { components } from "@loyalty-cards/openapi/control";
 import { createDispatcher } from "../delivery/dispatcher.ts";
 import { createEndpoint } from "../delivery/endpoints.ts";
-import { createApiKey, seededApiKeys } from "../domain/api-keys.ts";
 import { createChangeNotifier, createSortableIds, type Domain } from "../domain/context.ts";
 import { createEmptyState, type State } from "../domain/state.ts";
 import { createTemplate } from "../domain/templates.ts";
@@ -51,7 +50,6 @@ export function createBackend(settings: Settings) {
 
   function seed(): State {
     const seeded: Domain = { ...domain, state: createEmptyState(), notifyChange: () => {} };
-    for (const kind of ["website", "full"] as const) createApiKey(seeded, { kind }, seededApiKeys[kind]);
     for (const template of settings.templates) createTemplate(seeded, template);
     for (const { id, url, events, secret } of settings.endpoints)
       createEndpoint(seeded, { url, events }, { id, secret });

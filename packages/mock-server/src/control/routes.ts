@@ -2,7 +2,6 @@
 import type { components } from "@loyalty-cards/openapi/control";
 import {
   AdvanceInput,
-  ApiKeyInput,
   ClockSetting,
   FaultInput,
   TemplateInput,
@@ -11,7 +10,7 @@ import {
 import { operations } from "@loyalty-cards/openapi/operations";
 import type { Backend } from "../backend/backend.ts";
 import { eventTypes } from "../delivery/endpoints.ts";
-import { createApiKey, revokeApiKey, seededApiKeys } from "../domain/api-keys.ts";
+import { apiKeys } from "../domain/api-keys.ts";
 import { type Duration, toMilliseconds } from "../domain/clock.ts";
 import { generateRandomId, NotFoundError } from "../domain/context.ts";
 import { InputError, Problem } from "../domain/problem.ts";
@@ -42,7 +41,6 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
   route("GET /settings", () => {
     const { baseUrl, wallets, defaultCountry, templates } = settings;
     const templateId = templates[0]?.id;
-    const apiKeys = seededApiKeys;
     return { baseUrl, apiKeys, templateId, wallets, events: eventTypes, operations, defaultCountry };
   });
   route("POST /reset", () => backend.reset());
@@ -73,9 +71,6 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
     }
   });
 
-  route("GET /api-keys", () => ({ items: [...domain.state.apiKeys.values()] }));
-  routeWithBody("POST /api-keys 201", ApiKeyInput, ({ body }) => createApiKey(domain, body));
-  route("DELETE /api-keys/:id", ({ id }) => revokeApiKey(domain, id));
   route("GET /templates", () => ({ items: [...domain.state.templates.values()] }));
   routeWithBody("POST /templates 201", TemplateInput, ({ body }) => createTemplate(domain, body));
   route("POST /templates/:id/archive", ({ id }) => archiveTemplate(domain, id));

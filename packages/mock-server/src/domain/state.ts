@@ -10,9 +10,6 @@ export type EventType = keyof webhooks;
 type EventBody<Type extends EventType> = webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
 export type EventData<Type extends EventType> = NonNullable<EventBody<Type>["data"]>;
 
-export type ApiKey = Schemas["ApiKey"];
-export type ApiKeyKind = ApiKey["kind"];
-
 /** One field of a template. */
 export type TemplateField = Schemas["TemplateField"];
 
@@ -102,8 +99,6 @@ export type Fault = Schemas["FaultInput"] & { id: string };
 
 /** Maps are by id, and in the order of creation, where nothing else is said. */
 export const createEmptyState = () => ({
-  /** By key. */
-  apiKeys: new Map<string, ApiKey>(),
   templates: new Map<string, Template>(),
   customers: new Map<string, Customer>(),
   customerIdByPhone: new Map<string, string>(),

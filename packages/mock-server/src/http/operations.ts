@@ -3,7 +3,7 @@ import { toPrintable } from "@loyalty-cards/internal/format";
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { ConsentChange } from "@loyalty-cards/openapi/validators";
 import type { Backend, TrafficRequest } from "../backend/backend.ts";
-import { issuedVia, parseBearer } from "../domain/api-keys.ts";
+import { type ApiKeyKind, apiKeyNames, findKeyKind, issuedVia, parseBearer } from "../domain/api-keys.ts";
 import { toCard } from "../domain/cards.ts";
 import type { Domain } from "../domain/context.ts";
 import { changeMarketingConsent, toConsentState } from "../domain/customers.ts";
@@ -11,7 +11,7 @@ import { findResult } from "../domain/idempotency.ts";
 import { issueCard } from "../domain/issue-card.ts";
 import { listNewestOperations } from "../domain/ledger.ts";
 import { Problem, toFieldErrors } from "../domain/problem.ts";
-import type { ApiKeyKind, Customer, StoredCard } from "../domain/state.ts";
+import type { Customer, StoredCard } from "../domain/state.ts";
 import { takeRequestFault } from "../faults/rules.ts";
 import { type App, createNotFound, toProblem } from "./app.ts";
 import {
@@ -123,12 +123,12 @@ async function perform(domain: Domain, c: Call, entry: Entry, inFlight: Set<stri
   const text = operations[operation].hasBody ? await readText(c) : undefined;
   if (text !== undefined) entry.requestBody = text.slice(0, maxLoggedLength);
   const key = parseBearer(req.header("authorization"));
-  const apiKey = domain.state.apiKeys.get(key ?? "");
-  if (apiKey === undefined) {
+  const apiKeyKind = findKeyKind(key);
+  if (apiKeyKind === undefined) {
     entry.reason = key === undefined ? "no API key" : "unknown key";
     return problemReply(new Problem(401, "The API key is missing or unknown."));
   }
-  entry.apiKey = apiKey.name;
+  entry.apiKey = apiKeyNames[apiKeyKind];
   const idempotencyKey = req.header("idempotency-key");
   if (idempotencyKey !== undefined) entry.idempotencyKey = idempotencyKey;
   const issuingKey = operation === "issueCard" ? idempotencyKey : undefined;
@@ -159,7 +159,7 @@ async function perform(domain: Domain, c: Call, entry: Entry, inFlight: Set<stri
     const fault = await inject("before");
     if (fault !== undefined) return fault;
     const body = text === undefined ? undefined : parseJson(c, text);
-    const call = { domain, req, id: req.param("id") ?? "", body, apiKeyKind: apiKey.kind, entry };
+    const call = { domain, req, id: req.param("id") ?? "", body, apiKeyKind, entry };
     const reply = handlers[operation](call);
     return (await inject("after-commit", reply)) ?? reply;
   } finally {

@@ -6,8 +6,8 @@ import { toCurl } from "./format.js";
 import { Button, Copy, Form, Pre, useReading, useService } from "./service.jsx";
 
 async function readSetup() {
-  const [settings, endpoints, templates, keys] = await Promise.all(
-    ["settings", "webhooks/endpoints", "templates", "api-keys"].map((path) => get(path)),
+  const [settings, endpoints, templates] = await Promise.all(
+    ["settings", "webhooks/endpoints", "templates"].map((path) => get(path)),
   );
   const withSecret = async (endpoint) => ({
     ...endpoint,
@@ -17,14 +17,14 @@ async function readSetup() {
     settings,
     endpoints: await Promise.all(endpoints.items.map(withSecret)),
     templates: templates.items,
-    keys: keys.items,
   };
 }
 
 export function Setup() {
   const setup = useReading(readSetup);
-  if (setup?.keys === undefined) return null;
-  const { settings, endpoints, templates, keys } = setup;
+  if (setup?.templates === undefined) return null;
+  const { settings, endpoints, templates } = setup;
+  const keys = { "Website key": settings.apiKeys.website, "Full key": settings.apiKeys.full };
   return (
     <div class="setup">
       <Environment settings={settings} endpoints={endpoints} />
@@ -46,9 +46,9 @@ export function Setup() {
       <Templates templates={templates} />
       <section aria-label="API keys">
         <h2>API keys</h2>
-        {keys.map(({ id, name, key }) => (
-          <p class="actions" key={id}>
-            {name || id} <code>{key}</code> <Copy text={key} name={name || id} />
+        {Object.entries(keys).map(([name, key]) => (
+          <p class="actions" key={name}>
+            {name} <code>{key}</code> <Copy text={key} name={name} />
           </p>
         ))}
         <p class="note">

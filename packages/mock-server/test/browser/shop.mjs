@@ -92,7 +92,6 @@ export async function openFilledShop(test, words = "Anna") {
   await shop.control("POST", `cards/${card.id}/purchase`, { points: 20 });
   await shop.control("PUT", `cards/${card.id}/wallets/apple`);
   await shop.control("POST", `webhooks/endpoints/${endpoint.id}/test`);
-  await shop.control("POST", "api-keys", { kind: "full", name: words });
   await shop.control("POST", "faults", {
     kind: "status",
     phase: "before",
