@@ -1242,11 +1242,11 @@ validate44.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const FaultInput = validate45;
 const schema60 = {"$id":"FaultInput","$ref":"document#/components/schemas/FaultInput"};
-const schema61 = {"type":"object","required":["kind"],"discriminator":{"propertyName":"kind"},"properties":{"kind":{"type":"string","enum":["status","latency","in-progress","html","reset","destroy","truncate","malformed","hang","duplicate","reorder","drop"]}},"oneOf":[{"$ref":"#/components/schemas/StatusFault"},{"$ref":"#/components/schemas/LatencyFault"},{"$ref":"#/components/schemas/InProgressFault"},{"$ref":"#/components/schemas/HtmlFault"},{"$ref":"#/components/schemas/ConnectionFault"},{"$ref":"#/components/schemas/DeliveryFault"}]};
+const schema61 = {"type":"object","required":["kind"],"discriminator":{"propertyName":"kind"},"properties":{"kind":{"type":"string","enum":["status","latency","in-progress","html","reset","destroy","truncate","hang","duplicate","reorder"]}},"oneOf":[{"$ref":"#/components/schemas/StatusFault"},{"$ref":"#/components/schemas/LatencyFault"},{"$ref":"#/components/schemas/InProgressFault"},{"$ref":"#/components/schemas/HtmlFault"},{"$ref":"#/components/schemas/ConnectionFault"},{"$ref":"#/components/schemas/DeliveryFault"}]};
 const schema62 = {"type":"object","additionalProperties":false,"required":["kind","phase","status"],"properties":{"kind":{"type":"string","enum":["status"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","minimum":400,"maximum":599},"retryAfterSeconds":{"type":"integer","minimum":0}}};
 const schema63 = {"type":"string","description":"`before`: the operation does not run. `after-commit`: it runs, and only its response is affected.","enum":["before","after-commit"]};
-const schema68 = {"type":"integer","description":"How often the rule applies. Default: until it is removed.","minimum":1};
-const schema64 = {"type":"object","description":"Which requests a rule applies to. All members that are present must match.","additionalProperties":false,"properties":{"operation":{"$ref":"#/components/schemas/OperationId"},"method":{"$ref":"#/components/schemas/Text"},"path":{"type":"string","pattern":"\\S","description":"The path of the request; `*` matches any text."},"idempotencyKey":{"$ref":"#/components/schemas/Text"}}};
+const schema67 = {"type":"integer","description":"How often the rule applies. Default: until it is removed.","minimum":1};
+const schema64 = {"type":"object","description":"Which requests a rule applies to. All members that are present must match.","additionalProperties":false,"properties":{"operation":{"$ref":"#/components/schemas/OperationId"},"idempotencyKey":{"$ref":"#/components/schemas/Text"}}};
 const schema65 = {"type":"string","enum":["issueCard","getCard","listOperations","getConsent","setConsent"]};
 
 function validate48(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1261,7 +1261,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((key0 === "operation") || (key0 === "method")) || (key0 === "path")) || (key0 === "idempotencyKey"))){
+if(!((key0 === "operation") || (key0 === "idempotencyKey"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema64,data};
 if(vErrors === null){
 vErrors = [err0];
@@ -1295,11 +1295,11 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(data.method !== undefined){
-let data1 = data.method;
+if(data.idempotencyKey !== undefined){
+let data1 = data.idempotencyKey;
 if(typeof data1 === "string"){
 if(!pattern4.test(data1)){
-const err3 = {instancePath:instancePath+"/method",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data1};
+const err3 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1310,7 +1310,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/method",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data1};
+const err4 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1320,64 +1320,14 @@ vErrors.push(err4);
 errors++;
 }
 }
-if(data.path !== undefined){
-let data2 = data.path;
-if(typeof data2 === "string"){
-if(!pattern4.test(data2)){
-const err5 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema64.properties.path,data:data2};
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema64.type,parentSchema:schema64,data};
 if(vErrors === null){
 vErrors = [err5];
 }
 else {
 vErrors.push(err5);
-}
-errors++;
-}
-}
-else {
-const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},schema:schema64.properties.path.type,parentSchema:schema64.properties.path,data:data2};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-if(data.idempotencyKey !== undefined){
-let data3 = data.idempotencyKey;
-if(typeof data3 === "string"){
-if(!pattern4.test(data3)){
-const err7 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data3};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-else {
-const err8 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data3};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-}
-else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema64.type,parentSchema:schema64,data};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -1495,7 +1445,7 @@ errors = vErrors.length;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema68.type,parentSchema:schema68,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1506,7 +1456,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema68,data:data3};
+const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1593,7 +1543,7 @@ return errors === 0;
 }
 validate47.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema69 = {"type":"object","additionalProperties":false,"required":["kind","phase","delayMs"],"properties":{"kind":{"type":"string","enum":["latency"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"delayMs":{"type":"number","minimum":0,"maximum":600000}}};
+const schema68 = {"type":"object","additionalProperties":false,"required":["kind","phase","delayMs"],"properties":{"kind":{"type":"string","enum":["latency"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"delayMs":{"type":"number","minimum":0,"maximum":600000}}};
 
 function validate50(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1607,7 +1557,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema69.required,parentSchema:schema69,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema68.required,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1617,7 +1567,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema69.required,parentSchema:schema69,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema68.required,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1627,7 +1577,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.delayMs === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "delayMs"},schema:schema69.required,parentSchema:schema69,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "delayMs"},schema:schema68.required,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1638,7 +1588,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "delayMs"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema69,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1651,7 +1601,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema69.properties.kind.type,parentSchema:schema69.properties.kind,data:data0};
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema68.properties.kind.type,parentSchema:schema68.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1661,7 +1611,7 @@ vErrors.push(err4);
 errors++;
 }
 if(!(data0 === "latency")){
-const err5 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema69.properties.kind.enum},schema:schema69.properties.kind.enum,parentSchema:schema69.properties.kind,data:data0};
+const err5 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema68.properties.kind.enum},schema:schema68.properties.kind.enum,parentSchema:schema68.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1703,7 +1653,7 @@ errors = vErrors.length;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema68.type,parentSchema:schema68,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1714,7 +1664,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema68,data:data3};
+const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1729,7 +1679,7 @@ if(data.delayMs !== undefined){
 let data4 = data.delayMs;
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 600000 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},schema:600000,parentSchema:schema69.properties.delayMs,data:data4};
+const err10 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},schema:600000,parentSchema:schema68.properties.delayMs,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1739,7 +1689,7 @@ vErrors.push(err10);
 errors++;
 }
 if(data4 < 0 || isNaN(data4)){
-const err11 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema69.properties.delayMs,data:data4};
+const err11 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema68.properties.delayMs,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1750,7 +1700,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/type",keyword:"type",params:{type: "number"},schema:schema69.properties.delayMs.type,parentSchema:schema69.properties.delayMs,data:data4};
+const err12 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/type",keyword:"type",params:{type: "number"},schema:schema68.properties.delayMs.type,parentSchema:schema68.properties.delayMs,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1762,7 +1712,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema69.type,parentSchema:schema69,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema68.type,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1776,7 +1726,7 @@ return errors === 0;
 }
 validate50.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema72 = {"type":"object","description":"An error status while the first request with the same idempotency key is being processed.","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["in-progress"]},"phase":{"type":"string","enum":["before"]},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"durationMs":{"type":"number","description":"How long the work goes on after the card is issued, on the service's clock. Default 0.","minimum":0,"maximum":600000},"status":{"type":"integer","description":"Default 409.","enum":[409,423]},"retryAfterSeconds":{"type":"integer","minimum":0}}};
+const schema71 = {"type":"object","description":"An error status while the first request with the same idempotency key is being processed.","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["in-progress"]},"phase":{"type":"string","enum":["before"]},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"durationMs":{"type":"number","description":"How long the work goes on after the card is issued, on the service's clock. Default 0.","minimum":0,"maximum":600000},"status":{"type":"integer","description":"Default 409.","enum":[409,423]},"retryAfterSeconds":{"type":"integer","minimum":0}}};
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1790,7 +1740,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema72.required,parentSchema:schema72,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema71.required,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1800,7 +1750,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema72.required,parentSchema:schema72,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema71.required,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1811,7 +1761,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "durationMs")) || (key0 === "status")) || (key0 === "retryAfterSeconds"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema72,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1824,7 +1774,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema72.properties.kind.type,parentSchema:schema72.properties.kind,data:data0};
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema71.properties.kind.type,parentSchema:schema71.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1834,7 +1784,7 @@ vErrors.push(err3);
 errors++;
 }
 if(!(data0 === "in-progress")){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema72.properties.kind.enum},schema:schema72.properties.kind.enum,parentSchema:schema72.properties.kind,data:data0};
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema71.properties.kind.enum},schema:schema71.properties.kind.enum,parentSchema:schema71.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1847,7 +1797,7 @@ errors++;
 if(data.phase !== undefined){
 let data1 = data.phase;
 if(typeof data1 !== "string"){
-const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/type",keyword:"type",params:{type: "string"},schema:schema72.properties.phase.type,parentSchema:schema72.properties.phase,data:data1};
+const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/type",keyword:"type",params:{type: "string"},schema:schema71.properties.phase.type,parentSchema:schema71.properties.phase,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1857,7 +1807,7 @@ vErrors.push(err5);
 errors++;
 }
 if(!(data1 === "before")){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/enum",keyword:"enum",params:{allowedValues: schema72.properties.phase.enum},schema:schema72.properties.phase.enum,parentSchema:schema72.properties.phase,data:data1};
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/enum",keyword:"enum",params:{allowedValues: schema71.properties.phase.enum},schema:schema71.properties.phase.enum,parentSchema:schema71.properties.phase,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1876,7 +1826,7 @@ errors = vErrors.length;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema68.type,parentSchema:schema68,data:data3};
+const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1887,7 +1837,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema68,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1902,7 +1852,7 @@ if(data.durationMs !== undefined){
 let data4 = data.durationMs;
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 600000 || isNaN(data4)){
-const err9 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},schema:600000,parentSchema:schema72.properties.durationMs,data:data4};
+const err9 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},schema:600000,parentSchema:schema71.properties.durationMs,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1912,7 +1862,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4 < 0 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema72.properties.durationMs,data:data4};
+const err10 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema71.properties.durationMs,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1923,7 +1873,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/type",keyword:"type",params:{type: "number"},schema:schema72.properties.durationMs.type,parentSchema:schema72.properties.durationMs,data:data4};
+const err11 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/type",keyword:"type",params:{type: "number"},schema:schema71.properties.durationMs.type,parentSchema:schema71.properties.durationMs,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1936,7 +1886,7 @@ errors++;
 if(data.status !== undefined){
 let data5 = data.status;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},schema:schema72.properties.status.type,parentSchema:schema72.properties.status,data:data5};
+const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},schema:schema71.properties.status.type,parentSchema:schema71.properties.status,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1946,7 +1896,7 @@ vErrors.push(err12);
 errors++;
 }
 if(!((data5 === 409) || (data5 === 423))){
-const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema72.properties.status.enum},schema:schema72.properties.status.enum,parentSchema:schema72.properties.status,data:data5};
+const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema71.properties.status.enum},schema:schema71.properties.status.enum,parentSchema:schema71.properties.status,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1959,7 +1909,7 @@ errors++;
 if(data.retryAfterSeconds !== undefined){
 let data6 = data.retryAfterSeconds;
 if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-const err14 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/type",keyword:"type",params:{type: "integer"},schema:schema72.properties.retryAfterSeconds.type,parentSchema:schema72.properties.retryAfterSeconds,data:data6};
+const err14 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/type",keyword:"type",params:{type: "integer"},schema:schema71.properties.retryAfterSeconds.type,parentSchema:schema71.properties.retryAfterSeconds,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1970,7 +1920,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err15 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema72.properties.retryAfterSeconds,data:data6};
+const err15 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema71.properties.retryAfterSeconds,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1983,7 +1933,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema72.type,parentSchema:schema72,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema71.type,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1997,7 +1947,7 @@ return errors === 0;
 }
 validate52.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema74 = {"type":"object","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["html"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","description":"Default 502.","minimum":200,"maximum":599,"not":{"enum":[204,205,304],"x-rule":"must not be {value}: a response with that status has no body, so it cannot contain a page"}}}};
+const schema73 = {"type":"object","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["html"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","description":"Default 502.","minimum":200,"maximum":599,"not":{"enum":[204,205,304],"x-rule":"must not be {value}: a response with that status has no body, so it cannot contain a page"}}}};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -2011,7 +1961,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema74.required,parentSchema:schema74,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema73.required,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2021,7 +1971,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema74.required,parentSchema:schema74,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema73.required,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2032,7 +1982,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "status"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema74,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2045,7 +1995,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema74.properties.kind.type,parentSchema:schema74.properties.kind,data:data0};
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema73.properties.kind.type,parentSchema:schema73.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2055,7 +2005,7 @@ vErrors.push(err3);
 errors++;
 }
 if(!(data0 === "html")){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema74.properties.kind.enum},schema:schema74.properties.kind.enum,parentSchema:schema74.properties.kind,data:data0};
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema73.properties.kind.enum},schema:schema73.properties.kind.enum,parentSchema:schema73.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2097,7 +2047,7 @@ errors = vErrors.length;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema68.type,parentSchema:schema68,data:data3};
+const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2108,7 +2058,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema68,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2122,7 +2072,7 @@ errors++;
 if(data.status !== undefined){
 let data4 = data.status;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err9 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},schema:schema74.properties.status.type,parentSchema:schema74.properties.status,data:data4};
+const err9 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},schema:schema73.properties.status.type,parentSchema:schema73.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2145,7 +2095,7 @@ errors++;
 }
 var valid3 = _errs14 === errors;
 if(valid3){
-const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/not",keyword:"not",params:{},schema:schema74.properties.status.not,parentSchema:schema74.properties.status,data:data4};
+const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/not",keyword:"not",params:{},schema:schema73.properties.status.not,parentSchema:schema73.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2167,7 +2117,7 @@ vErrors = null;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 599 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},schema:599,parentSchema:schema74.properties.status,data:data4};
+const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},schema:599,parentSchema:schema73.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2177,7 +2127,7 @@ vErrors.push(err12);
 errors++;
 }
 if(data4 < 200 || isNaN(data4)){
-const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/minimum",keyword:"minimum",params:{comparison: ">=", limit: 200},schema:200,parentSchema:schema74.properties.status,data:data4};
+const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/minimum",keyword:"minimum",params:{comparison: ">=", limit: 200},schema:200,parentSchema:schema73.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2190,7 +2140,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema74.type,parentSchema:schema74,data};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema73.type,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2204,7 +2154,7 @@ return errors === 0;
 }
 validate54.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema77 = {"type":"object","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["reset","destroy","truncate","malformed","hang"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"}}};
+const schema76 = {"type":"object","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["reset","destroy","truncate","hang"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"}}};
 
 function validate56(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -2218,7 +2168,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema77.required,parentSchema:schema77,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema76.required,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2228,7 +2178,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema77.required,parentSchema:schema77,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema76.required,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2239,7 +2189,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema77,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2252,7 +2202,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema77.properties.kind.type,parentSchema:schema77.properties.kind,data:data0};
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema76.properties.kind.type,parentSchema:schema76.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2261,8 +2211,8 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(!(((((data0 === "reset") || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "malformed")) || (data0 === "hang"))){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema77.properties.kind.enum},schema:schema77.properties.kind.enum,parentSchema:schema77.properties.kind,data:data0};
+if(!((((data0 === "reset") || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "hang"))){
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema76.properties.kind.enum},schema:schema76.properties.kind.enum,parentSchema:schema76.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2304,7 +2254,7 @@ errors = vErrors.length;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema68.type,parentSchema:schema68,data:data3};
+const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2315,7 +2265,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema68,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2328,7 +2278,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema77.type,parentSchema:schema77,data};
+const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema76.type,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2342,7 +2292,7 @@ return errors === 0;
 }
 validate56.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema80 = {"type":"object","description":"An injected fault of webhook deliveries.","additionalProperties":false,"required":["kind"],"properties":{"kind":{"type":"string","enum":["duplicate","reorder","drop"]},"match":{"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventType"},"endpointId":{"$ref":"#/components/schemas/Text"}}},"times":{"$ref":"#/components/schemas/FaultTimes"}}};
+const schema79 = {"type":"object","description":"An injected fault of webhook deliveries.","additionalProperties":false,"required":["kind"],"properties":{"kind":{"type":"string","enum":["duplicate","reorder"]},"match":{"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventType"}}},"times":{"$ref":"#/components/schemas/FaultTimes"}}};
 
 function validate58(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -2356,7 +2306,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema80.required,parentSchema:schema80,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema79.required,parentSchema:schema79,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2367,7 +2317,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "kind") || (key0 === "match")) || (key0 === "times"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema80,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema79,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2380,7 +2330,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema80.properties.kind.type,parentSchema:schema80.properties.kind,data:data0};
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema79.properties.kind.type,parentSchema:schema79.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2389,8 +2339,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(!(((data0 === "duplicate") || (data0 === "reorder")) || (data0 === "drop"))){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema80.properties.kind.enum},schema:schema80.properties.kind.enum,parentSchema:schema80.properties.kind,data:data0};
+if(!((data0 === "duplicate") || (data0 === "reorder"))){
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema79.properties.kind.enum},schema:schema79.properties.kind.enum,parentSchema:schema79.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2404,8 +2354,8 @@ if(data.match !== undefined){
 let data1 = data.match;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
-if(!((key1 === "event") || (key1 === "endpointId"))){
-const err4 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema80.properties.match,data:data1};
+if(!(key1 === "event")){
+const err4 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema79.properties.match,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2438,11 +2388,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(data1.endpointId !== undefined){
-let data3 = data1.endpointId;
-if(typeof data3 === "string"){
-if(!pattern4.test(data3)){
-const err7 = {instancePath:instancePath+"/match/endpointId",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data3};
+}
+else {
+const err7 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/type",keyword:"type",params:{type: "object"},schema:schema79.properties.match.type,parentSchema:schema79.properties.match,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2452,8 +2400,10 @@ vErrors.push(err7);
 errors++;
 }
 }
-else {
-const err8 = {instancePath:instancePath+"/match/endpointId",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data3};
+if(data.times !== undefined){
+let data3 = data.times;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2462,10 +2412,9 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-}
-else {
-const err9 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/type",keyword:"type",params:{type: "object"},schema:schema80.properties.match.type,parentSchema:schema80.properties.match,data:data1};
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 1 || isNaN(data3)){
+const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2475,39 +2424,15 @@ vErrors.push(err9);
 errors++;
 }
 }
-if(data.times !== undefined){
-let data4 = data.times;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err10 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema68.type,parentSchema:schema68,data:data4};
+}
+}
+else {
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema79.type,parentSchema:schema79,data};
 if(vErrors === null){
 vErrors = [err10];
 }
 else {
 vErrors.push(err10);
-}
-errors++;
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 1 || isNaN(data4)){
-const err11 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema68,data:data4};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-}
-}
-else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema80.type,parentSchema:schema80,data};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
 }
 errors++;
 }
@@ -2550,7 +2475,7 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(!((((((((((((data0 === "status") || (data0 === "latency")) || (data0 === "in-progress")) || (data0 === "html")) || (data0 === "reset")) || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "malformed")) || (data0 === "hang")) || (data0 === "duplicate")) || (data0 === "reorder")) || (data0 === "drop"))){
+if(!((((((((((data0 === "status") || (data0 === "latency")) || (data0 === "in-progress")) || (data0 === "html")) || (data0 === "reset")) || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "hang")) || (data0 === "duplicate")) || (data0 === "reorder"))){
 const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema61.properties.kind.enum},schema:schema61.properties.kind.enum,parentSchema:schema61.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err2];
@@ -2624,15 +2549,6 @@ if(props0 !== true){
 props0 = true;
 }
 }
-else if(tag0 === "malformed"){
-if(!(validate56(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
-errors = vErrors.length;
-}
-if(props0 !== true){
-props0 = true;
-}
-}
 else if(tag0 === "hang"){
 if(!(validate56(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
@@ -2652,15 +2568,6 @@ props0 = true;
 }
 }
 else if(tag0 === "reorder"){
-if(!(validate58(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate58.errors : vErrors.concat(validate58.errors);
-errors = vErrors.length;
-}
-if(props0 !== true){
-props0 = true;
-}
-}
-else if(tag0 === "drop"){
 if(!(validate58(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate58.errors : vErrors.concat(validate58.errors);
 errors = vErrors.length;
@@ -2732,16 +2639,16 @@ return errors === 0;
 }
 validate45.evaluated = {"dynamicProps":true,"dynamicItems":false};
 
-export const WaitCondition = validate72;
-const schema84 = {"$id":"WaitCondition","$ref":"document#/components/schemas/WaitCondition"};
-const schema85 = {"type":"object","description":"One of event, delivery and card.","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"}}};
-const schema96 = {"type":"integer","minimum":1,"maximum":1000};
-const schema86 = {"type":"object","additionalProperties":false,"properties":{"type":{"$ref":"#/components/schemas/EventType"},"id":{"$ref":"#/components/schemas/Text"},"data":{"type":"object","additionalProperties":true}}};
+export const WaitCondition = validate70;
+const schema82 = {"$id":"WaitCondition","$ref":"document#/components/schemas/WaitCondition"};
+const schema83 = {"type":"object","description":"One of event, delivery and card.","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"}}};
+const schema94 = {"type":"integer","minimum":1,"maximum":1000};
+const schema84 = {"type":"object","additionalProperties":false,"properties":{"type":{"$ref":"#/components/schemas/EventType"},"id":{"$ref":"#/components/schemas/Text"},"data":{"type":"object","additionalProperties":true}}};
 
-function validate74(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate72(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate74.evaluated;
+const evaluated0 = validate72.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2751,7 +2658,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "type") || (key0 === "id")) || (key0 === "data"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema86,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2814,7 +2721,7 @@ let data2 = data.data;
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 }
 else {
-const err5 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},schema:schema86.properties.data.type,parentSchema:schema86.properties.data,data:data2};
+const err5 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},schema:schema84.properties.data.type,parentSchema:schema84.properties.data,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2826,7 +2733,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema86.type,parentSchema:schema86,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema84.type,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2835,17 +2742,17 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate74.errors = vErrors;
+validate72.errors = vErrors;
 return errors === 0;
 }
-validate74.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate72.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema89 = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"#/components/schemas/Text"},"eventId":{"$ref":"#/components/schemas/Text"},"endpointId":{"$ref":"#/components/schemas/Text"},"type":{"$ref":"#/components/schemas/EventType"},"state":{"type":"string","enum":["pending","delivered","failed"]}}};
+const schema87 = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"#/components/schemas/Text"},"eventId":{"$ref":"#/components/schemas/Text"},"endpointId":{"$ref":"#/components/schemas/Text"},"type":{"$ref":"#/components/schemas/EventType"},"state":{"type":"string","enum":["pending","delivered","failed"]}}};
 
-function validate76(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate74(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate76.evaluated;
+const evaluated0 = validate74.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2855,7 +2762,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "id") || (key0 === "eventId")) || (key0 === "endpointId")) || (key0 === "type")) || (key0 === "state"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema89,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema87,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2966,7 +2873,7 @@ errors++;
 if(data.state !== undefined){
 let data4 = data.state;
 if(typeof data4 !== "string"){
-const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},schema:schema89.properties.state.type,parentSchema:schema89.properties.state,data:data4};
+const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},schema:schema87.properties.state.type,parentSchema:schema87.properties.state,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2976,7 +2883,7 @@ vErrors.push(err9);
 errors++;
 }
 if(!(((data4 === "pending") || (data4 === "delivered")) || (data4 === "failed"))){
-const err10 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/enum",keyword:"enum",params:{allowedValues: schema89.properties.state.enum},schema:schema89.properties.state.enum,parentSchema:schema89.properties.state,data:data4};
+const err10 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/enum",keyword:"enum",params:{allowedValues: schema87.properties.state.enum},schema:schema87.properties.state.enum,parentSchema:schema87.properties.state,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2988,7 +2895,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema87.type,parentSchema:schema87,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2997,17 +2904,17 @@ vErrors.push(err11);
 }
 errors++;
 }
-validate76.errors = vErrors;
+validate74.errors = vErrors;
 return errors === 0;
 }
-validate76.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate74.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema94 = {"type":"object","description":"The id of a card, and members that it has in a response of the API.","required":["id"],"properties":{"id":{"$ref":"#/components/schemas/Text"}},"additionalProperties":true};
+const schema92 = {"type":"object","description":"The id of a card, and members that it has in a response of the API.","required":["id"],"properties":{"id":{"$ref":"#/components/schemas/Text"}},"additionalProperties":true};
 
-function validate78(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate76(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate78.evaluated;
+const evaluated0 = validate76.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3016,7 +2923,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.id === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},schema:schema94.required,parentSchema:schema94,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},schema:schema92.required,parentSchema:schema92,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3052,7 +2959,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema94.type,parentSchema:schema94,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema92.type,parentSchema:schema92,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3061,16 +2968,16 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate78.errors = vErrors;
+validate76.errors = vErrors;
 return errors === 0;
 }
-validate78.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate76.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate73(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate73.evaluated;
+const evaluated0 = validate71.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3080,7 +2987,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "event") || (key0 === "delivery")) || (key0 === "card")) || (key0 === "count"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema85,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema83,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3091,27 +2998,27 @@ errors++;
 }
 }
 if(data.event !== undefined){
-if(!(validate74(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
+if(!(validate72(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
 errors = vErrors.length;
 }
 }
 if(data.delivery !== undefined){
-if(!(validate76(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
+if(!(validate74(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
 errors = vErrors.length;
 }
 }
 if(data.card !== undefined){
-if(!(validate78(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
+if(!(validate76(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
 errors = vErrors.length;
 }
 }
 if(data.count !== undefined){
 let data3 = data.count;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},schema:schema96.type,parentSchema:schema96,data:data3};
+const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},schema:schema94.type,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3122,7 +3029,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 1000 || isNaN(data3)){
-const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema96,data:data3};
+const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3132,7 +3039,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema96,data:data3};
+const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3145,7 +3052,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema83.type,parentSchema:schema83,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3154,40 +3061,40 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate73.errors = vErrors;
+validate71.errors = vErrors;
 return errors === 0;
 }
-validate73.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate71.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate72(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="WaitCondition" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate72.evaluated;
+const evaluated0 = validate70.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(!(validate73(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
+if(!(validate71(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
 errors = vErrors.length;
 }
-validate72.errors = vErrors;
+validate70.errors = vErrors;
 return errors === 0;
 }
-validate72.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate70.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const WaitInput = validate81;
-const schema97 = {"$id":"WaitInput","$ref":"document#/components/schemas/WaitInput"};
-const schema98 = {"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"},"timeoutMs":{"type":"number","minimum":0,"maximum":60000}}};
+export const WaitInput = validate79;
+const schema95 = {"$id":"WaitInput","$ref":"document#/components/schemas/WaitInput"};
+const schema96 = {"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"},"timeoutMs":{"type":"number","minimum":0,"maximum":60000}}};
 
-function validate82(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate80(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate82.evaluated;
+const evaluated0 = validate80.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3197,7 +3104,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "event") || (key0 === "delivery")) || (key0 === "card")) || (key0 === "count")) || (key0 === "timeoutMs"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema98,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3208,27 +3115,27 @@ errors++;
 }
 }
 if(data.event !== undefined){
-if(!(validate74(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
+if(!(validate72(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
 errors = vErrors.length;
 }
 }
 if(data.delivery !== undefined){
-if(!(validate76(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
+if(!(validate74(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
 errors = vErrors.length;
 }
 }
 if(data.card !== undefined){
-if(!(validate78(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
+if(!(validate76(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
 errors = vErrors.length;
 }
 }
 if(data.count !== undefined){
 let data3 = data.count;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},schema:schema96.type,parentSchema:schema96,data:data3};
+const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},schema:schema94.type,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3239,7 +3146,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 1000 || isNaN(data3)){
-const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema96,data:data3};
+const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3249,7 +3156,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema96,data:data3};
+const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3264,7 +3171,7 @@ if(data.timeoutMs !== undefined){
 let data4 = data.timeoutMs;
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 60000 || isNaN(data4)){
-const err4 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},schema:60000,parentSchema:schema98.properties.timeoutMs,data:data4};
+const err4 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},schema:60000,parentSchema:schema96.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3274,7 +3181,7 @@ vErrors.push(err4);
 errors++;
 }
 if(data4 < 0 || isNaN(data4)){
-const err5 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema98.properties.timeoutMs,data:data4};
+const err5 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema96.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3285,7 +3192,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/type",keyword:"type",params:{type: "number"},schema:schema98.properties.timeoutMs.type,parentSchema:schema98.properties.timeoutMs,data:data4};
+const err6 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/type",keyword:"type",params:{type: "number"},schema:schema96.properties.timeoutMs.type,parentSchema:schema96.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3297,7 +3204,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema98.type,parentSchema:schema98,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema96.type,parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3306,28 +3213,28 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate82.errors = vErrors;
+validate80.errors = vErrors;
 return errors === 0;
 }
-validate82.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate80.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate81(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate79(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="WaitInput" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate81.evaluated;
+const evaluated0 = validate79.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(!(validate82(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
+if(!(validate80(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
 errors = vErrors.length;
 }
-validate81.errors = vErrors;
+validate79.errors = vErrors;
 return errors === 0;
 }
-validate81.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate79.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};

@@ -132,7 +132,7 @@ export interface components {
         };
         readonly ConnectionFault: {
             /** @enum {string} */
-            readonly kind: "reset" | "destroy" | "truncate" | "malformed" | "hang";
+            readonly kind: "reset" | "destroy" | "truncate" | "hang";
             readonly phase: components["schemas"]["FaultPhase"];
             readonly match?: components["schemas"]["RequestMatch"];
             readonly times?: components["schemas"]["FaultTimes"];
@@ -140,10 +140,9 @@ export interface components {
         /** An injected fault of webhook deliveries. */
         readonly DeliveryFault: {
             /** @enum {string} */
-            readonly kind: "duplicate" | "reorder" | "drop";
+            readonly kind: "duplicate" | "reorder";
             readonly match?: {
                 readonly event?: components["schemas"]["EventType"];
-                readonly endpointId?: components["schemas"]["Text"];
             };
             readonly times?: components["schemas"]["FaultTimes"];
         };
@@ -157,9 +156,6 @@ export interface components {
         /** Which requests a rule applies to. All members that are present must match. */
         readonly RequestMatch: {
             readonly operation?: components["schemas"]["OperationId"];
-            readonly method?: components["schemas"]["Text"];
-            /** The path of the request; `*` matches any text. */
-            readonly path?: string;
             readonly idempotencyKey?: components["schemas"]["Text"];
         };
         /** A request to the API (`/api/v1`). It does not contain the API key. Kept in memory only. */

@@ -26,7 +26,7 @@ export const lostResponses = toFaults(cut, ["after-commit"]);
 export const serverErrors = toFaults(statuses, ["before", "after-commit"]);
 export const everyFailure = [
   ...toFaults(
-    [...cut, ...statuses, { kind: "malformed" }, { kind: "html" }, { kind: "latency", delayMs: 300 }],
+    [...cut, ...statuses, { kind: "html" }, { kind: "latency", delayMs: 300 }],
     ["before", "after-commit"],
   ),
   ...toFaults([{ kind: "status", status: 429 }], ["before"]), // it says that the request was not processed

@@ -215,7 +215,7 @@ it("counts a version up with each change, and not when nothing changed", async (
     () => issue({}),
     () => service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] }),
     () => service.clock.advance("1m"),
-    () => post("/_mock/faults", { kind: "drop" }),
+    () => post("/_mock/faults", { kind: "duplicate" }),
     () => service.reset(),
   ]) {
     await change();

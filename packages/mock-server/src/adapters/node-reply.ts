@@ -22,23 +22,20 @@ function writeReply(reply: Reply, outgoing: ServerResponse): void {
   if (fault === "hang" || socket === null) return;
   if (fault === "reset") socket.resetAndDestroy();
   else if (fault === "destroy") socket.destroy();
-  else if (fault !== undefined) writeHalf(reply, fault, socket);
+  else if (fault !== undefined) writeHalf(reply, socket);
   else if (body === null) outgoing.writeHead(status, headers).end();
   else outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
 }
 
 /** Writes half of the response to the socket itself, because Node always completes a response. */
-function writeHalf({ status, headers, body }: Reply, fault: "truncate" | "malformed", socket: Socket): void {
+function writeHalf({ status, headers, body }: Reply, socket: Socket): void {
   const bytes = Buffer.from(body ?? "");
-  const half = bytes.subarray(0, bytes.length >> 1);
-  const framing =
-    fault === "truncate" ? `content-length: ${Math.max(bytes.length, 2)}` : "transfer-encoding: chunked";
   const lines = [
     `HTTP/1.1 ${status} `,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${Math.max(bytes.length, 2)}`,
+    "connection: close",
   ];
-  socket.write(`${[...lines, framing, "connection: close"].join("\r\n")}\r\n\r\n`);
-  if (fault === "truncate") socket.write(half);
-  else socket.write(`${half.length.toString(16)}\r\n${half.toString("latin1")}\r\nnot a chunk\r\n`, "latin1");
-  socket.end();
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  socket.end(bytes.subarray(0, bytes.length >> 1));
 }

@@ -19,12 +19,10 @@ export async function sendAttempt(
   { deliver, signedWith, signingTimeMs, deliveryTimeoutMs }: DeliveryTransport,
   endpoint: Endpoint,
   delivery: Delivery,
-  isDropped: boolean,
   abort: AbortController,
 ): Promise<Omit<Attempt, "at" | "durationMs">> {
   const timestamp = Math.floor(signingTimeMs() / 1000);
   const signed = { signedAt: new Date(timestamp * 1000).toISOString(), signedWith };
-  if (isDropped) return { error: "dropped by an injected fault", ...signed };
   let signature: string | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -51,12 +51,11 @@ export function createDispatcher(domain: Domain, ids: SortableIds, transport: De
 
   /** Creates the delivery of an event to one endpoint. Injected faults duplicate it or hold it back. */
   function sendTo(endpointId: string, event: ServiceEvent): Delivery {
-    const target = { type: event.type, endpointId };
     const body = JSON.stringify(event); // serialized once: every attempt sends the same text
     const delivery = createDelivery(domain, event, endpointId, body);
-    if (takeDeliveryFault(domain, "reorder", target)) holdBack(domain, delivery, maxHoldBackMs);
+    if (takeDeliveryFault(domain, "reorder", event.type)) holdBack(domain, delivery, maxHoldBackMs);
     schedule(delivery);
-    if (takeDeliveryFault(domain, "duplicate", target)) {
+    if (takeDeliveryFault(domain, "duplicate", event.type)) {
       schedule(createDelivery(domain, event, endpointId, body));
     }
     return delivery;
@@ -113,10 +112,9 @@ export function createDispatcher(domain: Domain, ids: SortableIds, transport: De
     const startedMs = performance.now();
     const wasHeldBack = delivery.isHeldBack === true;
     delete delivery.isHeldBack;
-    const isDropped = takeDeliveryFault(domain, "drop", delivery);
     const request = new AbortController();
     requests.add(request);
-    const result = await sendAttempt(transport, endpoint, delivery, isDropped, request);
+    const result = await sendAttempt(transport, endpoint, delivery, request);
     requests.delete(request);
     if (isClosed || domain.state !== state) return; // closed, reset or restored during the attempt
     const made = { at, ...result, durationMs: Math.round(performance.now() - startedMs) };

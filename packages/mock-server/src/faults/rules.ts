@@ -17,8 +17,6 @@ export type RequestFault = Extract<Fault, { phase: unknown }>;
 /** The members of a request that a rule can match. */
 export interface FaultTarget {
   operation: string;
-  method: string;
-  path: string;
   idempotencyKey: string | undefined;
   /** Whether another request with the same idempotency key is being processed. */
   isInProgress: boolean;
@@ -57,15 +55,11 @@ export const takeRequestFault = (
   );
 
 /** Whether a rule of this kind matches a delivery. Counts the rule as applied. */
-export function takeDeliveryFault(
-  domain: Domain,
-  kind: "duplicate" | "reorder" | "drop",
-  { type, endpointId }: { type: EventType; endpointId: string },
-): boolean {
+export function takeDeliveryFault(domain: Domain, kind: "duplicate" | "reorder", type: EventType): boolean {
   const found = takeFirst(domain, (fault): fault is Fault => {
     if (fault.kind !== kind) return false;
-    const { event = type, endpointId: wanted = endpointId } = fault.match ?? {};
-    return event === type && wanted === endpointId;
+    const { event = type } = fault.match ?? {};
+    return event === type;
   });
   return found !== undefined;
 }
@@ -84,28 +78,11 @@ function takeFirst<Kind extends Fault>(
 }
 
 function matchesRequest(fault: RequestFault, target: FaultTarget): boolean {
-  const { operation, method, idempotencyKey, path } = fault.match ?? {};
+  const { operation, idempotencyKey } = fault.match ?? {};
   const { isInProgress, cardAgeMs = Number.POSITIVE_INFINITY } = target;
   if (fault.kind === "in-progress" && !isInProgress && cardAgeMs >= (fault.durationMs ?? 0)) return false;
   return (
     (operation === undefined || operation === target.operation) &&
-    (method === undefined || method.toUpperCase() === target.method) &&
-    (idempotencyKey === undefined || idempotencyKey === target.idempotencyKey) &&
-    (path === undefined || matchesPattern(path, target.path))
+    (idempotencyKey === undefined || idempotencyKey === target.idempotencyKey)
   );
-}
-
-/** `*` matches any text. Not a RegExp, because some patterns would take hours. */
-function matchesPattern(pattern: string, path: string): boolean {
-  const [first = "", ...rest] = pattern.split("*");
-  if (!path.startsWith(first)) return false;
-  const last = rest.pop();
-  if (last === undefined) return path === first;
-  let at = first.length;
-  for (const part of rest) {
-    const found = path.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return path.length - last.length >= at && path.endsWith(last);
 }

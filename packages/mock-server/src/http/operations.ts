@@ -136,8 +136,6 @@ async function perform(domain: Domain, c: Call, entry: Entry, inFlight: Set<stri
   const isFirst = issuingKey !== undefined && !inFlight.has(issuingKey);
   const target = {
     operation,
-    method: req.method,
-    path: req.path,
     idempotencyKey,
     isInProgress: issuingKey !== undefined && !isFirst,
     cardAgeMs: stored?.cardId === undefined ? undefined : domain.nowMs() - stored.atMs,

@@ -6,7 +6,7 @@ import { isDeeperThan, Problem } from "../domain/problem.ts";
 import type { RequestFault } from "../faults/rules.ts";
 
 /** How an injected fault breaks the connection that the reply is sent on. */
-export type ConnectionFault = "reset" | "destroy" | "truncate" | "malformed" | "hang";
+export type ConnectionFault = "reset" | "destroy" | "truncate" | "hang";
 
 export interface Reply {
   status: number;
@@ -66,7 +66,7 @@ export function send({ env }: Call, reply: Reply): Response {
   }
   const { status, headers, body, fault } = reply;
   if (fault === undefined) return new Response(body as string | null, { status, headers });
-  if (fault !== "truncate" && fault !== "malformed") throw new BrokenConnection(fault);
+  if (fault !== "truncate") throw new BrokenConnection(fault);
   return new Response(truncate(body), { status, headers });
 }
 

@@ -97,7 +97,7 @@ export async function openFilledShop(test, words = "Anna") {
     phase: "before",
     status: 503,
     times: 9,
-    match: { path: `/nowhere/${words}`, idempotencyKey: words },
+    match: { idempotencyKey: words },
   });
   const { items: deliveries } = await shop.control("POST", "wait", { delivery: { type: "card.added" } });
   const { items: requests } = await shop.control("GET", "traffic?kind=request");

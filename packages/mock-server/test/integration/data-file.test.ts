@@ -54,7 +54,7 @@ it("restores cards, keys, secrets, faults, warnings, the clock and pending deliv
   webhooks.updateEndpoint(kept?.id ?? "", { url: "https://shop.test/moved" });
   webhooks.deleteEndpoint(deleted?.id ?? "");
   before.service.templates.archive(before.service.templates.create({ id: "tpl_old", name: "Old" }).id);
-  before.service.faults.add({ kind: "drop", times: 2, match: { event: "ping" } });
+  before.service.faults.add({ kind: "duplicate", times: 2, match: { event: "ping" } });
   cards.cancel(cards.purchase(card.id, { points: 5 }).id);
   cards.purchase(card.id, { points: 20 });
   cards.expire(card.id, { points: 15, keepBalance: true });
@@ -156,7 +156,7 @@ it("writes at most a tenth of the time", async () => {
   const writes = new Set<number>();
   const endMs = performance.now() + 2_000;
   while (performance.now() < endMs) {
-    service.faults.remove(service.faults.add({ kind: "drop" }).id);
+    service.faults.remove(service.faults.add({ kind: "duplicate" }).id);
     await nextTurn();
     writes.add(statSync(dataFile).mtimeMs);
   }
