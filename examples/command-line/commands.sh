@@ -6,10 +6,6 @@ export LOYALTY_API_KEY=lk_…
 export LOYALTY_TEMPLATE_ID=tpl_bakery
 # #endregion
 
-# #region key-command
-export LOYALTY_API_KEY_COMMAND="pass show loyalty/api-key"
-# #endregion
-
 # #region doctor
 npx loyalty-cards doctor
 # #endregion

@@ -35,21 +35,18 @@ export async function drain(outbox: Outbox, request: Request): Promise<Response>
 // #endregion
 
 // #region existing-users
-import type { OwedCard, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import type { OwedCard } from "@loyalty-cards/issuing-outbox";
 
 interface ExistingUser {
   id: string;
   name: string;
   phone: string;
-  /**
-   * Users whose card was requested before: the last keySuffix, and the time of the
-   * first request with it.
-   */
+  /** Of a card that was requested before: the last suffix, and its first request. */
   keySuffix?: string;
   firstAttemptAt?: Date;
 }
 
-function* toEntries(
+export function* toEntries(
   users: Iterable<ExistingUser>,
   template: string,
 ): Generator<OwedCard> {
@@ -59,11 +56,4 @@ function* toEntries(
     yield { userId, template, request, ...tried };
   }
 }
-
-/** Can be repeated: a user who has an entry keeps it. */
-export const addExistingUsers = (
-  outbox: SqliteOutbox,
-  users: Iterable<ExistingUser>,
-  template: string,
-) => outbox.addAll(toEntries(users, template));
 // #endregion

@@ -10,7 +10,7 @@ import {
 import { expect, it, onTestFinished } from "vitest";
 import { coffeeClub, createFolder, openService, outage } from "../service.ts";
 import { signUp as signUpBeside, sweep, type User, type Users } from "./beside.ts";
-import { addExistingUsers, drain, findAlarms } from "./operations.ts";
+import { drain, findAlarms, toEntries } from "./operations.ts";
 import { sendWithdrawals, withdraw } from "./withdrawal.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
@@ -230,11 +230,11 @@ it("adds existing users without a card: with an earlier request, and without one
   const cleo = { id: "user-cleo", name: "Cleo", phone: "600100202" };
   const outbox = openOutbox();
   const users = [{ ...ben, keySuffix: "2", firstAttemptAt: new Date() }, cleo];
-  expect(await addExistingUsers(outbox, users, template)).toEqual({
+  expect(await outbox.addAll(toEntries(users, template))).toEqual({
     added: 2,
     known: 0,
   });
-  expect(await addExistingUsers(outbox, users, template)).toEqual({
+  expect(await outbox.addAll(toEntries(users, template))).toEqual({
     added: 0,
     known: 2,
   });
