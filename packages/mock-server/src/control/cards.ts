@@ -1,4 +1,4 @@
-/** Control routes for cards and customers: search, detail, history, points, wallets. */
+/** Control routes for cards: search, detail, history, points, wallets. */
 import { CorrectionInput, Expiry, PointsInput, StatusInput } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
 import { addToWallet, getCard, removeFromWallet, setStatus, toCard } from "../domain/cards.ts";
@@ -15,7 +15,8 @@ export function addCardRoutes({ route, routeWithBody }: Router, { domain }: Back
     toOperationView(getById(domain.state.operations, id, "operation"));
 
   route("GET /cards", ({ query }) => {
-    const found = [...domain.state.cards.values()].filter((card) => matchesCard(domain.state, card, query));
+    const text = query["query"] ?? "";
+    const found = [...domain.state.cards.values()].filter((card) => matchesCard(domain.state, card, text));
     return paginate(found.reverse(), query, (card) => toCardView(domain, card));
   });
   route("GET /cards/:id", ({ id }) => view(id));
@@ -40,32 +41,16 @@ export function addCardRoutes({ route, routeWithBody }: Router, { domain }: Back
   route("PUT /cards/:id/wallets/:wallet", ({ id, wallet }) => addToWallet(domain, id, wallet));
   route("DELETE /cards/:id/wallets/:wallet", ({ id, wallet }) => removeFromWallet(domain, id, wallet));
   route("POST /operations/:id/cancel 201", ({ id }) => viewOperation(cancelOperation(domain, id)));
-
-  route("GET /customers", ({ query }) => {
-    const customers = [...domain.state.customers.values()];
-    const found = customers.filter((customer) => matchesCustomer(customer, query["query"] ?? ""));
-    return paginate(found.reverse(), query, toCustomerView);
-  });
-  route("GET /customers/:id", ({ id }) => toCustomerView(getById(domain.state.customers, id, "customer")));
 }
 
-function matchesCard({ customers }: State, card: StoredCard, query: Record<string, string>): boolean {
-  const { customerId = card.customerId, templateId = card.templateId, query: text = "" } = query;
-  if (customerId !== card.customerId || templateId !== card.templateId) return false;
-  const words = text.trim().toLowerCase();
-  const texts = [card.id, ...Object.values(card.fieldValues)];
-  if (texts.some((value) => String(value).toLowerCase().includes(words))) return true;
-  const customer = customers.get(card.customerId);
-  return customer !== undefined && matchesCustomer(customer, text);
-}
-
-/** Whether the id, name, phone or email of a customer contains the search text. */
-function matchesCustomer({ id, name, phone, email }: Customer, searchText: string): boolean {
+/** Whether the card, or the id, name, phone or email of its customer contains the search text. */
+function matchesCard({ customers }: State, card: StoredCard, searchText: string): boolean {
   const words = searchText.trim().toLowerCase();
-  const digits = words.replaceAll(/[\s()-]/g, "");
+  const { id, name, phone, email } = customers.get(card.customerId) as Customer;
+  const texts = [card.id, ...Object.values(card.fieldValues), id, name, email];
   return (
-    [id, name, email].some((value) => value?.toLowerCase().includes(words)) ||
-    (phone?.includes(digits) ?? false)
+    texts.some((value) => value !== undefined && String(value).toLowerCase().includes(words)) ||
+    (phone?.includes(words.replaceAll(/[\s()-]/g, "")) ?? false)
   );
 }
 

@@ -1,12 +1,10 @@
-/** Control routes for webhook endpoints, the delivery log, and the traffic: requests and deliveries in one list. */
+/** Control routes for webhook endpoints, deliveries, and the traffic: requests and deliveries in one list. */
 import type { components } from "@loyalty-cards/openapi/control";
 import { EndpointChange, EndpointInput } from "@loyalty-cards/openapi/control-validators";
 import type { Backend, TrafficRequest } from "../backend/backend.ts";
-import { type DeliveryFilter, findDeliveries } from "../delivery/deliveries.ts";
 import {
   createEndpoint,
   deleteEndpoint,
-  eventTypes,
   getEndpoint,
   replaceSecret,
   toWebhookEndpoint,
@@ -15,7 +13,7 @@ import {
 import { getById, getPosition } from "../domain/context.ts";
 import type { Delivery, ServiceEvent, State } from "../domain/state.ts";
 import { parseLimit } from "../http/reply.ts";
-import { paginate, parseChoice, type Router } from "./route.ts";
+import { parseChoice, type Router } from "./route.ts";
 
 type Traffic = components["schemas"]["Traffic"];
 type TrafficDelivery = components["schemas"]["TrafficDelivery"];
@@ -40,17 +38,6 @@ export function addWebhookRoutes({ route, routeWithBody }: Router, backend: Back
   route("POST /webhooks/endpoints/:id/new-secret", ({ id }) => replaceSecret(domain, id));
   route("POST /webhooks/endpoints/:id/test 202", ({ id }) => dispatcher.sendTest(id));
 
-  route("GET /webhooks/deliveries", ({ query }) => {
-    const state = parseChoice(query, "state", ["pending", "delivered", "failed"]);
-    const type = parseChoice(query, "type", eventTypes);
-    const [endpointId, eventId] = [query["endpointId"] || undefined, query["eventId"] || undefined];
-    const words = (query["query"] ?? "").trim().toLowerCase();
-    // The body has the ids of the event, the card, the customer and the operation.
-    const found = findDeliveries(domain, { state, type, endpointId, eventId } as DeliveryFilter).filter(
-      ({ id, body }) => `${id} ${body}`.toLowerCase().includes(words),
-    );
-    return paginate(found.reverse(), query);
-  });
   route("GET /webhooks/deliveries/:id", ({ id }) => getById(domain.state.deliveries, id, "delivery"));
   route("POST /webhooks/deliveries/:id/resend 202", ({ id }) => dispatcher.resend(id));
 

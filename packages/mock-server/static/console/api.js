@@ -80,7 +80,7 @@ export function sayAttempts(say, text, attempts) {
 
 /** Runs an action that emits events, and says what it did and what the receivers responded. @param describe is called with its result. */
 export async function sayResult(say, act, describe) {
-  const list = () => get("webhooks/deliveries", { limit: 50 });
+  const list = () => get("traffic", { kind: "delivery", limit: 50 });
   const earlier = new Set((await list()).items.map(({ id }) => id));
   const text = describe(await act());
   const caused = (await list()).items.filter(({ id }) => !earlier.has(id)).reverse();

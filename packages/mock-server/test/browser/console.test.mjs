@@ -100,7 +100,7 @@ it("explains a 401 of the receiver, keeps the response of each attempt, and send
   assert.match(tabs.join(), /1 · 401 · .*2 · 503 · .*3 · 204 · /);
   await page.locator(".tabs ::-p-text(1 · 401)").click();
   await page.locator('.pre::-p-text("error": "signature mismatch")').wait();
-  const { items } = await shop.control("GET", "webhooks/deliveries");
+  const { items } = await shop.control("GET", "traffic?kind=delivery");
   const { body, attempts } = items[0];
   const curl = await copied("Copy curl");
   for (const part of [`'${url}'`, `-H 'service-signature: ${attempts[0].signature}'`, `--data-raw '${body}'`])

@@ -99,7 +99,7 @@ describe("loyalty-cards-mock", () => {
     await call("GET", "/api/v2/cards?email=anna@example.com");
     await call("POST", `/_mock/cards/${id}/purchase`, { body: { points: 5 } });
     const getAttempts = async () =>
-      (await call("GET", "/_mock/webhooks/deliveries")).body.items[0]?.attempts.length;
+      (await call("GET", "/_mock/traffic?kind=delivery")).body.items[0]?.attempts.length;
     await expect.poll(getAttempts, { interval: 5 }).toBe(1);
     child.kill("SIGTERM");
     const { stdout, stderr } = await exit;
