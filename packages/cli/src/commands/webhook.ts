@@ -47,7 +47,6 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     )
     .argument("[url]", "address of the receiver (default: LOYALTY_WEBHOOK_URL)")
     .option("--card <id>", "the card of its balance.changed events")
-    .option("--customer <id>", "the customer of these events")
     .option("--verbose", "print the checks that passed too")
     .option(...tolerance);
   addExamples(

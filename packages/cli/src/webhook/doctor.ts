@@ -7,7 +7,6 @@ import { readReceiverUrl, readSecret } from "./receiver.ts";
 
 interface DoctorOptions {
   card?: string;
-  customer?: string;
   verbose?: boolean;
   tolerance: number;
 }
@@ -16,7 +15,7 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
   const { print, environment, terminal, timeoutMs } = context;
   const url = readReceiverUrl(address, environment, "pass it to the command");
   const secret = readSecret(environment);
-  const { card, customer, tolerance: toleranceSeconds, verbose = false } = options;
+  const { card, tolerance: toleranceSeconds, verbose = false } = options;
   const abort = new AbortController();
   const remove = terminal.onInterrupt(() => abort.abort());
   let count = 0;
@@ -32,7 +31,6 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
       secret,
       toleranceSeconds,
       ...(card !== undefined && { cardId: card }),
-      ...(customer !== undefined && { customerId: customer }),
       timeoutMs,
       signal: abort.signal,
       onFinding,

@@ -17,12 +17,8 @@ export interface CheckReceiverOptions {
    * ([spec 6.3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-1)).
    */
   timeoutMs?: number;
-  /**
-   * The card and the customer of the `balance.changed` events. Set the card when the handler fails for cards that it does not know.
-   * Default `card_doctor` and `cus_doctor`.
-   */
+  /** The card of the `balance.changed` events. Set it when the handler fails for cards that it does not know. Default `card_doctor`. */
   cardId?: string;
-  customerId?: string;
   signal?: AbortSignal;
   /** Called with each finding when its check has ended. */
   onFinding?: (finding: Finding) => void;
@@ -59,7 +55,7 @@ export interface ReceiverReport {
 }
 
 /**
- * Sends about forty deliveries, most of them pings, and two `balance.changed` of `cardId`: do not run it against production data.
+ * Sends about thirty deliveries, most of them pings, and two `balance.changed` of `cardId`: do not run it against production data.
  * @throws {TypeError} for an invalid address or secret. Rejects with `signal.reason` when aborted.
  * @example
  * ```ts
@@ -75,11 +71,11 @@ export interface ReceiverReport {
  */
 export async function checkReceiver(options: CheckReceiverOptions): Promise<ReceiverReport> {
   const { secret, toleranceSeconds = 300, timeoutMs = 10_000, onFinding, signal, testing } = options;
-  const { cardId: passId = "card_doctor", customerId = "cus_doctor" } = options;
+  const { cardId = "card_doctor" } = options;
   const now = testing?.now ?? Date.now;
   createReceiver({ secret, toleranceSeconds, now, handler() {} }); // it rejects invalid options
   const send = createSender(parseUrl(options.url), options.fetch ?? fetch, timeoutMs, signal);
-  const deliveries = createDeliveries(secret, toleranceSeconds, now, { passId, customerId });
+  const deliveries = createDeliveries(secret, toleranceSeconds, now, cardId);
   const findings: Finding[] = [];
   function addFinding(finding: Finding): void {
     findings.push(finding);
@@ -220,7 +216,6 @@ const adviceByStatus: Readonly<Record<number, string>> = {
   403: rejectedInFront,
   404: "Nothing responds to POST at this address: check the path with all prefixes, and the method. In Express, expressReceiver without handler, afterResponse or inbox needs a handler after it.",
   405: "The path exists and does not accept POST: mount the receiver for POST, and check the path.",
-  408: "The body did not reach the receiver: check for a parser that reads it first, or a proxy that delays it.",
   415: rejectedInFront,
   419: rejectedInFront,
   429: rejectedInFront,

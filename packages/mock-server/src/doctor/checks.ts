@@ -32,7 +32,7 @@ export function createDeliveries(
   secret: Secret,
   toleranceSeconds: number,
   now: () => number,
-  card: { passId: string; customerId: string },
+  passId: string,
 ) {
   const runId = crypto.randomUUID().slice(0, 8); // the receiver has not seen the ids in an earlier run
   let count = 0;
@@ -71,9 +71,9 @@ export function createDeliveries(
     signed: (body: string | Uint8Array = event(), fromNow = 0, key?: Secret) =>
       withHeader(sign(body, seconds() + fromNow, key), body),
     /** A delivery whose header is made of `v1`, the valid signature of its body at `t`. */
-    withSignature(createHeader: (t: number, v1: string) => string, fromNow = 0): TestRequest {
+    withSignature(createHeader: (t: number, v1: string) => string): TestRequest {
       const body = event();
-      const t = seconds() + fromNow;
+      const t = seconds();
       const [, v1 = ""] = sign(body, t).split("v1=");
       return withHeader(createHeader(t, v1), body);
     },
@@ -82,7 +82,8 @@ export function createDeliveries(
         type: "balance.changed",
         createdAt: new Date(now() - secondsAgo * 1000).toISOString(),
         data: {
-          ...card,
+          passId,
+          customerId: "cus_doctor",
           balance,
           change: 1,
           operation: { id: `op_doctor_${runId}_${count}`, type: "purchase" },
@@ -92,19 +93,7 @@ export function createDeliveries(
 }
 
 const minute = 60;
-const year = 365 * 86_400;
 const oversizedBytes = 16 * 1024 * 1024;
-
-const toChunks = (body: string | Uint8Array): ReadableStream<Uint8Array> =>
-  new ReadableStream({
-    async start(controller) {
-      for (const chunk of String(body).match(/.{1,50}/gs) ?? []) {
-        controller.enqueue(new TextEncoder().encode(chunk));
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      controller.close();
-    },
-  });
 
 /** The declared type keeps the published types independent of the compiler version. */
 const defineChecks = <Name extends string>(all: Record<Name, Check>): Record<Name, Check> => all;
@@ -134,26 +123,11 @@ export const checks = defineChecks({
       "Read the whole body and verify the bytes that arrived: not JSON.stringify of the parsed body, and no text in another encoding than UTF-8.",
     requests({ signed, event }) {
       const data = '{ "10": 1, "2": 12e1, "name": "\\u0041nna \\/" }';
-      const { headers, body } = signed();
       return {
         "a body with spaces, escapes, the number 12e1 and a final line break": signed(
           `${event().replace('"data":{}', ` "data": ${data} `)}\r\n`,
         ),
         "letters of two, three and four bytes": signed(event({ data: { name: "Łucja 寿司 🎉" } })),
-        "a body in chunks, with pauses between them": { headers, body: toChunks(body) },
-      };
-    },
-  },
-  "within-tolerance": {
-    clause: "5.7",
-    expects: "2xx",
-    isAdvisory: true,
-    advice: "Use a tolerance of 300 seconds in both directions, and synchronize the clock.",
-    requests({ signed, event, toleranceSeconds }) {
-      const offset = Math.max(0, toleranceSeconds - minute);
-      return {
-        "a delivery signed in the past, one minute within the tolerance": signed(event(), -offset),
-        "a delivery signed in the future, one minute within the tolerance": signed(event(), offset),
       };
     },
   },
@@ -182,28 +156,6 @@ export const checks = defineChecks({
       "an event with unknown members": signed(event({ shop: "Praga", data: { more: [1, {}] } })),
     }),
   },
-  unspecified: {
-    clause: "9",
-    expects: "2xx",
-    isAdvisory: true,
-    advice:
-      "Respond 2xx whatever the data of a ping and the content type are. Split the header at commas, trim, ignore names other than t and v1, and compare the bytes of every v1: during a rotation of the secret there may be two.",
-    requests({ signed, event, withSignature }) {
-      const { headers, body } = signed();
-      const typed = { ...headers, "content-type": "application/json; charset=utf-8" };
-      return {
-        "a ping without data": signed(event({ data: undefined })),
-        "application/json with a charset": { headers: typed, body },
-        "a header with a pair of another name and spaces": withSignature(
-          (t, v1) => `t=${t}, v2=00, v1=${v1}`,
-        ),
-        "two v1, of which the second is valid": withSignature(
-          (t, v1) => `t=${t},v1=${"0".repeat(64)},v1=${v1}`,
-        ),
-        "a signature in upper-case hex": withSignature((t, v1) => `t=${t},v1=${v1.toUpperCase()}`),
-      };
-    },
-  },
   "wrong-time": {
     clause: "5.7",
     expects: "4xx",
@@ -227,20 +179,13 @@ export const checks = defineChecks({
     expects: "4xx",
     isOfSignature: true,
     advice:
-      "Reject a header of more than 1 KiB, and one that does not have one t of digits (parseInt and Number accept too much) and a v1 of 64 hex digits, before you compare: comparisons may throw for other lengths and letters, or stop early.",
-    requests({ withSignature, toleranceSeconds }) {
-      const age = toleranceSeconds + year;
+      "Reject a header that does not have one t of digits (parseInt accepts too much) and a v1 of 64 hex digits, before you compare: comparisons may throw for other lengths and letters, or stop early.",
+    requests({ withSignature }) {
       return {
         "a header without t": withSignature((_t, v1) => `v1=${v1}`),
         "a t of digits followed by letters": withSignature((t, v1) => `t=${t}abc,v1=${v1}`),
-        "a header without v1": withSignature((t) => `t=${t}`),
         "the first half of a valid signature": withSignature((t, v1) => `t=${t},v1=${v1.slice(0, 32)}`),
         "64 letters of two bytes": withSignature((t) => `t=${t},v1=${"\u00e9".repeat(64)}`),
-        "a signature header of 4 KiB": withSignature((t) => `t=${t}${",v1=00".repeat(700)}`),
-        "a current t before the t of an old signature": withSignature(
-          (t, v1) => `t=${t + age},t=${t},v1=${v1}`,
-          -age,
-        ),
       };
     },
   },
@@ -248,16 +193,11 @@ export const checks = defineChecks({
     clause: "6.3.1",
     expects: "2xx or 4xx",
     advice:
-      "Respond 400 to a signed body that is not an event, and use the type in the body, because Service-Event is not signed: after a 5xx the service delivers again for nine hours.",
+      "Respond 400 to a signed body that is not an event: after a 5xx the service delivers again for nine hours.",
     requests({ signed }) {
-      const { headers, body } = signed();
       return {
         "a signed body that is empty": signed(""),
         "a signed body that is not UTF-8": signed(Uint8Array.of(0x7b, 0xff, 0x7d)),
-        "a name of Object.prototype in the Service-Event header": {
-          headers: { ...headers, "service-event": "constructor" },
-          body,
-        },
       };
     },
   },
