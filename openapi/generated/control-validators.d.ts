@@ -3,12 +3,8 @@ import type { components } from "./control.ts";
 import type { ValidationError } from "./validators.d.ts";
 
 export interface ControlValidationError extends ValidationError {
-  /** The value of the keyword in the schema. */
-  schema: unknown;
   /** The schema that the value violates. */
   parentSchema: Readonly<Record<string, unknown>>;
-  /** The value. */
-  data: unknown;
 }
 
 export interface ControlValidator<Value = unknown> {
@@ -19,7 +15,6 @@ export interface ControlValidator<Value = unknown> {
 
 type Body<Name extends keyof components["schemas"]> = ControlValidator<components["schemas"][Name]>;
 
-export declare const ApiKeyInput: Body<"ApiKeyInput">;
 export declare const TemplateInput: Body<"TemplateInput">;
 export declare const PointsInput: Body<"PointsInput">;
 export declare const CorrectionInput: Body<"CorrectionInput">;

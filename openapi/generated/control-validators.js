@@ -19,7 +19,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.key === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "key"},schema:schema35.required,parentSchema:schema35,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "key"},message:"must have required property '"+"key"+"'",schema:schema35.required,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -29,7 +29,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.type === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema35.required,parentSchema:schema35,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema35.required,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -40,7 +40,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "key") || (key0 === "type")) || (key0 === "required")) || (key0 === "label"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema35,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -54,7 +54,7 @@ if(data.key !== undefined){
 let data0 = data.key;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err3 = {instancePath:instancePath+"/key",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data0};
+const err3 = {instancePath:instancePath+"/key",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -65,7 +65,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/key",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data0};
+const err4 = {instancePath:instancePath+"/key",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -78,7 +78,7 @@ errors++;
 if(data.type !== undefined){
 let data1 = data.type;
 if(typeof data1 !== "string"){
-const err5 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema35.properties.type.type,parentSchema:schema35.properties.type,data:data1};
+const err5 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.type.type,parentSchema:schema35.properties.type,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -88,7 +88,7 @@ vErrors.push(err5);
 errors++;
 }
 if(!(((data1 === "name") || (data1 === "text")) || (data1 === "number"))){
-const err6 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/enum",keyword:"enum",params:{allowedValues: schema35.properties.type.enum},schema:schema35.properties.type.enum,parentSchema:schema35.properties.type,data:data1};
+const err6 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/enum",keyword:"enum",params:{allowedValues: schema35.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema35.properties.type.enum,parentSchema:schema35.properties.type,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -101,7 +101,7 @@ errors++;
 if(data.required !== undefined){
 let data2 = data.required;
 if(typeof data2 !== "boolean"){
-const err7 = {instancePath:instancePath+"/required",schemaPath:"#/properties/required/type",keyword:"type",params:{type: "boolean"},schema:schema35.properties.required.type,parentSchema:schema35.properties.required,data:data2};
+const err7 = {instancePath:instancePath+"/required",schemaPath:"#/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.properties.required.type,parentSchema:schema35.properties.required,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -115,7 +115,7 @@ if(data.label !== undefined){
 let data3 = data.label;
 if(typeof data3 === "string"){
 if(!pattern4.test(data3)){
-const err8 = {instancePath:instancePath+"/label",schemaPath:"#/properties/label/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema35.properties.label,data:data3};
+const err8 = {instancePath:instancePath+"/label",schemaPath:"#/properties/label/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema35.properties.label,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -126,7 +126,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/label",schemaPath:"#/properties/label/type",keyword:"type",params:{type: "string"},schema:schema35.properties.label.type,parentSchema:schema35.properties.label,data:data3};
+const err9 = {instancePath:instancePath+"/label",schemaPath:"#/properties/label/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.label.type,parentSchema:schema35.properties.label,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -138,7 +138,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema35.type,parentSchema:schema35,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -166,7 +166,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},schema:schema37.required,parentSchema:schema37,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema37.required,parentSchema:schema37,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -176,7 +176,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.from === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "from"},schema:schema37.required,parentSchema:schema37,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "from"},message:"must have required property '"+"from"+"'",schema:schema37.required,parentSchema:schema37,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -187,7 +187,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "name") || (key0 === "from"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema37,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema37,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -201,7 +201,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err3 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data0};
+const err3 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -212,7 +212,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data0};
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -225,7 +225,7 @@ errors++;
 if(data.from !== undefined){
 let data1 = data.from;
 if(!((typeof data1 == "number") && (isFinite(data1)))){
-const err5 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/type",keyword:"type",params:{type: "number"},schema:schema37.properties.from.type,parentSchema:schema37.properties.from,data:data1};
+const err5 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema37.properties.from.type,parentSchema:schema37.properties.from,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -237,7 +237,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema37.type,parentSchema:schema37,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -264,7 +264,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},schema:schema33.required,parentSchema:schema33,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema33.required,parentSchema:schema33,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -275,7 +275,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "id") || (key0 === "name")) || (key0 === "fields")) || (key0 === "tiers"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema33,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema33,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -289,7 +289,7 @@ if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema33.properties.id,data:data0};
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema33.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -300,7 +300,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},schema:schema33.properties.id.type,parentSchema:schema33.properties.id,data:data0};
+const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.id.type,parentSchema:schema33.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -314,7 +314,7 @@ if(data.name !== undefined){
 let data1 = data.name;
 if(typeof data1 === "string"){
 if(!pattern4.test(data1)){
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data1};
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -325,7 +325,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data1};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -347,7 +347,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/fields",schemaPath:"#/properties/fields/type",keyword:"type",params:{type: "array"},schema:schema33.properties.fields.type,parentSchema:schema33.properties.fields,data:data2};
+const err6 = {instancePath:instancePath+"/fields",schemaPath:"#/properties/fields/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.fields.type,parentSchema:schema33.properties.fields,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -369,7 +369,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/tiers",schemaPath:"#/properties/tiers/type",keyword:"type",params:{type: "array"},schema:schema33.properties.tiers.type,parentSchema:schema33.properties.tiers,data:data4};
+const err7 = {instancePath:instancePath+"/tiers",schemaPath:"#/properties/tiers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.tiers.type,parentSchema:schema33.properties.tiers,data:data4};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -381,7 +381,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema33.type,parentSchema:schema33,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -433,7 +433,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.points === undefined){
-const err0 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/required",keyword:"required",params:{missingProperty: "points"},schema:schema40.required,parentSchema:schema40,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/required",keyword:"required",params:{missingProperty: "points"},message:"must have required property '"+"points"+"'",schema:schema40.required,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -444,7 +444,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "points")){
-const err1 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema40,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -458,7 +458,7 @@ if(data.points !== undefined){
 let data0 = data.points;
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 <= 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/PointsInput/properties/points/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema40.properties.points,data:data0};
+const err2 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/PointsInput/properties/points/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema40.properties.points,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -469,7 +469,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/PointsInput/properties/points/type",keyword:"type",params:{type: "number"},schema:schema40.properties.points.type,parentSchema:schema40.properties.points,data:data0};
+const err3 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/PointsInput/properties/points/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema40.properties.points.type,parentSchema:schema40.properties.points,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -481,7 +481,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/type",keyword:"type",params:{type: "object"},schema:schema40.type,parentSchema:schema40,data};
+const err4 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -497,7 +497,7 @@ validate28.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const CorrectionInput = validate29;
 const schema41 = {"$id":"CorrectionInput","$ref":"document#/components/schemas/CorrectionInput"};
-const schema42 = {"type":"object","additionalProperties":false,"required":["change"],"properties":{"change":{"type":"number","not":{"const":0,"x-rule":"must be a number other than 0"}}}};
+const schema42 = {"type":"object","additionalProperties":false,"required":["change"],"properties":{"change":{"type":"number"}}};
 
 function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="CorrectionInput" */;
@@ -512,7 +512,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.change === undefined){
-const err0 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/required",keyword:"required",params:{missingProperty: "change"},schema:schema42.required,parentSchema:schema42,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/required",keyword:"required",params:{missingProperty: "change"},message:"must have required property '"+"change"+"'",schema:schema42.required,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -523,7 +523,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "change")){
-const err1 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema42,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -536,7 +536,7 @@ errors++;
 if(data.change !== undefined){
 let data0 = data.change;
 if(!((typeof data0 == "number") && (isFinite(data0)))){
-const err2 = {instancePath:instancePath+"/change",schemaPath:"document#/components/schemas/CorrectionInput/properties/change/type",keyword:"type",params:{type: "number"},schema:schema42.properties.change.type,parentSchema:schema42.properties.change,data:data0};
+const err2 = {instancePath:instancePath+"/change",schemaPath:"document#/components/schemas/CorrectionInput/properties/change/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema42.properties.change.type,parentSchema:schema42.properties.change,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -545,49 +545,15 @@ vErrors.push(err2);
 }
 errors++;
 }
-const _errs5 = errors;
-const _errs6 = errors;
-if(0 !== data0){
-const err3 = {};
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err3];
 }
 else {
 vErrors.push(err3);
-}
-errors++;
-}
-var valid2 = _errs6 === errors;
-if(valid2){
-const err4 = {instancePath:instancePath+"/change",schemaPath:"document#/components/schemas/CorrectionInput/properties/change/not",keyword:"not",params:{},schema:schema42.properties.change.not,parentSchema:schema42.properties.change,data:data0};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-else {
-errors = _errs5;
-if(vErrors !== null){
-if(_errs5){
-vErrors.length = _errs5;
-}
-else {
-vErrors = null;
-}
-}
-}
-}
-}
-else {
-const err5 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/type",keyword:"type",params:{type: "object"},schema:schema42.type,parentSchema:schema42,data};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
 }
 errors++;
 }
@@ -613,7 +579,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.points === undefined){
-const err0 = {instancePath,schemaPath:"document#/components/schemas/Expiry/required",keyword:"required",params:{missingProperty: "points"},schema:schema44.required,parentSchema:schema44,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/Expiry/required",keyword:"required",params:{missingProperty: "points"},message:"must have required property '"+"points"+"'",schema:schema44.required,parentSchema:schema44,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -624,7 +590,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "points") || (key0 === "keepBalance"))){
-const err1 = {instancePath,schemaPath:"document#/components/schemas/Expiry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema44,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/Expiry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema44,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -638,7 +604,7 @@ if(data.points !== undefined){
 let data0 = data.points;
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 <= 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/Expiry/properties/points/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema44.properties.points,data:data0};
+const err2 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/Expiry/properties/points/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema44.properties.points,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -649,7 +615,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/Expiry/properties/points/type",keyword:"type",params:{type: "number"},schema:schema44.properties.points.type,parentSchema:schema44.properties.points,data:data0};
+const err3 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/Expiry/properties/points/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema44.properties.points.type,parentSchema:schema44.properties.points,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -662,7 +628,7 @@ errors++;
 if(data.keepBalance !== undefined){
 let data1 = data.keepBalance;
 if(typeof data1 !== "boolean"){
-const err4 = {instancePath:instancePath+"/keepBalance",schemaPath:"document#/components/schemas/Expiry/properties/keepBalance/type",keyword:"type",params:{type: "boolean"},schema:schema44.properties.keepBalance.type,parentSchema:schema44.properties.keepBalance,data:data1};
+const err4 = {instancePath:instancePath+"/keepBalance",schemaPath:"document#/components/schemas/Expiry/properties/keepBalance/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.properties.keepBalance.type,parentSchema:schema44.properties.keepBalance,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -674,7 +640,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"document#/components/schemas/Expiry/type",keyword:"type",params:{type: "object"},schema:schema44.type,parentSchema:schema44,data};
+const err5 = {instancePath,schemaPath:"document#/components/schemas/Expiry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema44.type,parentSchema:schema44,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -704,7 +670,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.status === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},schema:schema46.required,parentSchema:schema46,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},message:"must have required property '"+"status"+"'",schema:schema46.required,parentSchema:schema46,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -715,7 +681,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "status")){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema46,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema46,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -729,7 +695,7 @@ if(data.status !== undefined){
 let data0 = data.status;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err2 = {instancePath:instancePath+"/status",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data0};
+const err2 = {instancePath:instancePath+"/status",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -740,7 +706,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data0};
+const err3 = {instancePath:instancePath+"/status",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -752,7 +718,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema46.type,parentSchema:schema46,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema46.type,parentSchema:schema46,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -805,7 +771,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema51,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema51,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -818,7 +784,7 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(typeof data0 !== "string"){
-const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},schema:schema52.type,parentSchema:schema52,data:data0};
+const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -828,7 +794,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!((((((data0 === "card.added") || (data0 === "card.removed")) || (data0 === "balance.changed")) || (data0 === "tier.changed")) || (data0 === "consent.changed")) || (data0 === "ping"))){
-const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema52.enum},schema:schema52.enum,parentSchema:schema52,data:data0};
+const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema52.enum},message:"must be equal to one of the allowed values",schema:schema52.enum,parentSchema:schema52,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -840,7 +806,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},schema:schema51.type,parentSchema:schema51,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema51.type,parentSchema:schema51,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -867,7 +833,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.url === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema49.required,parentSchema:schema49,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema49.required,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -877,7 +843,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.events === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "events"},schema:schema49.required,parentSchema:schema49,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "events"},message:"must have required property '"+"events"+"'",schema:schema49.required,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -888,7 +854,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "url") || (key0 === "events"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema49,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -902,7 +868,7 @@ if(data.url !== undefined){
 let data0 = data.url;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err3 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data0};
+const err3 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -913,7 +879,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data0};
+const err4 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -931,7 +897,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema49.type,parentSchema:schema49,data};
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema49.type,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -983,7 +949,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((key0 === "url") || (key0 === "events"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema54,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -997,7 +963,7 @@ if(data.url !== undefined){
 let data0 = data.url;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err1 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data0};
+const err1 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1008,7 +974,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data0};
+const err2 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1026,7 +992,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema54.type,parentSchema:schema54,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema54.type,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1078,7 +1044,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.mode === undefined){
-const err0 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/required",keyword:"required",params:{missingProperty: "mode"},schema:schema57.required,parentSchema:schema57,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/required",keyword:"required",params:{missingProperty: "mode"},message:"must have required property '"+"mode"+"'",schema:schema57.required,parentSchema:schema57,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1089,7 +1055,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "mode") || (key0 === "factor"))){
-const err1 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema57,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema57,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1102,7 +1068,7 @@ errors++;
 if(data.mode !== undefined){
 let data0 = data.mode;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/mode",schemaPath:"document#/components/schemas/ClockSetting/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema57.properties.mode.type,parentSchema:schema57.properties.mode,data:data0};
+const err2 = {instancePath:instancePath+"/mode",schemaPath:"document#/components/schemas/ClockSetting/properties/mode/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.properties.mode.type,parentSchema:schema57.properties.mode,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1112,7 +1078,7 @@ vErrors.push(err2);
 errors++;
 }
 if(!(((data0 === "system") || (data0 === "manual")) || (data0 === "scaled"))){
-const err3 = {instancePath:instancePath+"/mode",schemaPath:"document#/components/schemas/ClockSetting/properties/mode/enum",keyword:"enum",params:{allowedValues: schema57.properties.mode.enum},schema:schema57.properties.mode.enum,parentSchema:schema57.properties.mode,data:data0};
+const err3 = {instancePath:instancePath+"/mode",schemaPath:"document#/components/schemas/ClockSetting/properties/mode/enum",keyword:"enum",params:{allowedValues: schema57.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema57.properties.mode.enum,parentSchema:schema57.properties.mode,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1126,7 +1092,7 @@ if(data.factor !== undefined){
 let data1 = data.factor;
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 1000000 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},schema:1000000,parentSchema:schema57.properties.factor,data:data1};
+const err4 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000",schema:1000000,parentSchema:schema57.properties.factor,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1136,7 +1102,7 @@ vErrors.push(err4);
 errors++;
 }
 if(data1 <= 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema57.properties.factor,data:data1};
+const err5 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema57.properties.factor,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1147,7 +1113,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/type",keyword:"type",params:{type: "number"},schema:schema57.properties.factor.type,parentSchema:schema57.properties.factor,data:data1};
+const err6 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema57.properties.factor.type,parentSchema:schema57.properties.factor,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1159,7 +1125,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/type",keyword:"type",params:{type: "object"},schema:schema57.type,parentSchema:schema57,data};
+const err7 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema57.type,parentSchema:schema57,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1175,7 +1141,7 @@ validate43.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const AdvanceInput = validate44;
 const schema58 = {"$id":"AdvanceInput","$ref":"document#/components/schemas/AdvanceInput"};
-const schema59 = {"type":"object","additionalProperties":false,"required":["duration"],"properties":{"duration":{"type":["string","number"],"x-rule":"must be like \"90s\", \"5m\", \"6h\", \"1d\", or milliseconds"}}};
+const schema59 = {"type":"object","additionalProperties":false,"required":["duration"],"properties":{"duration":{"type":["string","number"]}}};
 
 function validate44(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="AdvanceInput" */;
@@ -1190,7 +1156,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.duration === undefined){
-const err0 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/required",keyword:"required",params:{missingProperty: "duration"},schema:schema59.required,parentSchema:schema59,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/required",keyword:"required",params:{missingProperty: "duration"},message:"must have required property '"+"duration"+"'",schema:schema59.required,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1201,7 +1167,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "duration")){
-const err1 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema59,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1214,7 +1180,7 @@ errors++;
 if(data.duration !== undefined){
 let data0 = data.duration;
 if((typeof data0 !== "string") && (!((typeof data0 == "number") && (isFinite(data0))))){
-const err2 = {instancePath:instancePath+"/duration",schemaPath:"document#/components/schemas/AdvanceInput/properties/duration/type",keyword:"type",params:{type: schema59.properties.duration.type},schema:schema59.properties.duration.type,parentSchema:schema59.properties.duration,data:data0};
+const err2 = {instancePath:instancePath+"/duration",schemaPath:"document#/components/schemas/AdvanceInput/properties/duration/type",keyword:"type",params:{type: schema59.properties.duration.type},message:"must be string,number",schema:schema59.properties.duration.type,parentSchema:schema59.properties.duration,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1226,7 +1192,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/type",keyword:"type",params:{type: "object"},schema:schema59.type,parentSchema:schema59,data};
+const err3 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema59.type,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1262,7 +1228,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((key0 === "operation") || (key0 === "idempotencyKey"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema64,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema64,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1275,7 +1241,7 @@ errors++;
 if(data.operation !== undefined){
 let data0 = data.operation;
 if(typeof data0 !== "string"){
-const err1 = {instancePath:instancePath+"/operation",schemaPath:"#/components/schemas/OperationId/type",keyword:"type",params:{type: "string"},schema:schema65.type,parentSchema:schema65,data:data0};
+const err1 = {instancePath:instancePath+"/operation",schemaPath:"#/components/schemas/OperationId/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema65.type,parentSchema:schema65,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1285,7 +1251,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!(((((data0 === "issueCard") || (data0 === "getCard")) || (data0 === "listOperations")) || (data0 === "getConsent")) || (data0 === "setConsent"))){
-const err2 = {instancePath:instancePath+"/operation",schemaPath:"#/components/schemas/OperationId/enum",keyword:"enum",params:{allowedValues: schema65.enum},schema:schema65.enum,parentSchema:schema65,data:data0};
+const err2 = {instancePath:instancePath+"/operation",schemaPath:"#/components/schemas/OperationId/enum",keyword:"enum",params:{allowedValues: schema65.enum},message:"must be equal to one of the allowed values",schema:schema65.enum,parentSchema:schema65,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1299,7 +1265,7 @@ if(data.idempotencyKey !== undefined){
 let data1 = data.idempotencyKey;
 if(typeof data1 === "string"){
 if(!pattern4.test(data1)){
-const err3 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data1};
+const err3 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1310,7 +1276,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data1};
+const err4 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1322,7 +1288,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema64.type,parentSchema:schema64,data};
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema64.type,parentSchema:schema64,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1349,7 +1315,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema62.required,parentSchema:schema62,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema62.required,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1359,7 +1325,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema62.required,parentSchema:schema62,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema62.required,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1369,7 +1335,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.status === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},schema:schema62.required,parentSchema:schema62,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},message:"must have required property '"+"status"+"'",schema:schema62.required,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1380,7 +1346,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "status")) || (key0 === "retryAfterSeconds"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema62,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1393,7 +1359,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema62.properties.kind.type,parentSchema:schema62.properties.kind,data:data0};
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema62.properties.kind.type,parentSchema:schema62.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1403,7 +1369,7 @@ vErrors.push(err4);
 errors++;
 }
 if(!(data0 === "status")){
-const err5 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema62.properties.kind.enum},schema:schema62.properties.kind.enum,parentSchema:schema62.properties.kind,data:data0};
+const err5 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema62.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema62.properties.kind.enum,parentSchema:schema62.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1416,7 +1382,7 @@ errors++;
 if(data.phase !== undefined){
 let data1 = data.phase;
 if(typeof data1 !== "string"){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data1};
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema63.type,parentSchema:schema63,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1426,7 +1392,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data1 === "before") || (data1 === "after-commit"))){
-const err7 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data1};
+const err7 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema63.enum},message:"must be equal to one of the allowed values",schema:schema63.enum,parentSchema:schema63,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1445,7 +1411,7 @@ errors = vErrors.length;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1456,7 +1422,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
+const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1470,7 +1436,7 @@ errors++;
 if(data.status !== undefined){
 let data4 = data.status;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err10 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},schema:schema62.properties.status.type,parentSchema:schema62.properties.status,data:data4};
+const err10 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema62.properties.status.type,parentSchema:schema62.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1481,7 +1447,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 599 || isNaN(data4)){
-const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},schema:599,parentSchema:schema62.properties.status,data:data4};
+const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},message:"must be <= 599",schema:599,parentSchema:schema62.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1491,7 +1457,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data4 < 400 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/minimum",keyword:"minimum",params:{comparison: ">=", limit: 400},schema:400,parentSchema:schema62.properties.status,data:data4};
+const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/minimum",keyword:"minimum",params:{comparison: ">=", limit: 400},message:"must be >= 400",schema:400,parentSchema:schema62.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1505,7 +1471,7 @@ errors++;
 if(data.retryAfterSeconds !== undefined){
 let data5 = data.retryAfterSeconds;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err13 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/type",keyword:"type",params:{type: "integer"},schema:schema62.properties.retryAfterSeconds.type,parentSchema:schema62.properties.retryAfterSeconds,data:data5};
+const err13 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema62.properties.retryAfterSeconds.type,parentSchema:schema62.properties.retryAfterSeconds,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1516,7 +1482,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 < 0 || isNaN(data5)){
-const err14 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema62.properties.retryAfterSeconds,data:data5};
+const err14 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema62.properties.retryAfterSeconds,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1529,7 +1495,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema62.type,parentSchema:schema62,data};
+const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema62.type,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1557,7 +1523,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema68.required,parentSchema:schema68,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema68.required,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1567,7 +1533,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema68.required,parentSchema:schema68,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema68.required,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1577,7 +1543,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.delayMs === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "delayMs"},schema:schema68.required,parentSchema:schema68,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "delayMs"},message:"must have required property '"+"delayMs"+"'",schema:schema68.required,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1588,7 +1554,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "delayMs"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema68,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1601,7 +1567,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema68.properties.kind.type,parentSchema:schema68.properties.kind,data:data0};
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.properties.kind.type,parentSchema:schema68.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1611,7 +1577,7 @@ vErrors.push(err4);
 errors++;
 }
 if(!(data0 === "latency")){
-const err5 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema68.properties.kind.enum},schema:schema68.properties.kind.enum,parentSchema:schema68.properties.kind,data:data0};
+const err5 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema68.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema68.properties.kind.enum,parentSchema:schema68.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1624,7 +1590,7 @@ errors++;
 if(data.phase !== undefined){
 let data1 = data.phase;
 if(typeof data1 !== "string"){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data1};
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema63.type,parentSchema:schema63,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1634,7 +1600,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data1 === "before") || (data1 === "after-commit"))){
-const err7 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data1};
+const err7 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema63.enum},message:"must be equal to one of the allowed values",schema:schema63.enum,parentSchema:schema63,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1653,7 +1619,7 @@ errors = vErrors.length;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1664,7 +1630,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
+const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1679,7 +1645,7 @@ if(data.delayMs !== undefined){
 let data4 = data.delayMs;
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 600000 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},schema:600000,parentSchema:schema68.properties.delayMs,data:data4};
+const err10 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000",schema:600000,parentSchema:schema68.properties.delayMs,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1689,7 +1655,7 @@ vErrors.push(err10);
 errors++;
 }
 if(data4 < 0 || isNaN(data4)){
-const err11 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema68.properties.delayMs,data:data4};
+const err11 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema68.properties.delayMs,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1700,7 +1666,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/type",keyword:"type",params:{type: "number"},schema:schema68.properties.delayMs.type,parentSchema:schema68.properties.delayMs,data:data4};
+const err12 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema68.properties.delayMs.type,parentSchema:schema68.properties.delayMs,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1712,7 +1678,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema68.type,parentSchema:schema68,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema68.type,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1740,7 +1706,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema71.required,parentSchema:schema71,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema71.required,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1750,7 +1716,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema71.required,parentSchema:schema71,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema71.required,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1761,7 +1727,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "durationMs")) || (key0 === "status")) || (key0 === "retryAfterSeconds"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema71,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1774,7 +1740,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema71.properties.kind.type,parentSchema:schema71.properties.kind,data:data0};
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.properties.kind.type,parentSchema:schema71.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1784,7 +1750,7 @@ vErrors.push(err3);
 errors++;
 }
 if(!(data0 === "in-progress")){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema71.properties.kind.enum},schema:schema71.properties.kind.enum,parentSchema:schema71.properties.kind,data:data0};
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema71.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema71.properties.kind.enum,parentSchema:schema71.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1797,7 +1763,7 @@ errors++;
 if(data.phase !== undefined){
 let data1 = data.phase;
 if(typeof data1 !== "string"){
-const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/type",keyword:"type",params:{type: "string"},schema:schema71.properties.phase.type,parentSchema:schema71.properties.phase,data:data1};
+const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.properties.phase.type,parentSchema:schema71.properties.phase,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1807,7 +1773,7 @@ vErrors.push(err5);
 errors++;
 }
 if(!(data1 === "before")){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/enum",keyword:"enum",params:{allowedValues: schema71.properties.phase.enum},schema:schema71.properties.phase.enum,parentSchema:schema71.properties.phase,data:data1};
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/enum",keyword:"enum",params:{allowedValues: schema71.properties.phase.enum},message:"must be equal to one of the allowed values",schema:schema71.properties.phase.enum,parentSchema:schema71.properties.phase,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1826,7 +1792,7 @@ errors = vErrors.length;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
+const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1837,7 +1803,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1852,7 +1818,7 @@ if(data.durationMs !== undefined){
 let data4 = data.durationMs;
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 600000 || isNaN(data4)){
-const err9 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},schema:600000,parentSchema:schema71.properties.durationMs,data:data4};
+const err9 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000",schema:600000,parentSchema:schema71.properties.durationMs,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1862,7 +1828,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4 < 0 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema71.properties.durationMs,data:data4};
+const err10 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema71.properties.durationMs,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1873,7 +1839,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/type",keyword:"type",params:{type: "number"},schema:schema71.properties.durationMs.type,parentSchema:schema71.properties.durationMs,data:data4};
+const err11 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema71.properties.durationMs.type,parentSchema:schema71.properties.durationMs,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1886,7 +1852,7 @@ errors++;
 if(data.status !== undefined){
 let data5 = data.status;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},schema:schema71.properties.status.type,parentSchema:schema71.properties.status,data:data5};
+const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema71.properties.status.type,parentSchema:schema71.properties.status,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1896,7 +1862,7 @@ vErrors.push(err12);
 errors++;
 }
 if(!((data5 === 409) || (data5 === 423))){
-const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema71.properties.status.enum},schema:schema71.properties.status.enum,parentSchema:schema71.properties.status,data:data5};
+const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema71.properties.status.enum},message:"must be equal to one of the allowed values",schema:schema71.properties.status.enum,parentSchema:schema71.properties.status,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1909,7 +1875,7 @@ errors++;
 if(data.retryAfterSeconds !== undefined){
 let data6 = data.retryAfterSeconds;
 if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-const err14 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/type",keyword:"type",params:{type: "integer"},schema:schema71.properties.retryAfterSeconds.type,parentSchema:schema71.properties.retryAfterSeconds,data:data6};
+const err14 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema71.properties.retryAfterSeconds.type,parentSchema:schema71.properties.retryAfterSeconds,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1920,7 +1886,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err15 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema71.properties.retryAfterSeconds,data:data6};
+const err15 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema71.properties.retryAfterSeconds,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1933,7 +1899,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema71.type,parentSchema:schema71,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema71.type,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1947,7 +1913,7 @@ return errors === 0;
 }
 validate52.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema73 = {"type":"object","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["html"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","description":"Default 502.","minimum":200,"maximum":599,"not":{"enum":[204,205,304],"x-rule":"must not be {value}: a response with that status has no body, so it cannot contain a page"}}}};
+const schema73 = {"type":"object","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["html"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","description":"Default 502.","enum":[200,403,404,429,500,502,503,504]}}};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1961,7 +1927,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema73.required,parentSchema:schema73,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema73.required,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1971,7 +1937,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema73.required,parentSchema:schema73,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema73.required,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1982,7 +1948,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "status"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema73,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1995,7 +1961,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema73.properties.kind.type,parentSchema:schema73.properties.kind,data:data0};
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema73.properties.kind.type,parentSchema:schema73.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2005,7 +1971,7 @@ vErrors.push(err3);
 errors++;
 }
 if(!(data0 === "html")){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema73.properties.kind.enum},schema:schema73.properties.kind.enum,parentSchema:schema73.properties.kind,data:data0};
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema73.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema73.properties.kind.enum,parentSchema:schema73.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2018,7 +1984,7 @@ errors++;
 if(data.phase !== undefined){
 let data1 = data.phase;
 if(typeof data1 !== "string"){
-const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data1};
+const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema63.type,parentSchema:schema63,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2028,7 +1994,7 @@ vErrors.push(err5);
 errors++;
 }
 if(!((data1 === "before") || (data1 === "after-commit"))){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data1};
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema63.enum},message:"must be equal to one of the allowed values",schema:schema63.enum,parentSchema:schema63,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2047,7 +2013,7 @@ errors = vErrors.length;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
+const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2058,7 +2024,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2072,7 +2038,7 @@ errors++;
 if(data.status !== undefined){
 let data4 = data.status;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err9 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},schema:schema73.properties.status.type,parentSchema:schema73.properties.status,data:data4};
+const err9 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema73.properties.status.type,parentSchema:schema73.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2081,10 +2047,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-const _errs13 = errors;
-const _errs14 = errors;
-if(!(((data4 === 204) || (data4 === 205)) || (data4 === 304))){
-const err10 = {};
+if(!((((((((data4 === 200) || (data4 === 403)) || (data4 === 404)) || (data4 === 429)) || (data4 === 500)) || (data4 === 502)) || (data4 === 503)) || (data4 === 504))){
+const err10 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema73.properties.status.enum},message:"must be equal to one of the allowed values",schema:schema73.properties.status.enum,parentSchema:schema73.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2093,59 +2057,15 @@ vErrors.push(err10);
 }
 errors++;
 }
-var valid3 = _errs14 === errors;
-if(valid3){
-const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/not",keyword:"not",params:{},schema:schema73.properties.status.not,parentSchema:schema73.properties.status,data:data4};
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema73.type,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
-}
-errors++;
-}
-else {
-errors = _errs13;
-if(vErrors !== null){
-if(_errs13){
-vErrors.length = _errs13;
-}
-else {
-vErrors = null;
-}
-}
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 599 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},schema:599,parentSchema:schema73.properties.status,data:data4};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(data4 < 200 || isNaN(data4)){
-const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/minimum",keyword:"minimum",params:{comparison: ">=", limit: 200},schema:200,parentSchema:schema73.properties.status,data:data4};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-}
-}
-else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema73.type,parentSchema:schema73,data};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -2168,7 +2088,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema76.required,parentSchema:schema76,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema76.required,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2178,7 +2098,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},schema:schema76.required,parentSchema:schema76,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema76.required,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2189,7 +2109,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema76,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2202,7 +2122,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema76.properties.kind.type,parentSchema:schema76.properties.kind,data:data0};
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.properties.kind.type,parentSchema:schema76.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2212,7 +2132,7 @@ vErrors.push(err3);
 errors++;
 }
 if(!((((data0 === "reset") || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "hang"))){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema76.properties.kind.enum},schema:schema76.properties.kind.enum,parentSchema:schema76.properties.kind,data:data0};
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema76.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema76.properties.kind.enum,parentSchema:schema76.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2225,7 +2145,7 @@ errors++;
 if(data.phase !== undefined){
 let data1 = data.phase;
 if(typeof data1 !== "string"){
-const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data1};
+const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema63.type,parentSchema:schema63,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2235,7 +2155,7 @@ vErrors.push(err5);
 errors++;
 }
 if(!((data1 === "before") || (data1 === "after-commit"))){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data1};
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema63.enum},message:"must be equal to one of the allowed values",schema:schema63.enum,parentSchema:schema63,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2254,7 +2174,7 @@ errors = vErrors.length;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
+const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2265,7 +2185,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2278,7 +2198,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema76.type,parentSchema:schema76,data};
+const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2306,7 +2226,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema79.required,parentSchema:schema79,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema79.required,parentSchema:schema79,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2317,7 +2237,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "kind") || (key0 === "match")) || (key0 === "times"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema79,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema79,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2330,7 +2250,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema79.properties.kind.type,parentSchema:schema79.properties.kind,data:data0};
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema79.properties.kind.type,parentSchema:schema79.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2340,7 +2260,7 @@ vErrors.push(err2);
 errors++;
 }
 if(!((data0 === "duplicate") || (data0 === "reorder"))){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema79.properties.kind.enum},schema:schema79.properties.kind.enum,parentSchema:schema79.properties.kind,data:data0};
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema79.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema79.properties.kind.enum,parentSchema:schema79.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2355,7 +2275,7 @@ let data1 = data.match;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!(key1 === "event")){
-const err4 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema79.properties.match,data:data1};
+const err4 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema79.properties.match,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2368,7 +2288,7 @@ errors++;
 if(data1.event !== undefined){
 let data2 = data1.event;
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/match/event",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},schema:schema52.type,parentSchema:schema52,data:data2};
+const err5 = {instancePath:instancePath+"/match/event",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2378,7 +2298,7 @@ vErrors.push(err5);
 errors++;
 }
 if(!((((((data2 === "card.added") || (data2 === "card.removed")) || (data2 === "balance.changed")) || (data2 === "tier.changed")) || (data2 === "consent.changed")) || (data2 === "ping"))){
-const err6 = {instancePath:instancePath+"/match/event",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema52.enum},schema:schema52.enum,parentSchema:schema52,data:data2};
+const err6 = {instancePath:instancePath+"/match/event",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema52.enum},message:"must be equal to one of the allowed values",schema:schema52.enum,parentSchema:schema52,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2390,7 +2310,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/type",keyword:"type",params:{type: "object"},schema:schema79.properties.match.type,parentSchema:schema79.properties.match,data:data1};
+const err7 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema79.properties.match.type,parentSchema:schema79.properties.match,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2403,7 +2323,7 @@ errors++;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},schema:schema67.type,parentSchema:schema67,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2414,7 +2334,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema67,data:data3};
+const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2427,7 +2347,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema79.type,parentSchema:schema79,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema79.type,parentSchema:schema79,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2454,7 +2374,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},schema:schema61.required,parentSchema:schema61,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema61.required,parentSchema:schema61,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2466,7 +2386,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err1 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},schema:schema61.properties.kind.type,parentSchema:schema61.properties.kind,data:data0};
+const err1 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema61.properties.kind.type,parentSchema:schema61.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2476,7 +2396,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!((((((((((data0 === "status") || (data0 === "latency")) || (data0 === "in-progress")) || (data0 === "html")) || (data0 === "reset")) || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "hang")) || (data0 === "duplicate")) || (data0 === "reorder"))){
-const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema61.properties.kind.enum},schema:schema61.properties.kind.enum,parentSchema:schema61.properties.kind,data:data0};
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema61.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema61.properties.kind.enum,parentSchema:schema61.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2577,7 +2497,7 @@ props0 = true;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "kind", tagValue: tag0},schema:schema61.discriminator,parentSchema:schema61,data};
+const err3 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "kind", tagValue: tag0},message:"value of tag \"kind\" must be in oneOf",schema:schema61.discriminator,parentSchema:schema61,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2588,7 +2508,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "kind", tagValue: tag0},schema:schema61.discriminator,parentSchema:schema61,data};
+const err4 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "kind", tagValue: tag0},message:"tag \"kind\" must be string",schema:schema61.discriminator,parentSchema:schema61,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2599,7 +2519,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema61.type,parentSchema:schema61,data};
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema61.type,parentSchema:schema61,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2658,7 +2578,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "type") || (key0 === "id")) || (key0 === "data"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema84,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2671,7 +2591,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err1 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},schema:schema52.type,parentSchema:schema52,data:data0};
+const err1 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2681,7 +2601,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!((((((data0 === "card.added") || (data0 === "card.removed")) || (data0 === "balance.changed")) || (data0 === "tier.changed")) || (data0 === "consent.changed")) || (data0 === "ping"))){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema52.enum},schema:schema52.enum,parentSchema:schema52,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema52.enum},message:"must be equal to one of the allowed values",schema:schema52.enum,parentSchema:schema52,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2695,7 +2615,7 @@ if(data.id !== undefined){
 let data1 = data.id;
 if(typeof data1 === "string"){
 if(!pattern4.test(data1)){
-const err3 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data1};
+const err3 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2706,7 +2626,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data1};
+const err4 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2721,7 +2641,7 @@ let data2 = data.data;
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 }
 else {
-const err5 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},schema:schema84.properties.data.type,parentSchema:schema84.properties.data,data:data2};
+const err5 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.properties.data.type,parentSchema:schema84.properties.data,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2733,7 +2653,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema84.type,parentSchema:schema84,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.type,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2762,7 +2682,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "id") || (key0 === "eventId")) || (key0 === "endpointId")) || (key0 === "type")) || (key0 === "state"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema87,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema87,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2776,7 +2696,7 @@ if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err1 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data0};
+const err1 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2787,7 +2707,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data0};
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2801,7 +2721,7 @@ if(data.eventId !== undefined){
 let data1 = data.eventId;
 if(typeof data1 === "string"){
 if(!pattern4.test(data1)){
-const err3 = {instancePath:instancePath+"/eventId",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data1};
+const err3 = {instancePath:instancePath+"/eventId",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2812,7 +2732,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/eventId",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data1};
+const err4 = {instancePath:instancePath+"/eventId",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2826,7 +2746,7 @@ if(data.endpointId !== undefined){
 let data2 = data.endpointId;
 if(typeof data2 === "string"){
 if(!pattern4.test(data2)){
-const err5 = {instancePath:instancePath+"/endpointId",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data2};
+const err5 = {instancePath:instancePath+"/endpointId",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2837,7 +2757,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/endpointId",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data2};
+const err6 = {instancePath:instancePath+"/endpointId",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2850,7 +2770,7 @@ errors++;
 if(data.type !== undefined){
 let data3 = data.type;
 if(typeof data3 !== "string"){
-const err7 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},schema:schema52.type,parentSchema:schema52,data:data3};
+const err7 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2860,7 +2780,7 @@ vErrors.push(err7);
 errors++;
 }
 if(!((((((data3 === "card.added") || (data3 === "card.removed")) || (data3 === "balance.changed")) || (data3 === "tier.changed")) || (data3 === "consent.changed")) || (data3 === "ping"))){
-const err8 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema52.enum},schema:schema52.enum,parentSchema:schema52,data:data3};
+const err8 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema52.enum},message:"must be equal to one of the allowed values",schema:schema52.enum,parentSchema:schema52,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2873,7 +2793,7 @@ errors++;
 if(data.state !== undefined){
 let data4 = data.state;
 if(typeof data4 !== "string"){
-const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},schema:schema87.properties.state.type,parentSchema:schema87.properties.state,data:data4};
+const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema87.properties.state.type,parentSchema:schema87.properties.state,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2883,7 +2803,7 @@ vErrors.push(err9);
 errors++;
 }
 if(!(((data4 === "pending") || (data4 === "delivered")) || (data4 === "failed"))){
-const err10 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/enum",keyword:"enum",params:{allowedValues: schema87.properties.state.enum},schema:schema87.properties.state.enum,parentSchema:schema87.properties.state,data:data4};
+const err10 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/enum",keyword:"enum",params:{allowedValues: schema87.properties.state.enum},message:"must be equal to one of the allowed values",schema:schema87.properties.state.enum,parentSchema:schema87.properties.state,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2895,7 +2815,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema87.type,parentSchema:schema87,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema87.type,parentSchema:schema87,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2923,7 +2843,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.id === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},schema:schema92.required,parentSchema:schema92,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'",schema:schema92.required,parentSchema:schema92,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2936,7 +2856,7 @@ if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err1 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},schema:"\\S",parentSchema:schema34,data:data0};
+const err1 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2947,7 +2867,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},schema:schema34.type,parentSchema:schema34,data:data0};
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2959,7 +2879,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema92.type,parentSchema:schema92,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema92.type,parentSchema:schema92,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2987,7 +2907,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "event") || (key0 === "delivery")) || (key0 === "card")) || (key0 === "count"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema83,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema83,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3018,7 +2938,7 @@ errors = vErrors.length;
 if(data.count !== undefined){
 let data3 = data.count;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},schema:schema94.type,parentSchema:schema94,data:data3};
+const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema94.type,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3029,7 +2949,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 1000 || isNaN(data3)){
-const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema94,data:data3};
+const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3039,7 +2959,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema94,data:data3};
+const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3052,7 +2972,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema83.type,parentSchema:schema83,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.type,parentSchema:schema83,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3104,7 +3024,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "event") || (key0 === "delivery")) || (key0 === "card")) || (key0 === "count")) || (key0 === "timeoutMs"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema96,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3135,7 +3055,7 @@ errors = vErrors.length;
 if(data.count !== undefined){
 let data3 = data.count;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},schema:schema94.type,parentSchema:schema94,data:data3};
+const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema94.type,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3146,7 +3066,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 1000 || isNaN(data3)){
-const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema94,data:data3};
+const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3156,7 +3076,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema94,data:data3};
+const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema94,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3171,7 +3091,7 @@ if(data.timeoutMs !== undefined){
 let data4 = data.timeoutMs;
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 60000 || isNaN(data4)){
-const err4 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},schema:60000,parentSchema:schema96.properties.timeoutMs,data:data4};
+const err4 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000",schema:60000,parentSchema:schema96.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3181,7 +3101,7 @@ vErrors.push(err4);
 errors++;
 }
 if(data4 < 0 || isNaN(data4)){
-const err5 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema96.properties.timeoutMs,data:data4};
+const err5 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema96.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3192,7 +3112,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/type",keyword:"type",params:{type: "number"},schema:schema96.properties.timeoutMs.type,parentSchema:schema96.properties.timeoutMs,data:data4};
+const err6 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema96.properties.timeoutMs.type,parentSchema:schema96.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3204,7 +3124,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema96.type,parentSchema:schema96,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema96.type,parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err7];
 }

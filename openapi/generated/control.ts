@@ -127,8 +127,11 @@ export interface components {
             readonly phase: components["schemas"]["FaultPhase"];
             readonly match?: components["schemas"]["RequestMatch"];
             readonly times?: components["schemas"]["FaultTimes"];
-            /** Default 502. */
-            readonly status?: number;
+            /**
+             * Default 502.
+             * @enum {integer}
+             */
+            readonly status?: 200 | 403 | 404 | 429 | 500 | 502 | 503 | 504;
         };
         readonly ConnectionFault: {
             /** @enum {string} */

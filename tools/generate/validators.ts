@@ -10,12 +10,11 @@ import { type Json, recordIn } from "./document.ts";
 export const requestValidators = (document: Json): string =>
   compile("openapi.yaml", document, ["IssueCardRequest", "ConsentChange"], {});
 
-/** The validators of the control API. Their errors contain the schema and the value, so that a message can name the rule. */
+/** The validators of the control API. Their errors contain the schema, so that a message can name the properties that it has. */
 export const controlValidators = (control: Json): string =>
   compile("control.yaml", control, controlBodies, {
     discriminator: true,
     verbose: true,
-    messages: false, // written by the mock server
     strictNumbers: true,
   });
 

@@ -255,8 +255,8 @@ describe("an invalid fault", () => {
       /"phase" is missing.*"status" is missing/,
     );
     for (const status of [204, 205, 304]) {
-      const fault = { phase, kind: "html", status };
-      expect(() => service.faults.add(fault as FaultInput)).toThrow(/"status" must not be \d+: .* no body/);
+      const fault = { phase, kind: "html", status } as unknown as FaultInput;
+      expect(() => service.faults.add(fault)).toThrow(/"status" must be one of 200, /);
       const refused = await call("POST", "/_mock/faults", { body: fault, key: null });
       expect([refused.status, refused.body.errors[0].pointer]).toEqual([422, "/status"]);
     }
@@ -304,7 +304,7 @@ describe("an invalid fault", () => {
     expect(await readFaulty(fault as FaultInput)).toMatchObject([502, expect.any(String)]);
   });
 
-  it.each([200, 206, 301, 404, 599])("accepts an HTML page with status %i", async (status) => {
+  it.each([200, 404, 502] as const)("accepts an HTML page with status %i", async (status) => {
     expect(await readFaulty({ phase, kind: "html", status })).toEqual([
       status,
       expect.stringContaining("<h1>"),

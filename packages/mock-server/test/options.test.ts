@@ -25,7 +25,7 @@ it.each([
   [{ name: "A", id: "a/b" }, /template\.id/],
   [{ name: "A", id: ".." }, /template\.id/],
   [{ name: "A", id: "tpl_mock" }, /already/],
-  [{ name: "A", fields: [{ ...field, key: "" }] }, /"fields\.0\.key" must be a text that is not blank/],
+  [{ name: "A", fields: [{ ...field, key: "" }] }, /"fields\.0\.key" must not be blank/],
   [{ name: "A", fields: [{ ...field, type: "date" }] }, /name, text, number/],
   [{ name: "A", fields: [field, field] }, /two fields/],
   [{ name: "A", tiers: [{ name: "Gold" }] }, /tier/],

@@ -201,10 +201,10 @@ it("rejects a condition that is nested too deeply, over HTTP and in process", as
 it("rejects an invalid condition with the name of the member", async () => {
   const { service } = await openWaitingShop();
   const wait = (condition: unknown, options = {}) => service.waitFor(condition as { event: object }, options);
-  await expect(wait({ event: {}, count: Number.NaN })).rejects.toThrow(/"count" must be a whole number/);
+  await expect(wait({ event: {}, count: Number.NaN })).rejects.toThrow(/"count" must be of type integer/);
   await expect(wait({ event: { tipe: "ping" } })).rejects.toThrow(/"event.tipe" is not known/);
-  await expect(wait({ card: null })).rejects.toThrow(/"card" must be an object/);
-  await expect(wait(null)).rejects.toThrow(/must be an object/);
+  await expect(wait({ card: null })).rejects.toThrow(/"card" must be of type object/);
+  await expect(wait(null)).rejects.toThrow(/must be of type object/);
   for (const timeoutMs of [Number.NaN, -1, Number.POSITIVE_INFINITY, 2 ** 31]) {
     await expect(wait({ event: {} }, { timeoutMs })).rejects.toThrow(/"timeoutMs" must be a number/);
   }

@@ -118,10 +118,18 @@ function toPointer({
 const formatName = (pointer: string) =>
   pointer === "" ? "The body" : `"${pointer.slice(1).replaceAll("/", ".")}"`;
 
-function formatRule({ keyword, params, message }: ValidationError): string {
+function formatRule({
+  keyword,
+  params,
+  message,
+  parentSchema,
+}: ValidationError & Partial<ControlValidationError>): string {
   if (keyword === "required") return "is missing";
   if (keyword === "pattern") return "must not be blank";
   if (keyword === "type") return `must be of type ${String(params["type"]).replaceAll(",", " or ")}`;
+  if (keyword === "enum") return `must be one of ${(params["allowedValues"] as string[]).join(", ")}`;
+  if (keyword === "additionalProperties")
+    return `is not known; there are ${Object.keys(parentSchema?.properties ?? {}).join(", ")}`;
   return message ?? "is not valid";
 }
 
@@ -143,49 +151,10 @@ export function validateInput<Value>(validator: ControlValidator<Value>, value: 
   for (const error of validator.errors ?? []) {
     if (error.keyword === "discriminator") continue; // the `enum` of the same member reports the error too
     const pointer = toPointer(error);
-    const detail = `${formatName(pointer)} ${formatInputRule(error)}.`;
+    const detail = `${formatName(pointer)} ${formatRule(error)}.`;
     errors.set(`${pointer} ${detail}`, { pointer, detail });
   }
   throw new InputError([...errors.values()]);
-}
-
-/** The members of a schema that the text of a rule mentions. */
-interface RuleSchema {
-  type?: string;
-  enum?: readonly string[];
-  properties?: object;
-  minimum?: number;
-  exclusiveMinimum?: number;
-  maximum?: number;
-  minItems?: number;
-  "x-rule"?: string;
-}
-
-const typeRules: Readonly<Record<string, string>> = {
-  number: "must be a number",
-  integer: "must be a whole number",
-  string: "must be a text that is not blank",
-  boolean: "must be true or false",
-  array: "must be a list",
-};
-
-function formatInputRule({ keyword, schema, parentSchema, data }: ControlValidationError): string {
-  const rules = parentSchema as RuleSchema;
-  const own = (keyword === "not" ? (schema as RuleSchema) : rules)["x-rule"];
-  if (own !== undefined) return own.replace("{value}", String(data));
-  if (keyword === "required") return "is missing";
-  if (keyword === "additionalProperties") {
-    return `is not known; there are ${Object.keys(rules.properties ?? {}).join(", ")}`;
-  }
-  if (rules.enum !== undefined) return `must be one of ${rules.enum.join(", ")}`;
-  if (keyword === "minItems") return `must have at least ${rules.minItems} of them`;
-  const { minimum, exclusiveMinimum, maximum } = rules;
-  const bounds = { "more than": exclusiveMinimum, "at least": minimum, "at most": maximum };
-  const limits = Object.entries(bounds).flatMap(([words, bound]) =>
-    bound === undefined ? [] : [`${words} ${bound}`],
-  );
-  const rule = typeRules[rules.type ?? ""] ?? "must be an object";
-  return limits.length === 0 ? rule : `${rule}, ${limits.join(" and ")}`;
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -267,7 +267,7 @@ it("issues a card to an invented member, and does to a card all that a shop can 
   await page.locator('select[name="kind"]').fill("purchase");
   await field("points", "-5");
   await press("Record");
-  await page.locator('form [role="alert"]::-p-text(must be a number, more than 0)').wait();
+  await page.locator('form [role="alert"]::-p-text(must be > 0)').wait();
   assert.equal(await page.evaluate(() => document.activeElement.name), "points");
   await view("Cards");
   const [row] = await texts(".cards .row", 1);

@@ -189,9 +189,12 @@ it.each([
   ['{"templates":{}}', /"templates" is not a list/],
   ['{"templates":[null]}', /"templates" is not a list of objects/],
   ['{"templates":[]}', /at least one/],
-  ['\ufeff{"templates":[{"name":"Club","fields":[null]}]}', /templates\[0\]: "fields\.0" must be an object/],
+  [
+    '\ufeff{"templates":[{"name":"Club","fields":[null]}]}',
+    /templates\[0\]: "fields\.0" must be of type object/,
+  ],
   [`{"endpoints":[{${endpoint},"secret":""}]}`, /secret of an endpoint must be text/],
-  ['{"endpoints":[{"events":"ping"}]}', /cannot be used: endpoints\[0\]: .*"events" must be a list/],
+  ['{"endpoints":[{"events":"ping"}]}', /cannot be used: endpoints\[0\]: .*"events" must be of type array/],
   [`{"endpoints":[{"id":5,${endpoint}}]}`, /endpoints\[0\]: "id" is not known/],
   ['{"endpoints":[{"url":"http://shop.test","events":["ping"]}]}', /https/],
 ])("refuses the seed file %s with one line", async (seed, message) => {
