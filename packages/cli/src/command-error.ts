@@ -100,13 +100,11 @@ export const repeatAdvice =
 
 /** Of the text of the service, the message contains only the reasons of a 422, because they can quote personal data. */
 function describeIssuingError(error: IssuingError, globals: AddressOption): CommandError {
-  const { code, outcome, idempotencyKey, message } = error;
+  const { code, outcome, idempotencyKey } = error;
   const isKeyRefused = code === "unauthorized" || code === "forbidden";
   const { text: sentence, link } = splitMessage(error, globals);
   const lines = code === "validation" ? [nameOptions(sentence), ...listReasons(error)] : [sentence];
   if (outcome === "unknown" && idempotencyKey !== undefined) lines.push(repeatAdvice);
-  else if (message.includes("ECONNREFUSED"))
-    lines.push("Is it running? `loyalty-cards doctor` checks the configuration.");
   else if (code === "network" || code === "timeout" || isKeyRefused)
     lines.push("`loyalty-cards doctor` checks the configuration.");
   if (link !== undefined) lines.push(link);

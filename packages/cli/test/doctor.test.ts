@@ -130,7 +130,7 @@ describe("doctor", () => {
       env: { ...env, LOYALTY_API_KEY: "my key" },
     });
     expect([code, byName["API key"]?.status, statuses.at(-1)]).toEqual([1, "failed", "skipped"]);
-    expect(byName["API key"]?.detail).toContain("character that a header cannot contain");
+    expect(byName["API key"]?.detail).toContain("character that a key cannot have");
     expect(stdout).not.toContain("my key");
   });
 

@@ -142,7 +142,7 @@ describe("an error of the service", () => {
     await close();
     expect(await run(["card", "x", "--base-url", `${url}/path`], { env })).toMatchObject({
       code: 1,
-      stderr: `loyalty-cards: The connection to ${url} failed (ECONNREFUSED).\nIs it running? \`loyalty-cards doctor\` checks the configuration.\nSee https://loyalty-cards.github.io/loyalty-cards/errors#network\n`,
+      stderr: `loyalty-cards: The connection to ${url} failed (ECONNREFUSED): is the service running, and is --base-url correct?\n\`loyalty-cards doctor\` checks the configuration.\nSee https://loyalty-cards.github.io/loyalty-cards/errors#network\n`,
     });
   });
 

@@ -51,8 +51,10 @@ export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl
     notConnectedByMessage.test(message);
   // Bytes of an earlier response on a kept connection cause the same code, so the service may have received the request.
   const isNotHttp = notHttp.test(`${code} ${message}`);
-  const hint = isNotHttp ? ": the response is not HTTP. Does this port speak http?" : ".";
   const shownCode = code ?? "no code";
+  let hint = ".";
+  if (isNotHttp) hint = ": the response is not HTTP. Does this port speak http?";
+  if (/REFUSED|ENOTFOUND/i.test(shownCode)) hint = ": is the service running, and is baseUrl correct?";
   return {
     code: isWrongScheme ? "configuration" : "network",
     message: isWrongScheme

@@ -83,9 +83,8 @@ export function parseOptions(options: IssuingClientOptions) {
   requireFunction("fetch", fetch);
   requireFunction("onEvent", onEvent);
   const baseUrl = parseBaseUrl(options);
-  const program = options.userAgent ?? "";
   const { "user-agent": userAgent = "" } = parseHeaders({
-    "user-agent": `loyalty-cards/${version} ${program}`,
+    "user-agent": `loyalty-cards/${version} ${options.userAgent ?? ""}`,
   });
   return Object.freeze({
     /** The address of the service, and what sends to it; undefined when the address is missing. */
@@ -108,10 +107,9 @@ export type Settings = ReturnType<typeof parseOptions>;
 
 /** @throws {IssuingError} `configuration` for an invalid option; the `reason` of a signal that is aborted already. */
 export function parseCallOptions(options: CallOptions | null | undefined, settings: Settings) {
-  const given = options ?? {}; // every member is optional
-  const { signal, headers, onResponse } = given;
+  const { signal, headers, onResponse, ...limits } = options ?? {}; // every member is optional
   requireFunction("onResponse", onResponse);
-  const { timeoutMs, deadlineMs, maxRetries } = parseLimits(given, settings.limits);
+  const { timeoutMs, deadlineMs, maxRetries } = parseLimits(limits, settings.limits);
   signal?.throwIfAborted();
   return {
     signal: signal ?? undefined,
@@ -276,6 +274,6 @@ export function parseApiKey(apiKey: unknown): string {
     );
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey;
   throw configurationError(
-    "apiKey has a character that a header cannot contain. Is it a space, or a line break from a file?",
+    'apiKey contains a space, a line break or another character that a key cannot have. Pass the key alone, without "Bearer ".',
   );
 }

@@ -33,8 +33,10 @@ const make = (options: object) => () => createIssuingClient({ ...good, ...option
 
 const invalidOptions: Record<string, [message: RegExp, values: unknown[]][]> = {
   apiKey: [
-    [/line break from a file/, ["secret\n"]],
-    [/a header cannot contain/, ["klucz-ą"]],
+    [
+      /contains a space, a line break .* Pass the key alone, without "Bearer "/,
+      ["secret\n", "Bearer secret", "klucz-ą"],
+    ],
   ],
   baseUrl: [
     [

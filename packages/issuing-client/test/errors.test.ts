@@ -130,6 +130,13 @@ it("names the runtime's error code when a connection fails", async () => {
   ]);
 });
 
+it.each(["ECONNREFUSED", "ENOTFOUND"])("says after %s what to check", async (code) => {
+  const error = await catchIssuingError(issueScripted([networkError(code)], { maxRetries: 0 }).result);
+  expect(readText(error)).toBe(
+    `The connection to https://cards.test failed (${code}): is the service running, and is baseUrl correct?`,
+  );
+});
+
 it.each([401, 403])("says in the message of a %i that the apiKey is to be checked", async (status) => {
   expect((await getRejection(json({}, status))).message).toMatch(/apiKey/);
 });
