@@ -129,22 +129,19 @@ function requireHandler(options: ReceiverOptions, { name, returnsEvent }: Receiv
   if ("inbox" in options && typeof inbox?.put !== "function")
     throw new TypeError(`inbox must have a method put. ${advice}`);
   const methods = [dedupe?.claim, dedupe?.complete, dedupe?.release];
-  if ("dedupe" in options && !methods.every((method) => typeof method === "function")) {
+  if ("dedupe" in options && !methods.every((method) => typeof method === "function"))
     throw new TypeError(
       `dedupe must have the methods claim, complete and release, as memoryDedupe() has. ${advice}`,
     );
-  }
   if (hasHandler(options)) return;
-  if (!returnsEvent) {
+  if (!returnsEvent)
     throw new TypeError(
       `${name} has nothing that handles the events, so they would be lost: pass handler, afterResponse or inbox, such as { secret, handler: onEvents({ … }) }.`,
     );
-  }
-  if (dedupe !== undefined) {
+  if (dedupe !== undefined)
     throw new TypeError(
       "dedupe needs handler, afterResponse or inbox: the receiver cannot know whether the code after it succeeds.",
     );
-  }
 }
 
 function requireLimit(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {

@@ -63,9 +63,8 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   const { key, id, notAfter } = (isNamed ? secret : { key: secret }) as NamedSecret;
   if (key === undefined || key === null) throw new InvalidSecretError(`${key}: ${isSet}`);
   const bytes = toBytes(key);
-  if (bytes === undefined) {
+  if (bytes === undefined)
     throw new InvalidSecretError(`a value of type ${typeof key}: it must be a string or bytes.`);
-  }
   const form = typeof key === "string" ? "string" : "array of bytes";
   if (bytes.length === 0) throw new InvalidSecretError(`an empty ${form}: ${isSet}`);
   // White space and control characters.

@@ -13,7 +13,7 @@ export type { IncomingMessage, Readable, ServerResponse };
 /** A request of a framework, and where parsers store a body that they have read. */
 export type NodeRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };
 
-/** Creates a handler that receives and responds. Its promise never rejects: an error becomes a response and a log line. */
+/** Creates a handler that receives and responds. For a request of Node.js its promise never rejects: an error becomes a response and a log line. */
 export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
   const { receive, reporter } = createReceiverOf(kind, options);
   /** @param forwardEvent called with the verified event instead of sending the response. */
@@ -22,6 +22,8 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
     response: ServerResponse,
     forwardEvent?: (event: WebhookEvent) => void,
   ): Promise<void> {
+    if (typeof request?.on !== "function")
+      throw new TypeError(`${kind.name} takes no Request: use nextRoute or fetchReceiver.`);
     const result = await receive(toReceived(request));
     try {
       if (forwardEvent !== undefined && result.event !== undefined) forwardEvent(result.event);

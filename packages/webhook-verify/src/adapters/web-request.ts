@@ -15,6 +15,8 @@ export function webHandler(
 ) {
   const { receive, reporter } = createReceiverOf(kind, options);
   return async (request: Request, ...platform: unknown[]): Promise<Response> => {
+    if (typeof request?.arrayBuffer !== "function")
+      throw new TypeError(`${kind.name} takes a Request. In pages/api use nextPagesHandler.`);
     const { status, headers, afterResponse } = await receive({
       method: request.method,
       headers: request.headers,

@@ -1,4 +1,6 @@
 /** The Next adapters: `after` of next/server, and `next build`. */
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { nextPagesHandler, nextRoute } from "../../src/adapters/next.ts";
 import { balanceChanged, createGate, secret, signedDelivery } from "../signed-delivery.ts";
@@ -61,4 +63,17 @@ it("nextRoute knows `after`, and nextPagesHandler does not", () => {
   expect(nextRoute(options)).toBeTypeOf("function");
   expect(() => nextRoute(undefined as never)).toThrow(/^nextRoute needs options: write nextRoute\(/);
   expect(() => nextPagesHandler(options)).toThrow(/nextPagesHandler has no option "after"/);
+});
+
+it.each([
+  ["nextRoute", nextRoute, new IncomingMessage(new Socket()), /^nextRoute takes .*use nextPagesHandler/],
+  [
+    "nextPagesHandler",
+    nextPagesHandler,
+    new Request("https://shop.test/"),
+    /^nextPagesHandler takes .*use nextRoute/,
+  ],
+])("%s in the other router says which function to use", async (_name, create, request, message) => {
+  const receive = create({ secret, handler: () => {} }) as (request: unknown) => Promise<unknown>;
+  await expect(receive(request)).rejects.toThrow(message);
 });
