@@ -9,18 +9,23 @@ import {
 } from "../sqlite/database-node.ts";
 import type { Operation, Row, Step } from "./statement.ts";
 
-/** The result of a function that must not be asynchronous: an async one does not compile. */
-export type Synchronous<Result> = Result extends PromiseLike<unknown> ? never : Result;
+/** The result of a function that must not be asynchronous: an async one does not compile, and the error shows this text. */
+export type Synchronous<Result> =
+  Result extends PromiseLike<unknown>
+    ? "Remove async and await: the transaction ends when it returns"
+    : Result;
 
 /**
  * @param name the option or method that takes the user's function, for the message.
  * @throws {TypeError} when the function returned a promise, whose work would run outside of the transaction.
  */
-export function requireSynchronous<Result>(name: string, result: Result): Result {
-  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function") return result;
+export function requireSynchronous<Result>(name: string, result: Result | Synchronous<Result>): Result {
+  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function") return result as Result;
   Promise.resolve(result).catch(() => {}); // the caller has one error, which says what to change
   throw withSafeMessage(
-    new TypeError(`${name} takes a synchronous function: the transaction ends when it returns.`),
+    new TypeError(
+      `${name} takes a synchronous function, because the transaction ends when it returns: remove async and await from it.`,
+    ),
   );
 }
 

@@ -86,13 +86,13 @@ const noTransaction = (reason: string) =>
   );
 
 /**
- * @param purpose what the transaction does, for the error message, such as `writes the effect of the event`.
+ * @param need who needs which transaction, for the error message, such as `outbox.add needs the transaction that saves the user`.
  * @param consequence what would happen outside of a transaction, for the error message.
  * @throws {TypeError} for a pool, a database or an idle client, where these can be recognized.
  */
 export function requireTransaction(
   client: PostgresTransaction,
-  purpose: string,
+  need: string,
   consequence: string,
 ): PostgresTransaction {
   const isPool = hasMethod(client, "begin") || hasMethod(client, "$connect") || "totalCount" in client;
@@ -103,7 +103,7 @@ export function requireTransaction(
   if (!isPool && !isIdle && !isKyselyOutside && (!isDrizzle || hasMethod(client, "rollback"))) return client;
   throw withSafeMessage(
     new TypeError(
-      `This needs the transaction that ${purpose}, not a pool, a database or a client without BEGIN: ${consequence}.`,
+      `${need}, not a pool, a database or a client without BEGIN. Pass the client after BEGIN, or the argument of the callback of sql.begin, $transaction or transaction: ${consequence}.`,
     ),
   );
 }

@@ -143,7 +143,7 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
     transaction: PostgresTransaction,
     operation: Operation<Result>,
   ): Promise<Result> {
-    requireTransaction(transaction, "saves the user", consequence);
+    requireTransaction(transaction, need, consequence);
     if (!isOpen) await jobsDatabase.runIn(transaction, checkSettings(steps));
     return jobsDatabase.runIn(transaction, operation);
   }
@@ -157,6 +157,7 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
   };
 }
 
+const need = "outbox.add and outbox.correct need the transaction that saves the user";
 const consequence = "added outside of it, an entry could exist without its user, or a user without an entry";
 
 /** @throws {TypeError} when the options have neither a pool nor `transaction`. */

@@ -1,4 +1,5 @@
 /** `sqliteOutbox`: an outbox in a SQLite file, for the processes of one machine. */
+
 import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import {
   createSqliteDatabase,
@@ -14,6 +15,7 @@ import {
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
+import { isInTransaction } from "@loyalty-cards/internal/sqlite/in-transaction";
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxDatabase } from "./attempt.ts";
 import type { CorrectionResult } from "./changes.ts";
@@ -199,18 +201,12 @@ interface Waiting {
 /** Fake timers of a test do not stop it. */
 const setRealImmediate = setImmediate;
 
-/** Tests for an open transaction with BEGIN, which fails inside of one in every binding. */
 function requireTransaction(database: SqliteDatabase): void {
   if (typeof (database as { exec?: unknown } | null)?.exec !== "function")
     throw invalid(
       "outbox.add and outbox.correct take the connection first, which is the argument of the function of outbox.write: outbox.add(database, entry).",
     );
-  try {
-    database.exec("BEGIN");
-  } catch {
-    return;
-  }
-  database.exec("ROLLBACK");
+  if (isInTransaction(database)) return;
   throw invalid(
     "outbox.add or outbox.correct was called outside of a transaction. Call it in the one that saves the user: outbox.write((database) => { …save the user… outbox.add(database, entry); }). On a connection that you opened yourself, call it between BEGIN and COMMIT.",
   );

@@ -125,7 +125,7 @@ async function isChanged(
 ): Promise<boolean> {
   const own = requireTransaction(
     transaction,
-    "writes the effect of the event",
+    "markProcessed and isNewest need the transaction that writes the effect of the event",
     "marked outside of it, an event is lost when its handler fails",
   );
   try {

@@ -1,5 +1,7 @@
 /** Entry point `/sqlite`: exactly-once, in-order effects in a SQLite database of your own, inside its transaction. */
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import { isInTransaction } from "@loyalty-cards/internal/sqlite/in-transaction";
 import { explainMissingTable, type OrderedEvent, parseCreatedAt, toEventKey } from "../event.ts";
 
 export type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
@@ -33,6 +35,7 @@ export function ensureInboxTables(database: SqliteDatabase): void {
 /**
  * Marks an event as processed, in the transaction that writes its effect. @returns false when the event was processed
  * before: skip it. With several services or endpoints, pass the `source` of the delivery: their events may have the same id.
+ * @throws {TypeError} outside of a transaction.
  * @example
  * ```ts
  * import { markProcessed, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
@@ -58,6 +61,7 @@ export function markProcessed(
  * Records an event as the newest of its key. @returns false when a newer event of the key was recorded before.
  * Of two events with the same `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random
  * ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with `getCard` where that matters.
+ * @throws {TypeError} outside of a transaction, and for a `createdAt` that is not a date.
  * @example
  * ```ts
  * import { isNewest, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
@@ -78,7 +82,14 @@ export function isNewest(database: SqliteDatabase, key: string, event: OrderedEv
   return isChanged(database, upsert, key, parseCreatedAt(event), event.id);
 }
 
+/** Outside of a transaction an event would be marked before its effect is written. */
 function isChanged(database: SqliteDatabase, sql: string, ...values: (string | number)[]): boolean {
+  if (!isInTransaction(database))
+    throw withSafeMessage(
+      new TypeError(
+        "markProcessed and isNewest need the transaction that writes the effect of the event: call them in delivery.write or inbox.write, or between BEGIN and COMMIT. Marked outside of it, an event is lost when its handler fails.",
+      ),
+    );
   try {
     return Number(database.prepare(sql).run(...values).changes) > 0;
   } catch (error) {

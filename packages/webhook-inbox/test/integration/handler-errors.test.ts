@@ -62,7 +62,7 @@ describe.each(Object.entries(ways))("in %s", (_name, logOf) => {
   it("quotes the message of our own error", async () => {
     const pool = new pg.Pool({ host: "127.0.0.1", port: 1 });
     expect(await logOf((event) => markProcessed(pool as never, event))).toMatch(
-      /: TypeError at \S+: This needs the transaction that writes the effect of the event, not a pool/,
+      /: TypeError at \S+: markProcessed and isNewest need the transaction that writes the effect of the event, not a pool/,
     );
   });
 

@@ -129,12 +129,16 @@ it.each(engines)("marks an event once, and not when the transaction fails, with 
   const database = open(scratchFile());
   onTestFinished(() => void database.close());
   const event = balanceChanged("evt '1'");
+  const outside = "markProcessed and isNewest need the transaction that writes the effect";
+  expect(() => inSqlite.markProcessed(database, event)).toThrow(outside);
+  expect(() => inSqlite.isNewest(database, "card_1", event)).toThrow(outside);
+  database.exec("BEGIN");
   expect(() => inSqlite.markProcessed(database, event)).toThrow("call ensureInboxTables first");
   inSqlite.ensureInboxTables(database);
   inSqlite.ensureInboxTables(database);
-  database.exec("BEGIN");
+  database.exec("COMMIT; BEGIN");
   expect(inSqlite.markProcessed(database, event)).toBe(true);
-  database.exec("ROLLBACK");
+  database.exec("ROLLBACK; BEGIN");
   expect([inSqlite.markProcessed(database, event), inSqlite.markProcessed(database, event)]).toEqual([
     true,
     false,
