@@ -17,7 +17,7 @@ const guides: Readonly<Record<string, readonly string[]>> = {
   "issuing-outbox": ["sign-up", "outbox"],
   "mock-server": ["testing"],
   "webhook-inbox": ["receiving-webhooks", "production"],
-  "webhook-verify": ["receiving-webhooks", "migration", "security"],
+  "webhook-verify": ["receiving-webhooks", "migration"],
 };
 
 /** @throws when the repository has no such file. */
