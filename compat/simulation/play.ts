@@ -74,10 +74,11 @@ function findNextDue({ service, shopMachine, booksMachine, world }: Stage): numb
   const event = "SELECT due FROM webhook_inbox_events WHERE state = 'waiting'";
   const card = `SELECT max(due, coalesce((SELECT max(due) FROM issuing_outbox_entries_breakers), 0)) AS due
     FROM issuing_outbox_entries WHERE rank IS NOT NULL`;
-  const rows = [card, event].flatMap((sql) => shopMachine.readRows(sql));
+  const dueInShop = [card, event].flatMap((sql) => shopMachine.readRows(sql)).map(({ due }) => Number(due));
   const deliveries = service.webhooks.deliveries({ state: "pending" });
   const dueAt = [
-    ...[...rows, ...booksMachine.readRows(event)].map(({ due }) => Number(due)),
+    ...dueInShop.map((due) => due - shopMachine.clockErrorMs),
+    ...booksMachine.readRows(event).map(({ due }) => Number(due)),
     ...deliveries.map(({ nextAttemptAt = "" }) => Date.parse(nextAttemptAt)),
   ];
   return dueAt.length === 0 ? undefined : Math.max(world.nowMs, Math.min(...dueAt) - startMs);
