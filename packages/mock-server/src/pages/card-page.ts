@@ -17,11 +17,10 @@ interface CardView {
   nextTier: { name: string; missing: number; from: number; progressFrom: number } | undefined;
   /** The wallets that the card was added to. */
   wallets: readonly string[];
-  templateId: string;
 }
 
 export function toCardView(domain: Domain, card: StoredCard): CardView {
-  const { id: templateId, name, fields, tiers } = domain.state.templates.get(card.templateId) as Template; // templates are archived, never removed
+  const { name, fields, tiers } = domain.state.templates.get(card.templateId) as Template; // templates are archived, never removed
   const nameKey = fields.find(({ type }) => type === "name")?.key;
   const nameOnCard = new Map(Object.entries(card.fieldValues)).get(nameKey ?? "");
   const points = getLevelPoints(card);
@@ -36,7 +35,6 @@ export function toCardView(domain: Domain, card: StoredCard): CardView {
     tier: card.tier,
     nextTier: next && { ...next, missing: roundPoints(next.from - points), progressFrom },
     wallets: card.wallets,
-    templateId,
   };
 }
 
@@ -55,7 +53,6 @@ export function cardPage(view: CardView, { first, second }: Wallets, userAgent: 
   return customerPage(
     `${view.shopName} card`,
     "../",
-    cardStyles(view, "../"),
     html`<main>
 ${cardFace(view, html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>${slug}</p></div>`)}
 <nav class="wallets" data-live="wallets" aria-label="Add the card to your phone">
@@ -72,7 +69,6 @@ export function walletPage(view: CardView, wallet: string): Markup {
   return customerPage(
     isAdded ? `In ${title}` : `Add to ${title}`,
     "../../",
-    cardStyles(view, "../../"),
     html`<main class="wallet">
 ${cardFace(view)}
 <section class="note">
@@ -92,7 +88,6 @@ export const notFoundPage = (up: string): Markup =>
   customerPage(
     "Card not found",
     up,
-    html``,
     html`<main class="lost">
 <p class="lost-card" aria-hidden="true">404</p>
 <h1>There is no card here</h1>
@@ -100,20 +95,16 @@ export const notFoundPage = (up: string): Markup =>
 </main>`,
   );
 
-const customerPage = (title: string, up: string, styles: Markup, content: Markup): Markup =>
+const customerPage = (title: string, up: string, content: Markup): Markup =>
   page(
     title,
     up,
     html`<link rel="stylesheet" href="${up}assets/page.css">
-${styles}
+<link rel="stylesheet" href="${up}assets/card.css">
 <script src="${up}assets/card.js" type="module"></script>`,
     html`${content}
 <footer>Issued by a mock service, for development and tests.</footer>`,
   );
-
-const cardStyles = ({ templateId }: CardView, up: string): Markup =>
-  html`<link rel="stylesheet" href="${up}assets/card.css">
-<link rel="stylesheet" href="${up}assets/colours-of-${encodeURIComponent(templateId)}.css">`;
 
 /** The console shows the same elements. @param below the lower half of the card. */
 function cardFace(view: CardView, below: Markup | string = ""): Markup {
@@ -167,22 +158,4 @@ export function walletButton(wallet: string): string {
 </g>
 </svg>
 `);
-}
-
-/** The backgrounds of cards: where the gradient starts, and where it ends. White text is readable on each. */
-const colours = [
-  ["#14807a", "#123a4d"],
-  ["#4338a5", "#262060"],
-  ["#a03353", "#5d1c31"],
-  ["#2b5cae", "#173463"],
-  ["#8a4a24", "#4d2610"],
-  ["#6a2fae", "#3b155f"],
-] as const;
-
-/** The style sheet with the colours of a template's cards, for their pages and for the console: the same for all cards of a template. */
-export function coloursStyle(templateId: string): string {
-  let sum = 0;
-  for (const character of templateId) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 1_000_003;
-  const [from, to] = colours[sum % colours.length] ?? colours[0];
-  return `.card {\n  --from: ${from};\n  --to: ${to};\n}\n`;
 }

@@ -1,13 +1,12 @@
-/** The routes of the pages: start page, cards, wallets, files of the console and the pages. */
-import { html } from "hono/html";
+/** The routes of the pages: cards, wallets, files of the console and the pages. */
 import type { Backend } from "../backend/backend.ts";
 import { addToWallet } from "../domain/cards.ts";
 import type { Domain, Wallets } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
 import { type App, createGuard } from "../http/app.ts";
 import { type Call, emptyReply, jsonReply, type Reply, send } from "../http/reply.ts";
-import { cardPage, coloursStyle, notFoundPage, toCardView, walletButton, walletPage } from "./card-page.ts";
-import { fileReply, type Markup, page, pageReply } from "./html.ts";
+import { cardPage, notFoundPage, toCardView, walletButton, walletPage } from "./card-page.ts";
+import { fileReply, pageReply } from "./html.ts";
 
 export function addPages(app: App, { domain, settings }: Backend): void {
   const { baseUrl, allowedHosts, wallets } = settings;
@@ -17,7 +16,7 @@ export function addPages(app: App, { domain, settings }: Backend): void {
   // Anyone who has the address of a card may add it; pages of other origins may not.
   app.use("/cards/*", createGuard(baseUrl, "any"));
 
-  app.get("/", (c) => send(c, startReply(domain, c)));
+  app.get("/", async (c) => send(c, await startReply(baseUrl, c)));
   app.get("/cards/:slug", (c) => {
     const card = findCard(domain, c.req.param("slug"));
     if (card === undefined) return send(c, pageReply(notFoundPage("../"), 404));
@@ -49,11 +48,7 @@ function walletReply(domain: Domain, slug: string, leaf: string, isPost: boolean
 
 async function assetReply({ first, second }: Wallets, name: string): Promise<Reply> {
   const wallet = [first, second].find((candidate) => name === `add-to-${candidate}-wallet.svg`);
-  if (wallet !== undefined) return fileReply(name, walletButton(wallet));
-  const templateId = /^colours-of-(.*)\.css$/s.exec(name)?.[1];
-  return templateId === undefined
-    ? findFile(`assets/${name}`)
-    : fileReply("colours.css", coloursStyle(templateId));
+  return wallet === undefined ? findFile(`assets/${name}`) : fileReply(name, walletButton(wallet));
 }
 
 /** A file of static/. The files are loaded on the first request, because most services are only called by programs. */
@@ -64,40 +59,13 @@ export async function findFile(path: string): Promise<Reply> {
   return fileReply(path, content);
 }
 
-const repository = "https://github.com/loyalty-cards/loyalty-cards/blob/main/packages/mock-server";
-
-/** A page for a browser, JSON for a program. */
-function startReply(domain: Domain, { req }: Call): Reply {
-  const { baseUrl, state } = domain;
-  if (!req.header("accept")?.includes("text/html")) {
-    return jsonReply(200, {
-      console: `${baseUrl}/console`,
-      reference: `${baseUrl}/api/docs`,
-      document: `${baseUrl}/api/docs/json`,
-      health: `${baseUrl}/_mock/health`,
-    });
-  }
-  const newest = [...state.cards.values()].at(-1);
-  const card = newest && toCardView(domain, newest);
-  return pageReply(
-    page(
-      "Mock service",
-      "",
-      html`<link rel="stylesheet" href="assets/page.css">`,
-      html`<main class="start">
-<h1>Mock service</h1>
-<p>A mock of the Loyalty Card Issuing Service, for development and tests. Its API is at <code>/api/v1</code>.</p>
-<nav aria-label="Pages of this service">
-${link("console", "Console", "Watch requests and webhooks, issue cards, record purchases, and copy the API keys.")}
-${link("api/docs", "API reference", "Read about each operation and try it.")}
-${card && link(`cards/${card.slug}`, `Newest card: ${card.shopName}`, "What the customer sees, with its QR code.")}
-${link(`${repository}/CONTROL.md`, "Control API", "Do from a program what the console does.")}
-${link(`${repository}/README.md`, "README", "Use the service in tests, with seeds and faults.")}
-</nav>
-</main>`,
-    ),
-  );
+/** The console for a browser, JSON for a program. */
+function startReply(baseUrl: string, { req }: Call): Reply | Promise<Reply> {
+  if (req.header("accept")?.includes("text/html")) return findFile("console/index.html");
+  return jsonReply(200, {
+    console: `${baseUrl}/console`,
+    reference: `${baseUrl}/api/docs`,
+    document: `${baseUrl}/api/docs/json`,
+    health: `${baseUrl}/_mock/health`,
+  });
 }
-
-const link = (address: string, title: string, text: string): Markup =>
-  html`<a href="${address}"><strong>${title}</strong> ${text}</a>`;

@@ -63,12 +63,11 @@ export function Card({ id }) {
   );
 }
 
-/** The upper half of the card's page, with its style sheets. */
+/** The upper half of the card's page, with its style sheet. */
 function Face({ card, template }) {
-  const { loyaltyBalance, loyaltyTier, templateId } = card;
+  const { loyaltyBalance, loyaltyTier } = card;
   return (
     <article class="card">
-      <link rel="stylesheet" href={`assets/colours-of-${encodeURIComponent(templateId)}.css`} />
       <header>
         <p class="shop">{template?.name}</p>
         {loyaltyTier !== null && <span class="tier">{loyaltyTier}</span>}

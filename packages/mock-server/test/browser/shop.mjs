@@ -115,7 +115,7 @@ export async function openFilledShop(test, words = "Anna") {
       [card.publicUrl, ".qr"],
       [`${card.publicUrl}/pass.pkpass`, ".added"],
       [`${card.publicUrl}/google`, "button"],
-      [`${shop.baseUrl}/`, ".start"],
+      [`${shop.baseUrl}/`, ".traffic .row"],
       [`${shop.baseUrl}/cards/nobody`, ".lost"],
       [`${shop.baseUrl}/api/docs`, "[data-ready] .opblock"],
     ],
