@@ -24,7 +24,7 @@ import {
   recordCorrection,
   recordPoints,
 } from "./domain/ledger.ts";
-import { type Delivery, type Fault, isState, type Template } from "./domain/state.ts";
+import type { Delivery, Fault, State, Template } from "./domain/state.ts";
 import { archiveTemplate, createTemplate, type TemplateInput } from "./domain/templates.ts";
 import { addFault, clearFaults, type FaultInput, removeFault } from "./faults/rules.ts";
 import { type App, createApp } from "./http/app.ts";
@@ -134,7 +134,6 @@ export interface MockService {
   /** Restores the seed: its keys, templates and endpoints. Everything else is deleted. */
   reset(): void;
   snapshot(): Snapshot;
-  /** @throws {TypeError} for a value that `snapshot()` did not return. */
   restore(snapshot: Snapshot): void;
 }
 
@@ -231,11 +230,7 @@ export function createCore(
     waitFor: (condition, options) => waitFor(backend, condition, options),
     reset: backend.reset,
     snapshot: () => ({ state: backend.snapshot() }),
-    restore(snapshot) {
-      const state = snapshot?.state;
-      if (!isState(state)) throw new TypeError("restore() takes what snapshot() returned.");
-      backend.restore(state);
-    },
+    restore: ({ state }) => backend.restore(state as State),
   };
   return { service, backend, app };
 }

@@ -186,18 +186,6 @@ describe("a field key that the template does not have", () => {
     expect([warningsOf(service), lines]).toEqual([[], []]);
   });
 
-  it("is one line of the log a minute for one mistake, for all customers together", async () => {
-    const { service, lines, issue } = openShop();
-    const signUpWith = (key: string, name: string) => issue(signUp({ name }, { firstName: name, [key]: 7 }));
-    for (const name of ["Anna", "Bernd", "Celine"]) await signUpWith("piont", name);
-    expect(lines).toHaveLength(1);
-    await signUpWith("town", "Anna");
-    expect(lines).toHaveLength(2);
-    await service.clock.advance("1m");
-    await signUpWith("piont", "Anna");
-    expect(lines).toHaveLength(3);
-  });
-
   it("is named without its value, on one line, and cut when it is long", async () => {
     const { service, lines, issue } = openShop();
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`k${index}`, "Secret"]));

@@ -85,19 +85,6 @@ it("restores the templates, the endpoints and their secrets of the seed on a res
   }
 });
 
-it("rejects what is not a snapshot, and changes nothing", async () => {
-  const { service, issue } = openShop();
-  const { body } = await issue();
-  const { state } = service.snapshot() as { state: object };
-  const damaged = [{}, [], { ...state, cards: {} }, { ...state, recentEvents: undefined }];
-  const states = [null, ...damaged].map((each) => ({ state: each }));
-  for (const snapshot of [undefined, null, {}, ...states]) {
-    expect(() => service.restore(snapshot as never)).toThrow("restore() takes what snapshot() returned.");
-  }
-  expect(service.cards.get(body.id).id).toBe(body.id);
-  await service.idle();
-});
-
 /** Makes this many events, and returns their ids in the order of their creation. */
 async function makeEvents(service: MockService, count: number): Promise<string[]> {
   const { id } = (await (await service.fetch(issueRequest(service))).json()) as { id: string };

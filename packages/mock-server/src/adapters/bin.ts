@@ -16,9 +16,6 @@ Options:
   --host <address>  address to listen on (default: 127.0.0.1)
   --seed <file>     JSON: { "defaultCountry", "templates": [...], "endpoints": [{ "url", "events", "secret"? }] }
   --data <file>     store everything in this file; an existing file takes precedence over --seed
-  --allow-private-endpoints
-                    allow webhook endpoints with https:// addresses of private networks
-  --store-refusals  store a 404 or 422 under its idempotency key for 24 hours
   --quiet           do not print a line on stderr per request and per delivery attempt
   --json            print one line of JSON when ready
   --help, -h        print this help
@@ -31,8 +28,6 @@ async function main(): Promise<void> {
       host: { type: "string", default: "127.0.0.1" },
       seed: { type: "string" },
       data: { type: "string" },
-      "allow-private-endpoints": { type: "boolean", default: false },
-      "store-refusals": { type: "boolean" },
       quiet: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
@@ -40,12 +35,10 @@ async function main(): Promise<void> {
     },
   });
   if (values.help || values.version) return console.log(values.help ? help : version);
-  const { host, seed, data, "store-refusals": storeRefusals } = values;
+  const { host, seed, data } = values;
   const server = await startMockServer({
     port: parsePort(values.port),
     host,
-    allowPrivateEndpoints: values["allow-private-endpoints"],
-    ...(storeRefusals !== undefined && { storeRefusals }), // otherwise the seed file decides
     ...(!values.quiet && { onTraffic: (line) => console.error(line) }),
     ...(seed !== undefined && { seedFile: seed }),
     ...(data !== undefined && { dataFile: data }),

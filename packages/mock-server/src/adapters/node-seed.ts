@@ -4,9 +4,9 @@ import { EndpointInput, TemplateInput } from "@loyalty-cards/openapi/control-val
 import type { MockServiceOptions } from "../backend/options.ts";
 import { isObject, validateInput } from "../domain/problem.ts";
 
-type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints" | "storeRefusals">;
+type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints">;
 
-const members = ["defaultCountry", "templates", "endpoints", "storeRefusals"];
+const members = ["defaultCountry", "templates", "endpoints"];
 
 /**
  * The options take precedence over the seed; the endpoints of both exist. The service validates the rest, such as addresses.

@@ -24,7 +24,7 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
   /** Default 127.0.0.1: reachable from this machine only. */
   host?: string;
   /**
-   * A JSON file with `templates`, `endpoints`, `defaultCountry` and `storeRefusals`. Options take precedence over its members; the
+   * A JSON file with `templates`, `endpoints` and `defaultCountry`. Options take precedence over its members; the
    * `endpoints` of both exist, those of the options first.
    */
   seedFile?: string;

@@ -11,9 +11,6 @@ import { createServiceClock } from "./service-clock.ts";
 /** A request to the API, as `GET /_mock/traffic` returns it. */
 export type TrafficRequest = components["schemas"]["TrafficRequest"];
 
-/** By the clock of the service. */
-const burstMs = 60_000;
-
 export type Backend = ReturnType<typeof createBackend>;
 
 export function createBackend(settings: Settings) {
@@ -24,7 +21,6 @@ export function createBackend(settings: Settings) {
   const ids = createSortableIds(nowMs, settings.generateId);
   /** The newest requests to the API, oldest first. Not part of the state: a snapshot and a data file do not contain them. */
   const requests: TrafficRequest[] = [];
-  const warnedAtMs = new Map<string, number>();
   const domain: Domain = {
     ...settings,
     state: createEmptyState(),
@@ -65,17 +61,9 @@ export function createBackend(settings: Settings) {
     changes,
     ids,
     requests,
-    /** Logs the message of a warning, once a minute: one mistake in an import is one line. */
-    logWarning(message: string): void {
-      for (const [known, atMs] of warnedAtMs) if (nowMs() - atMs >= burstMs) warnedAtMs.delete(known);
-      if (warnedAtMs.has(message)) return;
-      warnedAtMs.set(message, nowMs());
-      settings.log(`warning: ${message}`);
-    },
     /** Restores the seeded state. */
     reset(): void {
       requests.length = 0;
-      warnedAtMs.clear();
       replace(seed());
     },
     snapshot: () => structuredClone(domain.state),

@@ -27,7 +27,7 @@ export function createEndpoint(
   seeded: Partial<EndpointSecret> = {},
 ): EndpointSecret {
   const { state, generateId, notifyChange } = domain;
-  checkUrl(domain, url);
+  checkUrl(url);
   checkEvents(events);
   const { id = generateId("we"), secret = generateId("whsec") } = seeded;
   state.endpoints.set(id, { id, url, events: [...events], secret });
@@ -46,7 +46,7 @@ export function updateEndpoint(
 ): WebhookEndpoint {
   const endpoint = getEndpoint(domain, endpointId);
   const { url = endpoint.url, events = endpoint.events } = change;
-  checkUrl(domain, url);
+  checkUrl(url);
   checkEvents(events);
   Object.assign(endpoint, { url, events: [...events] });
   domain.notifyChange();
@@ -78,7 +78,7 @@ export const toWebhookEndpoint = ({ id, url, events }: Endpoint): WebhookEndpoin
   events: [...events],
 });
 
-function checkUrl({ allowPrivateEndpoints }: Domain, url: string): void {
+function checkUrl(url: string): void {
   if (!URL.canParse(url)) throw new TypeError(`The endpoint's url "${url}" is not a URL.`);
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "")
@@ -88,11 +88,8 @@ function checkUrl({ allowPrivateEndpoints }: Domain, url: string): void {
   if (protocol !== "https:") {
     throw new TypeError("An endpoint must be https://; http:// is allowed for loopback addresses only.");
   }
-  if (!allowPrivateEndpoints && isPrivate(hostname)) {
-    throw new TypeError(
-      `An endpoint must have a public address, and "${hostname}" is in a private network; allowPrivateEndpoints (--allow-private-endpoints) allows it.`,
-    );
-  }
+  if (isPrivate(hostname))
+    throw new TypeError(`An endpoint must have a public address, and "${hostname}" is in a private network.`);
 }
 
 function checkEvents(events: readonly EventType[]): void {

@@ -19,8 +19,6 @@ export interface Domain {
   baseUrl: string;
   defaultCountry: Country;
   wallets: Wallets;
-  /** Whether endpoints may have addresses of private networks. */
-  allowPrivateEndpoints: boolean;
   /** Whether a 404 or 422 is stored under its idempotency key. */
   storeRefusals: boolean;
 }

@@ -1,7 +1,7 @@
 /** The state of the service as plain data: what each store holds, by id, so that a snapshot and the data file are copies of one object. */
 import type { webhooks } from "@loyalty-cards/openapi";
 import type { components } from "@loyalty-cards/openapi/control";
-import { type FieldError, isObject } from "./problem.ts";
+import type { FieldError } from "./problem.ts";
 
 type Schemas = components["schemas"];
 type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
@@ -120,14 +120,6 @@ export const createEmptyState = () => ({
 });
 
 export type State = ReturnType<typeof createEmptyState>;
-
-/** Whether a value has every member of a state, each of the right type: Map, Set or list. */
-export const isState = (value: unknown): value is State =>
-  isObject(value) &&
-  Object.entries(createEmptyState()).every(([name, empty]) => getTag(value[name]) === getTag(empty));
-
-/** "[object Map]" and so on. Recognises values of another realm too, which test runners pass to structuredClone. */
-const getTag = (value: unknown) => Object.prototype.toString.call(value);
 
 /** A state as JSON can represent it: each Map as a list of its entries, each Set as a list. */
 export const toLists = (state: State): Record<string, unknown[]> =>

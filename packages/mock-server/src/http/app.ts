@@ -32,10 +32,6 @@ export function createNotFound(app: App, { req: { method, path } }: Call): Reply
     const allow = [...allowed, ...(allowed.includes("GET") ? ["HEAD"] : [])].join(", ");
     return problemReply(new Problem(405, `Use ${allowed.join(", ")}.`), { allow });
   }
-  if (path.endsWith("/") && findMethods(path.slice(0, -1)).length > 0) {
-    const advice = "Leave out the slash at the end of the path.";
-    return problemReply(new Problem(404, `There is no ${method} ${path}. ${advice}`));
-  }
   const isControl = path.startsWith("/_mock");
   const known = app.routes
     .filter((route) => methods.includes(route.method) && route.path.startsWith("/_mock") === isControl)

@@ -209,14 +209,14 @@ const createEntry = ({ domain, ids }: Backend, { req }: Call, known: Partial<Ent
 });
 
 /** Adds the request to the log, with the reply unless an injected fault breaks the connection. */
-function logRequest({ domain, requests, changes, logWarning }: Backend, entry: Entry, reply: Reply): void {
+function logRequest({ domain, settings, requests, changes }: Backend, entry: Entry, reply: Reply): void {
   const cardId = entry.cardId ?? findNamedCard(domain, entry.path);
   if (cardId !== undefined) entry.cardId = cardId;
   if (reply.fault === undefined) {
     entry.status = reply.status;
     if (typeof reply.body === "string") entry.responseBody = reply.body.slice(0, maxLoggedLength);
   }
-  for (const { message } of entry.warnings) logWarning(message);
+  for (const { message } of entry.warnings) settings.log(`warning: ${message}`);
   requests.push(entry);
   if (requests.length > maxRequests) requests.shift();
   changes.notify({ type: "request", id: entry.id });
