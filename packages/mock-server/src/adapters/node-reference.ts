@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
 import { html } from "hono/html";
 import { apiKeys } from "../domain/api-keys.ts";
 import type { App } from "../http/app.ts";
@@ -29,23 +28,16 @@ export function addReference(app: App, templateId: string): void {
   app.get("/api/docs", (c) => send(c, pageReply(content)));
   for (const name of own)
     app.get(`/api/docs/${name}`, async (c) => send(c, await findFile(`reference/${name}`)));
-  for (const name of vendored) {
-    app.get(`/api/docs/${name}`, async (c) => {
-      const acceptsGzip = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
-      return send(c, await readVendored(name, acceptsGzip));
-    });
-  }
+  for (const name of vendored) app.get(`/api/docs/${name}`, async (c) => send(c, await readVendored(name)));
 }
 
-/** Compressed in the build; in the sources, from the npm package of Swagger UI. */
-async function readVendored(name: string, acceptsGzip: boolean): Promise<Reply> {
+/** Compressed in the build, because every browser accepts gzip; in the sources, from the npm package of Swagger UI. */
+async function readVendored(name: string): Promise<Reply> {
   const here = dirname(fileURLToPath(import.meta.url));
   if (here.endsWith(join("src", "adapters"))) {
     const origin = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
     return fileReply(name, await readFile(join(origin, name)));
   }
-  const compressed = await readFile(join(here, "reference", `${name}.gz`));
-  if (!acceptsGzip) return fileReply(name, gunzipSync(compressed));
-  const reply = fileReply(name, compressed);
+  const reply = fileReply(name, await readFile(join(here, "reference", `${name}.gz`)));
   return { ...reply, headers: { ...reply.headers, "content-encoding": "gzip" } };
 }

@@ -91,11 +91,6 @@ export function parseOptions(options: MockServiceOptions) {
     if (secret !== undefined && !(typeof secret === "string" && /^\S(.*\S)?$/s.test(secret)))
       throw new TypeError("secret of an endpoint must be text without space around it, or be left out.");
   }
-  if (!(Number.isFinite(clock?.now?.()) && Number.isFinite(wallClockMs?.()))) {
-    throw new TypeError(
-      "clock.now() and testing.wallClockMs() must return a number of milliseconds since 1970.",
-    );
-  }
   if (wallets.first === wallets.second) throw new TypeError("The two wallets need different names.");
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),

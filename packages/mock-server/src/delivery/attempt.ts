@@ -93,12 +93,8 @@ async function readStart(body: Response["body"] | undefined): Promise<string> {
 /** The code of a network error if it has one: "ECONNREFUSED" is more precise than "fetch failed". */
 function formatError(error: unknown): string {
   if (!(error instanceof Error)) return `the receiver threw ${getType(error)}`;
-  try {
-    const { cause } = error as { cause?: { code?: unknown; message?: unknown } };
-    return String(cause?.code || cause?.message || error.message);
-  } catch {
-    return "the receiver threw an error that cannot be read";
-  }
+  const { cause } = error as { cause?: { code?: unknown; message?: unknown } };
+  return String(cause?.code || cause?.message || error.message);
 }
 
 const getType = (value: unknown) => (value === null ? "null" : typeof value);

@@ -56,11 +56,7 @@ export function cancelOperation(domain: Domain, operationId: string): Operation 
 /** Points of old purchases that expire. */
 export type Expiry = ControlSchemas["schemas"]["Expiry"];
 
-/**
- * Lets points of old purchases expire ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)): they no longer count for the level.
- * With `keepBalance` a new level emits `tier.changed` alone; without it the points leave the balance too, by a correction that emits `balance.changed`.
- * @throws {RangeError} for points that are not positive, an unknown card, more points than count for the level.
- */
+/** See `MockService.cards.expire`. @throws {RangeError} for points that are not positive, an unknown card, more points than count for the level. */
 export function expirePoints(domain: Domain, cardId: string, { points, keepBalance = false }: Expiry): Card {
   const card = getCard(domain, cardId);
   const expired = toPositivePoints(points);
