@@ -113,7 +113,7 @@ function requireFunctions(options: ReceiverOptions): void {
     // A misspelt import or property is undefined, and the events would be lost.
     if (value === undefined && name !== "handler" && name !== "afterResponse") continue;
     throw new TypeError(
-      `${name} must be a function; it is ${value === null ? "null" : typeof value}. ${advice}`,
+      `${name} must be a function; it is ${value === null ? "null" : typeof value}. ${name === "handler" ? "Pass a function, such as onEvents({ … })." : advice}`,
     );
   }
 }

@@ -247,7 +247,7 @@ describe("createReceiver", () => {
     ],
     [{ secret, handler: undefined }, /handler must be a function; it is undefined/],
     [{ secret, handler: null }, /handler must be a function; it is null/],
-    [{ secret, handler: Promise.resolve() }, /handler must be a function; it is object/],
+    [{ secret, handler: { ping() {} } }, /handler must be a function; it is object\. Pass .* onEvents\(/],
     [{ secret, afterResponse: "save" }, /afterResponse must be a function; it is string/],
     [{ secret, afterResponse: undefined }, /afterResponse must be a function; it is undefined/],
     [{ secret, onOutcome: {} }, /onOutcome must be a function/],
