@@ -7,22 +7,14 @@ import { registerMember } from "./register-member.ts";
 it.concurrent.each(["one", "another", "a third"])(
   "%s test sees its own cards",
   async () => {
-    await using server = await startMockServer({ port: 0 });
-    const { url, service } = server;
-    const settings = {
-      baseUrl: url,
-      apiKey: service.apiKeys.website,
-      templateId: service.templateId,
-    };
-    const cardId = await registerMember(settings, {
-      id: crypto.randomUUID(),
-      phone: "+48 600 100 200",
-    });
-
-    service.cards.purchase(cardId, { points: 120 });
-    const [event] = await service.waitFor({
-      event: { type: "tier.changed", data: { passId: cardId } },
-    });
-    expect(event).toMatchObject({ data: { tier: "Silver", previous: null } });
+    await using mock = await startMockServer({ port: 0 });
+    const { apiKeys, cards, templateId, waitFor } = mock.service;
+    const cardId = await registerMember(
+      { baseUrl: mock.url, apiKey: apiKeys.website, templateId },
+      { id: crypto.randomUUID(), phone: "+48 600 100 200" },
+    );
+    cards.purchase(cardId, { points: 120 });
+    const event = { type: "tier.changed", data: { passId: cardId } } as const;
+    expect(await waitFor({ event })).toMatchObject([{ data: { tier: "Silver" } }]);
   },
 );
