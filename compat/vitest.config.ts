@@ -41,10 +41,7 @@ export default defineConfig({
     projects: [
       built("runtimes", 90_000),
       built("bundlers", 60_000),
-      built("browser", 120_000, "..", [
-        "packages/*/test/browser/*.test.mjs",
-        "examples/demo/browser/*.test.mjs",
-      ]),
+      built("browser", 120_000, "..", ["packages/*/test/browser/*.test.mjs"]),
       built("site", 120_000, "../tools/docs/test/browser"),
       built("next", 60_000),
       // Needs the Node 24 in node_modules, as the suite msw3.

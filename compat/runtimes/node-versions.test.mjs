@@ -138,7 +138,7 @@ it.each([
 );
 
 it("compiles the README's program with pg-boss 11", () => {
-  const snippet = readFileSync(here("../../examples/snippets/inbox/pg-boss.ts"), "utf8");
+  const snippet = readFileSync(here("../../examples/snippets/inbox/queues.ts"), "utf8");
   const importLines = /^\/\/ pg-boss 11: (.+)\nimport type \{ PgBoss \} from "pg-boss";$/m;
   expect(snippet).toMatch(importLines);
   const text = snippet

@@ -1,6 +1,8 @@
 /** The main use case over real HTTP, with the shop of `examples/express`: sign-up → card → purchase → signed webhook → verified receiver. */
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -11,8 +13,6 @@ import {
 } from "@loyalty-cards/mock-server/node";
 import express from "express";
 import { openShop } from "../express/shop.ts";
-import { listen } from "./listen.ts";
-import { page } from "./page.ts";
 
 const template = {
   id: "tpl_coffee",
@@ -53,15 +53,14 @@ export async function runDemo(
     );
     if (keepUntil === undefined) {
       print(
-        "\nnpm run demo -- --keep leaves the shop, the card and the console open.",
+        "\nnpm run demo -- --keep leaves the console, the card and the shop open.",
       );
       return true;
     }
     print("\nThe shop and the mock service run until you press Ctrl-C:");
-    print(`    shop           ${shopUrl}/  (sign up, and see your balance)`);
-    print(`    Anna's page    ${shopUrl}/#${userId}`);
-    print(`    Anna's card    ${links.page}`);
-    print(`    console        ${mockUrl}/console  (record a purchase)`);
+    print(`    console           ${mockUrl}/console  (record a purchase)`);
+    print(`    Anna's card       ${links.page}`);
+    print(`    Anna in the shop  ${shopUrl}/users/${userId}`);
     await keepUntil;
     print("Stopped.");
     return true;
@@ -82,7 +81,9 @@ async function runSteps(
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-demo-"));
   closing.push(mock.close, () => rmSync(folder, { recursive: true }));
   const app = express();
-  const { url: shopUrl, close } = await listen(app);
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const shopUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   let delivered: IncomingHttpHeaders = {};
   const logged: string[] = [];
 
@@ -110,12 +111,11 @@ async function runSteps(
       file: join(folder, "shop.db"),
       log: (line) => void logged.push(line),
     });
-    closing.push(shop.close, close);
+    closing.push(shop.close, () => void server.close().closeAllConnections());
     app.use("/webhooks", (request, _response, next) => {
       delivered = request.headers; // for the changed delivery
       next();
     });
-    app.get("/", (_request, response) => void response.type("html").send(page));
     app.use(shop.app);
     return ["an Express app, beside a mock of the service", shop];
   });

@@ -1,5 +1,7 @@
-/** What the tests of the snippets need: a mock service with a client, and a folder. Both end with the test. */
+/** What the tests of the snippets need: a mock service with a client, a server, a shop and a folder. They end with the test. */
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -55,8 +57,47 @@ export const outage = {
   status: 503,
 } as const;
 
+export const createFile = () => join(createFolder(), "shop.db");
+
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return folder;
+}
+
+/** @returns the address of a server. */
+export async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A card, and a receiver of its events. */
+export async function openShop(options: MockServerOptions = {}) {
+  let listener: RequestListener = (_request, response) =>
+    response.writeHead(404).end();
+  const url = await listen((request, response) => listener(request, response));
+  const endpoint = `${url}/webhooks/loyalty`;
+  const { mock, issueCard } = await openService({
+    ...options,
+    endpoints: [{ url: endpoint, events: ["balance.changed"] }],
+  });
+  const cardId = await issueCard();
+  return {
+    mock,
+    secret: mock.service.endpoints[0]?.secret ?? "",
+    cardId,
+    /** @returns the address to which events are delivered. */
+    listen: (own: RequestListener) => {
+      listener = own;
+      return endpoint;
+    },
+    /** @returns the status of the delivery. */
+    async buy(points: number) {
+      mock.service.cards.purchase(cardId, { points });
+      await mock.service.idle();
+      return mock.service.webhooks.deliveries().at(-1)?.attempts.at(-1)?.status;
+    },
+  };
 }

@@ -8,9 +8,15 @@ import {
 import type { MockServerOptions } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
 import { coffeeClub, openService, outage } from "../service.ts";
-import { issueCardOrCorrect, type User } from "./corrected-form.ts";
-import { nextMoveAfter, toMessage } from "./failures.ts";
-import { showCard, toFieldMessages } from "./page.ts";
+import {
+  issueCardOrCorrect,
+  joinCoffeeClub,
+  nextMoveAfter,
+  showCard,
+  toFieldMessages,
+  toMessage,
+  type User,
+} from "./client.ts";
 
 const open = (options: MockServerOptions = {}) =>
   openService({ templates: [coffeeClub], ...options });
@@ -57,14 +63,12 @@ it("issues a card through a proxy, with undici", async () => {
   const HTTP_PROXY = `http://127.0.0.1:${port}`;
   Object.assign(process.env, { HTTP_PROXY, NO_PROXY: "" });
   const { loyalty } = await import("./undici.ts");
-  const { joinCoffeeClub } = await import("./issue.ts");
   expect(await joinCoffeeClub(loyalty, crypto.randomUUID(), "Ben")).toBe("Ben");
   expect(targets).toEqual([new URL(url).host]);
 });
 
 it("types the fields of a template", async () => {
   const { client } = await open();
-  const { joinCoffeeClub } = await import("./issue.ts");
   expect(await joinCoffeeClub(client, crypto.randomUUID(), " Anna ")).toBe("Anna");
 });
 

@@ -1,4 +1,4 @@
-/** Issues a card, also with a template whose fields are typed. */
+/** Issues a card. */
 // #region issue
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 
@@ -21,24 +21,4 @@ export function issueCardTo(user: { id: string; phone: string; name: string }) {
   );
 }
 
-// #endregion
-
-// #region template
-import { defineTemplate, type IssuingClient } from "@loyalty-cards/issuing-client";
-
-const coffeeClub = defineTemplate<{ name: string }>("tpl_coffee");
-
-export async function joinCoffeeClub(
-  loyalty: IssuingClient,
-  userId: string,
-  name: string,
-): Promise<string> {
-  const customer = { name, consents: { privacy: { version: "2026-01" } } };
-  const card = await loyalty.issueCard(
-    coffeeClub,
-    { fieldValues: { name }, customer },
-    { userId },
-  );
-  return card.fieldValues.name; // string
-}
 // #endregion

@@ -22,18 +22,16 @@ import {
   ownPrefix,
   ownSchema,
 } from "../../../packages/webhook-inbox/test/servers.ts";
-import { receiveWebhooks as throughBullmq } from "./bullmq.ts";
+import { operateInbox } from "../operations.ts";
+import { createFile, openShop } from "../service.ts";
 import { createApp } from "./one-machine.ts";
-import { createRoute, operateInbox } from "./operations.ts";
-import { receiveWebhooks as throughPgBoss } from "./pg-boss.ts";
-import { applyBalance, connect } from "./postgres-js.ts";
-import { createReceiver } from "./postgres-only.ts";
-import { scratchFile, shop } from "./shop.ts";
+import { applyBalance, connect, createReceiver } from "./postgres-only.ts";
+import { createRoute, receiveWithBullmq, receiveWithPgBoss } from "./queues.ts";
 import { inTransaction } from "./transaction.ts";
 
 it("stores and processes events on one machine", async () => {
-  const { secret, cardId, listen, buy } = await shop();
-  const { app, inbox } = await createApp(secret, scratchFile());
+  const { secret, cardId, listen, buy } = await openShop();
+  const { app, inbox } = await createApp(secret, createFile());
   listen(app);
   expect([await buy(5), await buy(7)]).toEqual([204, 204]);
   const balances = () =>
@@ -61,7 +59,7 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
   }
 
   it("applies each event once without a queue", async () => {
-    const { mock, secret, listen, buy } = await shop();
+    const { mock, secret, listen, buy } = await openShop();
     const { pool, balance } = await balances();
     const receive = createReceiver(secret, pool);
     listen(getRequestListener(receive));
@@ -124,7 +122,7 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
   const { schema, url, pool: createPool } = ownSchema();
 
   it("processes stored events when a schedule calls a route", async () => {
-    const { secret, listen, buy } = await shop();
+    const { secret, listen, buy } = await openShop();
     const boss = new PgBoss({ connectionString: url, schema });
     await boss.start();
     onTestFinished(() => boss.stop({ graceful: false }));
@@ -146,7 +144,7 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
   });
 
   it("stores and processes events", async () => {
-    const { secret, cardId, listen, buy } = await shop();
+    const { secret, cardId, listen, buy } = await openShop();
     const pool = createPool();
     await pool.query(
       "CREATE TABLE balances (card text PRIMARY KEY, balance float NOT NULL)",
@@ -154,7 +152,10 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
     const boss = new PgBoss({ connectionString: url, schema });
     await boss.start();
     listen(
-      express().post("/webhooks/loyalty", await throughPgBoss(secret, boss, pool)),
+      express().post(
+        "/webhooks/loyalty",
+        await receiveWithPgBoss(secret, boss, pool),
+      ),
     );
     expect([await buy(5), await buy(7)]).toEqual([204, 204]);
     const balances = async () =>
@@ -169,7 +170,7 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
 describe.skipIf(!(await hasRedis()))("on Redis", () => {
   const { prefix, url } = ownPrefix();
   it("stores and processes events with BullMQ", async () => {
-    const { secret, listen, buy } = await shop();
+    const { secret, listen, buy } = await openShop();
     const events: WebhookEvent[] = [];
     let seen = () => {};
     const both = new Promise<void>((resolve) => {
@@ -178,7 +179,7 @@ describe.skipIf(!(await hasRedis()))("on Redis", () => {
     const handle = (event: WebhookEvent) => {
       if (events.push(event) === 2) seen();
     };
-    const { receive, queue, worker } = await throughBullmq(
+    const { receive, queue, worker } = await receiveWithBullmq(
       secret,
       url,
       handle,
@@ -199,8 +200,8 @@ describe.skipIf(!(await hasRedis()))("on Redis", () => {
 });
 
 it("shows dead letters to an administrator, and replays one", async () => {
-  const { secret, listen, buy } = await shop();
-  const inbox = sqliteInbox({ file: scratchFile(), log: () => {} });
+  const { secret, listen, buy } = await openShop();
+  const inbox = sqliteInbox({ file: createFile(), log: () => {} });
   onTestFinished(() => inbox.close());
   const app = express();
   const authorization = `Bearer ${randomUUID()}`;

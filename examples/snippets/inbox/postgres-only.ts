@@ -27,7 +27,22 @@ export const createReceiver = (secret: string, pool: pg.Pool) =>
 
 // #endregion
 
+import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
+import postgres from "postgres";
 import type { StoreBalance } from "./reconcile.ts";
+
+/** The same effect with postgres.js. */
+export const connect = (url: string) =>
+  postgres(url, { prepare: false, fetch_types: false });
+
+export const applyBalance = (sql: postgres.Sql, event: BalanceChanged) =>
+  sql.begin(async (transaction) => {
+    if (!(await markProcessed(transaction, event))) return; // processed before
+    const { passId, balance } = event.data;
+    if (!(await isNewest(transaction, `balance of ${passId}`, event))) return;
+    await transaction`INSERT INTO balances VALUES (${passId}, ${balance})
+      ON CONFLICT (card) DO UPDATE SET balance = excluded.balance`;
+  });
 
 /** After a long outage: the `storeBalance` of `reconcileBalances`. */
 export const storeInPostgres =

@@ -9,6 +9,7 @@ import {
   hasPostgres,
   ownSchema,
 } from "../../../packages/webhook-inbox/test/servers.ts";
+import { createFile, openShop as open } from "../service.ts";
 import { createApp } from "./one-machine.ts";
 import { createReceiver, storeInPostgres } from "./postgres-only.ts";
 import {
@@ -16,7 +17,6 @@ import {
   type StoreBalance,
   storeInSqlite,
 } from "./reconcile.ts";
-import { scratchFile, shop } from "./shop.ts";
 
 interface Store {
   receive: RequestListener;
@@ -25,11 +25,13 @@ interface Store {
 }
 
 /** A shop whose balances are in this store, and a client that reports each request, on the clock of the mock service. */
-async function openShop(open: (secret: string, cardId: string) => Promise<Store>) {
-  const { mock, secret, cardId, listen, buy } = await shop({
+async function openShop(
+  openStore: (secret: string, cardId: string) => Promise<Store>,
+) {
+  const { mock, secret, cardId, listen, buy } = await open({
     clock: manualClock(),
   });
-  const { receive, storeBalance, balance } = await open(secret, cardId);
+  const { receive, storeBalance, balance } = await openStore(secret, cardId);
   const { clock } = mock.service;
   return {
     ...{ mock, cardId, storeBalance, balance, clock },
@@ -66,10 +68,10 @@ async function openShop(open: (secret: string, cardId: string) => Promise<Store>
 }
 
 function testReconciliation(
-  open: (secret: string, cardId: string) => Promise<Store>,
+  openStore: (secret: string, cardId: string) => Promise<Store>,
 ) {
   it("corrects a balance whose event was lost, and ignores events from before the read", async () => {
-    const shop = await openShop(open);
+    const shop = await openShop(openStore);
     const { mock, cardId, storeBalance, balance, clock, options } = shop;
     await shop.buy(5, 5);
     await shop.buyInOutage(100);
@@ -87,7 +89,7 @@ function testReconciliation(
   });
 
   it("does not overwrite the balance of an event that is stored while the service responds", async () => {
-    const shop = await openShop(open);
+    const shop = await openShop(openStore);
     const { cardId, storeBalance, balance, clock, options } = shop;
     await shop.buy(5, 5);
     const loyalty = shop.createClient(async () => {
@@ -101,7 +103,7 @@ function testReconciliation(
   });
 
   it("skips and reports a card that does not exist, and ends at another error", async () => {
-    const shop = await openShop(open);
+    const shop = await openShop(openStore);
     const { cardId, storeBalance, balance, options } = shop;
     await shop.buyInOutage(9);
     await shop.clock.advance(3_000);
@@ -117,7 +119,7 @@ function testReconciliation(
   });
 
   it("begins at most cardsPerSecond calls in a second, also after a slow one", async () => {
-    const shop = await openShop(open);
+    const shop = await openShop(openStore);
     const { cardId, storeBalance, clock, options } = shop;
     const begunMs = clock.now();
     const durationsMs = [50, 700, 50, 50];
@@ -137,7 +139,7 @@ function testReconciliation(
 
 describe("with SQLite", () => {
   testReconciliation(async (secret, cardId) => {
-    const { app, inbox } = await createApp(secret, scratchFile());
+    const { app, inbox } = await createApp(secret, createFile());
     onTestFinished(() => inbox.close());
     const read = () =>
       inbox.write((database) =>

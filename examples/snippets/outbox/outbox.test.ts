@@ -8,9 +8,9 @@ import {
   sqliteOutbox,
 } from "@loyalty-cards/issuing-outbox";
 import { expect, it, onTestFinished } from "vitest";
+import { drain, findAlarms, toEntries } from "../operations.ts";
 import { coffeeClub, createFolder, openService, outage } from "../service.ts";
 import { signUp as signUpBeside, sweep, type User, type Users } from "./beside.ts";
-import { drain, findAlarms, toEntries } from "./operations.ts";
 import { sendWithdrawals, withdraw } from "./withdrawal.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };

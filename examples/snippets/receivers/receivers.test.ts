@@ -1,24 +1,17 @@
 /** Each receiver of the README takes a delivery of the mock service, over real HTTP. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { buffer } from "node:stream/consumers";
+import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { createIssuingClient } from "@loyalty-cards/issuing-client";
-import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { listen, openShop } from "../service.ts";
 import { saved } from "./balances.ts";
 import { app as expressApp } from "./express.ts";
 import { app as fastifyApp } from "./fastify.ts";
 import { app as honoApp } from "./hono.ts";
-import { handler } from "./lambda.ts";
 import { POST as nextPost } from "./next.ts";
 import { POST } from "./next-route.ts";
 import { createRoute, handle } from "./verify.ts";
-
-type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
-
-import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
 
 export async function findProblems(url: string, secret: string): Promise<string[]> {
   const { findings } = await checkReceiver({ url, secret });
@@ -28,38 +21,17 @@ export async function findProblems(url: string, secret: string): Promise<string[
       return `${check} (spec ${clause}): sent ${sent}, it ${observed}. ${advice}`;
     });
 }
+
 /** Delivers a purchase to an app, whose secret is in the environment. */
-async function deliverTo(listener: Listener) {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { service, url, close } = await startMockServer();
-  onTestFinished(async () => {
-    server.close();
-    server.closeAllConnections();
-    await close();
-  });
-  const endpoint = service.webhooks.createEndpoint({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/loyalty`,
-    events: ["balance.changed"],
-  });
-  process.env["LOYALTY_SIGNING_SECRET"] = endpoint.secret;
-  const loyalty = createIssuingClient({
-    baseUrl: url,
-    apiKey: service.apiKeys.website,
-  });
-  const card = await loyalty.issueCard(
-    service.templateId,
-    {
-      customer: { consents: { privacy: { version: "1" } } },
-    },
-    { userId: 1 },
-  );
-  service.cards.purchase(card.id, { points: 12 });
-  await service.idle();
-  return { cardId: card.id, log: service.webhooks.deliveries() };
+async function deliverTo(listener: RequestListener) {
+  const { mock, secret, cardId, listen, buy } = await openShop();
+  process.env["LOYALTY_SIGNING_SECRET"] = secret;
+  listen(listener);
+  await buy(12);
+  return { cardId, log: mock.service.webhooks.deliveries() };
 }
 
-const apps: Record<string, () => Listener | Promise<Listener>> = {
+const apps: Record<string, () => RequestListener | Promise<RequestListener>> = {
   Express: () => expressApp,
   Fastify: async () => {
     await fastifyApp.ready();
@@ -68,15 +40,6 @@ const apps: Record<string, () => Listener | Promise<Listener>> = {
   Hono: () => getRequestListener(honoApp.fetch),
   Next: () => getRequestListener(nextPost),
   "Next in one file": () => getRequestListener(POST),
-  Lambda: () => async (request, response) => {
-    const { statusCode, headers, body } = await handler({
-      requestContext: { http: { method: request.method ?? "" } },
-      headers: request.headers as Record<string, string>,
-      body: (await buffer(request)).toString("base64"),
-      isBase64Encoded: true,
-    });
-    response.writeHead(statusCode, headers).end(body);
-  },
 };
 
 it.each(Object.entries(apps))(
@@ -156,12 +119,9 @@ it("sets an event with unexpected data aside, and stores a balance whatever the 
 });
 
 it("lists the problems of a receiver", async () => {
-  const server = createServer((_request, response) =>
+  const address = await listen((_request, response) =>
     response.writeHead(500).end(),
   );
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   expect(await findProblems(address, "whsec_1")).toEqual([
     expect.stringMatching(
       /^valid \(spec 6\.3\.1\): sent a ping as the service signs it, it responded 500\. The receiver failed: read its log\./,

@@ -1,14 +1,20 @@
 /** How the hand-written receiver and the library differ: the table of the migration guide. */
 import { createHmac } from "node:crypto";
-import { signWebhookSync } from "@loyalty-cards/webhook-verify";
+import {
+  memoryDedupe,
+  onEvents,
+  signWebhookSync,
+} from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
-import { expect, it, onTestFinished } from "vitest";
-import { listen } from "../../demo/listen.ts";
-import { createApp as createWithLibrary, type Save } from "./by-library.ts";
+import { expect, it } from "vitest";
+import { listen } from "./service.ts";
+
+type Save = (cardId: string, balance: number) => void;
 
 /** A receiver from a typical tutorial, with the mistakes that the migration guide explains. Do not copy it. */
 // #region before
-export function createApp(secret: string, save: Save) {
+function createOwnApp(secret: string, save: Save) {
   const app = express();
   app.use(express.json());
   app.post("/webhooks/loyalty", (request, response) => {
@@ -25,6 +31,26 @@ export function createApp(secret: string, save: Save) {
     // applied twice for a duplicate
     if (type === "balance.changed") save(data.passId, data.balance);
   });
+  return app;
+}
+// #endregion
+
+/** The same receiver after the migration. */
+// #region after
+function createApp(secret: string, save: Save) {
+  const app = express();
+  app.post(
+    "/webhooks/loyalty",
+    expressReceiver({
+      secret,
+      dedupe: memoryDedupe(),
+      handler: onEvents({
+        "balance.changed": ({ data }) => save(data.passId, data.balance),
+        otherTypes: () => {},
+      }),
+    }),
+  );
+  app.use(express.json());
   return app;
 }
 // #endregion
@@ -55,14 +81,13 @@ async function compare(
     "service-signature": signWebhookSync(signed),
   };
   const results = [];
-  for (const create of [createApp, createWithLibrary]) {
+  for (const create of [createOwnApp, createApp]) {
     let effects = 0;
     const app = create(secret, () => {
       effects++;
       save();
     });
-    const { url, close } = await listen(app);
-    onTestFinished(close);
+    const url = await listen(app);
     const send = async () => {
       const init = { method: "POST", headers, body: rawBody };
       return (await fetch(`${url}/webhooks/loyalty`, init)).status;

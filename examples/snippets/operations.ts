@@ -1,5 +1,5 @@
-/** Operates an outbox: alarms, a schedule for serverless functions, and the users of a shop that issued cards without an outbox. */
-// #region operations
+/** Operates an outbox and an inbox: alarms, a schedule for serverless functions, users of a shop that issued cards without an outbox, and the dead letters. */
+// #region alarms
 import type { OutboxCounts } from "@loyalty-cards/issuing-outbox";
 
 const hourMs = 3_600_000;
@@ -56,4 +56,29 @@ export function* toEntries(
     yield { userId, template, request, ...tried };
   }
 }
+
+// #endregion
+
+// #region inbox
+import type { SqliteInbox } from "@loyalty-cards/webhook-inbox";
+import type { Express, RequestHandler } from "express";
+
+export function operateInbox(
+  app: Express,
+  inbox: SqliteInbox,
+  requireAdmin: RequestHandler,
+): void {
+  app.get("/admin/inbox", requireAdmin, async (_request, response) => {
+    const [health, dead] = await Promise.all([
+      inbox.health(),
+      inbox.list({ state: "dead" }),
+    ]);
+    response.json({ health, dead });
+  });
+  app.post("/admin/inbox/:id/replay", requireAdmin, async (request, response) => {
+    const isReplayed = await inbox.replay(String(request.params.id));
+    response.sendStatus(isReplayed ? 204 : 404);
+  });
+}
+
 // #endregion

@@ -1,0 +1,131 @@
+/** After a sign-up: the card as HTML, what is wrong beside each input of a form, the errors in the visitor's language, and a form that is corrected without an outbox. */
+import {
+  defineTemplate,
+  type IssuingClient,
+  type IssuingError,
+  type IssuingErrorCode,
+} from "@loyalty-cards/issuing-client";
+// #region links
+import { cardLinks, qrCodeSvg } from "@loyalty-cards/issuing-client/links";
+
+/** The addresses need no escaping: they have no quotes and no spaces. */
+export function showCard(publicUrl: string): string {
+  const links = cardLinks(publicUrl);
+  return `${qrCodeSvg(publicUrl)}
+    <a href="${links.addToFirstWallet}">
+      <img src="${links.firstWalletButton}" alt="Add to Apple Wallet" height="48">
+    </a>
+    <a href="${links.addToSecondWallet}">
+      <img src="${links.secondWalletButton}" alt="Add to Google Wallet" height="48">
+    </a>`;
+}
+
+// #endregion
+
+// #region field-messages
+import { isIssuingError } from "@loyalty-cards/issuing-client";
+
+/**
+ * The message for each input, by the JSON Pointer of its value: `/customer/phone`,
+ * `/fieldValues/name`.
+ */
+export function toFieldMessages(error: unknown): Map<string, string> {
+  if (!isIssuingError(error) || error.code !== "validation") throw error;
+  return new Map(
+    error.fields.map(({ pointer, detail }) => [
+      pointer,
+      detail ?? "Please check this value.",
+    ]),
+  );
+}
+// #endregion
+
+export type NextMove =
+  | { show: string }
+  | { tryAgainLater: true }
+  | { callADeveloper: string };
+
+/** What a sign-up does after each kind of error. */
+export function nextMoveAfter(error: unknown): NextMove {
+  if (!isIssuingError(error)) throw error;
+  if (error.code === "validation") return { show: error.userMessage };
+  // with the same userId, so there is no second card
+  if (error.retryable) return { tryAgainLater: true };
+  return { callADeveloper: error.message };
+}
+
+const later = "Nie możemy teraz wydać karty. Spróbuj ponownie później.";
+
+/** A code without a text has the general English sentence. */
+const polish: Partial<Record<IssuingErrorCode, string>> = {
+  validation: "Popraw formularz.",
+  "rate-limited": later,
+  server: later,
+  network: later,
+  timeout: later,
+  deadline: later,
+};
+const textsByLanguage = { en: {} as typeof polish, pl: polish };
+
+/** The error in the visitor's language. @param error an error of the client, or the `error` of an outbox entry. */
+export function toMessage(
+  error: Pick<IssuingError, "code" | "userMessage">,
+  language: keyof typeof textsByLanguage,
+): string {
+  const texts = textsByLanguage[language];
+  return texts[error.code] ?? error.userMessage;
+}
+
+export interface User {
+  id: string;
+  name: string;
+  phone: string;
+  cardId?: string;
+  keySuffix?: string; // undefined until the service has rejected the form
+}
+
+/**
+ * Corrects a form after a 422, for a service that may store a 422 under its
+ * idempotency key. Issues the card and stores its id in the user.
+ * @returns what the visitor has to correct.
+ */
+export async function issueCardOrCorrect(
+  loyalty: IssuingClient,
+  templateId: string,
+  user: User,
+): Promise<string | undefined> {
+  const { id: userId, name, phone, keySuffix } = user;
+  const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
+  try {
+    const card = await loyalty.issueCard(
+      templateId,
+      { fieldValues: { name }, customer },
+      { userId, ...(keySuffix !== undefined && { keySuffix }) },
+    );
+    user.cardId = card.id;
+    return undefined;
+  } catch (error) {
+    if (!isIssuingError(error) || error.code !== "validation") throw error;
+    // Only after a received 422, when no card exists under this key. After any
+    // other error keep the key suffix.
+    if (error.outcome === "rejected") user.keySuffix = crypto.randomUUID();
+    return error.userMessage;
+  }
+}
+
+/** A template whose fields are typed. */
+const coffeeClub = defineTemplate<{ name: string }>("tpl_coffee");
+
+export async function joinCoffeeClub(
+  loyalty: IssuingClient,
+  userId: string,
+  name: string,
+): Promise<string> {
+  const customer = { name, consents: { privacy: { version: "2026-01" } } };
+  const card = await loyalty.issueCard(
+    coffeeClub,
+    { fieldValues: { name }, customer },
+    { userId },
+  );
+  return card.fieldValues.name; // string
+}

@@ -1,0 +1,100 @@
+/** Several machines: pg-boss on PostgreSQL or BullMQ on Redis stores the events. */
+import {
+  bullmqInbox,
+  inboxHandler,
+  pgBossInbox,
+  type QueueHandler,
+} from "@loyalty-cards/webhook-inbox";
+import {
+  ensureInboxTables,
+  isNewest,
+  markProcessed,
+} from "@loyalty-cards/webhook-inbox/postgres";
+import { onEvents } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import { Queue, Worker } from "bullmq";
+import type { RequestHandler } from "express";
+import type pg from "pg";
+// pg-boss 11: import type PgBoss from "pg-boss";
+import type { PgBoss } from "pg-boss";
+import { inTransaction } from "./transaction.ts";
+
+/** With pg-boss: your transaction marks each event as processed. */
+export async function receiveWithPgBoss(
+  secret: string,
+  boss: PgBoss,
+  pool: pg.Pool,
+): Promise<RequestHandler> {
+  await ensureInboxTables(pool); // or run migrations/postgres/*.sql with your own tool
+  await boss.createQueue("loyalty");
+  // rejects when the queue cannot be used
+  const inbox = await pgBossInbox(boss, { queue: "loyalty" });
+  await boss.work(
+    "loyalty",
+    // pg-boss takes one event every two seconds by default
+    { batchSize: 50, pollingIntervalSeconds: 0.5 },
+    inboxHandler(
+      onEvents({
+        "balance.changed": (event) =>
+          inTransaction(pool, async (transaction) => {
+            // processed before
+            if (!(await markProcessed(transaction, event))) return;
+            const { passId, balance } = event.data;
+            if (!(await isNewest(transaction, `balance of ${passId}`, event)))
+              return; // a newer balance is stored
+            await transaction.query(
+              `INSERT INTO balances VALUES ($1, $2)
+                ON CONFLICT (card) DO UPDATE SET balance = excluded.balance`,
+              [passId, balance],
+            );
+          }),
+        otherTypes: () => {},
+      }),
+    ),
+  );
+  return expressReceiver({ secret, inbox });
+}
+
+/** Serverless, with pg-boss: a schedule processes what the receiver has stored. */
+export const createRoute =
+  (boss: PgBoss, queue: string, handler: QueueHandler) =>
+  async (request: Request): Promise<Response> => {
+    if (
+      request.headers.get("authorization") !== `Bearer ${process.env.CRON_SECRET}`
+    )
+      return new Response(null, { status: 401 });
+    const handle = inboxHandler(handler);
+    const endsAtMs = Date.now() + 50_000;
+    while (Date.now() < endsAtMs) {
+      const [job] = await boss.fetch(queue, { includeMetadata: true });
+      if (job === undefined) break;
+      await handle(job).then(
+        () => boss.complete(queue, job.id),
+        () => boss.fail(queue, job.id),
+      );
+    }
+    return new Response(null, { status: 204 });
+  };
+
+/** With BullMQ. */
+export async function receiveWithBullmq(
+  secret: string,
+  url: string,
+  handle: QueueHandler,
+  prefix = "bull",
+) {
+  const queue = new Queue("loyalty", {
+    prefix,
+    connection: { url, enableOfflineQueue: false },
+  });
+  const inbox = await bullmqInbox(queue); // rejects when the queue cannot be used
+  // The job of a worker that dies is stalled; by default BullMQ fails a job that
+  // stalls for the second time.
+  const worker = new Worker("loyalty", inboxHandler(handle), {
+    prefix,
+    connection: { url },
+    maxStalledCount: 10,
+  });
+  return { receive: fetchReceiver({ secret, inbox }), queue, worker };
+}
