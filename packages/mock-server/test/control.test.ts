@@ -208,9 +208,8 @@ it("returns the settings that a website needs", async () => {
   const { get, service } = await openControlledShop();
   const { baseUrl, apiKeys, templateId } = service;
   expect(await get("/_mock/settings")).toMatchObject({
-    ...{ baseUrl, apiKeys, templateId, wallets: { first: "apple", second: "google" }, defaultCountry: "PL" },
+    ...{ baseUrl, apiKeys, templateId, wallets: { first: "apple", second: "google" } },
     events: expect.arrayContaining(["ping"]),
-    operations: { getCard: { method: "GET", path: "/passes/{id}" } },
   });
 });
 

@@ -7,7 +7,6 @@ import {
   TemplateInput,
   WaitInput,
 } from "@loyalty-cards/openapi/control-validators";
-import { operations } from "@loyalty-cards/openapi/operations";
 import type { Backend } from "../backend/backend.ts";
 import { eventTypes } from "../delivery/endpoints.ts";
 import { apiKeys } from "../domain/api-keys.ts";
@@ -39,9 +38,9 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
   const { domain, settings } = backend;
   route("GET /health", () => ({ status: "ok" }));
   route("GET /settings", () => {
-    const { baseUrl, wallets, defaultCountry, templates } = settings;
+    const { baseUrl, wallets, templates } = settings;
     const templateId = templates[0]?.id;
-    return { baseUrl, apiKeys, templateId, wallets, events: eventTypes, operations, defaultCountry };
+    return { baseUrl, apiKeys, templateId, wallets, events: eventTypes };
   });
   route("POST /reset", () => backend.reset());
 

@@ -22,11 +22,6 @@ export interface CheckReceiverOptions {
   signal?: AbortSignal;
   /** Called with each finding when its check has ended. */
   onFinding?: (finding: Finding) => void;
-  /** Internal: set by tests only. */
-  testing?: {
-    /** The current time in milliseconds. Default `Date.now`. */
-    now?: () => number;
-  };
 }
 
 /** The names of the checks. They are stable, so that a test can expect a finding. */
@@ -70,12 +65,11 @@ export interface ReceiverReport {
  * ```
  */
 export async function checkReceiver(options: CheckReceiverOptions): Promise<ReceiverReport> {
-  const { secret, toleranceSeconds = 300, timeoutMs = 10_000, onFinding, signal, testing } = options;
+  const { secret, toleranceSeconds = 300, timeoutMs = 10_000, onFinding, signal } = options;
   const { cardId = "card_doctor" } = options;
-  const now = testing?.now ?? Date.now;
-  createReceiver({ secret, toleranceSeconds, now, handler() {} }); // it rejects invalid options
+  createReceiver({ secret, toleranceSeconds, handler() {} }); // it rejects invalid options
   const send = createSender(parseUrl(options.url), options.fetch ?? fetch, timeoutMs, signal);
-  const deliveries = createDeliveries(secret, toleranceSeconds, now, cardId);
+  const deliveries = createDeliveries(secret, toleranceSeconds, cardId);
   const findings: Finding[] = [];
   function addFinding(finding: Finding): void {
     findings.push(finding);

@@ -28,22 +28,17 @@ export interface Check {
 type Deliveries = ReturnType<typeof createDeliveries>;
 
 /** Functions that create signed deliveries. */
-export function createDeliveries(
-  secret: Secret,
-  toleranceSeconds: number,
-  now: () => number,
-  passId: string,
-) {
+export function createDeliveries(secret: Secret, toleranceSeconds: number, passId: string) {
   const runId = crypto.randomUUID().slice(0, 8); // the receiver has not seen the ids in an earlier run
   let count = 0;
-  const seconds = () => Math.floor(now() / 1000);
+  const seconds = () => Math.floor(Date.now() / 1000);
   const sign = (rawBody: string | Uint8Array, timestamp: number, key: Secret = secret) =>
     signWebhookSync({ rawBody, secret: key, timestamp });
 
   /** The body of a new event. By default a ping, because a ping changes no data of the receiver. */
   function event(members: Record<string, unknown> = {}): string {
     count += 1;
-    const createdAt = new Date(now()).toISOString();
+    const createdAt = new Date().toISOString();
     const id = `evt_doctor_${runId}_${count}`;
     return JSON.stringify({ id, type: "ping", createdAt, data: {}, ...members });
   }
@@ -80,7 +75,7 @@ export function createDeliveries(
     balanceChanged: (balance: number, secondsAgo: number) =>
       event({
         type: "balance.changed",
-        createdAt: new Date(now() - secondsAgo * 1000).toISOString(),
+        createdAt: new Date(Date.now() - secondsAgo * 1000).toISOString(),
         data: {
           passId,
           customerId: "cus_doctor",

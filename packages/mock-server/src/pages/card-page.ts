@@ -143,7 +143,6 @@ const toTitle = (wallet: string): string => `${wallet.slice(0, 1).toUpperCase()}
 /** The button "Add to … Wallet" as SVG, with an edge that is visible on dark pages. The drawing is our own, because the vendors own their artwork. */
 export function walletButton(wallet: string): string {
   const title = toTitle(wallet);
-  const fit = title.length > 15 ? html` textLength="164" lengthAdjust="spacingAndGlyphs"` : "";
   return String(html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 56" width="240" height="56" role="img" aria-label="Add to ${title}">
 <title>Add to ${title}</title>
 <rect x=".75" y=".75" width="238.5" height="54.5" rx="13.25" fill="#111318" stroke="#a2a8b8" stroke-width="1.5"/>
@@ -154,7 +153,7 @@ export function walletButton(wallet: string): string {
 </g>
 <g fill="#fff" font-family="system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif">
 <text x="64" y="22" font-size="12" fill="#c9cdd6">Add to</text>
-<text x="64" y="42" font-size="19" font-weight="600"${fit}>${title}</text>
+<text x="64" y="42" font-size="19" font-weight="600">${title}</text>
 </g>
 </svg>
 `);
