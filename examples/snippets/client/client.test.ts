@@ -45,7 +45,7 @@ it("shows wallet buttons whose images and links exist", async () => {
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
 });
 
-it("issues a card through a proxy, with undici", async () => {
+it("issues a card with typed fields through a proxy, with undici", async () => {
   const { url, setEnvironment } = await open();
   const targets: (string | undefined)[] = [];
   const proxy = createServer().on("connect", ({ url: target }, socket) => {
@@ -63,13 +63,8 @@ it("issues a card through a proxy, with undici", async () => {
   const HTTP_PROXY = `http://127.0.0.1:${port}`;
   Object.assign(process.env, { HTTP_PROXY, NO_PROXY: "" });
   const { loyalty } = await import("./undici.ts");
-  expect(await joinCoffeeClub(loyalty, crypto.randomUUID(), "Ben")).toBe("Ben");
+  expect(await joinCoffeeClub(loyalty, crypto.randomUUID(), " Ben ")).toBe("Ben");
   expect(targets).toEqual([new URL(url).host]);
-});
-
-it("types the fields of a template", async () => {
-  const { client } = await open();
-  expect(await joinCoffeeClub(client, crypto.randomUUID(), " Anna ")).toBe("Anna");
 });
 
 it("chooses the next action after each error", async () => {

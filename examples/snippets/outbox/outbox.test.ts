@@ -15,6 +15,10 @@ import { sendWithdrawals, withdraw } from "./withdrawal.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
 const ben = { id: "user-ben", name: "Ben", phone: "600100201" };
+const toRequest = ({ name, phone }: Omit<User, "id">) => ({
+  fieldValues: { name },
+  customer: { name, phone, consents: { privacy: { version: "2026-01" } } },
+});
 async function open() {
   const shop = await openService({ templates: [coffeeClub] });
   const folder = createFolder();
@@ -88,13 +92,10 @@ it("leaves what waits in a restored backup to a person, and records the card tha
   const { openOutbox, readCards } = await open();
   const outbox = openOutbox();
   await outbox.addAll(
-    [anna, ben].map(({ id, name, phone }) => ({
-      userId: id,
+    [anna, ben].map((user) => ({
+      userId: user.id,
       template: "tpl_coffee",
-      request: {
-        fieldValues: { name },
-        customer: { phone, consents: { privacy: { version: "2026-01" } } },
-      },
+      request: toRequest(user),
     })),
   );
   const sql = new URL("restored-backup.sql", import.meta.url);
@@ -146,13 +147,12 @@ it.each([false, true])(
         .prepare("UPDATE users SET card = ? WHERE id = ?")
         .run(cardId, userId);
     });
-    const consents = { privacy: { version: "1" } };
-    const request = { fieldValues: { name: "Anna" }, customer: { consents } };
-    const marketing = { version: "1-news" };
-    const optedIn = {
-      ...request,
-      customer: { consents: { ...consents, marketing } },
+    const request = toRequest(anna);
+    const consents = {
+      privacy: { version: "1" },
+      marketing: { version: "1-news" },
     };
+    const optedIn = { ...request, customer: { ...request.customer, consents } };
     await outbox.write((database) => {
       database.exec(
         `CREATE TABLE users
@@ -191,12 +191,11 @@ it("requests the card after the response, and a schedule with the secret issues 
   const { service, openOutbox } = await open();
   const outbox = openOutbox();
   const template = service.templateId;
-  const request = {
-    fieldValues: { name: "Anna" },
-    customer: { consents: { privacy: { version: "1" } } },
-  };
   await outbox.addAll(
-    [anna, ben].map(({ id }) => ({ userId: id, template, request })),
+    [anna, ben].map((user) => ({
+      ...{ userId: user.id, template },
+      request: toRequest(user),
+    })),
   );
   await outbox.issue(anna.id, { deadlineMs: 20_000 });
   expect(await outbox.count()).toMatchObject({ waiting: 1, issued: 1 });
@@ -217,10 +216,6 @@ it("requests the card after the response, and a schedule with the secret issues 
 it("adds existing users without a card: with an earlier request, and without one", async () => {
   const { service, client, openOutbox, readCards } = await open();
   const template = service.templateId;
-  const toRequest = ({ name, phone }: User) => ({
-    fieldValues: { name },
-    customer: { name, phone, consents: { privacy: { version: "2026-01" } } },
-  });
   // The card exists, and the shop got no response.
   const bensCard = await client.issueCard(template, toRequest(ben), {
     userId: ben.id,
