@@ -10,10 +10,6 @@ export LOYALTY_TEMPLATE_ID=tpl_bakery
 npx loyalty-cards doctor
 # #endregion
 
-# #region dry-run
-npx loyalty-cards issue --user-id 7 --privacy 2026-01 --phone +48600100200 --field name=Anna --dry-run
-# #endregion
-
 # #region issue
 npx loyalty-cards issue --user-id 7 --privacy 2026-01 --phone +48600100200 --field name=Anna
 # #endregion

@@ -156,7 +156,7 @@ const record = (region: string, text: string) =>
     `# #region ${region}\n${normalize(text).trimEnd()}\n# #endregion\n`,
   );
 
-it.each(["doctor", "dry-run", "issue", "operations", "consent", "purchase"])(
+it.each(["doctor", "issue", "operations", "consent", "purchase"])(
   "runs %s",
   async (region) => {
     const { code, stdout } = await run(region);

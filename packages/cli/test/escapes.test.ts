@@ -169,14 +169,6 @@ const rows: Record<string, Row> = {
   "issue: the card": [given(issue), allCardFields],
   "issue: a 404": [given([...issue, "--template", hostile("template")], { status: 404 }), ["template"], []],
   "issue: a 422": [given(issue, { status: 422 }), []],
-  "issue: its arguments": [
-    given([
-      ...[...issue, "--dry-run", "--template", hostile("template")],
-      ...["--phone", hostile("phone"), "--name", hostile("name")],
-      ...["--field", `${hostile("key").replaceAll(/[=:]/g, "")}=${hostile("value")}`],
-    ]),
-    ["phone", "name", "key", "value"],
-  ],
   "card: the card": [given(["card", "card_1", "--qr"]), allCardFields],
   "card: a 404": [given(["card", hostile("argument")], { status: 404 }), ["argument"], []],
   "purchase: the operation": [given(["purchase", "card_1", "120"]), ["id"]],

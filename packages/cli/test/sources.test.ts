@@ -185,9 +185,3 @@ it.each([
   const { code, stderr } = await runCommand(args, { cwd, env: key });
   expect([code, stderr, received.connections]).toEqual([2, expect.stringContaining("was not sent"), 0]);
 });
-
-it("needs no key and no question for a dry run", async () => {
-  const args = ["issue", "--template", "t", "--user-id", "7", "--privacy", "1", "--dry-run"];
-  const { code } = await runIn({ LOYALTY_URL: "http://127.0.0.1:9" }, args, { env: key });
-  expect(code).toBe(0);
-});

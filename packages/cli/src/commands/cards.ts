@@ -24,7 +24,6 @@ interface IssueOptions {
   privacy: string;
   /** True for `--marketing` without a value. */
   marketing?: string | true;
-  dryRun?: boolean;
 }
 
 interface ConsentOptions {
@@ -44,8 +43,7 @@ export function addCardCommands(program: Command, cli: Cli): void {
     .option("--phone <number>", "phone number; it identifies the customer first")
     .option("--email <address>", "email address")
     .option("--name <name>", "name of the customer")
-    .option("--field <key=value>", "a field of the card, key=text or key:=number; repeatable", collect)
-    .option("--dry-run", "print the request, and send nothing");
+    .option("--field <key=value>", "a field of the card, key=text or key:=number; repeatable", collect);
   addExamples(
     issue,
     "loyalty-cards issue --user-id 7 --privacy 2026-01 --phone +48600100200 \\",
@@ -113,7 +111,6 @@ async function runIssue(context: Context, options: IssueOptions): Promise<undefi
   const templateId = readTemplateId(options.template, environment);
   const request = toRequest(options);
   const { userId } = options;
-  if (options.dryRun) return printRequest(context, templateId, request, userId);
   let differentFields: readonly string[] = [];
   const client = await createClient({
     onEvent: (event) => {
@@ -161,37 +158,6 @@ function parseField(text: string): [string, FieldValues[string]] {
   if (operator === ":=" && value.trim() !== "" && isExact) return [key, number];
   // The message does not quote the text, which can be personal data.
   throw new CommandError("--field must be key=text or key:=number, such as name=Anna or visits:=3.");
-}
-
-/** Prints the request that the client would send. Its `fetch` stores the request and sends nothing. */
-async function printRequest(
-  { createClient, print }: Context,
-  templateId: string,
-  request: IssueCardRequest,
-  userId: string,
-): Promise<undefined> {
-  let sent = new Request("http://localhost");
-  const client = await createClient({
-    apiKey: "not-sent",
-    async fetch(input, init) {
-      sent = new Request(input, init);
-      return Response.json({ id: "not issued", publicUrl: sent.url }, { status: 201 });
-    },
-  });
-  await client.issueCard(templateId, request, { userId });
-  const body: unknown = await sent.json();
-  const idempotencyKey = sent.headers.get("idempotency-key");
-  const { method, url } = sent;
-  print.data({ method, url, idempotencyKey, body }, () =>
-    Text.lines([
-      `${method} ${url}`,
-      `Idempotency-Key: ${idempotencyKey}`,
-      "Content-Type: application/json",
-      "",
-      Text.multiline(JSON.stringify(body, null, 2)),
-    ]),
-  );
-  print.info("Nothing was sent.");
 }
 
 function formatCard(card: Card): Text {
