@@ -15,7 +15,7 @@ npx loyalty-cards issue --user-id 7 --privacy 2026-01 --phone +48600100200 --fie
 # #endregion
 
 # #region card
-npx loyalty-cards card card_8sT2kq --qr
+npx loyalty-cards card card_8sT2kq
 # #endregion
 
 # #region operations

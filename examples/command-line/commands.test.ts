@@ -179,8 +179,8 @@ it("imports a list, and a row that was corrected, as the guide shows", async () 
   expect(stdout).toMatch(/\n {2}issued +3 .*\n {2}rejected +2 /);
 });
 
-it("prints a QR code after the card", async () => {
-  expect((await run("card")).stdout).toMatch(/^Card .*\n\n█{33}/s);
+it("prints a card", async () => {
+  expect((await run("card")).stdout).toContain(`Card        ${cardId}\n`);
 });
 
 it("sends events to a receiver, and says whether it responded as it should", async () => {

@@ -7,7 +7,7 @@ export default defineConfig({
   entry: { bin: "src/bin.ts" },
   format: "esm",
   platform: "node",
-  noExternal: ["@loyalty-cards/internal", "@loyalty-cards/openapi", "commander", "csv-parse", "uqr"],
+  noExternal: ["@loyalty-cards/internal", "@loyalty-cards/openapi", "commander", "csv-parse"],
   splitting: true,
   // commander is CommonJS, and requires built-in modules.
   banner: {

@@ -1,7 +1,6 @@
 /** `issue`, `card`, `operations` and `consent`, against the mock service. */
 
 import { deriveIdempotencyKey } from "@loyalty-cards/issuing-client";
-import { encode } from "uqr";
 import { describe, expect, it } from "vitest";
 import { listen, openMock, run as runCommand } from "./terminal.ts";
 
@@ -160,25 +159,11 @@ describe("issue", () => {
 });
 
 describe("card", () => {
-  it("prints a QR code of the card's page that a camera reads", async () => {
-    const { run, runJson } = await openShop();
-    const { id, publicUrl } = await runJson(...issueAnna);
-    const { stdout } = await run("card", id, "--qr");
-    const lines = stdout.trimEnd().split("\n\n")[1]?.split("\n") ?? [];
-    // Two rows of modules per line; the blocks are the light ones.
-    const isDark = lines.flatMap((line) => [
-      [...line].map((character) => !"█▀".includes(character)),
-      [...line].map((character) => !"█▄".includes(character)),
-    ]);
-    const { data, size } = encode(publicUrl, { border: 2 });
-    expect(isDark.slice(0, size)).toEqual(data);
-  });
-
   it("prints the card as the service sent it with --json", async () => {
     const { runJson, service } = await openShop();
     const { id } = await runJson(...issueAnna);
     service.cards.purchase(id, { points: 30 });
-    expect(await runJson("card", id, "--qr")).toMatchObject({ id, loyaltyBalance: 30, loyaltyTier: null });
+    expect(await runJson("card", id)).toMatchObject({ id, loyaltyBalance: 30, loyaltyTier: null });
   });
 });
 

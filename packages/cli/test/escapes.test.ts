@@ -169,7 +169,7 @@ const rows: Record<string, Row> = {
   "issue: the card": [given(issue), allCardFields],
   "issue: a 404": [given([...issue, "--template", hostile("template")], { status: 404 }), ["template"], []],
   "issue: a 422": [given(issue, { status: 422 }), []],
-  "card: the card": [given(["card", "card_1", "--qr"]), allCardFields],
+  "card: the card": [given(["card", "card_1"]), allCardFields],
   "card: a 404": [given(["card", hostile("argument")], { status: 404 }), ["argument"], []],
   "purchase: the operation": [given(["purchase", "card_1", "120"]), ["id"]],
   "purchase: a 404": [given(["purchase", "card_1", "120"], { status: 404 }), ["detail"], []],

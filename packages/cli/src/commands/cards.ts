@@ -12,7 +12,7 @@ import {
 } from "../command.ts";
 import { CommandError, exitCodes, repeatAdvice } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
-import { formatTable, style, Text, text } from "../printable.ts";
+import { formatTable, Text } from "../printable.ts";
 
 interface IssueOptions {
   template?: string;
@@ -51,23 +51,11 @@ export function addCardCommands(program: Command, cli: Cli): void {
   );
   setAction<IssueOptions>(cli, issue, runIssue);
 
-  const card = program
-    .command("card")
-    .description("print a card")
-    .argument("<card-id>", "id of the card")
-    .option("--qr", "print the QR code of the card's page too");
-  addExamples(card, "loyalty-cards card card_8sT2kq --qr", "loyalty-cards card card_8sT2kq --json");
-  setAction<{ qr?: boolean }>(cli, card, async ({ createClient, print }, { qr }, cardId: string) => {
-    const client = await createClient();
-    const found = await client.getCard(cardId);
-    const { renderUnicodeCompact } = await import("uqr");
-    print.data(found, () => {
-      if (!qr) return formatCard(found);
-      const code = renderUnicodeCompact(found.publicUrl, { border: 2 });
-      // The characters are the light modules.
-      const lines = code.split("\n").map((line) => style(["whiteBright", "bgBlack"], line));
-      return text`${formatCard(found)}\n\n${Text.lines(lines)}`;
-    });
+  const card = program.command("card").description("print a card").argument("<card-id>", "id of the card");
+  addExamples(card, "loyalty-cards card card_8sT2kq", "loyalty-cards card card_8sT2kq --json");
+  setAction(cli, card, async ({ createClient, print }, _options, cardId: string) => {
+    const found = await (await createClient()).getCard(cardId);
+    print.data(found, () => formatCard(found));
   });
 
   const operations = program
