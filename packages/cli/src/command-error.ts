@@ -103,7 +103,7 @@ function describeIssuingError(error: IssuingError, globals: AddressOption): Comm
   const { code, outcome, idempotencyKey } = error;
   const isKeyRefused = code === "unauthorized" || code === "forbidden";
   const { text: sentence, link } = splitMessage(error, globals);
-  const lines = code === "validation" ? [nameOptions(sentence), ...listReasons(error)] : [sentence];
+  const lines = code === "validation" ? [withoutHint(sentence), ...listReasons(error)] : [sentence];
   if (outcome === "unknown" && idempotencyKey !== undefined) lines.push(repeatAdvice);
   else if (code === "network" || code === "timeout" || isKeyRefused)
     lines.push("`loyalty-cards doctor` checks the configuration.");
@@ -119,10 +119,7 @@ function listReasons({ problem, userMessage, fields, message }: IssuingError): s
   const shown = fields.filter(
     ({ pointer, detail = "" }) => !message.includes(pointer) || !said.join("").includes(detail),
   );
-  return [
-    ...said,
-    ...shown.map((field) => `  ${nameOptions(field.pointer)}${field.detail ? `: ${field.detail}` : ""}`),
-  ];
+  return [...said, ...shown.map(({ pointer, detail }) => `  ${pointer}${detail ? `: ${detail}` : ""}`)];
 }
 
 /** The message of an error of our packages, and the sentence with the address of its page, which gets its own line. */
@@ -150,21 +147,3 @@ export function describeRejection(error: Pick<IssuingError, "message" | "userMes
 
 /** The hint is for programs, which have `userMessage`. */
 const withoutHint = (message: string) => message.replace(/[:.] userMessage says what to correct\.$/, ".");
-
-/** The options that set a member of the request. */
-const optionsByPointer: Readonly<Record<string, string>> = {
-  "/customer/phone": "--phone",
-  "/customer/email": "--email",
-  "/customer/name": "--name",
-  "/customer/consents/privacy/version": "--privacy",
-  "/customer/consents/marketing/version": "--marketing",
-  "/version": "--version",
-};
-
-/** Adds to each pointer the option that sets it. */
-const nameOptions = (message: string) =>
-  withoutHint(message).replace(/\/[\p{L}\p{N}_/-]+/gu, (pointer) => {
-    const key = /^\/fieldValues\/(.+)$/.exec(pointer)?.[1];
-    const option = key === undefined ? optionsByPointer[pointer] : `--field ${key}=…`;
-    return option === undefined ? pointer : `${pointer} (${option})`;
-  });

@@ -61,7 +61,7 @@ describe("issue", () => {
     });
   });
 
-  it("names the options of rejected members, and not their values", async () => {
+  it("names the rejected members, and not their values", async () => {
     const mock = await openMock({
       templates: [
         { id: "tpl_bakery", name: "Bakery", fields: [{ key: "name", type: "name", required: true }] },
@@ -70,9 +70,9 @@ describe("issue", () => {
     const args = ["issue", "--user-id", "7", "--privacy", "1", "--phone", "+4860", "--email", "anna@"];
     const { code, stdout, stderr } = await runCommand(args, { env: mock.env });
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("/fieldValues/name (--field name=…)");
-    expect(stderr).toContain("/customer/phone (--phone)");
-    expect(stderr).toContain("/customer/email (--email)");
+    expect(stderr).toContain("/fieldValues/name");
+    expect(stderr).toContain("/customer/phone");
+    expect(stderr).toContain("/customer/email");
     expect(stderr).not.toContain("userMessage");
   });
 
@@ -99,9 +99,9 @@ describe("issue", () => {
     const { code, stdout, stderr } = await runCommand(["issue", "--user-id", "7", "--privacy", "1"], { env });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr.split("\n").slice(0, 4)).toEqual([
-      "loyalty-cards: The service responded 422 to issueCard: /customer/phone (--phone).",
+      "loyalty-cards: The service responded 422 to issueCard: /customer/phone.",
       "The service says: +4860 is too short.\\u001b[2J",
-      "  /customer/phone (--phone): needs nine digits",
+      "  /customer/phone: needs nine digits",
       expect.stringMatching(/^ {2}\/fieldValues\/anna.*: is unknown$/),
     ]);
   });
@@ -110,7 +110,7 @@ describe("issue", () => {
     const { run } = await openShop();
     const { stderr } = await run(...issueAnna, "--phone", "+4860", "--email", "anna@");
     expect(stderr.split("\n").slice(0, -2)).toEqual([
-      "loyalty-cards: The service responded 422 to issueCard: /customer/phone (--phone), /customer/email (--email).",
+      "loyalty-cards: The service responded 422 to issueCard: /customer/phone, /customer/email.",
       "The service says: The phone number is not valid. The email address is not valid.",
     ]);
   });
