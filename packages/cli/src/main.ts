@@ -41,7 +41,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
       text: message,
       exitCode,
     } = error instanceof CommanderError
-      ? new CommandError(formatUsageError(error, program, args))
+      ? new CommandError(formatUsageError(error))
       : await describeError(error, program.opts());
     if (isJson)
       print.error(Text.from(formatJson({ error: { code, message: message.format(true), exitCode } })));
@@ -116,22 +116,10 @@ function formatEnvironment(): Text {
 }
 
 /** Formats an error of commander. It quotes arguments, so only the line break before a suggestion is kept. */
-function formatUsageError(
-  { code, message }: CommanderError,
-  program: Command,
-  args: readonly string[],
-): Text {
+function formatUsageError({ code, message }: CommanderError): Text {
   if (code === "commander.help") return Text.from("a command is missing");
   const [problem = "", ...suggestion] = message
     .replace(/^error: /, "")
     .split(/\n(?=\(Did you mean [^\n]*\)$)/);
-  const names = [program.name()];
-  let command = program;
-  for (const arg of args) {
-    const child = command.commands.find((one) => one.name() === arg);
-    if (child === undefined) continue;
-    names.push(arg);
-    command = child;
-  }
-  return Text.lines([problem, ...suggestion, `See ${names.join(" ")} --help.`]);
+  return Text.lines([problem, ...suggestion, "See --help."]);
 }
