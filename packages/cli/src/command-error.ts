@@ -49,16 +49,13 @@ export class CommandError extends Error {
   }
 }
 
-/** Where the address comes from decides what a message calls it. */
-type AddressOption = { baseUrl?: string };
-
 /** Describes an error of any kind. An unexpected one has its stack. */
-export async function describeError(error: unknown, globals: AddressOption): Promise<CommandError> {
+export async function describeError(error: unknown): Promise<CommandError> {
   if (error instanceof CommandError) return error;
   const systemError = describeSystemError(error);
   if (systemError !== undefined) return new CommandError(systemError);
   const { isIssuingError } = await import("@loyalty-cards/issuing-client");
-  if (isIssuingError(error)) return describeIssuingError(error, globals);
+  if (isIssuingError(error)) return describeIssuingError(error);
   const stack = Text.multiline(String((error as Error)?.stack ?? error));
   return new CommandError(stack, { exitCode: exitCodes.failed });
 }
@@ -99,10 +96,10 @@ export const repeatAdvice =
   "A card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.";
 
 /** Of the text of the service, the message contains only the reasons of a 422, because they can quote personal data. */
-function describeIssuingError(error: IssuingError, globals: AddressOption): CommandError {
+function describeIssuingError(error: IssuingError): CommandError {
   const { code, outcome, idempotencyKey } = error;
   const isKeyRefused = code === "unauthorized" || code === "forbidden";
-  const { text: sentence, link } = splitMessage(error, globals);
+  const { text: sentence, link } = splitMessage(error);
   const lines = code === "validation" ? [withoutHint(sentence), ...listReasons(error)] : [sentence];
   if (outcome === "unknown" && idempotencyKey !== undefined) lines.push(repeatAdvice);
   else if (code === "network" || code === "timeout" || isKeyRefused)
@@ -123,19 +120,17 @@ function listReasons({ problem, userMessage, fields, message }: IssuingError): s
 }
 
 /** The message of an error of our packages, and the sentence with the address of its page, which gets its own line. */
-export function splitMessage(
-  { message }: Pick<Error, "message">,
-  globals?: AddressOption,
-): { text: string; link?: string } {
+export function splitMessage({ message }: Pick<Error, "message">): { text: string; link?: string } {
   const [sentence = "", link] = message.split(/ (?=See https:\S+$)/);
-  return { text: nameVariables(sentence, globals), ...(link !== undefined && { link }) };
+  return { text: nameVariables(sentence), ...(link !== undefined && { link }) };
 }
 
 /** What a person at a terminal sets, in the place of the options of the client. */
-export const nameVariables = (message: string, { baseUrl }: AddressOption = {}) =>
+export const nameVariables = (message: string) =>
   message
     .replace(/ For a service on a private network, set allowInsecureHttp: true\./, "")
-    .replace(/\b(?:the )?baseUrl\b/g, baseUrl === undefined ? "LOYALTY_URL" : "--base-url")
+    .replace(/^baseUrl\b/, "The address")
+    .replace(/\b(?:the )?baseUrl\b/g, "the address")
     .replace(/\b(?:the )?apiKey\b/g, "LOYALTY_API_KEY")
     .replace(/\bidempotencyNamespace\b/g, "LOYALTY_IDEMPOTENCY_NAMESPACE");
 

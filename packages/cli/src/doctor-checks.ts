@@ -48,7 +48,7 @@ export async function checkService(context: Context, templateId: string | undefi
     }));
 
   let baseUrl = "";
-  results.address = await toResult(context, async () => {
+  results.address = await toResult(async () => {
     const address = readBaseUrl(globals.baseUrl, environment);
     await context.createClient({ apiKey: "checked-separately" }); // validates the address
     baseUrl = address.replace(/\/+$/, "");
@@ -57,7 +57,7 @@ export async function checkService(context: Context, templateId: string | undefi
     );
   });
   let client: IssuingClient | undefined;
-  results["API key"] = await toResult(context, async () => {
+  results["API key"] = await toResult(async () => {
     requireSameSource(globals.baseUrl, sources);
     const apiKey = readApiKey(sources);
     // An invalid key, for example such as one with a space, is an error of the client.
@@ -66,7 +66,7 @@ export async function checkService(context: Context, templateId: string | undefi
     return passed(`present (${nameSource(context, variable)})`);
   });
   // Two programs with different namespaces issue two cards to one user.
-  results.namespace = await toResult(context, () => {
+  results.namespace = await toResult(() => {
     const variable = "LOYALTY_IDEMPOTENCY_NAMESPACE";
     const namespace = readNamespace(environment);
     if (namespace === "") return passed(`none (${variable} is not set)`);
@@ -75,7 +75,7 @@ export async function checkService(context: Context, templateId: string | undefi
   if (client === undefined) return complete(baseUrl === "" ? "an address" : "an API key");
 
   let responses: Record<"reference" | "card", Received> | undefined;
-  results.service = await toResult(context, async () => {
+  results.service = await toResult(async () => {
     responses = await contactService(baseUrl, context);
     return passed(`responds in ${responses.reference.durationMs} ms`);
   });
@@ -84,9 +84,9 @@ export async function checkService(context: Context, templateId: string | undefi
   results.clock = checkClock(reference);
   results.contract = checkContract(reference);
   const own: IssuingClient = client;
-  results["key accepted"] = await toResult(context, () => checkKey(own, card.status));
+  results["key accepted"] = await toResult(() => checkKey(own, card.status));
   if (results["key accepted"].status === "failed") return complete("a key that is accepted");
-  results.template = await toResult(context, () => checkTemplate(own, templateId));
+  results.template = await toResult(() => checkTemplate(own, templateId));
   return complete("");
 }
 
@@ -94,13 +94,13 @@ const nameSource = ({ terminal }: Context, variable: string) =>
   terminal.env[variable] === undefined ? `${variable} in .env` : variable;
 
 /** The fix for an error of the client is the link to its page. */
-async function toResult({ globals }: Context, check: () => Result | Promise<Result>): Promise<Result> {
+async function toResult(check: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await check();
   } catch (error) {
     if (error instanceof CommandError) return failed(error.problem, error.fix);
     if (!isIssuingError(error)) throw error;
-    const { text, link = "" } = splitMessage(error, globals);
+    const { text, link = "" } = splitMessage(error);
     return failed(text, link);
   }
 }

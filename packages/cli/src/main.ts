@@ -42,7 +42,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
       exitCode,
     } = error instanceof CommanderError
       ? new CommandError(formatUsageError(error))
-      : await describeError(error, program.opts());
+      : await describeError(error);
     if (isJson)
       print.error(Text.from(formatJson({ error: { code, message: message.format(true), exitCode } })));
     else print.error(text`loyalty-cards: ${message}`.reflow(print.messageColumns));

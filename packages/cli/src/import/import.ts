@@ -57,7 +57,7 @@ export async function importFile(context: Context, options: ImportOptions, file:
       if (outcome.outcome === "unavailable") stopping.abort(outcome.error);
       if (!("attempts" in outcome)) return;
       const isFailed = outcome.outcome === "failed";
-      lastFailure = isFailed ? splitMessage(outcome.error as Error, context.globals).text : undefined;
+      lastFailure = isFailed ? splitMessage(outcome.error as Error).text : undefined;
       if (isFailed && endingCodes.includes(outcome.code)) stopping.abort(outcome.error);
       else hasSent = true;
     },
