@@ -32,8 +32,6 @@ export interface Sources {
   file: Environment;
   /** Both. Those of the process take precedence. */
   all: Environment;
-  /** Whether `.env` has `LOYALTY_API_KEY_COMMAND`. */
-  hasCommandInFile: boolean;
 }
 
 export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Sources {
@@ -45,12 +43,12 @@ export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Source
     if (!["ENOENT", "EISDIR"].includes(code)) throw error; // a folder .env is that of a Python project
   }
   if (text.includes("\0")) throw new CommandError(".env is not UTF-8", { fix: "Save it as UTF-8." });
-  const { LOYALTY_API_KEY_COMMAND: command, ...file } = parseEnv(text);
-  return { process: env, file, all: { ...file, ...env }, hasCommandInFile: command !== undefined };
+  const { LOYALTY_API_KEY_COMMAND: _, ...file } = parseEnv(text);
+  return { process: env, file, all: { ...file, ...env } };
 }
 
 /** `LOYALTY_API_KEY`, or the first line that `LOYALTY_API_KEY_COMMAND` prints. @throws {CommandError} when neither is set. */
-export function readApiKey({ all, hasCommandInFile }: Sources): string {
+export function readApiKey({ all }: Sources): string {
   const { LOYALTY_API_KEY: variable, LOYALTY_API_KEY_COMMAND: command } = all;
   const key = variable || (command && runKeyCommand(command));
   if (key) {
@@ -59,15 +57,8 @@ export function readApiKey({ all, hasCommandInFile }: Sources): string {
       fix: "Leave out Bearer and the space: the command adds them.",
     });
   }
-  if (hasCommandInFile)
-    throw new CommandError(
-      "LOYALTY_API_KEY_COMMAND in .env is not run, because a file in the working folder must not run commands",
-      {
-        fix: "Set it in the environment, for example with export LOYALTY_API_KEY_COMMAND=… in the profile of your shell.",
-      },
-    );
   throw new CommandError("There is no API key", {
-    fix: "Set LOYALTY_API_KEY in the environment or in .env, or LOYALTY_API_KEY_COMMAND in the environment to a command that prints it.",
+    fix: "Set LOYALTY_API_KEY in the environment or in .env, or LOYALTY_API_KEY_COMMAND in the environment, and not in .env, to a command that prints it.",
   });
 }
 
