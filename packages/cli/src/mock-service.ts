@@ -71,10 +71,7 @@ async function findForwarded({ service }: MockServer, url: string): Promise<{ ur
 }
 
 /** Reads from the control API of the service. */
-export async function readControl<Value>(
-  { baseUrl, fetch }: MockServer["service"],
-  path: string,
-): Promise<Value> {
+async function readControl<Value>({ baseUrl, fetch }: MockServer["service"], path: string): Promise<Value> {
   const response = await fetch(new Request(`${baseUrl}/_mock${path}`));
   return (await response.json()) as Value;
 }

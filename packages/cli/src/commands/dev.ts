@@ -1,6 +1,6 @@
 /** `dev` runs the mock service with its console for a person, until Ctrl-C. `purchase` records a purchase on a card of that service, which then delivers `balance.changed`. */
 import type { Operation } from "@loyalty-cards/mock-server";
-import type { MockServer, TrafficEvent } from "@loyalty-cards/mock-server/node";
+import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
 import type { Command } from "commander";
 import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
@@ -8,11 +8,10 @@ import { readBaseUrl, readNamespace } from "../configuration.ts";
 import {
   addServiceOptions,
   type RunningService,
-  readControl,
   type ServiceOptions,
   startService,
 } from "../mock-service.ts";
-import { formatJson, formatTable, style, Text, text } from "../printable.ts";
+import { formatTable, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../printer.ts";
 import { createTrafficPrinter } from "../traffic-line.ts";
 import { secretVariable } from "../webhook/events.ts";
@@ -41,7 +40,6 @@ async function runDev(context: Context, options: ServiceOptions): Promise<undefi
   try {
     const stopped = waitForStop(terminal);
     printReady(context, options, running);
-    if (!print.isJson) print.info(await describeFirstCard(running.server));
     for (const event of early) show(event);
     early = undefined;
     await stopped;
@@ -89,37 +87,11 @@ function printReady(
   print.info(style("dim", "# Paste into .env"));
   print.data(undefined, () => Text.lines(lines));
   if (isSecretKnown) print.info(style("dim", `# ${secretVariable} is the one that you have set.`));
-  print.info("");
+  print.info(style("dim", "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1\n"));
 }
 
 /** Quotes a value for `.env` files and shells when it needs quotes. */
 const quoteVariable = (value: string) => (/^[\w.:/-]*$/.test(value) ? value : `"${value}"`);
-
-interface Templates {
-  items: { id: string; fields: { key: string; type: string; required?: boolean }[] }[];
-}
-
-/** A request to paste into another terminal. It needs nothing but curl, so that it works in an empty folder. */
-async function describeFirstCard({ url, service }: MockServer): Promise<Text> {
-  const { items } = await readControl<Templates>(service, "/templates");
-  const fields = items.find(({ id }) => id === service.templateId)?.fields ?? [];
-  const values = fields
-    .filter(({ required }) => required)
-    .map(({ key, type }) => [key, type === "number" ? 1 : "Anna"]);
-  const card = {
-    customer: { name: "Anna", consents: { privacy: { version: "1" } } },
-    ...(values.length > 0 && { fieldValues: Object.fromEntries(values) }),
-  };
-  return Text.lines([
-    style("dim", "# Paste into another terminal: it issues a card"),
-    `curl ${url}/api/v1/templates/${encodeURIComponent(service.templateId)}/passes \\`,
-    `  -H "Authorization: Bearer ${service.apiKeys.website}" -H "Idempotency-Key: first" \\`,
-    `  -H "Content-Type: application/json" \\`,
-    `  -d '${formatJson(card).replaceAll("'", "'\\''")}'`,
-    style("dim", "# Open the card's publicUrl, and record a purchase in the console."),
-    "",
-  ]);
-}
 
 export function addPurchaseCommand(program: Command, cli: Cli): void {
   const purchase = program
