@@ -123,13 +123,6 @@ export function requireSameSource(option: string | undefined, { process, file, a
   });
 }
 
-/** `LOYALTY_IDEMPOTENCY_NAMESPACE`; `""` when it is not set, as in the client. @throws {CommandError} when it is blank. */
-export function readNamespace(environment: Environment): string {
-  const namespace = environment.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "";
-  if (namespace === "" || namespace.trim() !== "") return namespace;
-  throw new CommandError("LOYALTY_IDEMPOTENCY_NAMESPACE is blank", { fix: "Set a text, or remove it." });
-}
-
 /** @throws {CommandError} when the address or the key is missing, or the key is not meant for the address; `configuration` errors of the client for invalid ones. */
 export async function createClient(
   option: string | undefined,
@@ -143,7 +136,7 @@ export async function createClient(
     baseUrl,
     apiKey: more.apiKey ?? readApiKey(sources),
     userAgent: "cli",
-    idempotencyNamespace: readNamespace(sources.all),
+    idempotencyNamespace: sources.all.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "", // as the client reads it
     ...more,
   });
 }

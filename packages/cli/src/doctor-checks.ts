@@ -6,7 +6,7 @@ import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-clien
 import { operations } from "@loyalty-cards/openapi/operations";
 import type { Context } from "./command.ts";
 import { CommandError, describeNoResponse, exitCodes, splitMessage } from "./command-error.ts";
-import { readApiKey, readBaseUrl, readNamespace, requireSameSource } from "./configuration.ts";
+import { readApiKey, readBaseUrl, requireSameSource } from "./configuration.ts";
 
 export interface Check {
   name: string;
@@ -26,16 +26,7 @@ const passed = (detail: string): Result => ({ status: "passed", detail });
 const warning = (detail: string, fix: string): Result => ({ status: "warning", detail, fix });
 const failed = (detail: string, fix: string): Result => ({ status: "failed", detail, fix });
 
-const names = [
-  "address",
-  "API key",
-  "namespace",
-  "service",
-  "clock",
-  "contract",
-  "key accepted",
-  "template",
-] as const;
+const names = ["address", "API key", "service", "clock", "contract", "key accepted", "template"] as const;
 
 /** @param templateId undefined when there is none to check. */
 export async function checkService(context: Context, templateId: string | undefined): Promise<Check[]> {
@@ -64,13 +55,6 @@ export async function checkService(context: Context, templateId: string | undefi
     if (baseUrl !== "") client = await context.createClient({ apiKey });
     const variable = environment.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
     return passed(`present (${nameSource(context, variable)})`);
-  });
-  // Two programs with different namespaces issue two cards to one user.
-  results.namespace = await toResult(() => {
-    const variable = "LOYALTY_IDEMPOTENCY_NAMESPACE";
-    const namespace = readNamespace(environment);
-    if (namespace === "") return passed(`none (${variable} is not set)`);
-    return passed(`${JSON.stringify(namespace)} (${nameSource(context, variable)})`);
   });
   if (client === undefined) return complete(baseUrl === "" ? "an address" : "an API key");
 

@@ -83,14 +83,6 @@ describe("dev", () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  it("prints the namespace of the environment or .env, which programs need for the same keys", async () => {
-    const env = { LOYALTY_IDEMPOTENCY_NAMESPACE: "my staging" };
-    const { stdout } = await (await startForPerson([], { env })).stop();
-    expect(parseEnv(stdout)).toMatchObject(env);
-    const cwd = createFolder({ ".env": "LOYALTY_IDEMPOTENCY_NAMESPACE=staging\n" });
-    expect((await startDev([], { cwd })).ready).toMatchObject({ idempotencyNamespace: "staging" });
-  });
-
   it("forwards signed webhooks, with a secret for .env", async () => {
     const types: string[] = [];
     const url = await listen((request, response) => {

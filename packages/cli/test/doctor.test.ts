@@ -43,7 +43,7 @@ describe("doctor", () => {
     const before = JSON.stringify(service.snapshot());
     const { code, statuses, byName, stderr } = await runDoctor({ env });
     expect([code, stderr]).toEqual([0, ""]);
-    expect(statuses).toEqual(Array(8).fill("passed"));
+    expect(statuses).toEqual(Array(7).fill("passed"));
     expect(byName["template"]?.detail).toBe("tpl_bakery exists");
     expect(JSON.stringify(service.snapshot())).toBe(before);
   });
@@ -281,20 +281,6 @@ describe("doctor", () => {
         fix: "That port does not seem to speak http: correct it, or use https://.",
       },
     ]);
-  });
-
-  it("shows the namespace and where it is set", async () => {
-    const { env } = await openMock();
-    const find = async (value: string, file = "") => {
-      const own = value === "" ? env : { ...env, LOYALTY_IDEMPOTENCY_NAMESPACE: value };
-      const { byName } = await runDoctor({ env: own, cwd: createFolder({ ".env": file }) });
-      return `${byName["namespace"]?.status}: ${byName["namespace"]?.detail}`;
-    };
-    expect(await find("")).toBe("passed: none (LOYALTY_IDEMPOTENCY_NAMESPACE is not set)");
-    expect(await find("", "LOYALTY_IDEMPOTENCY_NAMESPACE=staging\n")).toBe(
-      'passed: "staging" (LOYALTY_IDEMPOTENCY_NAMESPACE in .env)',
-    );
-    expect(await find(" ")).toBe("failed: LOYALTY_IDEMPOTENCY_NAMESPACE is blank");
   });
 
   it.each([

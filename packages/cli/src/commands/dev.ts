@@ -4,7 +4,7 @@ import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
 import type { Command } from "commander";
 import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
-import { readBaseUrl, readNamespace } from "../configuration.ts";
+import { readBaseUrl } from "../configuration.ts";
 import {
   addServiceOptions,
   type RunningService,
@@ -55,10 +55,9 @@ function printReady(
   { server: { url, service }, forwarded, signingSecret }: RunningService,
 ): void {
   const { apiKeys, templateId } = service;
-  const idempotencyNamespace = readNamespace(environment);
   const console = `${url}/console`;
   if (print.isJson) {
-    const ready = { kind: "ready", baseUrl: url, apiKeys, templateId, idempotencyNamespace, console };
+    const ready = { kind: "ready", baseUrl: url, apiKeys, templateId, console };
     print.data({ ...ready, ...(forwarded && { forwarded }) }, () => "");
     return;
   }
@@ -77,7 +76,6 @@ function printReady(
     `LOYALTY_URL=${url}`,
     `LOYALTY_API_KEY=${apiKeys.website}`,
     `LOYALTY_TEMPLATE_ID=${templateId}`,
-    ...(idempotencyNamespace ? [`LOYALTY_IDEMPOTENCY_NAMESPACE=${quoteVariable(idempotencyNamespace)}`] : []),
     ...(forwarded ? [`LOYALTY_WEBHOOK_URL=${forwarded.url}`] : []),
     ...(signingSecret && !isSecretKnown ? [`${secretVariable}=${signingSecret}`] : []),
   ];
@@ -89,9 +87,6 @@ function printReady(
   if (isSecretKnown) print.info(style("dim", `# ${secretVariable} is the one that you have set.`));
   print.info(style("dim", "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1\n"));
 }
-
-/** Quotes a value for `.env` files and shells when it needs quotes. */
-const quoteVariable = (value: string) => (/^[\w.:/-]*$/.test(value) ? value : `"${value}"`);
 
 export function addPurchaseCommand(program: Command, cli: Cli): void {
   const purchase = program

@@ -5,7 +5,6 @@ import { watchParent } from "@loyalty-cards/internal/node-parent";
 import { type Command, CommanderError } from "commander";
 import { addExamples, type Cli, type Context, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
-import { readNamespace } from "../configuration.ts";
 import { addServiceOptions, type ServiceOptions, startService } from "../mock-service.ts";
 import { createTrafficPrinter } from "../traffic-line.ts";
 
@@ -41,7 +40,6 @@ export function addExecCommand(program: Command, cli: Cli): void {
 }
 
 async function runExec(context: Context, options: ServiceOptions, command: string[]): Promise<number> {
-  const namespace = readNamespace(context.environment);
   // The traffic goes to stderr, also with --json, because the command writes to stdout.
   const running = await startService(context, options, createTrafficPrinter(context.print));
   const { url, service, close } = running.server;
@@ -52,7 +50,6 @@ async function runExec(context: Context, options: ServiceOptions, command: strin
       LOYALTY_FULL_API_KEY: service.apiKeys.full,
       LOYALTY_TEMPLATE_ID: service.templateId,
       LOYALTY_CONSOLE_URL: `${url}/console`,
-      ...(namespace !== "" && { LOYALTY_IDEMPOTENCY_NAMESPACE: namespace }),
       ...(running.signingSecret !== undefined && { LOYALTY_SIGNING_SECRET: running.signingSecret }),
     });
   } finally {

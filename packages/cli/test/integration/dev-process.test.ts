@@ -73,17 +73,17 @@ describe("exec", () => {
     });
   });
 
-  it("sets the keys, the address of the console, the secret of a seed file, and the namespace", async () => {
+  it("sets the keys, the address of the console, and the secret of a seed file", async () => {
     const endpoint = { url: "http://127.0.0.1:9/", events: ["ping"], secret: "whsec_seed" };
     const seed = JSON.stringify({ templates: [{ name: "Bakery" }], endpoints: [endpoint] });
-    const code = `${print("API_KEY", "FULL_API_KEY", "SIGNING_SECRET", "IDEMPOTENCY_NAMESPACE")}
+    const code = `${print("API_KEY", "FULL_API_KEY", "SIGNING_SECRET")}
       console.log(process.env.LOYALTY_CONSOLE_URL === process.env.LOYALTY_URL + "/console")`;
     const { exit } = startProcess(["exec", "--seed", "seed.json", ...node(code)], {
-      cwd: createFolder({ "seed.json": seed, ".env": "LOYALTY_IDEMPOTENCY_NAMESPACE=staging\n" }),
+      cwd: createFolder({ "seed.json": seed }),
     });
     expect(await exit).toMatchObject({
       code: 0,
-      stdout: "mock_website_key mock_full_key whsec_seed staging\ntrue\n",
+      stdout: "mock_website_key mock_full_key whsec_seed\ntrue\n",
       stderr: "",
     });
   });
