@@ -1,6 +1,5 @@
 /** `dev` runs the mock service with its console for a person, until Ctrl-C. `purchase` records a purchase on a card of that service, which then delivers `balance.changed`. */
 import type { Operation } from "@loyalty-cards/mock-server";
-import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
 import type { Command } from "commander";
 import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
@@ -33,15 +32,12 @@ export function addDevCommand(program: Command, cli: Cli): void {
 async function runDev(context: Context, options: ServiceOptions): Promise<undefined> {
   const { print, terminal } = context;
   const printTraffic = createTrafficPrinter(print);
-  const show = (event: TrafficEvent) => (print.isJson ? print.data(event, () => "") : printTraffic(event));
-  /** Deliveries of a data file can start before the ready lines are printed. */
-  let early: TrafficEvent[] | undefined = [];
-  const running = await startService(context, options, (event) => early?.push(event) ?? show(event));
+  const running = await startService(context, options, (event) =>
+    print.isJson ? print.data(event, () => "") : printTraffic(event),
+  );
   try {
     const stopped = waitForStop(terminal);
     printReady(context, options, running);
-    for (const event of early) show(event);
-    early = undefined;
     await stopped;
   } finally {
     await running.server.close();
