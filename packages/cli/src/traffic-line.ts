@@ -13,28 +13,25 @@ const indentation = " ".repeat(24);
 /** A longer path is not one of the service, and is cut. */
 const maxPathLength = 100;
 
-/** @returns a function that prints the line of an event, with the address of a delivery once there are several. */
-export function createTrafficPrinter(print: Printer): (event: TrafficEvent) => void {
-  const urls = new Set<string>();
-  return (event) => {
-    if (event.kind === "delivery") urls.add(event.url);
-    print.info(formatTraffic(event, print.columns, Date.now(), urls.size > 1));
-  };
-}
+/** @returns a function that prints the line of an event. */
+export const createTrafficPrinter =
+  (print: Printer) =>
+  (event: TrafficEvent): void =>
+    print.info(formatTraffic(event, print.columns));
 
 /**
  * `12:31:07  201    12 ms  ← POST /templates/tpl_mock/passes  card_8sT2kq`, `12:31:08  204     3 ms  → balance.changed  evt_0mm…`.
  * A reason that does not fit on the line is below it.
  */
-export function formatTraffic(event: TrafficEvent, columns: number, atMs: number, showsUrl: boolean): Text {
+function formatTraffic(event: TrafficEvent, columns: number): Text {
   const { status, durationMs } = event;
   const isSuccess = status !== undefined && status < (event.kind === "request" ? 400 : 300);
   const line = Text.join(
     [
-      style("dim", formatTime(atMs)),
+      style("dim", formatTime(Date.now())),
       style(isSuccess ? "green" : "red", String(status ?? "---")),
       style("dim", `${durationMs} ms`.padStart(7)),
-      event.kind === "request" ? formatRequest(event) : formatDelivery(event, showsUrl),
+      event.kind === "request" ? formatRequest(event) : formatDelivery(event),
     ],
     "  ",
   );
@@ -56,8 +53,8 @@ function formatRequest({ method, path, cardId }: Request): Text {
   return text`← ${method} ${shown}${cardId === undefined ? "" : style("dim", `  ${cardId}`)}`;
 }
 
-const formatDelivery = ({ type, eventId, url }: Delivery, showsUrl: boolean): Text =>
-  text`${style("cyan", "→")} ${style("bold", type)}  ${style("dim", showsUrl ? `${eventId}  ${url}` : eventId)}`;
+const formatDelivery = ({ type, eventId }: Delivery): Text =>
+  text`${style("cyan", "→")} ${style("bold", type)}  ${style("dim", eventId)}`;
 
 /** The start of the response often says why: `signature mismatch`. */
 function describeFailure({

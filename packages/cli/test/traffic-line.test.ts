@@ -83,12 +83,3 @@ it("prints warnings below their request, and what does not fit in 80 columns, al
     `${indentation}does not have: nmae (did you mean name?)`,
   ]);
 });
-
-it("names the endpoint only when there are several", () => {
-  const other = { ...delivered, url: "http://localhost:4000/" };
-  expect(print([delivered, other, delivered])).toEqual([
-    "204     2 ms  → balance.changed  evt_1",
-    "204     2 ms  → balance.changed  evt_1  http://localhost:4000/",
-    "204     2 ms  → balance.changed  evt_1  http://localhost:3000/webhooks/loyalty",
-  ]);
-});
