@@ -102,7 +102,7 @@ it.each([
   ["an error of usage", ["isue"]],
   ["a missing address", ["card", "x"]],
   ["doctor", ["doctor"]],
-  ["trigger", ["trigger", "card.renamed", "--to", "http://127.0.0.1:1/"]],
+  ["trigger", ["trigger", "ping", "--to", "http://127.0.0.1:1/"]],
   ["import check", ["import", "check", "members.csv", "--privacy", "2026-01"]],
   ["purchase", ["purchase", "card_none", "120"]],
   ["webhook doctor", ["webhook", "doctor"]],

@@ -1,9 +1,9 @@
 /** `trigger`: sends a signed example event to a receiver, and says whether the response was correct. */
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { addExamples, type Cli, type Context, setAction } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
-import { createExample, knownTypes } from "../webhook/events.ts";
+import { createExample, type KnownType, knownTypes } from "../webhook/events.ts";
 
 interface TriggerOptions {
   to?: string;
@@ -21,7 +21,7 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
     .description(
       "send a signed event to a receiver, and check its response. The secret is LOYALTY_SIGNING_SECRET of the environment or .env",
     )
-    .argument("<event>", `${knownTypes.join(", ")}, or another type`)
+    .addArgument(new Argument("<event>", "type of the event").choices(knownTypes))
     .option(...receiverOption)
     .option("--card <id>", `the card of the event (default: ${exampleCardId}, which no service has)`)
     .option("--duplicate", "deliver the event twice, as a retry of the service does");
@@ -39,23 +39,15 @@ export const receiverOption = [
   "address of the receiver (default: LOYALTY_WEBHOOK_URL)",
 ] as const;
 
-async function runTrigger(context: Context, options: TriggerOptions, type: string): Promise<number> {
+async function runTrigger(context: Context, options: TriggerOptions, type: KnownType): Promise<number> {
   const { print, environment, timeoutMs } = context;
   const { signWebhook } = await import("@loyalty-cards/webhook-verify");
   const receiver = await import("../webhook/receiver.ts");
   const url = receiver.readReceiverUrl(options.to, environment);
   const secret = receiver.readSecret(environment);
-  if (!knownTypes.some((known) => known === type)) {
-    const warning = `the service has no event "${type}" (${knownTypes.join(", ")}). It is sent all the same, as a newer service may do.`;
-    print.info(text`${style("yellow", "warning:")} ${warning}`.reflow(print.columns));
-  }
   const id = crypto.randomUUID().slice(0, 8);
   const event = createExample(type, `evt_${id}`, options.card ?? exampleCardId);
   const body = Buffer.from(JSON.stringify(event));
-  if (options.card === undefined && body.includes(exampleCardId))
-    print.info(
-      `The event is of the example card ${exampleCardId}, which no service has. --card takes the id of a card that your application knows.`,
-    );
   let exitCode: number = exitCodes.complete;
   for (const note of options.duplicate ? ["", "duplicate"] : [""]) {
     const headers = receiver.createHeaders(type, `dlv_${id}`, await signWebhook({ rawBody: body, secret }));

@@ -3,12 +3,12 @@ import { eventExamples } from "@loyalty-cards/openapi/event-examples";
 
 export const secretVariable = "LOYALTY_SIGNING_SECRET";
 
-export const knownTypes = Object.keys(eventExamples) as (keyof typeof eventExamples)[];
+export type KnownType = keyof typeof eventExamples;
+export const knownTypes = Object.keys(eventExamples) as KnownType[];
 
-/** The example of the OpenAPI document, now and for a card. The data of an unknown type is `{}`. */
-export function createExample(type: string, id: string, cardId: string) {
-  const example: { data?: unknown } =
-    Object.entries(eventExamples).find(([known]) => known === type)?.[1] ?? {};
+/** The example of the OpenAPI document, now and for a card. */
+export function createExample(type: KnownType, id: string, cardId: string) {
+  const example: { data?: unknown } = eventExamples[type];
   const data = structuredClone(example.data ?? {}) as Record<string, unknown>;
   if ("passId" in data) data["passId"] = cardId;
   if ("passIds" in data) data["passIds"] = [cardId];
