@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
 import { CommandError } from "./command-error.ts";
 import type { Terminal } from "./printer.ts";
@@ -92,11 +91,10 @@ export function readBaseUrl(option: string | undefined, environment: Environment
 /** Says what to write for an address without a scheme: "localhost:3000/x" is a URL too, with the scheme "localhost:". @throws {CommandError} */
 export function requireScheme(name: string, address: string): void {
   if (/^https?:/i.test(address) || address.includes("://")) return;
-  const url = URL.canParse(`http://${address}`) ? new URL(`http://${address}`) : undefined;
-  // Other text is not quoted: it can be a key that was set by mistake.
-  const example =
-    url !== undefined && isLoopback(url.hostname) ? `"${url.href}"` : "https:// before the host";
-  throw new CommandError(`${name} has no scheme: write ${example}.`);
+  // The text is not quoted: it can be a key that was set by mistake.
+  throw new CommandError(
+    `${name} has no scheme: write https:// before the host, or http:// for a program on this machine.`,
+  );
 }
 
 /** `--template`, or `LOYALTY_TEMPLATE_ID`. @throws {CommandError} when neither is set. */

@@ -104,7 +104,7 @@ describe("trigger", () => {
       "without a scheme in the address",
       ["--to", "localhost:3305/x"],
       withSecret,
-      /The address of the receiver has no scheme: write "http:\/\/localhost:3305\/x"\./,
+      /The address of the receiver has no scheme: write https:\/\/ before the host, or http:/,
     ],
     ["with text as the address", ["--to", "http://"], withSecret, /"http:\/\/" is not an address/],
     ["with http to the internet", ["--to", "http://shop.example.com/"], withSecret, /must use https/],
