@@ -136,8 +136,8 @@ describe("doctor", () => {
 
   it.each([
     [0, "passed", "agrees with the service"],
-    [33, "warning", /this machine is 3[1-5] s behind/],
-    [-33, "warning", /this machine is 3[1-5] s ahead of/],
+    [33, "failed", /this machine is 3[1-5] s behind/],
+    [-33, "failed", /this machine is 3[1-5] s ahead of/],
     [-400, "failed", /this machine is (39[89]|40[0-2]) s ahead of/],
   ])("finds a clock of the service that differs by %d s: %s", async (seconds, status, detail) => {
     const getHeaders = () => ({ date: new Date(Date.now() + seconds * 1000).toUTCString() });
