@@ -58,12 +58,6 @@ export class Text {
     return countColumns(this.#value);
   }
 
-  /** @returns the text with lines of at most this width. Longer ones are cut and lose their style. */
-  truncate(width: number): Text {
-    const cut = (line: string) => `${stripVTControlCharacters(line).slice(0, Math.max(0, width - 1))}…`;
-    return this.#mapLines((line) => (countColumns(line) <= width ? line : cut(line)));
-  }
-
   /**
    * Breaks the lines that are longer than `width` between words; a longer word is not broken.
    * @param indentation of what follows a break; default: that of its line.

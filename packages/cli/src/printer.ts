@@ -123,7 +123,7 @@ export class Printer {
     this.#clearStatus();
     if (message === undefined) return;
     // A line that wraps could not be removed.
-    const status = Text.from(message).truncate(this.columns - 1);
+    const status = Text.from(message).reflow(this.columns - 1);
     this.#write(this.#terminal.stderr, text`${status}\n`);
     this.#statusLines = status.toString().split("\n").length;
   }

@@ -36,7 +36,7 @@ export function createProgress(print: Printer, now = () => performance.now()) {
       ...(failure === undefined ? [] : [`the last request failed, and is repeated: ${failure}`]),
     ];
     const line = Text.from(parts.join(" · "));
-    if (print.isLive) print.status(line.reflow(print.columns - 1, " ".repeat(9)));
+    if (print.isLive) print.status(line);
     else if (atMs >= nextLineAtMs) {
       nextLineAtMs = atMs + lineIntervalMs;
       print.info(line);
