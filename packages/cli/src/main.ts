@@ -62,7 +62,6 @@ export function createProgram(cli: Cli): Command {
     .option("--no-color", "print without colors, as with NO_COLOR=1")
     .option("--no-input", "ask no questions")
     .option("--timeout <seconds>", "time limit of one request (default: 10)", parseWhole(1, 3_600))
-    .configureHelp({ minWidthToWrap: 20, commandDescription: (command) => toSentence(command.description()) })
     .configureOutput({
       getOutHelpWidth: () => cli.terminal.stdout.columns || 80,
       getErrHelpWidth: () => cli.terminal.stderr.columns || 80,
@@ -96,10 +95,6 @@ export function createProgram(cli: Cli): Command {
   );
   return program;
 }
-
-/** The descriptions are also items of lists, where they have no capital and no period. */
-const toSentence = (description: string) =>
-  `${description.charAt(0).toUpperCase()}${description.slice(1).replace(/\.$/, "")}.`;
 
 const guideUrl = "https://loyalty-cards.github.io/loyalty-cards/guides/command-line";
 
