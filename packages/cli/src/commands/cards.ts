@@ -34,7 +34,6 @@ interface ConsentOptions {
 export function addCardCommands(program: Command, cli: Cli): void {
   const issue = program
     .command("issue")
-    .summary("issue a card to one user")
     .description("issue a card to one user; the same command again returns the same card")
     .option("--template <id>", "template of the card (default: LOYALTY_TEMPLATE_ID)")
     .requiredOption("--user-id <id>", "id of the user in your database (required)", parseText)

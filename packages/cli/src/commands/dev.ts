@@ -18,12 +18,7 @@ import { secretVariable } from "../webhook/events.ts";
 const guideUrl = "https://loyalty-cards.github.io/loyalty-cards/guides/getting-started";
 
 export function addDevCommand(program: Command, cli: Cli): void {
-  const dev = program
-    .command("dev")
-    .summary("run the mock service with its console")
-    .description(
-      "run the mock service with its console, and show each request and delivery. It prints what to paste into .env, and ends at Ctrl-C",
-    );
+  const dev = program.command("dev").description("run the mock service with its console, until Ctrl-C");
   addServiceOptions(dev, 4010);
   addExamples(dev, "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty");
   setAction<ServiceOptions>(cli, dev, runDev);
@@ -87,10 +82,7 @@ function printReady(
 export function addPurchaseCommand(program: Command, cli: Cli): void {
   const purchase = program
     .command("purchase")
-    .summary("record a purchase at the mock service")
-    .description(
-      "record a purchase on a card of the mock service that `dev` runs. The service stores it, and delivers balance.changed with the new balance",
-    )
+    .description("record a purchase on a card of the mock service that `dev` runs")
     .argument("<card-id>", "id of a card that the mock service has")
     .argument("<points>", "points that the purchase adds", parseWhole(1));
   addExamples(

@@ -8,10 +8,7 @@ import { style, Text, text } from "../printable.ts";
 export function addDoctorCommand(program: Command, cli: Cli): void {
   const doctor = program
     .command("doctor")
-    .summary("check the configuration and the service")
-    .description(
-      "check the address, API key, clock, template and OpenAPI document of the service. It issues no card: it sends only requests that change nothing",
-    )
+    .description("check the configuration and the service; issue no card")
     .option("--template <id>", "template to check (default: LOYALTY_TEMPLATE_ID)");
   addExamples(doctor, "loyalty-cards doctor", "loyalty-cards doctor --template tpl_bakery --json");
   setAction<{ template?: string }>(cli, doctor, async (context, { template }) => {

@@ -17,10 +17,7 @@ const exampleCardId = "card_8sT2kq";
 export function addTriggerCommand(program: Command, cli: Cli): void {
   const trigger = program
     .command("trigger")
-    .summary("send a signed event to a receiver")
-    .description(
-      "send a signed event to a receiver, and check its response. The secret is LOYALTY_SIGNING_SECRET of the environment or .env",
-    )
+    .description("send a signed event to a receiver, and check its response")
     .addArgument(new Argument("<event>", "type of the event").choices(knownTypes))
     .option(...receiverOption)
     .option("--card <id>", `the card of the event (default: ${exampleCardId}, which no service has)`)

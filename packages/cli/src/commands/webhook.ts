@@ -18,8 +18,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
 
   const verify = webhook
     .command("verify")
-    .summary("verify a captured delivery")
-    .description("verify a captured delivery offline, and say why it fails")
+    .description("verify a captured delivery, and say why it fails")
     .requiredOption(...body)
     .option("--signature <header>", "the value of the Service-Signature header")
     .option("--at <time>", "verify at this time: ISO 8601 or unix seconds (default: now)")
@@ -58,10 +57,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
 
   const listen = webhook
     .command("listen")
-    .summary("connect a tunnel with a local receiver")
-    .description(
-      "receive deliveries from a tunnel, verify them, pass them byte for byte to a local receiver, and return its response. Ctrl-C ends it",
-    )
+    .description("verify what a tunnel delivers, and pass it to a local receiver, until Ctrl-C")
     .option("--port <number>", "port to listen on; 0: any free port", parseWhole(0, 65_535), 4020)
     .option(...receiverOption)
     .option(...tolerance);
