@@ -99,7 +99,7 @@ describe("trigger", () => {
       { LOYALTY_SIGNING_SECRET: "whsec_hidden\r" },
       /LOYALTY_SIGNING_SECRET has white space/,
     ],
-    ["without an address", [], withSecret, /no address of a receiver: use --to/],
+    ["without an address", [], withSecret, /no address of a receiver: add it to the command/],
     [
       "without a scheme in the address",
       ["--to", "localhost:3305/x"],

@@ -13,7 +13,7 @@ interface DoctorOptions {
 
 export async function runDoctor(context: Context, options: DoctorOptions, address?: string): Promise<number> {
   const { print, environment, terminal, timeoutMs } = context;
-  const url = readReceiverUrl(address, environment, "pass it to the command");
+  const url = readReceiverUrl(address, environment);
   const secret = readSecret(environment);
   const { card, tolerance: toleranceSeconds, verbose = false } = options;
   const abort = new AbortController();

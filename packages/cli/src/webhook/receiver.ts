@@ -20,18 +20,13 @@ export function readSecret(environment: Environment): string {
 
 /**
  * Reads the address from `--to` or an argument, or from `LOYALTY_WEBHOOK_URL`.
- * @param advice says in the error message how to set it.
  * @throws {CommandError} when neither is set, or for an address that the service would not accept.
  */
-export function readReceiverUrl(
-  option: string | undefined,
-  environment: Environment,
-  advice = "use --to",
-): URL {
+export function readReceiverUrl(option: string | undefined, environment: Environment): URL {
   const address = option ?? environment.LOYALTY_WEBHOOK_URL;
   if (!address)
     throw new CommandError(
-      `There is no address of a receiver: ${advice}, or set LOYALTY_WEBHOOK_URL in the environment or in .env.`,
+      "There is no address of a receiver: add it to the command, or set LOYALTY_WEBHOOK_URL in the environment or in .env.",
     );
   requireScheme("The address of the receiver", address);
   if (!URL.canParse(address))
