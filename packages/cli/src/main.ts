@@ -62,6 +62,7 @@ export function createProgram(cli: Cli): Command {
     .option("--no-color", "print without colors, as with NO_COLOR=1")
     .option("--no-input", "ask no questions")
     .option("--timeout <seconds>", "time limit of one request (default: 10)", parseWhole(1, 3_600))
+    .configureHelp({ minWidthToWrap: 20 })
     .configureOutput({
       getOutHelpWidth: () => cli.terminal.stdout.columns || 80,
       getErrHelpWidth: () => cli.terminal.stderr.columns || 80,

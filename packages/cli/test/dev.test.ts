@@ -127,7 +127,7 @@ describe("dev", () => {
     const running = await startForPerson(["--forward", url], { env });
     expect(running.text).toContain(`LOYALTY_WEBHOOK_URL=${url}\n`);
     expect(running.text).toContain(`Webhooks   ${url}\n`);
-    expect(running.text).toContain("is the one that you have set.\n\n");
+    expect(running.text).toContain("is the one that you have set.\n");
     expect(running.text).not.toContain(secret);
     const [endpoint] = await findEndpoints(running.url);
     await fetch(`${running.url}/_mock/webhooks/endpoints/${endpoint?.id}/test`, { method: "POST" });

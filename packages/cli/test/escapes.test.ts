@@ -206,7 +206,7 @@ const rows: Record<string, Row> = {
       (url) => fetch(`${url}/api/v1/passes/${encodeURIComponent(attack)}`),
       /GET/,
     ),
-    ["key", "data"],
+    ["data"],
     [],
   ],
   "dev: --forward": [
@@ -216,7 +216,7 @@ const rows: Record<string, Row> = {
   ],
   "exec: the command": [given(["exec", "--", hostile("command")]), ["command"], []],
   "exec: --seed": [given(["exec", "--seed", hostile("seed"), "--", "true"]), ["seed"], []],
-  "trigger: the event": [given(["trigger", hostile("event")]), ["event"]],
+  "trigger: the event": [given(["trigger", hostile("event")]), ["event"], []],
   "trigger: the address": [
     given(["trigger", "ping"], { env: { LOYALTY_WEBHOOK_URL: `http://${hostile("to")}` } }),
     ["to"],

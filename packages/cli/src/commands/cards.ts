@@ -34,7 +34,7 @@ interface ConsentOptions {
 export function addCardCommands(program: Command, cli: Cli): void {
   const issue = program
     .command("issue")
-    .description("issue a card to one user; the same command again returns the same card")
+    .description("issue a card to one user")
     .option("--template <id>", "template of the card (default: LOYALTY_TEMPLATE_ID)")
     .requiredOption("--user-id <id>", "id of the user in your database (required)", parseText)
     .requiredOption("--privacy <version>", "version of the accepted privacy text (required)", parseText)

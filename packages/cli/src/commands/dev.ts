@@ -18,7 +18,7 @@ import { secretVariable } from "../webhook/events.ts";
 const guideUrl = "https://loyalty-cards.github.io/loyalty-cards/guides/getting-started";
 
 export function addDevCommand(program: Command, cli: Cli): void {
-  const dev = program.command("dev").description("run the mock service with its console, until Ctrl-C");
+  const dev = program.command("dev").description("run the mock service with its console");
   addServiceOptions(dev, 4010);
   addExamples(dev, "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty");
   setAction<ServiceOptions>(cli, dev, runDev);
@@ -76,13 +76,14 @@ function printReady(
   print.info(style("dim", "# Paste into .env"));
   print.data(undefined, () => Text.lines(lines));
   if (isSecretKnown) print.info(style("dim", `# ${secretVariable} is the one that you have set.`));
-  print.info(style("dim", "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1\n"));
+  print.info(style("dim", "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1"));
+  print.info("");
 }
 
 export function addPurchaseCommand(program: Command, cli: Cli): void {
   const purchase = program
     .command("purchase")
-    .description("record a purchase on a card of the mock service that `dev` runs")
+    .description("record a purchase at the mock service")
     .argument("<card-id>", "id of a card that the mock service has")
     .argument("<points>", "points that the purchase adds", parseWhole(1));
   addExamples(

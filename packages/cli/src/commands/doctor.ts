@@ -8,7 +8,7 @@ import { style, Text, text } from "../printable.ts";
 export function addDoctorCommand(program: Command, cli: Cli): void {
   const doctor = program
     .command("doctor")
-    .description("check the configuration and the service; issue no card")
+    .description("check the configuration and the service")
     .option("--template <id>", "template to check (default: LOYALTY_TEMPLATE_ID)");
   addExamples(doctor, "loyalty-cards doctor", "loyalty-cards doctor --template tpl_bakery --json");
   setAction<{ template?: string }>(cli, doctor, async (context, { template }) => {

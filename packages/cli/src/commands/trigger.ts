@@ -17,7 +17,7 @@ const exampleCardId = "card_8sT2kq";
 export function addTriggerCommand(program: Command, cli: Cli): void {
   const trigger = program
     .command("trigger")
-    .description("send a signed event to a receiver, and check its response")
+    .description("send a signed event to a receiver")
     .addArgument(new Argument("<event>", "type of the event").choices(knownTypes))
     .option(...receiverOption)
     .option("--card <id>", `the card of the event (default: ${exampleCardId}, which no service has)`)
