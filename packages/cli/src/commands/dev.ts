@@ -15,8 +15,6 @@ import { waitForStop } from "../printer.ts";
 import { createTrafficPrinter } from "../traffic-line.ts";
 import { secretVariable } from "../webhook/events.ts";
 
-const guideUrl = "https://loyalty-cards.github.io/loyalty-cards/guides/getting-started";
-
 export function addDevCommand(program: Command, cli: Cli): void {
   const dev = program.command("dev").description("run the mock service with its console");
   addServiceOptions(dev, 4010);
@@ -55,7 +53,6 @@ function printReady(
   const rows = [
     ["Console", style("cyan", console)],
     ["Reference", style("cyan", `${url}/api/docs`)],
-    ["Guide", style("cyan", guideUrl)],
     [
       "Webhooks",
       forwarded?.url ?? style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty"),
