@@ -89,7 +89,7 @@ function createContext(terminal: Terminal, globals: GlobalOptions): Context {
 
 /** Prints a question on stderr, and reads the first line of stdin. Without a clear yes the reply is no. */
 async function ask({ stdin }: Terminal, print: Printer, question: string): Promise<boolean> {
-  print.question(text`${question} [y/N]`.reflow(print.messageColumns));
+  print.error(text`${question} [y/N]`.reflow(print.messageColumns));
   stdin.ref?.();
   let typed = "";
   for await (const chunk of stdin) {

@@ -112,11 +112,6 @@ export class Printer {
     this.#write(this.#terminal.stderr, text`${this.#wrap(message)}\n`);
   }
 
-  /** A question, which the reply follows on the same line. */
-  question(message: Part): void {
-    this.#write(this.#terminal.stderr, text`${this.#wrap(message)} `);
-  }
-
   /** Replaces the last status on a terminal; `undefined` removes it. Without a terminal it prints nothing. */
   status(message: Part | undefined): void {
     if (!this.isLive) return;

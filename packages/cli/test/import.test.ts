@@ -97,7 +97,7 @@ describe("the question after ten rows", () => {
       stdin: "y\n",
       isTTY: true,
     });
-    expect(stderr).toContain("Look at these cards in the service. Issue the other 5? [y/N] ");
+    expect(stderr).toContain("Look at these cards in the service. Issue the other 5? [y/N]\n");
     expect([code, await countCards()]).toEqual([0, 15]);
   });
 

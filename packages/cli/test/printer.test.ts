@@ -58,9 +58,9 @@ describe("the width of a terminal", () => {
     const { print, output } = openPrinter();
     print.error("a sentence that is longer than the line");
     print.info(text`  curl --request POST http://localhost`);
-    print.question("Continue with the other rows?");
+    print.error("Continue with the other rows?");
     expect(output.stderr).toBe(
-      "a sentence that is\nlonger than the line\n  curl --request POST http://localhost\nContinue with the\nother rows? ",
+      "a sentence that is\nlonger than the line\n  curl --request POST http://localhost\nContinue with the\nother rows?\n",
     );
   });
 
@@ -134,7 +134,6 @@ describe("a text", () => {
     print.data({ [name]: [name] }, () => name);
     print.info(name);
     print.error(name);
-    print.question(name);
     const written = output.stdout + output.stderr;
     expect(written.match(/[^\P{Cc}\n]|\u202e/gu)).toBeNull();
     expect(output.stdout.split("\n")).toHaveLength(2);
