@@ -67,9 +67,7 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
         doneUntilMs.delete(oldest);
       }
     },
-    release(eventId) {
-      claimedUntilMs.delete(eventId);
-    },
+    release: (eventId) => void claimedUntilMs.delete(eventId),
   };
 }
 

@@ -3,8 +3,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ReceiverOptions } from "../options.ts";
 import { nodeHandler } from "./node-request.ts";
 
-const fix = "Pass the request to the receiver before anything reads its body.";
-
 /**
  * Creates a handler for one route of a node:http server.
  * @throws {TypeError} as createReceiver does.
@@ -25,6 +23,7 @@ const fix = "Pass the request to the receiver before anything reads its body.";
 export function nodeReceiver(
   options: ReceiverOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const fix = "Pass the request to the receiver before anything reads its body.";
   const { handle } = nodeHandler({ name: "nodeReceiver", fix }, options);
   return (request, response) => handle(request, response);
 }
