@@ -1,7 +1,7 @@
 /** Sends one call: attempts, time limits, retries, events, and the value or the error at its end. */
 import { notify } from "@loyalty-cards/internal/reporting";
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
-import type { AttemptFailure, Call, CallEnd, CallEvent, HttpRequest, ResponseMeta } from "./call.ts";
+import type { Call, CallEnd, CallEvent, HttpRequest, ResponseMeta } from "./call.ts";
 import { sleep, timeLimit, waitWithin } from "./clock.ts";
 import { configurationError, IssuingError, type Outcome } from "./errors.ts";
 import { type CallSettings, getService, parseApiKey, type Settings } from "./options.ts";
@@ -64,7 +64,7 @@ export async function send<Value>(
   read: (response: ReceivedResponse) => Reading<Value>,
 ): Promise<Value> {
   const { baseUrl, transport } = getService(settings);
-  const { clock, random, onEvent } = settings;
+  const { apiKey, clock, random, onEvent } = settings;
   const { operation, method, idempotencyKey, hasEarlierAttempt } = call;
   const { signal, timeoutMs, endsAtMs, maxRetries, onResponse } = options;
   const callId = ++lastCallId;
@@ -85,7 +85,6 @@ export async function send<Value>(
     throw toFailure(pastDeadline, getFacts());
   };
   try {
-    const { apiKey } = settings;
     const key = typeof apiKey === "function" ? await callApiKeyFunction(apiKey, settings, options) : apiKey;
     getRemainingMs();
     const request = createRequest(settings, call, options, key ?? parseApiKey(key));
@@ -143,14 +142,9 @@ export async function send<Value>(
   }
 }
 
-const toTooLate = (code: "deadline" | "timeout", message: string): AttemptFailure => ({
-  code,
-  message,
-  wasSent: true,
-  retryable: true,
-});
-const pastDeadline = toTooLate("deadline", "The call did not succeed before its deadline.");
-const timedOut = toTooLate("timeout", "The service did not respond in time.");
+const late = { code: "deadline", wasSent: true, retryable: true } as const;
+const pastDeadline = { ...late, message: "The call did not succeed before its deadline." };
+const timedOut = { ...late, code: "timeout", message: "The service did not respond in time." } as const;
 
 /** Calls the apiKey function once for all attempts, within the deadline. @returns undefined when it did not respond in time. */
 async function callApiKeyFunction(
