@@ -130,7 +130,7 @@ export const nameVariables = (message: string) =>
   message
     .replace(/ For a service on a private network, set allowInsecureHttp: true\./, "")
     .replace(/^baseUrl\b/, "The address")
-    .replace(/\b(?:the )?baseUrl\b/g, "the address")
+    .replace(/\b(the |new )?baseUrl\b/g, (_, word = "the ") => `${word}address`)
     .replace(/\b(?:the )?apiKey\b/g, "LOYALTY_API_KEY")
     .replace(/\bidempotencyNamespace\b/g, "LOYALTY_IDEMPOTENCY_NAMESPACE");
 

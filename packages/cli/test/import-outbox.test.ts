@@ -154,9 +154,9 @@ it("does not write to a file of others through a link in the place of a result",
 });
 
 it.each([
-  ["LOYALTY_URL", (url: string) => url.replace("127.0.0.1", "localhost")],
-  ["LOYALTY_IDEMPOTENCY_NAMESPACE", () => "staging"],
-])("ends with 2 and names %s when it has changed since the outbox was created", async (name, change) => {
+  ["LOYALTY_URL", "the address", (url: string) => url.replace("127.0.0.1", "localhost")],
+  ["LOYALTY_IDEMPOTENCY_NAMESPACE", "LOYALTY_IDEMPOTENCY_NAMESPACE", () => "staging"],
+])("ends with 2 and says so when %s has changed since the outbox was created", async (name, said, change) => {
   const { run, env, requests } = await openShop({ "members.csv": toCsv(toRows(20)) });
   await run(declined, { isTTY: true, stdin: "n\n" });
   requests.length = 0;
@@ -164,6 +164,6 @@ it.each([
   const { code, stdout, stderr } = await run(command, { env: other });
   expect([code, stdout, requests]).toEqual([2, "", []]);
   expect(stderr).toMatch(
-    RegExp(`members.csv.outbox cannot be used: This outbox issues cards with (the )?${name} "`),
+    RegExp(`members.csv.outbox cannot be used: This outbox issues cards with (the )?${said} "`),
   );
 });
