@@ -53,7 +53,7 @@ export async function runDemo(
     );
     if (keepUntil === undefined) {
       print(
-        "\nnpm run demo -- --keep leaves the console, the card and the shop open.",
+        "\nnpm run demo -- --keep leaves the shop, the card and the console open.",
       );
       return true;
     }

@@ -9,6 +9,8 @@ import {
   type MockServerOptions,
   startMockServer,
 } from "@loyalty-cards/mock-server/node";
+import { ensureInboxTables } from "@loyalty-cards/webhook-inbox/postgres";
+import type { Pool } from "pg";
 import { onTestFinished } from "vitest";
 
 /** A template whose name is required. */
@@ -56,6 +58,15 @@ export const outage = {
   kind: "status",
   status: 503,
 } as const;
+
+/** A table of balances, and the tables of the inbox. */
+export async function createBalances(pool: Pool) {
+  await ensureInboxTables(pool);
+  await pool.query("CREATE TABLE balances (card text PRIMARY KEY, balance float)");
+  onTestFinished(async () => void (await pool.query("DROP TABLE balances")));
+  return async () =>
+    (await pool.query("SELECT balance FROM balances")).rows[0]?.balance;
+}
 
 export const createFile = () => join(createFolder(), "shop.db");
 

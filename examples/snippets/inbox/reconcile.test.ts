@@ -3,13 +3,12 @@ import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { manualClock } from "@loyalty-cards/mock-server";
-import { ensureInboxTables } from "@loyalty-cards/webhook-inbox/postgres";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   hasPostgres,
   ownSchema,
 } from "../../../packages/webhook-inbox/test/servers.ts";
-import { createFile, openShop as open } from "../service.ts";
+import { createBalances, createFile, openShop as open } from "../service.ts";
 import { createApp } from "./one-machine.ts";
 import { createReceiver, storeInPostgres } from "./postgres-only.ts";
 import {
@@ -157,16 +156,10 @@ describe.skipIf(!(await hasPostgres()))("with PostgreSQL", () => {
   const { pool: createPool } = ownSchema();
   testReconciliation(async (secret) => {
     const pool = createPool();
-    await ensureInboxTables(pool);
-    await pool.query(
-      "CREATE TABLE balances (card text PRIMARY KEY, balance float)",
-    );
-    onTestFinished(async () => void (await pool.query("DROP TABLE balances")));
     return {
       receive: getRequestListener(createReceiver(secret, pool)),
       storeBalance: storeInPostgres(pool),
-      balance: async () =>
-        (await pool.query("SELECT balance FROM balances")).rows[0]?.balance,
+      balance: await createBalances(pool),
     };
   });
 });
