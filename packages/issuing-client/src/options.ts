@@ -133,16 +133,16 @@ function requireFunction(name: string, value: unknown): void {
 
 /** @throws {IssuingError} `configuration` for a value that cannot be a path segment. */
 export function parseId(name: string, id: unknown, advice = ""): string {
-  if (isPromise(id)) throw configurationError(`The ${name} is a promise: await it.`);
   if (typeof id !== "string" || id.trim() === "")
-    throw configurationError(`The ${name} is missing or empty.${advice}`);
+    throw configurationError(
+      isPromise(id) ? `The ${name} is a promise: await it.` : `The ${name} is missing or empty.${advice}`,
+    );
   // Dot segments would change the path; all other characters are encoded.
   if (id === "." || id === "..") throw configurationError(`The ${name} is "${id}", which is not an id.`);
   if (id.isWellFormed()) return id;
   throw configurationError(`The ${name} is not well-formed text.`);
 }
 
-/** @throws {IssuingError} `configuration` for a value that cannot be a path segment. */
 export const parseTemplateId = (id: unknown): string =>
   parseId("template id", id, " Is LOYALTY_TEMPLATE_ID set? Copy the id from the console of the service.");
 
