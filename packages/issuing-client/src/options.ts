@@ -52,8 +52,8 @@ export interface IssuingClientOptions extends LimitOptions {
   idempotencyNamespace?: string;
   /**
    * Sends the requests, for example through a proxy. Default: node:http and node:https on Node.js, with connections that stay open; in
-   * other runtimes the global `fetch`, as it is at the time of each call. On Node.js 20, 22 and 24 prefer that of undici 7.30 to the
-   * global one, where a response with more than five content encodings, whose connection closes early, ends the process.
+   * other runtimes the global `fetch`, as it is at the time of each call. On Node.js 20, 22 and 24 prefer that of undici 7.30: with the
+   * global one, a response with more than five content encodings whose connection closes early ends the process.
    */
   fetch?: Fetch | undefined;
   /** Allows `http://` for hosts other than this machine. Default false. */
@@ -107,9 +107,9 @@ export type Settings = ReturnType<typeof parseOptions>;
 
 /** @throws {IssuingError} `configuration` for an invalid option; the `reason` of a signal that is aborted already. */
 export function parseCallOptions(options: CallOptions | null | undefined, settings: Settings) {
-  const { signal, headers, onResponse, ...limits } = options ?? {}; // every member is optional
+  const { signal, headers, onResponse } = options ?? {};
   requireFunction("onResponse", onResponse);
-  const { timeoutMs, deadlineMs, maxRetries } = parseLimits(limits, settings.limits);
+  const { timeoutMs, deadlineMs, maxRetries } = parseLimits(options ?? {}, settings.limits);
   signal?.throwIfAborted();
   return {
     signal: signal ?? undefined,

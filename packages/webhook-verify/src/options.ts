@@ -1,6 +1,7 @@
 /** The options of a receiver: their defaults and validation. */
-import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
+import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { DedupeStore } from "./dedupe.ts";
 import type { Delivery, WebhookEvent } from "./event.ts";
 import type { ReporterOptions } from "./reporter.ts";
@@ -80,14 +81,13 @@ const optionTypes = {
 
 /** Validates the options and applies the defaults. */
 export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
+  const { name } = kind;
   // A request, when a framework calls the function in place of its result.
-  if (typeof options !== "object" || options === null || "headers" in options) {
-    const { name } = kind;
+  if (typeof options !== "object" || options === null || "headers" in options)
     throw new TypeError(
       `${name} needs options: write ${name}({ secret, handler }) in place of ${name} or ${name}().`,
     );
-  }
-  requireKnownOptions(kind.name, options, [...Object.keys(optionTypes), ...(kind.ownOptions ?? [])]);
+  requireKnownOptions(name, options, [...Object.keys(optionTypes), ...(kind.ownOptions ?? [])]);
   requireFunctions(options);
   const {
     now = Date.now,
