@@ -1,6 +1,6 @@
 /** Runs the jobs that are due: several at once, each with a lease, one at a time while its topic fails. */
 import { getBuiltinModule } from "../builtin-module.ts";
-import { maxTimerMs } from "../timer-limit.ts";
+import { maxTimerMs } from "../limits.ts";
 import type { LeasedJob } from "./jobs.ts";
 
 export interface WorkerContext<Leased extends LeasedJob> {

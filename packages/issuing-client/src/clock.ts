@@ -1,7 +1,7 @@
 /** Time as the client sees it, and waits that end at a time limit or when the caller aborts. */
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import type { Clock } from "@loyalty-cards/internal/issuing-steps";
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
+import { maxTimerMs } from "@loyalty-cards/internal/limits";
 
 export const systemClock: Clock = {
   now: Date.now,

@@ -2,6 +2,7 @@
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { Job, Jobs, NewJob } from "@loyalty-cards/internal/jobs/jobs";
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
+import { parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import { type AttemptContext, createAttempts, type OutboxDatabase, type OwnLease } from "./attempt.ts";
@@ -22,11 +23,10 @@ import {
   parseNewEntry,
   requireEntry,
   requireInteger,
-  requireNumber,
   toEntry,
   type UserRef,
 } from "./entry.ts";
-import { createLoops, parseGrace } from "./loops.ts";
+import { createLoops } from "./loops.ts";
 import type { ListOptions, Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
 import { createReport } from "./report.ts";
 import { checkSettings } from "./tables.ts";

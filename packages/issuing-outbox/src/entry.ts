@@ -2,6 +2,7 @@
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { type Job, type Jobs, type NewJob, ranks } from "@loyalty-cards/internal/jobs/jobs";
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
+import { requireNumber } from "@loyalty-cards/internal/limits";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type {
   FieldValues,
@@ -210,12 +211,6 @@ export const toRef = ({ name, topic }: { name: string; topic: string }): EntryRe
 });
 
 export const invalid = (message: string) => withSafeMessage(new TypeError(message));
-
-/** @throws {TypeError} naming the option, its range and its value. */
-export function requireNumber(name: string, value: unknown, min: number, max: number): void {
-  if (typeof value === "number" && value >= min && value <= max) return;
-  throw invalid(`${name} must be a number from ${min} to ${max}; it is ${String(value)}.`);
-}
 
 /** @throws {TypeError} naming the option, its range and its value. */
 export function requireInteger(name: string, value: unknown, min: number, max: number): void {

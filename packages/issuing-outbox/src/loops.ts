@@ -1,9 +1,9 @@
 /** `work`, `drain` and `count`: the loops of an outbox, and what they report. */
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import { startWorker, type Worker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import { maxTimerMs, parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { notify } from "@loyalty-cards/internal/reporting";
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import {
   type AttemptContext,
   type AttemptResult,
@@ -11,7 +11,7 @@ import {
   getExpiryMs,
   type OwnLease,
 } from "./attempt.ts";
-import { type OutboxCounts, requireInteger, requireNumber } from "./entry.ts";
+import { type OutboxCounts, requireInteger } from "./entry.ts";
 import type { DrainOptions, OutboxWorker, WorkOptions } from "./outbox.ts";
 import { checkSettings } from "./tables.ts";
 
@@ -157,10 +157,4 @@ function parseWorkOptions(options: WorkOptions, defaultConcurrency: number): Req
   requireNumber("maxPerSecond", maxPerSecond, 0.01, endless);
   requireNumber("pollMs", pollMs, 1, maxTimerMs);
   return { concurrency, maxPerSecond, pollMs };
-}
-
-/** @throws {TypeError} for an invalid `graceMs`. */
-export function parseGrace(graceMs = 10_000): number {
-  requireNumber("graceMs", graceMs, 0, maxTimerMs);
-  return graceMs;
 }

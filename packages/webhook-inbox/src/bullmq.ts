@@ -1,9 +1,9 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
 
+import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { toEventKey, toJobData, toJobId } from "./event.ts";
-import { validateNumber, validateRetention } from "./options.ts";
+import { validateRetention } from "./options.ts";
 import {
   createPut,
   createReport,
@@ -55,7 +55,7 @@ export interface BullmqInboxOptions extends ReportOptions {
  * const inbox = await bullmqInbox(new Queue("loyalty", { connection: { url, enableOfflineQueue: false } }));
  * const handler = inboxHandler(onEvents({ ping: ({ id }) => console.log(id), otherTypes: () => {} }));
  * export const worker = new Worker("loyalty", handler, { connection: { url }, maxStalledCount: 10 });
- * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
+ * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, inbox });
  * ```
  */
 export async function bullmqInbox(
@@ -63,8 +63,8 @@ export async function bullmqInbox(
   options: BullmqInboxOptions = {},
 ): Promise<ReplayableInbox> {
   const { maxAttempts = 17, timeoutMs = 5_000, source = "" } = options;
-  validateNumber("maxAttempts", maxAttempts, 1);
-  validateNumber("timeoutMs", timeoutMs, 1, maxTimerMs);
+  requireNumber("maxAttempts", maxAttempts, 1);
+  requireNumber("timeoutMs", timeoutMs, 1, maxTimerMs);
   const age = validateRetention(options.retentionSeconds);
   const report = createReport(options);
   await untilAborted(AbortSignal.timeout(timeoutMs), () => queue.waitUntilReady()).catch((cause: unknown) => {

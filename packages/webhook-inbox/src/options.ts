@@ -1,10 +1,4 @@
-/** Validation of options: numbers, and how long events are remembered. */
-
-/** @throws {TypeError} naming the option, its range and its value. */
-export function validateNumber(name: string, value: unknown, min = 1, max = Number.MAX_SAFE_INTEGER): number {
-  if (typeof value === "number" && value >= min && value <= max) return value;
-  throw new TypeError(`${name} must be a number from ${min} to ${max}; it is ${String(value)}.`);
-}
+/** How long events are remembered. */
 
 /**
  * After this time the service has ended its retries: 8 h 36 min of pauses and a minute of responses

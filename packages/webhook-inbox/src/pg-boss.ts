@@ -1,8 +1,9 @@
 /** `pgBossInbox`: a durable inbox on pg-boss 11 (Node.js 22) or 12 (Node.js 22.12), for a PostgreSQL that you already run. */
 import { createHash } from "node:crypto";
+import { requireNumber } from "@loyalty-cards/internal/limits";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { toEventKey, toJobData } from "./event.ts";
-import { validateNumber, validateRetention } from "./options.ts";
+import { validateRetention } from "./options.ts";
 import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "./reports.ts";
 
 /** The methods of a started `PgBoss` of version 11 or 12 that the inbox calls. */
@@ -52,12 +53,12 @@ export interface PgBossInboxOptions extends ReportOptions {
  * await boss.createQueue("loyalty");
  * const inbox = await pgBossInbox(boss, { queue: "loyalty" });
  * await boss.work("loyalty", inboxHandler(onEvents({ ping: ({ id }) => console.log(id), otherTypes: () => {} })));
- * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
+ * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, inbox });
  * ```
  */
 export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Promise<ReplayableInbox> {
   const { queue, source = "", maxAttempts = 21 } = options;
-  validateNumber("maxAttempts", maxAttempts, 1);
+  requireNumber("maxAttempts", maxAttempts, 1);
   const retentionSeconds = validateRetention(options.retentionSeconds);
   const report = createReport(options);
   // Without a listener, an `error` event of pg-boss, such as for a closed connection, ends the process.

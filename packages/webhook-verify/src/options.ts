@@ -1,6 +1,6 @@
 /** The options of a receiver: their defaults and validation. */
 
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
+import { maxTimerMs } from "@loyalty-cards/internal/limits";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { DedupeStore } from "./dedupe.ts";
 import type { Delivery, WebhookEvent } from "./event.ts";

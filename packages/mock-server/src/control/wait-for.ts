@@ -1,5 +1,5 @@
 /** Waits until an event, a delivery or a card matches a condition. */
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
+import { maxTimerMs } from "@loyalty-cards/internal/limits";
 import { WaitCondition as WaitConditionSchema } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
 import { findDeliveries } from "../delivery/deliveries.ts";

@@ -1,5 +1,5 @@
 /** Clocks of the service (system, manual, scaled) and durations such as "6h". */
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
+import { maxTimerMs } from "@loyalty-cards/internal/limits";
 
 export type ClockMode = "system" | "manual" | "scaled";
 

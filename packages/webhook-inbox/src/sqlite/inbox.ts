@@ -7,6 +7,7 @@ import {
 } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import type { Worker, WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import { maxTimerMs, parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
 import { describeError } from "@loyalty-cards/internal/reporting";
 import {
   type OpenSqlite,
@@ -14,9 +15,8 @@ import {
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { parseStoredEvent, toJobData } from "../event.ts";
-import { validateNumber, validateRetention } from "../options.ts";
+import { validateRetention } from "../options.ts";
 import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "../reports.ts";
 import { ensureInboxTables } from "./processed.ts";
 import { type SqliteHandler, type SqliteWorkerOptions, startEventWorker } from "./worker.ts";
@@ -133,7 +133,7 @@ function prepareTables(database: SqliteDatabase): void {
  *
  * const inbox = sqliteInbox({ file: "inbox.db" });
  * inbox.work(onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }));
- * export const receive = expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
+ * export const receive = expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, inbox });
  * process.once("SIGTERM", () => inbox.close());
  * ```
  */
@@ -174,7 +174,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   }
 
   async function close(closeOptions?: { graceMs?: number }): Promise<void> {
-    const graceMs = parseGrace(closeOptions);
+    const graceMs = parseGrace(closeOptions?.graceMs);
     while (workers.size > 0) await Promise.all([...workers].map((worker) => worker.stop(graceMs)));
     database.close();
   }
@@ -198,11 +198,12 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     }),
     work(handler, workerOptions) {
       const worker = start(handler, workerOptions);
-      const stop = async (stopOptions?: { graceMs?: number }) => worker.stop(parseGrace(stopOptions));
+      const stop = async (stopOptions?: { graceMs?: number }) =>
+        worker.stop(parseGrace(stopOptions?.graceMs));
       return { stop, [Symbol.asyncDispose]: () => stop() };
     },
     async drain(handler, { maxMs = maxTimerMs, ...workerOptions } = {}) {
-      validateNumber("maxMs", maxMs, 0, maxTimerMs);
+      requireNumber("maxMs", maxMs, 0, maxTimerMs);
       const limits = { maxIdleMs: 0, endsAtMs: performance.now() + maxMs };
       await start(handler, workerOptions, limits).ended;
       return health();
@@ -245,6 +246,3 @@ function toEntry({ body, name, state, attempts, error }: Job): InboxEntry {
   const entry = { id: name, type: event.type, state: state as InboxEntry["state"], receivedAt, attempts };
   return error === undefined ? entry : { ...entry, lastFailure: error };
 }
-
-const parseGrace = ({ graceMs = 10_000 }: { graceMs?: number } = {}): number =>
-  validateNumber("graceMs", graceMs, 0, maxTimerMs);

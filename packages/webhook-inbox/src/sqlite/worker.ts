@@ -6,12 +6,11 @@ import {
   type Synchronous,
 } from "@loyalty-cards/internal/jobs/sqlite";
 import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toBytes } from "../event.ts";
-import { validateNumber } from "../options.ts";
 import { type EventRef, type Report, untilAborted } from "../reports.ts";
 
 /** One attempt at one event. It extends the `Delivery` of a receiver, so a handler of `onEvents` can be used. */
@@ -178,11 +177,11 @@ function parseWorkerOptions(options: SqliteWorkerOptions) {
   const { concurrency = 4, maxAttempts = 25, handlerTimeoutMs = 60_000, pollMs = 1_000 } = options;
   // With 25 attempts the retries last seven to thirteen hours: about as long as the service's own.
   const { initialDelayMs = 1_000, maxDelayMs = 3_600_000 } = options.backoff ?? {};
-  validateNumber("concurrency", concurrency, 1, 10_000);
-  validateNumber("maxAttempts", maxAttempts, 1);
-  validateNumber("handlerTimeoutMs", handlerTimeoutMs, 1, maxTimerMs);
-  validateNumber("pollMs", pollMs, 1, maxTimerMs);
-  validateNumber("backoff.initialDelayMs", initialDelayMs, 0);
-  validateNumber("backoff.maxDelayMs", maxDelayMs, initialDelayMs);
+  requireNumber("concurrency", concurrency, 1, 10_000);
+  requireNumber("maxAttempts", maxAttempts, 1);
+  requireNumber("handlerTimeoutMs", handlerTimeoutMs, 1, maxTimerMs);
+  requireNumber("pollMs", pollMs, 1, maxTimerMs);
+  requireNumber("backoff.initialDelayMs", initialDelayMs, 0);
+  requireNumber("backoff.maxDelayMs", maxDelayMs, initialDelayMs);
   return { concurrency, maxAttempts, handlerTimeoutMs, pollMs, initialDelayMs, maxDelayMs };
 }

@@ -1,0 +1,24 @@
+/** Options that are numbers, and the limit of `setTimeout`. */
+import { withSafeMessage } from "./reporting.ts";
+
+/** The longest delay of `setTimeout`, about 24.8 days; a longer one fires at once. */
+export const maxTimerMs = 2 ** 31 - 1;
+
+/** @throws {TypeError} naming the option, its range and its value. */
+export function requireNumber(
+  name: string,
+  value: unknown,
+  min: number,
+  max = Number.MAX_SAFE_INTEGER,
+): void {
+  if (typeof value === "number" && value >= min && value <= max) return;
+  throw withSafeMessage(
+    new TypeError(`${name} must be a number from ${min} to ${max}; it is ${String(value)}.`),
+  );
+}
+
+/** How long a worker that is stopped may go on. @throws {TypeError} for an invalid number. */
+export function parseGrace(graceMs = 10_000): number {
+  requireNumber("graceMs", graceMs, 0, maxTimerMs);
+  return graceMs;
+}
