@@ -22,7 +22,7 @@ import type { CorrectionResult } from "./changes.ts";
 import { createOutbox } from "./create-outbox.ts";
 import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
 import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOption } from "./outbox.ts";
-import { checkSettings, createOutboxJobs, sqliteTables } from "./tables.ts";
+import { checkSettings, createOutboxJobs, settingsTables, sqliteTables } from "./tables.ts";
 
 export interface SqliteOutboxOptions extends OutboxOptions<SqliteDatabase> {
   /**
@@ -101,8 +101,9 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     jobs.getLatest,
   );
   function prepareTables(connection: SqliteDatabase): void {
-    connection.exec(sqliteTables);
+    connection.exec(settingsTables); // first, so that tables of a newer version are not changed
     jobsDatabase.runIn(connection, checkSettings(steps));
+    connection.exec(sqliteTables);
   }
   /** Whether no deleted data is in the log of the file. */
   let isTidy = false;

@@ -10,15 +10,15 @@ const settingsTable = "issuing_outbox_settings";
 const version = 1;
 
 /** The settings are one row, written by the first process: the version of the tables, and the service whose cards are issued. */
-const formatAllTables = (id: string): string => `${formatTables(entriesTable, id)}
-CREATE TABLE IF NOT EXISTS ${settingsTable} (id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, url text, namespace text);
+export const settingsTables = `CREATE TABLE IF NOT EXISTS ${settingsTable} (id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, url text, namespace text);
 `;
 
-export const sqliteTables = formatAllTables(idTypes.sqlite);
+export const sqliteTables = formatTables(entriesTable, idTypes.sqlite);
 /** One statement, so that every client can send it. The lock serializes processes that start together. */
 export const postgresTables = `DO $$ BEGIN
 PERFORM pg_advisory_xact_lock(7021926012);
-${formatAllTables(idTypes.postgres)}END $$;
+${formatTables(entriesTable, idTypes.postgres)}
+${settingsTables}END $$;
 `;
 
 /** The service of an outbox, as the client knows it. */

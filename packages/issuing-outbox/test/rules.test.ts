@@ -371,4 +371,16 @@ describe("an outbox of another service", () => {
     database.exec("DELETE FROM issuing_outbox_settings");
     await expect(outbox.issue(1)).resolves.toMatchObject({ state: "issued" }); // emptied tables heal
   });
+
+  // G24
+  it("does not change tables of a newer version", async () => {
+    const file = scratchFile();
+    const { outbox, database } = openShop(createNetwork(), { file });
+    await outbox.count();
+    database.exec("UPDATE issuing_outbox_settings SET version = 2; DROP INDEX issuing_outbox_entries_state");
+    const readIndexes = () => database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
+    const indexes = readIndexes();
+    await expect(openShop(createNetwork(), { file }).outbox.count()).rejects.toThrow("of version 2");
+    expect(readIndexes()).toEqual(indexes);
+  });
 });

@@ -106,12 +106,14 @@ const jobs = createJobs(table);
 const version = 1;
 /** Each event is a job: its source is the topic, its id the name. The index is for the counts and the retention. */
 const tables = `${formatTables(table, idTypes.sqlite)}
-CREATE INDEX IF NOT EXISTS ${table}_ended ON ${table} (topic, state, ended);
-CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version integer NOT NULL);`;
+CREATE INDEX IF NOT EXISTS ${table}_ended ON ${table} (topic, state, ended);`;
 
-/** Where nothing is missing it only reads, because another connection of this process may be in a transaction. */
+/**
+ * The version first, so that tables of a newer one are not changed. Where nothing is missing it only reads, because another connection of
+ * this process may be in a transaction.
+ */
 function prepareTables(database: SqliteDatabase): void {
-  database.exec(tables);
+  database.exec("CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version integer NOT NULL)");
   const row = database.prepare("SELECT max(version) AS version FROM webhook_inbox_schema").get();
   const stored = (row as { version: number | bigint | null }).version;
   if (stored === null) database.exec(`INSERT INTO webhook_inbox_schema VALUES (${version})`);
@@ -119,6 +121,7 @@ function prepareTables(database: SqliteDatabase): void {
     throw new Error(
       `its tables are of version ${stored} and this package knows ${version}: update @loyalty-cards/webhook-inbox`,
     );
+  database.exec(tables);
   ensureInboxTables(database);
 }
 

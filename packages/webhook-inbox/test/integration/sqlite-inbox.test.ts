@@ -287,11 +287,16 @@ describe.each(engines)("with %s", (name, open) => {
     await put(first, balanceChanged("evt_1"));
     await first.close();
     const database = open(file);
-    database.exec("INSERT INTO webhook_inbox_schema (version) VALUES (99)");
-    database.close();
+    database.exec(
+      "INSERT INTO webhook_inbox_schema (version) VALUES (99); DROP INDEX webhook_inbox_events_ended",
+    );
+    const readIndexes = () => database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
+    const indexes = readIndexes();
     const message = /version 99 .* update @loyalty-cards\/webhook-inbox/;
     await expect(put(openInbox({ file, open }), balanceChanged("evt_1"))).rejects.toThrow(message);
     expect(() => openInbox({ file, open }).work(() => {})).toThrow(message);
+    expect(readIndexes()).toEqual(indexes); // the tables are those of the newer version
+    database.close();
   });
 
   it.each<[string, () => string, RegExp]>([
