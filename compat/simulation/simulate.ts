@@ -1,7 +1,7 @@
 /**
  * `npm run simulate -- --seed N --histories M`: runs histories of the whole system. A history that breaks a guarantee is shrunk,
  * printed as a timeline, and written to `compat/simulation/regressions/`, where a test runs it from then on.
- * `--history FILE` runs such a file. `--built` uses the built packages, `--faults [NAME]` plants the faults of `faults.ts` one after another, `--digest` prints a digest of each trace.
+ * `--history FILE` runs such a file, several times several files. `--built` uses the built packages, `--faults [NAME]` plants the faults of `faults.ts` one after another, `--digest` prints a digest of each trace.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,14 +20,14 @@ const { values, positionals } = parseArgs({
     histories: { type: "string", default: "200" },
     built: { type: "boolean", default: false },
     digest: { type: "boolean", default: false },
-    history: { type: "string" },
+    history: { type: "string", multiple: true, default: [] },
     faults: { type: "boolean", default: false },
   },
 });
 const seed = Number(values.seed);
-/** A history that failed before, instead of drawn ones. */
-const kept = values.history && (JSON.parse(readFileSync(values.history, "utf8")) as History);
-const histories = kept ? 1 : Number(values.histories);
+/** Histories that failed before, instead of drawn ones. */
+const kept = values.history.map((file) => JSON.parse(readFileSync(file, "utf8")) as History);
+const histories = kept.length || Number(values.histories);
 if (![seed, histories].every(Number.isSafeInteger)) {
   console.error("--seed and --histories take whole numbers.");
   process.exit(2);
@@ -72,8 +72,8 @@ async function findFailure(
   onRun?: (run: Run) => void,
 ): Promise<{ failing?: Run; runs: number }> {
   for (let index = 0; index < histories; index++) {
-    runningSeed = kept ? kept.seed : seed + index;
-    const run = await runHistory(kept || drawHistory(runningSeed), images);
+    runningSeed = kept[index]?.seed ?? seed + index;
+    const run = await runHistory(kept[index] ?? drawHistory(runningSeed), images);
     onRun?.(run);
     if (run.violations.length > 0) return { failing: run, runs: index + 1 };
   }

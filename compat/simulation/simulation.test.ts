@@ -16,25 +16,25 @@ async function simulate(...options: string[]): Promise<string> {
   return stdout;
 }
 
-it("keeps every guarantee in 100 histories", { timeout: 240_000 }, async () => {
-  expect(await simulate("--seed", "1", "--histories", "100")).toContain("100 histories kept every guarantee");
-});
-
-it("gives the same trace for the same seed", { timeout: 120_000 }, async () => {
-  const options = ["--seed", "500", "--histories", "10", "--digest"];
-  const [first, second] = await Promise.all([simulate(...options), simulate(...options)]);
-  const digests = (output: string) => output.match(/^\d+ [0-9a-f]{16}$/gm);
-  expect(digests(first)).toHaveLength(10);
-  expect(digests(second)).toEqual(digests(first));
+it("keeps every guarantee in 100 histories, and gives the same trace for the same seed", {
+  timeout: 240_000,
+}, async () => {
+  const [first, second] = await Promise.all(
+    ["100", "10"].map((count) => simulate("--seed", "1", "--histories", count, "--digest")),
+  );
+  expect(first).toContain("100 histories kept every guarantee");
+  const digests = (output = "") => output.match(/^\d+ [0-9a-f]{16}$/gm);
+  expect(digests(second)).toHaveLength(10);
+  expect(digests(first)?.slice(0, 10)).toEqual(digests(second));
 });
 
 const folder = join(import.meta.dirname, "regressions");
 const kept = existsSync(folder) ? readdirSync(folder) : [];
 
 it("keeps every guarantee in the histories that broke one", { timeout: 120_000 }, async () => {
-  for (const name of kept)
-    expect(await simulate("--history", join(folder, name))).toContain("1 histories kept every guarantee");
   expect(kept).not.toEqual([]);
+  const output = await simulate(...kept.flatMap((name) => ["--history", join(folder, name)]));
+  expect(output).toContain(`${kept.length} histories kept every guarantee`);
 });
 
 it("finds a planted fault, and names its guarantee", { timeout: 120_000 }, async () => {

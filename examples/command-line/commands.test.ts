@@ -11,7 +11,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
 import {
   memoryDedupe,
@@ -19,13 +18,10 @@ import {
   type WebhookEvent,
 } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, expect, inject, it, onTestFinished } from "vitest";
 import { readRegion } from "../../tools/docs/snippets.ts";
 
 const commands = readFileSync(new URL("commands.sh", import.meta.url), "utf8");
-const bin = fileURLToPath(
-  new URL("../../packages/cli/src/bin.ts", import.meta.url),
-);
 const folder = mkdtempSync(join(tmpdir(), "command-line-"));
 const secret = "whsec_guide";
 const received: WebhookEvent[] = [];
@@ -56,8 +52,7 @@ function findPort(): Promise<number> {
 
 beforeAll(async () => {
   // In the place of npx and of the installed command.
-  const tsx = import.meta.resolve("tsx");
-  const program = `exec node --conditions=@loyalty-cards/source --import ${tsx} ${JSON.stringify(bin)}`;
+  const program = `exec node ${inject("bundledCli")}`;
   for (const [name, start] of [
     ["npx", "shift\n"],
     ["loyalty-cards", ""],

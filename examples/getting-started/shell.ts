@@ -1,4 +1,4 @@
-/** Runs commands of the guides in a shell where `npx` finds this repository's sources, on free ports. */
+/** Runs commands of the guides in a shell where `npx` finds the bundled commands of this repository, and `tsx` its sources, on free ports. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import { readRegion } from "../../tools/docs/snippets.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -33,16 +33,15 @@ export interface Shell {
 export function openShell(ports: { shop: number; service: number }): Shell {
   const folder = mkdtempSync(join(tmpdir(), "guides-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const inRoot = (file: string) => JSON.stringify(join(root, file));
   stub(
     "npx",
     `name=$1; shift
 case $name in
-  tsx) exec node "$@" ;;
+  tsx) exec node ${fromSource} "$@" ;;
   loyalty-cards)
     [ "$1" = dev ] && set -- "$@" --port ${ports.service} # its default is 4010
-    exec node ${inRoot("packages/cli/src/bin.ts")} "$@" ;;
-  @loyalty-cards/mock-server) exec node ${inRoot("packages/mock-server/src/adapters/bin.ts")} "$@" ;;
+    exec node ${inject("bundledCli")} "$@" ;;
+  @loyalty-cards/mock-server) exec node ${inject("bundledCommand")} "$@" ;;
   *) exit 127 ;; # npm has unrelated packages, such as mock-server
 esac`,
   );
@@ -77,7 +76,6 @@ esac`,
         PATH: `${folder}${delimiter}${process.env["PATH"]}`,
         CURL_HOME: folder,
         PORT: String(ports.shop),
-        NODE_OPTIONS: fromSource,
         ...env,
       },
       stdio: ["ignore", "pipe", "inherit"],
