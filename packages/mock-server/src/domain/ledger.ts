@@ -14,7 +14,7 @@ export function toOperation({ id, type, change, balance, createdAt }: StoredOper
   return { id, type, change, balance, createdAt };
 }
 
-/** @throws {RangeError} for points that are not positive, an unknown card, a redemption beyond the balance. */
+/** @throws {TypeError} for points that are not positive. @throws {RangeError} for an unknown card, and for a redemption beyond the balance. */
 export function recordPoints(
   domain: Domain,
   cardId: string,
@@ -29,15 +29,15 @@ export function recordPoints(
 function toPositivePoints(points: number): number {
   const rounded = Number.isFinite(points) ? roundPoints(points) : Number.NaN;
   if (rounded > 0) return rounded;
-  throw new RangeError(`points must be a positive number, at least 0.000001, not ${points}.`);
+  throw new TypeError(`"points" must be a positive number, at least 0.000001, not ${points}.`);
 }
 
-/** Records a signed correction. @throws {RangeError} for 0, for a value that is not a number, and when the balance would be negative. */
+/** Records a signed correction. @throws {TypeError} for 0 and a value that is not a number. @throws {RangeError} when the balance would be negative. */
 export function recordCorrection(domain: Domain, cardId: string, change: number): Operation {
   const rounded = Number.isFinite(change) ? roundPoints(change) : 0;
   if (rounded === 0)
-    throw new RangeError(
-      `change must be a number other than 0, at least 0.000001 above or below, not ${change}.`,
+    throw new TypeError(
+      `"change" must be a number other than 0, at least 0.000001 above or below, not ${change}.`,
     );
   return recordOperation(domain, cardId, "correction", rounded);
 }
@@ -56,7 +56,7 @@ export function cancelOperation(domain: Domain, operationId: string): Operation 
 /** Points of old purchases that expire. */
 export type Expiry = ControlSchemas["schemas"]["Expiry"];
 
-/** See `MockService.cards.expire`. @throws {RangeError} for points that are not positive, an unknown card, more points than count for the level. */
+/** See `MockService.cards.expire`. @throws {TypeError} for points that are not positive. @throws {RangeError} for an unknown card, and for more points than count for the level. */
 export function expirePoints(domain: Domain, cardId: string, { points, keepBalance = false }: Expiry): Card {
   const card = getCard(domain, cardId);
   const expired = toPositivePoints(points);
