@@ -134,6 +134,7 @@ export interface MockService {
   /** Restores the seed: its keys, templates and endpoints. Everything else is deleted. */
   reset(): void;
   snapshot(): Snapshot;
+  /** @throws {TypeError} for a value that is not a snapshot. */
   restore(snapshot: Snapshot): void;
 }
 
@@ -230,7 +231,13 @@ export function createCore(
     waitFor: (condition, options) => waitFor(backend, condition, options),
     reset: backend.reset,
     snapshot: () => ({ state: backend.snapshot() }),
-    restore: ({ state }) => backend.restore(state as State),
+    restore(snapshot) {
+      const state = snapshot?.state as State | undefined;
+      // A copy in JSON has no maps.
+      if (typeof state?.cards?.get !== "function")
+        throw new TypeError("restore takes a snapshot of service.snapshot(), not a copy of it in JSON.");
+      backend.restore(state);
+    },
   };
   return { service, backend, app };
 }

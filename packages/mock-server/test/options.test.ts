@@ -1,5 +1,6 @@
 /** Invalid options, templates and addresses are rejected with an error that names them; a wrong `deliver` function or clock does not crash the process. */
 // G20
+import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
 import { describe, expect, it } from "vitest";
 import { createMockService, type MockServiceOptions, manualClock, type TemplateInput } from "../src/index.ts";
 import { noon, openShop, respondWith, sendPing } from "./shop.ts";
@@ -11,8 +12,30 @@ it.each([
   [{ deliveryTimeoutMs: 2 ** 31 }, /deliveryTimeoutMs/],
   [{ templates: [] }, /at least one/],
   [{ wallets: { first: "a", second: "a" } }, /wallets/],
+  [{ wallets: { first: "a" } }, /wallets must have two different names/],
+  [{ templates: {} }, /^templates must be a list of objects; it is object\.$/],
+  [{ templates: ["tpl_a"] }, /^templates must be a list of objects; it is list of other values\.$/],
+  [{ endpoints: null }, /^endpoints must be a list of objects; it is null\.$/],
+  [{ endpoints: [null] }, /^endpoints must be a list of objects/],
+  [{ log: {} }, /^log must be a function; it is object\.$/],
+  [{ deliver: "http://127.0.0.1" }, /^deliver must be a function; it is string\.$/],
+  [{ clock: "manual" }, /^clock must have a function now/],
+  [{ clock: null }, /^clock must have a function now/],
+  [{ baseUrl: 4010 }, /^baseUrl must be a string; it is number\.$/],
+  [{ deliveryTimeoutMs: "5" }, /^deliveryTimeoutMs must be a number/],
+  [{ allowedHosts: "all" }, /^allowedHosts must be "loopback" or "any"/],
 ])("rejects createMockService(%j)", (options, message) => {
   expect(() => createMockService(options as unknown as MockServiceOptions)).toThrow(message);
+});
+
+it.each([
+  [{ port: "4010" }, /^port must be a number; it is string\.$/],
+  [{ host: null }, /^host must be a string; it is null\.$/],
+  [{ onTraffic: true }, /^onTraffic must be a function/],
+  [{ dataFile: {} }, /^dataFile must be a string/],
+  [{ templates: 5 }, /^templates must be a list of objects/],
+])("rejects startMockServer(%j)", async (options, message) => {
+  await expect(startMockServer(options as unknown as MockServerOptions)).rejects.toThrow(message);
 });
 
 const field = { key: "a", type: "text" };

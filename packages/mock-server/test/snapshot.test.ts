@@ -44,6 +44,16 @@ it("restores everything from a snapshot, several times, whatever happens later, 
   }
 });
 
+it.each([undefined, {}, { state: {} }, JSON.parse(JSON.stringify(createMockService().snapshot()))])(
+  "rejects the restore of a value that is not a snapshot, and keeps its state: %#",
+  async (value) => {
+    const { service, issue } = openShop();
+    const { id } = (await issue()).body;
+    expect(() => service.restore(value as never)).toThrow("restore takes a snapshot of service.snapshot()");
+    expect(service.cards.get(id)).toMatchObject({ id });
+  },
+);
+
 it("continues pending deliveries after a restore", async () => {
   const inbox = receiver();
   inbox.responses.push(500, 500);

@@ -1,7 +1,7 @@
 /** Reads a seed file. A mistake is an error that names the file, the entry and what is allowed. */
 import { readFileSync } from "node:fs";
 import { EndpointInput, TemplateInput } from "@loyalty-cards/openapi/control-validators";
-import type { MockServiceOptions } from "../backend/options.ts";
+import { checkTypes, type MockServiceOptions } from "../backend/options.ts";
 import { isObject, validateInput } from "../domain/problem.ts";
 
 type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints">;
@@ -28,19 +28,20 @@ function parseSeed(text: string): Seed {
   if (!isObject(seed)) throw new TypeError("it is not an object.");
   const unknown = Object.keys(seed).filter((name) => !members.includes(name));
   if (unknown.length > 0) throw new TypeError(`"${unknown[0]}" is unknown; use ${members.join(", ")}.`);
-  validateEntries(seed, "templates", (template) => validateInput(TemplateInput, template));
-  validateEntries(seed, "endpoints", ({ secret: _, ...endpoint }) => validateInput(EndpointInput, endpoint));
+  checkTypes(seed);
+  const { templates = [], endpoints = [] } = seed as Seed;
+  validateEntries("templates", templates, (template) => validateInput(TemplateInput, template));
+  validateEntries("endpoints", endpoints, ({ secret: _, ...endpoint }) =>
+    validateInput(EndpointInput, endpoint),
+  );
   return seed;
 }
 
-function validateEntries(
-  seed: Record<string, unknown>,
+function validateEntries<Entry>(
   name: string,
-  validate: (entry: Record<string, unknown>) => void,
+  list: readonly Entry[],
+  validate: (entry: Entry) => void,
 ): void {
-  const list = seed[name] ?? [];
-  if (!Array.isArray(list) || !list.every(isObject))
-    throw new TypeError(`"${name}" is not a list of objects.`);
   for (const [index, entry] of list.entries()) {
     try {
       validate(entry);

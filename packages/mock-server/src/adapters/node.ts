@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
-import type { MockServiceOptions } from "../backend/options.ts";
+import { checkTypes, type MockServiceOptions } from "../backend/options.ts";
 import { scaledClock } from "../domain/clock.ts";
 import { Problem } from "../domain/problem.ts";
 import type { App } from "../http/app.ts";
@@ -82,6 +82,7 @@ export interface MockServer {
  * ```
  */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
+  checkTypes(options);
   const { port = 0, host = "127.0.0.1", seedFile, dataFile, onTraffic, ...given } = options;
   const { log = console.error } = given;
   const { requestTimeoutMs = 30_000 } = options.testing ?? {};

@@ -4,6 +4,7 @@ import type { EndpointInput } from "../delivery/endpoints.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
 import { type Country, type GenerateId, generateRandomId, type Wallets } from "../domain/context.ts";
 import { isKnownCountry } from "../domain/customers.ts";
+import { isObject } from "../domain/problem.ts";
 import type { TemplateInput } from "../domain/templates.ts";
 
 /** The `Host` headers that the control API and the console accept: host names of this machine, or any. */
@@ -66,9 +67,32 @@ export const seededTemplates: readonly TemplateInput[] = [
   },
 ];
 
+const optionTypes: Readonly<Record<string, string>> = {
+  ...{ baseUrl: "a string", defaultCountry: "a string", storeRefusals: "a boolean", wallets: "an object" },
+  ...{ deliver: "a function", log: "a function", deliveryTimeoutMs: "a number" },
+  ...{ templates: "a list of objects", endpoints: "a list of objects" },
+  ...{ port: "a number", host: "a string", onTraffic: "a function" }, // of the Node adapter
+  ...{ seedFile: "a string", dataFile: "a string" },
+};
+
+/** @throws {TypeError} for an option of another type; the message names it. */
+export function checkTypes(options: object): void {
+  for (const [name, value] of Object.entries(options)) {
+    const type = optionTypes[name];
+    if (type !== undefined && value !== undefined && !type.endsWith(` ${getType(value)}`))
+      throw new TypeError(`${name} must be ${type}; it is ${getType(value)}.`);
+  }
+}
+
+function getType(value: unknown): string {
+  if (Array.isArray(value)) return value.every(isObject) ? "list of objects" : "list of other values";
+  return value === null ? "null" : typeof value;
+}
+
 export type Settings = ReturnType<typeof parseOptions>;
 
 export function parseOptions(options: MockServiceOptions) {
+  checkTypes(options);
   const { baseUrl = "https://cards.mock.test", defaultCountry = "PL", deliveryTimeoutMs = 10_000 } = options;
   const { clock = systemClock(), testing: { generateId = generateRandomId, wallClockMs = Date.now } = {} } =
     options;
@@ -86,12 +110,20 @@ export function parseOptions(options: MockServiceOptions) {
   if (!(deliveryTimeoutMs > 0 && deliveryTimeoutMs < 2 ** 31)) {
     throw new TypeError("deliveryTimeoutMs must be a positive number of milliseconds that a timer can hold.");
   }
+  if (typeof clock?.now !== "function")
+    throw new TypeError("clock must have a function now, as manualClock() does.");
+  if (!["loopback", "any"].includes(allowedHosts))
+    throw new TypeError(`allowedHosts must be "loopback" or "any", not "${allowedHosts}".`);
   if (templates.length === 0) throw new TypeError("templates must be a list of at least one.");
   for (const { secret } of endpoints) {
     if (secret !== undefined && !(typeof secret === "string" && /^\S(.*\S)?$/s.test(secret)))
       throw new TypeError("secret of an endpoint must be text without space around it, or be left out.");
   }
-  if (wallets.first === wallets.second) throw new TypeError("The two wallets need different names.");
+  const { first, second } = wallets;
+  if (![first, second].every((name) => typeof name === "string" && name !== "") || first === second)
+    throw new TypeError(
+      'wallets must have two different names, such as { first: "apple", second: "google" }.',
+    );
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),
     clock,

@@ -174,8 +174,8 @@ it.each([
   ["[]", /it is not an object/],
   ['{"port":1}', /"port" is unknown; use defaultCountry/],
   ['{"templates":[{"name":""}]}', /cannot be used: templates\[0\]: "name"/],
-  ['{"templates":{}}', /"templates" is not a list/],
-  ['{"templates":[null]}', /"templates" is not a list of objects/],
+  ['{"templates":{}}', /cannot be used: templates must be a list of objects/],
+  ['{"templates":[null]}', /cannot be used: templates must be a list of objects/],
   ['{"templates":[]}', /at least one/],
   [
     '\ufeff{"templates":[{"name":"Club","fields":[null]}]}',
