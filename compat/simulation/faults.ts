@@ -232,7 +232,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "the first shop takes balances in the order of arrival",
     guarantees: ["G4"],
     file: "examples/getting-started/loyalty.ts",
-    find: "\n  WHERE excluded.at >= balances.at",
+    find: "        if (!isNewest(database, `balance of ${passId}`, event)) return;\n",
     replace: "",
   },
   {

@@ -14,7 +14,7 @@ export type Image = (globals: Record<string, unknown>) => Promise<void>;
 /** The programs of the simulation. The shops are the examples, unchanged. */
 const programs = {
   express: "examples/express/main.ts",
-  fastify: "examples/getting-started/shop-fastify.ts",
+  fastify: "compat/simulation/programs/fastify.ts",
   service: "compat/simulation/programs/service.ts",
   bookkeeper: "compat/simulation/programs/bookkeeper.ts",
   till: "compat/simulation/programs/till.ts",

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import { findLine } from "../getting-started/shell.ts";
+import { findLine } from "../commands/shell.ts";
 import { runDemo } from "./demo.ts";
 
 it("succeeds and prints each step with its time, in 80 columns and at most 20 lines, without addresses", async () => {

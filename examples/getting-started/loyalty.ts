@@ -3,6 +3,7 @@
 // loyalty.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import { ensureInboxTables, isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import {
   memoryDedupe,
   onEvents,
@@ -22,13 +23,13 @@ const outbox = sqliteOutbox({
   },
 });
 // The shop's own tables, in the same file.
-await outbox.write((database) =>
+await outbox.write((database) => {
   database.exec(`
     CREATE TABLE IF NOT EXISTS users
       (id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, cardId TEXT);
-    CREATE TABLE IF NOT EXISTS balances
-      (cardId TEXT PRIMARY KEY, balance REAL, at TEXT)`),
-);
+    CREATE TABLE IF NOT EXISTS balances (cardId TEXT PRIMARY KEY, balance REAL)`);
+  ensureInboxTables(database); // of isNewest
+});
 outbox.work(); // issues the cards that are still owed
 
 export interface Form {
@@ -66,20 +67,17 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
   return { status: 202, body: { userId, message: "Your card follows." } };
 }
 
-/** An older event can arrive later: then the newer balance stays. */
-const saveBalance = `
-  INSERT INTO balances VALUES (?, ?, ?) ON CONFLICT DO UPDATE
-  SET balance = excluded.balance, at = excluded.at
-  WHERE excluded.at >= balances.at`;
-
 export const webhooks = {
   secret: () => process.env.LOYALTY_SIGNING_SECRET,
   dedupe: memoryDedupe(),
   handler: onEvents({
-    "balance.changed": ({ data, createdAt }) =>
+    "balance.changed": (event) =>
       outbox.write((database) => {
-        const values = [data.passId, data.balance, createdAt];
-        database.prepare(saveBalance).run(...values);
+        const { passId, balance } = event.data;
+        // An older event can arrive later: then the newer balance stays.
+        if (!isNewest(database, `balance of ${passId}`, event)) return;
+        const store = "INSERT OR REPLACE INTO balances VALUES (?, ?)";
+        database.prepare(store).run(passId, balance);
       }),
     otherTypes: () => {}, // types that this shop does not use
   }),

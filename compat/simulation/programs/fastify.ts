@@ -1,9 +1,7 @@
 /** The shop of the guide "Getting started" on Fastify. */
-// #region fastify
-// shop-fastify.ts
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify from "fastify";
-import { type Form, listUsers, signUp, webhooks } from "./loyalty.ts";
+import { type Form, listUsers, signUp, webhooks } from "../../../examples/getting-started/loyalty.ts";
 
 const app = fastify();
 app.register(fastifyReceiver, { path: "/webhooks/loyalty", ...webhooks });
@@ -18,4 +16,3 @@ app.get("/users", () => listUsers());
 const port = Number(process.env.PORT ?? 3000);
 await app.listen({ port }); // fails if the port is taken
 console.log(`The shop is open on port ${port}.`);
-// #endregion

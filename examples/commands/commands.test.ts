@@ -1,0 +1,303 @@
+/** Runs the commands of the guides, and compares what they print with the file that the guides quote (`-u` updates it). */
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import {
+  memoryDedupe,
+  signWebhookSync,
+  type WebhookEvent,
+} from "@loyalty-cards/webhook-verify";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { findLine, openShell } from "./shell.ts";
+
+/** A free port below those that systems choose from for `listen(0)` and connections, so that no other test gets it meanwhile. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const port = 11_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(port, () =>
+      server.close(() => resolve(port)),
+    );
+    server.once("error", () => resolve(freePort()));
+  });
+}
+
+/** The regions of the file that the guides quote. */
+const shown: string[] = [];
+/** Ids, times and addresses are as in the guides. */
+function show(region: string, output: string): void {
+  const text = output
+    .trimEnd()
+    .replace(/http:\/\/127\.0\.0\.1:\d+/g, "http://127.0.0.1:4010")
+    .replace(/(-30 .*)op_\w{16}/, "$1op_4bN1xe")
+    .replace(/\bop_\w{16}\b/g, "op_0tRm5c")
+    .replace(/\bcard_\w{16}\b/g, "card_8sT2kq")
+    .replace(/\bcus_\w{16}\b/g, "cus_3vPq81")
+    .replace(/\/cards\/\w{16}/g, "/cards/8sT2kq")
+    .replace(/\bevt_[\da-f]{8}\b/g, "evt_8sT2kq")
+    .replace(/whsec_\w+/, "whsec_8sT2kq")
+    .replace(/\b[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\b/g, "6f1c2e5d")
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "2026-11-22T10:15:00.000Z")
+    .replace(/in \d+ ms/g, "in 41 ms")
+    .replace(/ +\d+(?= ms {2})/g, "   9")
+    .replace(/in \d+ s$/m, "in 1 s");
+  shown.push(`# #region ${region}\n${text}\n# #endregion\n`);
+}
+
+describe("getting started", () => {
+  const post = async (url: string, body: unknown) => {
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
+    const response = await fetch(url, init);
+    return { status: response.status, body: (await response.json()) as object };
+  };
+
+  /** A reader's terminals: the mock service and the shop run, and `.env` has the variables. */
+  async function openGuide() {
+    const [port, shopPort] = [await freePort(), await freePort()];
+    const replaced = {
+      "dev --forward": `dev --port ${port} --forward`,
+      "4010": port,
+      "3000": shopPort,
+    };
+    const shell = openShell(replaced, { PORT: String(shopPort) });
+    await shell.run("env");
+    await findLine(shell.start("dev-forward"), /^LOYALTY_TEMPLATE_ID=/m);
+    await findLine(shell.start("start-express"), /The shop is open/);
+    const control = `http://127.0.0.1:${port}/_mock`;
+    return {
+      ...shell,
+      control,
+      output: async (region: string) => (await shell.run(region)).stdout,
+      signUp: (form: object) => post(`http://localhost:${shopPort}/sign-up`, form),
+      readUsers: async () => JSON.parse((await shell.run("users")).stdout),
+      async readCards() {
+        const response = await fetch(`${control}/cards`);
+        return ((await response.json()) as { items: { id: string }[] }).items;
+      },
+      waitForDelivery: (count: number) =>
+        post(`${control}/wait`, {
+          delivery: { type: "balance.changed", state: "delivered" },
+          count,
+        }),
+    };
+  }
+
+  it("prints the responses that the guide shows", async () => {
+    const { output, readUsers, readCards, waitForDelivery } = await openGuide();
+    const card = await output("first-card-env");
+    expect(card).toMatch(/^card_\w{16} http:\S+\/cards\/\w+\n/m);
+    // The README sets the variables without a file.
+    expect(await output("first-card")).toBe(card);
+    const [, page = ""] = card.trim().split(" ");
+    expect((await fetch(page)).status).toBe(200);
+    show("first-card", card);
+    const showJson = (region: string, text: string) =>
+      show(region, JSON.stringify(JSON.parse(text), null, 2));
+    showJson("sign-up", await output("sign-up"));
+    showJson("sign-up-again", await output("sign-up"));
+    expect(await readCards()).toHaveLength(2);
+    show("purchase", await output("purchase"));
+    await waitForDelivery(1);
+    showJson("users", JSON.stringify(await readUsers()));
+
+    // The card of the last user.
+    await output("sign-up-ben");
+    await output("purchase");
+    await waitForDelivery(2);
+    expect(await readUsers()).toMatchObject([
+      { name: "Anna", balance: 120 },
+      { name: "Ben", balance: 120 },
+    ]);
+  });
+
+  it("signs up while the service fails, and shows the balance of an event that arrives before the card's id", async () => {
+    const { control, signUp, readUsers, readCards, waitForDelivery } =
+      await openGuide();
+    // The card is issued, and the shop gets no response.
+    const fault = { phase: "after-commit", kind: "status", status: 503 };
+    await post(`${control}/faults`, fault);
+    expect((await signUp({ name: "Anna" })).status).toBe(202);
+    const [{ id } = { id: "" }] = await readCards();
+    await post(`${control}/cards/${id}/purchase`, { points: 120 });
+    await waitForDelivery(1);
+
+    await fetch(`${control}/faults`, { method: "DELETE" });
+    await expect.poll(readUsers).toMatchObject([{ cardId: id, balance: 120 }]);
+    expect((await signUp({ name: "Ben" })).status).toBe(201); // also without an email
+    expect(await signUp({ name: "Cleo", phone: "12" })).toMatchObject({
+      status: 422,
+      body: { message: "The phone number is not valid." },
+    });
+  });
+
+  it.each(["getting-started/shop-express.ts", "express/main.ts"])(
+    "%s says that its port is taken, and exits with 1",
+    async (file) => {
+      const server = createServer().listen(0);
+      onTestFinished(() => void server.close());
+      const { port } = server.address() as AddressInfo;
+      const program = fileURLToPath(new URL(`../${file}`, import.meta.url));
+      const child = openShell(
+        { "--env-file=.env shop-express.ts": program },
+        {
+          PORT: String(port),
+          LOYALTY_URL: "http://127.0.0.1:4010",
+          LOYALTY_API_KEY: "key_not_used",
+          LOYALTY_TEMPLATE_ID: "tpl_not_used",
+          LOYALTY_SIGNING_SECRET: "whsec_not_used",
+        },
+      ).start("start-express");
+      const exit = once(child, "exit");
+      await findLine(
+        child,
+        new RegExp(`^Error: listen EADDRINUSE: .* \\S+:${port}$`, "m"),
+      );
+      child.stdout?.resume();
+      expect(await exit).toEqual([1, null]);
+    },
+  );
+
+  it("starts the service on its port, and a command with the service in its environment", async () => {
+    const port = await freePort();
+    const { start, run } = openShell({ "4010": port });
+    await findLine(start("port"), /Console +(\S+)/i);
+    const { status } = await fetch(`http://127.0.0.1:${port}/_mock/health`);
+    expect(status).toBe(200);
+    expect((await run("exec")).stdout).toMatch(
+      /^npm test http:\/\/127\.0\.0\.1:\d+ tpl_\w+\n$/,
+    );
+  });
+});
+
+describe("the command line", async () => {
+  const secret = "whsec_guide";
+  const received: WebhookEvent[] = [];
+  const mock = await startMockServer({
+    templates: [{ id: "tpl_bakery", name: "Bakery" }],
+  });
+  const receiver = createServer(
+    nodeReceiver({
+      secret,
+      dedupe: memoryDedupe(),
+      handler: (event) => void received.push(event),
+      log: () => {},
+    }),
+  ).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const shop = `localhost:${(receiver.address() as AddressInfo).port}`;
+  const port = await freePort();
+  const replaced: Record<string, string> = {
+    "localhost:3000": shop,
+    "--port 4020": `--port ${port}`,
+    "dev --forward": "dev --port 0 --forward",
+  };
+  const env = {
+    LOYALTY_URL: mock.url,
+    LOYALTY_API_KEY: mock.service.apiKeys.website,
+    LOYALTY_TEMPLATE_ID: "tpl_bakery",
+    LOYALTY_SIGNING_SECRET: secret,
+  };
+  const { folder, run, start } = openShell(replaced, env, afterAll);
+  afterAll(async () => {
+    receiver.close().closeAllConnections();
+    await mock.close();
+  });
+
+  const record = (region: string, text: string) =>
+    show(
+      region,
+      text
+        .replaceAll(mock.url, "https://cards.example.com")
+        .replaceAll(shop, "localhost:3000"),
+    );
+  const write = (file: string, text: string) =>
+    writeFileSync(join(folder, file), text);
+  const toBody = (id: string) =>
+    JSON.stringify({
+      id,
+      type: "ping",
+      createdAt: "2026-11-22T10:00:00Z",
+      data: {},
+    });
+
+  it("issues a card for a script", async () => {
+    await run("script");
+    const { id } = JSON.parse(readFileSync(join(folder, "card.json"), "utf8"));
+    replaced["card_8sT2kq"] = id;
+    mock.service.cards.purchase(id, { points: 120 });
+    mock.service.cards.redeem(id, { points: 30 });
+    expect((await run("card")).stdout).toContain(`Card        ${id}\n`);
+  });
+
+  it.each(["doctor", "issue", "operations", "consent", "purchase-card"])(
+    "runs %s",
+    async (region) => {
+      const { code, stdout } = await run(region);
+      expect(code).toBe(0);
+      record(region, stdout);
+    },
+  );
+
+  it("imports a list, and a row that was corrected, as the guide shows", async () => {
+    const list = readFileSync(new URL("members.csv", import.meta.url), "utf8");
+    write("members.csv", list);
+    for (const region of ["import-check", "import"]) {
+      const { code, stdout } = await run(region);
+      expect(code).toBe(1);
+      record(region, stdout);
+    }
+    write("members.csv", list.replace("4.86E+10", "+48600100302"));
+    const { stdout } = await run("import");
+    expect(stdout).toMatch(/\n {2}issued +3 .*\n {2}rejected +2 /);
+  });
+
+  it("sends events to a receiver, and says whether it responded as it should", async () => {
+    record("trigger", (await run("trigger")).stdout);
+    expect(received.map(({ type }) => type)).toEqual(["balance.changed"]);
+  });
+
+  it("says why a captured delivery is rejected", async () => {
+    const rawBody = toBody("evt_1");
+    write("captured.json", `${rawBody}\n`);
+    const SIGNATURE = signWebhookSync({ rawBody, secret });
+    const { stdout, code } = await run("webhook-verify", { SIGNATURE });
+    expect(code).toBe(1);
+    record("webhook-verify", stdout);
+  });
+
+  it("examines a receiver", async () => {
+    const { stdout } = await run("webhook-doctor");
+    expect(stdout).toMatch(/^\d+ checks: \d+ passed\.\n$/);
+  });
+
+  it("passes signed deliveries on to the receiver", async () => {
+    await findLine(start("webhook-listen"), new RegExp(`:${port}`));
+    const rawBody = toBody("evt_listen");
+    const headers = { "service-signature": signWebhookSync({ rawBody, secret }) };
+    const init = { method: "POST", body: rawBody, headers };
+    expect((await fetch(`http://127.0.0.1:${port}/`, init)).status).toBe(204);
+    expect(received.at(-1)?.id).toBe("evt_listen");
+  });
+
+  it("signs a body, which curl delivers", async () => {
+    write("body.json", `${toBody("evt_signed")}\n`);
+    expect((await run("webhook-sign")).code).toBe(0);
+    expect(received.at(-1)?.id).toBe("evt_signed");
+  });
+
+  it("runs a mock service, and prints its variables", async () => {
+    const settings = { LOYALTY_SIGNING_SECRET: "", LOYALTY_URL: "" };
+    const child = start("dev-forward", settings);
+    const [output] = await findLine(child, /[\s\S]*LOYALTY_SIGNING_SECRET=.*\n/);
+    record("dev", output.match(/^LOYALTY_.*$/gm)?.join("\n") ?? "");
+  });
+});
+
+it("prints what the guides quote", async () => {
+  await expect(shown.join("\n")).toMatchFileSnapshot("commands.output.txt");
+});

@@ -1,0 +1,270 @@
+/** What each shop does at a sign-up, with the mock service on a port. The pages of Next are tested in a browser by `npm run compat -- next`. */
+import type { RequestListener } from "node:http";
+import type { CardLinks } from "@loyalty-cards/issuing-client";
+import fastify from "fastify";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { hasPostgres, ownSchema } from "../packages/webhook-inbox/test/servers.ts";
+import { openShop } from "./express/shop.ts";
+import { addSignUp } from "./fastify/sign-up.ts";
+import { prepare } from "./fastify/tables.ts";
+import { loyalty, start } from "./next/shop/loyalty";
+import { signUp as signUpOnNext } from "./next/shop/sign-up";
+import {
+  coffeeClub,
+  createFile,
+  listen,
+  openService,
+  outage,
+} from "./snippets/service.ts";
+
+// While the service fails, a sign-up waits five seconds, and the card follows some seconds later.
+vi.setConfig({ testTimeout: 60_000, expect: { poll: { timeout: 50_000 } } });
+
+const open = (storeRefusals = true) =>
+  openService({ templates: [coffeeClub], storeRefusals });
+type Service = Awaited<ReturnType<typeof open>>;
+
+interface Form {
+  name: string;
+  phone?: string;
+  email?: string;
+  marketing?: boolean;
+}
+interface Response {
+  status: number | undefined;
+  userId: string;
+  message?: string;
+  links?: CardLinks;
+}
+interface Shop {
+  signUp(form: Form): Promise<Response>;
+  correct(userId: string, form: Form): Promise<Response>;
+  readUsers(): Promise<{ name: string; card: string | null }[]>;
+}
+
+async function openExpress({ client, service }: Service) {
+  let app: RequestListener | undefined;
+  const url = await listen((request, response) => app?.(request, response));
+  const { secret } = service.webhooks.createEndpoint({
+    url: `${url}/webhooks/loyalty`,
+    events: ["balance.changed", "consent.changed"],
+  });
+  const template = service.templateId;
+  const shop = await openShop({ client, template, secret, file: createFile() });
+  app = shop.app;
+  onTestFinished(shop.close);
+  async function send(method: string, path: string, form: Form) {
+    const headers = { "content-type": "application/json" };
+    const init = { method, headers, body: JSON.stringify(form) };
+    const response = await fetch(url + path, init);
+    return { status: response.status, ...((await response.json()) as object) };
+  }
+  return {
+    signUp: (form) => send("POST", "/sign-up", form),
+    correct: (userId, form) => send("PUT", `/users/${userId}`, form),
+    readUsers: () =>
+      shop.outbox.write((database) =>
+        database.prepare("SELECT name, card FROM users").all(),
+      ),
+    readUser: async (id: string) => (await fetch(`${url}/users/${id}`)).json(),
+  } as Shop & { readUser(id: string): Promise<unknown> };
+}
+
+async function openFastify(
+  { client, service }: Service,
+  { pool: createPool, schema }: ReturnType<typeof ownSchema>,
+): Promise<Shop> {
+  const pool = createPool();
+  await pool.query(`DROP SCHEMA ${schema} CASCADE; CREATE SCHEMA ${schema}`);
+  await prepare(pool);
+  const apps = [fastify(), fastify()]; // two processes
+  for (const app of apps) addSignUp(app, client, pool, service.templateId);
+  onTestFinished(async () => {
+    await Promise.all(apps.map((app) => app.close()));
+  });
+  let turn = 0;
+  async function send(method: "POST" | "PUT", url: string, payload: Form) {
+    const response = await apps[turn++ % 2]?.inject({ method, url, payload });
+    return { status: response?.statusCode, ...response?.json() };
+  }
+  return {
+    signUp: (form) => send("POST", "/sign-up", form),
+    correct: (userId, form) => send("PUT", `/users/${userId}`, form),
+    readUsers: async () => (await pool.query("SELECT name, card FROM users")).rows,
+  };
+}
+
+async function openNext({ setEnvironment }: Service): Promise<Shop> {
+  setEnvironment();
+  const SHOP_FILE = createFile();
+  Object.assign(process.env, { SHOP_FILE, LOYALTY_SIGNING_SECRET: "not used" });
+  await start();
+  const { outbox, inbox } = loyalty();
+  onTestFinished(async () => {
+    await outbox.close();
+    await inbox.close();
+    Object.assign(globalThis, { loyalty: undefined }); // the next test opens another
+  });
+  async function signUp({ name, phone = "", email = "" }: Form): Promise<Response> {
+    const form = new FormData();
+    const formId = crypto.randomUUID();
+    const values = { name, phone, email, privacy: "2026-01", formId };
+    for (const [key, value] of Object.entries(values)) form.set(key, value);
+    const result = await signUpOnNext(form);
+    if ("state" in result) {
+      const { email, ...others } = result.state.errors;
+      const status = email === undefined ? 422 : 409;
+      return { status, userId: "", message: Object.values(others).join() };
+    }
+    const userId = result.memberId;
+    const { cardId } = (await outbox.get(userId)) ?? {};
+    return { status: cardId === undefined ? 202 : 201, userId };
+  }
+  return {
+    signUp,
+    correct: (_userId, form) => signUp(form), // with the form of another page
+    readUsers: () =>
+      outbox.write((database) =>
+        database.prepare("SELECT name, card_id AS card FROM members").all(),
+      ) as ReturnType<Shop["readUsers"]>,
+  };
+}
+
+const anna = { name: "Anna", phone: "600100200", email: "anna@example.com" };
+const ben = { name: "Ben", phone: "600100201", email: "ben@example.com" };
+
+/** The users, with the name on the card of each. */
+const readNames = async (shop: Shop, { service }: Service) =>
+  (await shop.readUsers())
+    .map(({ name, card }) => [
+      name,
+      card && service.cards.get(card).fieldValues.name,
+    ])
+    .sort();
+
+function testSignUp(openShop: (service: Service) => Promise<Shop>) {
+  it("issues a card to each person, whose form has only a phone, only an email, or neither", async () => {
+    const service = await open();
+    const shop = await openShop(service);
+    const forms = [anna, ben].flatMap(({ name, phone, email }) => [
+      ...[{ name, phone }, { name, email }, { name }],
+    ]);
+    for (const form of forms)
+      expect(await shop.signUp(form)).toMatchObject({ status: 201 });
+    expect(await readNames(shop, service)).toEqual([
+      ...[1, 2, 3].map(() => ["Anna", "Anna"]),
+      ...[1, 2, 3].map(() => ["Ben", "Ben"]),
+    ]);
+    expect(new Set(await service.readCards()).size).toBe(6);
+  });
+
+  // G27
+  it.each([true, false])(
+    "keeps the user after a 422, and issues one card to the corrected form; the service stores refusals: %s",
+    async (storeRefusals) => {
+      const service = await open(storeRefusals);
+      const shop = await openShop(service);
+      expect((await shop.signUp(anna)).status).toBe(201);
+      const refused = await shop.signUp({ ...ben, phone: "12" });
+      const message = "The phone number is not valid.";
+      expect(refused).toMatchObject({ status: 422, message });
+      expect(await readNames(shop, service)).toEqual([
+        ["Anna", "Anna"],
+        ["Ben", null],
+      ]);
+      const correct = async (form: Form) =>
+        (await shop.correct(refused.userId, form)).status;
+      expect(await correct({ ...ben, email: anna.email })).toBe(409);
+      expect(await correct(ben)).toBe(201);
+      expect(await correct(ben)).toBe(409);
+      expect((await shop.signUp(anna)).status).toBe(409); // the email is taken
+      expect(await readNames(shop, service)).toEqual([
+        ["Anna", "Anna"],
+        ["Ben", "Ben"],
+      ]);
+      expect(await service.readCards()).toHaveLength(2);
+    },
+  );
+
+  // G10
+  it("signs people up while the service fails, and issues one card to each later", async () => {
+    const service = await open();
+    const shop = await openShop(service);
+    const { id } = service.service.faults.add(outage);
+    const names = ["Cleo", "Dan", "Eve", "Finn"];
+    const responses = await Promise.all(names.map((name) => shop.signUp({ name })));
+    expect(responses.map(({ status }) => status)).toEqual([202, 202, 202, 202]);
+    service.service.faults.remove(id);
+    await expect
+      .poll(() => readNames(shop, service))
+      .toEqual(names.map((name) => [name, name]));
+    expect(await service.readCards()).toHaveLength(4);
+    const requests = service.service.requests();
+    expect(requests.flatMap(({ warnings }) => warnings)).toEqual([]);
+  });
+}
+
+describe("Next", () => testSignUp(openNext));
+
+describe.skipIf(!(await hasPostgres()))("Fastify, in two processes", () => {
+  const schema = ownSchema();
+  testSignUp((service) => openFastify(service, schema));
+
+  it("responds 400 to a form without a name", async () => {
+    const { signUp } = await openFastify(await open(), schema);
+    expect(await signUp({ phone: "600100200" } as Form)).toMatchObject({
+      status: 400,
+    });
+  });
+});
+
+describe("Express", () => {
+  testSignUp(openExpress);
+
+  it("shows the balance and the consent of the events", async () => {
+    const service = await open();
+    const { signUp, readUser, readUsers } = await openExpress(service);
+    const { userId, links } = await signUp({ ...anna, marketing: true });
+    const card = (await readUsers())[0]?.card ?? "";
+    const { cards, idle } = service.service;
+    expect(links?.page).toBe(cards.get(card).publicUrl);
+    const user = { name: "Anna", links };
+    expect(await readUser(userId)).toEqual({ ...user, balance: 0, marketing: 1 });
+    const consent = await service.client.getConsent(card);
+    expect(consent).toMatchObject({ marketingConsent: true });
+
+    cards.purchase(card, { points: 120 });
+    await idle(); // two events of one millisecond have no order
+    cards.redeem(card, { points: 20 });
+    await service.client.setConsent(card, { marketing: false });
+    await expect
+      .poll(() => readUser(userId))
+      .toEqual({ ...user, balance: 100, marketing: 0 });
+  });
+
+  it("shows the balance of an event that arrived before the card", async () => {
+    const service = await open();
+    const { signUp, readUser } = await openExpress(service);
+    const { id } = service.service.faults.add(outage);
+    const { status, userId } = await signUp(anna);
+    expect(status).toBe(202);
+    const [card = ""] = await service.readCards();
+    service.service.cards.purchase(card, { points: 120 });
+    await service.service.idle();
+    service.service.faults.remove(id);
+    const { publicUrl: page } = service.service.cards.get(card);
+    await expect
+      .poll(() => readUser(userId))
+      .toMatchObject({ balance: 120, links: { page } });
+  });
+
+  // G9
+  it("issues separate cards to people who join after the database was lost", async () => {
+    const service = await open();
+    await (await openExpress(service)).signUp(anna);
+    const after = await openExpress(service);
+    await after.signUp(ben);
+    expect(await readNames(after, service)).toEqual([["Ben", "Ben"]]);
+    expect(await service.readCards()).toHaveLength(2);
+  });
+});
