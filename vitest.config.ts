@@ -63,18 +63,6 @@ export default defineConfig({
           testTimeout: 120_000,
         },
       },
-      {
-        test: {
-          name: "types",
-          include: [],
-          typecheck: {
-            enabled: true,
-            only: true,
-            include: ["packages/*/test/**/*.test-d.ts"],
-            tsconfig: "tsconfig.json",
-          },
-        },
-      },
     ],
   },
 });

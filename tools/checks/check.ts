@@ -24,7 +24,6 @@ const compat = (name: string, command: string, more: Partial<Gate> = {}): Gate =
 
 const gates: readonly Gate[] = [
   { name: "format and lint", command: "npm run lint" },
-  { name: "types", command: "npm run types" },
   { name: "tests", command: "npm test", isAlone: true },
   { name: "long tests", command: "npx vitest run --project slow", isAlone: true },
   { name: "build", command: "npm run build", isAlone: true },

@@ -45,7 +45,9 @@ async function run(folder: string, ...args: string[]) {
 async function serve(body: string | object, { status = 200, headers = {} } = {}): Promise<string> {
   const bytes = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const server = createServer((request, response) => {
-    response.writeHead(request.url === "/api/docs/json" ? status : 404, headers).end(bytes);
+    response
+      .writeHead(request.url === "/api/docs/json" ? status : 404, { connection: "close", ...headers })
+      .end(bytes);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());

@@ -1,0 +1,11 @@
+/** `npm run types`: the whole repository compiles, with what the files `types.test-d.ts` assert about the types. */
+import { exec } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { root } from "../../../published.ts";
+
+it("every file compiles, and the public types are those that types.test-d.ts assert", async () => {
+  const running = promisify(exec)("npm run --silent types", { cwd: root, maxBuffer: 2 ** 26 });
+  const result = await running.catch(({ code, stdout, stderr }) => ({ code, stdout, stderr }));
+  expect(result).toEqual({ stdout: "", stderr: "" });
+}, 240_000);
