@@ -1,5 +1,5 @@
 /** Says whether a captured delivery verifies, and why not: for the page "Check a signature". Runs in the browser. */
-import { explainMismatch } from "@loyalty-cards/internal/body-changes";
+import { explainMismatch, explanations } from "@loyalty-cards/internal/explain-delivery";
 import { formatDuration } from "@loyalty-cards/internal/format";
 import {
   isWebhookVerificationError,
@@ -13,13 +13,6 @@ export interface Result {
   verdict: "valid" | VerificationErrorReason;
   explanation: string;
 }
-
-const explanations = {
-  "missing-signature": "The request has no Service-Signature header.",
-  "malformed-signature": "The header is not t=<unix seconds>,v1=<64 hex digits>, once.",
-  "invalid-payload":
-    "The signature matches, but the body is not an event: a JSON object with the strings id, type and createdAt.",
-};
 
 /** @throws {TypeError} for an empty secret; the message says what to change. */
 export async function checkDelivery(delivery: Delivery): Promise<Result> {

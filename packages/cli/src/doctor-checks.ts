@@ -51,7 +51,7 @@ export async function checkService(context: Context, templateId: string | undefi
   results["API key"] = await toResult(async () => {
     requireSameSource(globals.baseUrl, sources);
     const apiKey = readApiKey(sources);
-    // An invalid key, for example such as one with a space, is an error of the client.
+    // An invalid key, such as one with a space, is an error of the client.
     if (baseUrl !== "") client = await context.createClient({ apiKey });
     const variable = environment.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
     return passed(`present (${nameSource(context, variable)})`);

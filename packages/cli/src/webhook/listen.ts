@@ -24,7 +24,7 @@ interface ListenOptions {
 interface Passed {
   /** Present when the delivery verified. */
   event?: WebhookEvent;
-  /** Why it was rejected: a reason of the verification, `method` or `too-large`. */
+  /** Why it did not verify: a reason of the verification, `method` or `too-large`. Only `invalid-payload` is passed on. */
   rejected?: string;
   /** What the receiver responded; absent when it did not get the delivery. */
   result?: DeliveryResult;
@@ -110,7 +110,8 @@ async function pass(settings: Settings, request: IncomingMessage, response: Serv
   if (body === undefined) return reject(413, "too-large");
 
   const verdict = await verify(settings, request, body);
-  if ("rejected" in verdict) return reject(401, verdict.rejected); // anyone can send to a tunnel
+  // Anyone can send to a tunnel. A signed body that is not an event is passed: what responds to it is the receiver.
+  if ("rejected" in verdict && verdict.rejected !== "invalid-payload") return reject(401, verdict.rejected);
   const headers = selectHeaders(request.rawHeaders);
   const result = await sendDelivery({ url, headers, body, timeoutMs, signal: gone.signal });
   if (!("status" in result)) {
@@ -169,7 +170,7 @@ function formatPassed({ event, rejected, result, status }: Passed, receivedMs: n
   const failure = result === undefined ? "" : describeFailure(result);
   const subject =
     event === undefined
-      ? style("red", `✗ rejected: ${rejected}`)
+      ? style("red", result === undefined ? `✗ rejected: ${rejected}` : `✗ ${rejected}`)
       : text`${style("green", "✓")} ${style("bold", String(event.type))}  ${style("dim", event.id)}`;
   const columns = [
     style("dim", formatTime(receivedMs)),

@@ -1,13 +1,12 @@
 /** `webhook verify` and `webhook sign`: verifies a captured delivery, and finds out why it fails: its age, the secret, or how the body was changed. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { explainMismatch } from "@loyalty-cards/internal/body-changes";
+import { explainMismatch, explanations } from "@loyalty-cards/internal/explain-delivery";
 import { formatDuration, formatErrorLink } from "@loyalty-cards/internal/format";
 import {
   isKnownEvent,
   isWebhookVerificationError,
   signWebhook,
-  type VerificationErrorReason,
   verifyWebhook,
 } from "@loyalty-cards/webhook-verify";
 import type { Context } from "../command.ts";
@@ -51,7 +50,7 @@ export async function runVerify({ print, ...context }: Context, options: VerifyO
         ? await explainSignature(rawBody, signature, secret, timestamp)
         : reason === "stale" || reason === "future"
           ? explainAge(timestamp, skewSeconds, atMs, toleranceSeconds)
-          : explanations[reason];
+          : { explanation: explanations[reason], fix: fixes[reason] };
     print.data({ verified: false, reason, explanation, fix }, () =>
       Text.lines([
         style("red", `✗ rejected: ${reason}`),
@@ -71,21 +70,12 @@ interface Explanation {
 
 const toIso = (seconds: number) => new Date(seconds * 1000).toISOString();
 
-const explanations: Record<Exclude<VerificationErrorReason, "mismatch" | "stale" | "future">, Explanation> = {
-  "missing-signature": {
-    explanation: "There is no Service-Signature header.",
-    fix: "Pass the value of the header with --signature. If the delivery arrived without it, a proxy removed it, or the service did not send it.",
-  },
-  "malformed-signature": {
-    explanation: "The header is not t=<unix seconds>,v1=<64 hex digits>.",
-    fix: "Pass the whole value of Service-Signature in quotes, once.",
-  },
-  "invalid-payload": {
-    explanation:
-      "The signature is valid, but the body is not an event: a JSON object with the strings id, type and createdAt.",
-    fix: "The service does not send this: was the body signed by a program of your own?",
-  },
-};
+const fixes = {
+  "missing-signature":
+    "Pass the value of the header with --signature. If the delivery arrived without it, a proxy removed it, or the service did not send it.",
+  "malformed-signature": "Pass the whole value of Service-Signature in quotes, once.",
+  "invalid-payload": "The service does not send this: was the body signed by a program of your own?",
+} as const;
 
 function explainAge(
   timestamp: number,

@@ -1,4 +1,12 @@
-/** Finds out why a signature does not match: editors, terminals and JSON parsers change a body in known ways. */
+/** Says why a captured delivery does not verify. When its signature does not match: editors, terminals and JSON parsers change a body in known ways. */
+
+/** By the reason of the verifier, for those that say all. */
+export const explanations = {
+  "missing-signature": "There is no Service-Signature header.",
+  "malformed-signature": "The header is not t=<unix seconds>,v1=<64 hex digits>, once.",
+  "invalid-payload":
+    "The signature is valid, but the body is not an event: a JSON object with the strings id, type and createdAt.",
+} as const;
 
 interface BodyChange {
   /** What happened to the body, as a sentence for people. */
