@@ -102,7 +102,7 @@ export function readTemplateId(option: string | undefined, environment: Environm
   const templateId = option ?? environment.LOYALTY_TEMPLATE_ID;
   if (templateId) return templateId;
   throw new CommandError(
-    "There is no template: use --template, or set LOYALTY_TEMPLATE_ID in the environment or in .env. The console of the service shows the ids of your templates.",
+    "There is no template: use --template, or set LOYALTY_TEMPLATE_ID in the environment or in .env. The service's console shows the ids of your templates.",
   );
 }
 

@@ -213,7 +213,7 @@ async function checkKey(client: IssuingClient, statusWithoutKey: number): Promis
   const { status } = response;
   if (status === 401 || status === 403) {
     const fix =
-      "Is the key complete, not revoked, and of this service? The console creates new ones (API & webhooks).";
+      "Is the key complete, not revoked, and of this service? The service's console creates new ones (API & webhooks).";
     return { ...failed(`the service responded ${status}`, fix), exitCode: exitCodes.keyRefused };
   }
   if (status >= 500) return failed(`the service responded ${status}`, "Run doctor again later.");
@@ -248,12 +248,12 @@ async function checkTemplate(client: IssuingClient, templateId: string | undefin
   if (status < 400)
     return failed(
       `the service issued a card to an invalid customer (${status})`,
-      "Delete it in the console.",
+      "Delete it in the service's console.",
     );
   if (status === 404 || status === 410)
     return failed(
       `${JSON.stringify(templateId)} does not exist or is archived`,
-      "Copy the id of a template from the console.",
+      "Copy the id of a template from the service's console.",
     );
   if (status === 401 || status === 403)
     return failed(`the key may not issue cards (${status})`, "Use a Website or Full key.");

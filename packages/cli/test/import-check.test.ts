@@ -153,6 +153,11 @@ describe("mapping", () => {
       ["--map", "userId"],
       '--map "userId" must be TARGET=COLUMN, such as userId=id. Targets are userId, phone, email, name, privacy, marketing and field.KEY.',
     ],
+    [
+      "userId,field.points\n1,5\n",
+      ["--number-field", "point"],
+      '--number-field "point": no column of members.csv is mapped to field.point. Its columns are "userId", "field.points".',
+    ],
     // It quotes nothing of a file without a header.
     [
       "1001,Anna,anna@example.com\n1002,Jan,jan@example.com\n",
@@ -170,7 +175,9 @@ describe("mapping", () => {
   it("names columns that are not used, and values of --number-field that are no number", async () => {
     const text = 'userId,Phone,phone,field.points\n1,2,+48600100200,"1,5"\n';
     const { stderr, lines } = await check(text, "--number-field", "points");
-    expect(stderr).toBe("Columns that are not used: Phone\n");
+    expect(stderr).toBe(
+      "Columns that are not used: Phone\nCompare field.points with the template: only the service knows its fields.\n",
+    );
     expect(lines[0]).toBe("2:18       field.points is not a number such as 12 or 12.5, of at most 15 digits");
   });
 });

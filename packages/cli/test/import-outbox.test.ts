@@ -93,9 +93,9 @@ describe("rows whose outcome is unknown for more than 24 hours", () => {
       ),
     );
     const rejected = read("members.rejected.csv");
-    expect(rejected.match(/,idempotency-expired,A card may exist: look in the console\.,lc1_/g)).toHaveLength(
-      sent,
-    );
+    expect(
+      rejected.match(/,idempotency-expired,A card may exist: look in the service's console\.,lc1_/g),
+    ).toHaveLength(sent);
     expect((await run(command)).code).toBe(1);
     const unknown = rejected
       .split("\n")

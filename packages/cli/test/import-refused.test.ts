@@ -67,7 +67,7 @@ describe("nothing is sent", () => {
     [
       "a template",
       ["--privacy", "1", "--yes"],
-      "There is no template: use --template, or set LOYALTY_TEMPLATE_ID in the environment or in .env. The console of the service shows the ids of your templates.",
+      "There is no template: use --template, or set LOYALTY_TEMPLATE_ID in the environment or in .env. The service's console shows the ids of your templates.",
     ],
     [
       "--yes without a terminal",

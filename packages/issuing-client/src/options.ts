@@ -144,7 +144,7 @@ export function parseId(name: string, id: unknown, advice = ""): string {
 }
 
 export const parseTemplateId = (id: unknown): string =>
-  parseId("template id", id, " Is LOYALTY_TEMPLATE_ID set? Copy the id from the console of the service.");
+  parseId("template id", id, " Is LOYALTY_TEMPLATE_ID set? Copy the id from the service's console.");
 
 function parseLimits(options: LimitOptions, defaults: Limits): Limits {
   const maxRetries = options.maxRetries ?? defaults.maxRetries;

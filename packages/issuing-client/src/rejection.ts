@@ -65,12 +65,12 @@ function formatHint(
   baseUrl: string,
 ): string | undefined {
   if (code === "unauthorized")
-    return `the apiKey was not accepted, because it is mistyped, revoked or of another service. Copy the Website key from the console of the service at ${baseUrl}.`;
+    return `the apiKey was not accepted, because it is mistyped, revoked or of another service. Copy the Website key from the service's console at ${baseUrl}.`;
   if (code === "forbidden") return "this apiKey is not allowed to do that.";
   if (code !== "not-found") return undefined;
   const quoted = JSON.stringify(id.slice(0, 100)); // a longer id is other text that was pasted by mistake
   return operation === "issueCard"
-    ? `template ${quoted} does not exist or is archived. Copy the id of a template from the console of the service at ${baseUrl}.`
+    ? `template ${quoted} does not exist or is archived. Copy the id of a template from the service's console at ${baseUrl}.`
     : `card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
 }
 

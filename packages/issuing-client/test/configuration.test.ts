@@ -178,7 +178,7 @@ const noVersion =
   /customer\.consents\.privacy\.version is missing or blank: set the version of the privacy text/;
 const invalidArguments: [message: RegExp, calls: Call[]][] = [
   [
-    /template id is missing or empty\. Is LOYALTY_TEMPLATE_ID set\? Copy the id from the console of the service/,
+    /template id is missing or empty\. Is LOYALTY_TEMPLATE_ID set\? Copy the id from the service's console/,
     [issue(signUp, ""), issue(signUp, null), (c) => c.issueCard(undefined as never, signUp, { userId: 1 })],
   ],
   [/not an id/, [issue(signUp, ".."), (c) => c.setConsent(".", { marketing: true })]],

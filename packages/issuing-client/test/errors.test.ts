@@ -152,7 +152,7 @@ describe("the message of a 404", () => {
     const { client, service } = openWebsite();
     const noTemplate = client.issueCard("tpl_typo", signUp, { userId: 1 });
     expect(readText(await catchIssuingError(noTemplate))).toBe(
-      `The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Copy the id of a template from the console of the service at ${service.baseUrl}.`,
+      `The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Copy the id of a template from the service's console at ${service.baseUrl}.`,
     );
     const { issueCard: _, ...calls } = operationCalls;
     for (const [name, call] of Object.entries(calls)) {

@@ -59,7 +59,7 @@ export function requireUnknown({ state }: Job): void {
 export function* retryEntry(jobs: Jobs, steps: Steps, job: Job): Operation<void> {
   if (job.state === "unknown")
     throw invalid(
-      "A card may exist for this entry, so another request could issue a second one: look for the card in the console, and use resolve.",
+      "A card may exist for this entry, so another request could issue a second one: look for the card in the service's console, and use resolve.",
     );
   if (job.state === "rejected") yield* correctEntry(jobs, steps, job, undefined);
   else yield* jobs.hurry(job.id);

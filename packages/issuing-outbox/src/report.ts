@@ -62,7 +62,7 @@ function formatOutcome(outcome: OutboxOutcome, options: ReportOptions): string |
     `${describeError(error, options)}${options.logErrorMessages ? "" : " (logErrorMessages: true adds the message)"}`;
   switch (outcome.outcome) {
     case "unknown":
-      return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) returns the entry: look for the card in the console, and call resolve.`;
+      return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) returns the entry: look for the card in the service's console, and call resolve.`;
     case "not-delivered":
       return `a callback failed and is called again in ${Math.round(outcome.retryInMs / 1000)} s: ${describe(outcome.error)}`;
     case "another-card":
@@ -85,7 +85,7 @@ const notAccepted = "the service does not accept the API key. Correct LOYALTY_AP
 /** What to do about a failure that waiting does not end, by its code. */
 const adviceOf: Partial<Record<string, string>> = {
   "not-found":
-    "the template does not exist or is archived. Correct the id, or restore the template in the console",
+    "the template does not exist or is archived. Correct the id, or restore the template in the service's console",
   unauthorized: notAccepted,
   forbidden: notAccepted,
   configuration: notAccepted,

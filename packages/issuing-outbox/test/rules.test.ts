@@ -244,7 +244,7 @@ describe("a template that is not found", () => {
       paused: [{ reason: "not-found", template: "tpl_later" }],
     });
     expect(names().filter((name) => name === "paused")).toHaveLength(1);
-    expect(lines).toEqual([expect.stringContaining("restore the template in the console")]);
+    expect(lines).toEqual([expect.stringContaining("restore the template in the service's console")]);
     service.templates.create({ id: "tpl_later", name: "Later", fields: [] });
     await clock.pass(2 * minute);
     expect(await outbox.count()).toMatchObject({ issued: 1_001, paused: [] });

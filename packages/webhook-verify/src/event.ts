@@ -199,7 +199,7 @@ export function onEvents<Arrival extends Delivery = Delivery>(
     loggedTypes.add(type);
     const fate = handlers.otherTypes === undefined ? "it is ignored" : "otherTypes is called";
     const advice = isKnownType(type)
-      ? "Add a handler if you need these events; if not, do not select the type in the console."
+      ? "Add a handler if you need these events; if not, do not select the type in the service's console."
       : "A newer version of this package may know the type.";
     const event = `${toPrintable(type)} (${toPrintable(id)})`;
     const line = `onEvents has no handler for ${event}: ${fate}. ${advice} Further events of this type are not logged.`;

@@ -87,7 +87,7 @@ export const reasons = {
   },
   "no-secret": {
     response: serverError,
-    text: "The function must return the signing secret that the console shows once.",
+    text: "The function must return the signing secret that the service's console shows once.",
   },
   "secret-timeout": {
     response: unavailable,

@@ -3,7 +3,7 @@ import { describeError } from "@loyalty-cards/internal/reporting";
 import { toBytes } from "./body.ts";
 import { getNodeCrypto, type SigningKey } from "./hmac.ts";
 
-/** The signing secret as the console shows it. For a rotation it can have an id and an expiry. */
+/** The signing secret as the service's console shows it. For a rotation it can have an id and an expiry. */
 export type Secret = string | Uint8Array | NamedSecret;
 
 interface NamedSecret {

@@ -150,7 +150,7 @@ it("logs each type without a handler once, and at most 100 types", async () => {
   for (const type of ["card.added", "card.renamed\u001b[2J", "card.added", "balance.changed"])
     await dispatch(createEvent(type, balanceChanged().data), delivery);
   expect(log).toEqual([
-    "webhook-verify: onEvents has no handler for card.added (evt_1): otherTypes is called. Add a handler if you need these events; if not, do not select the type in the console. Further events of this type are not logged.",
+    "webhook-verify: onEvents has no handler for card.added (evt_1): otherTypes is called. Add a handler if you need these events; if not, do not select the type in the service's console. Further events of this type are not logged.",
     "webhook-verify: onEvents has no handler for card.renamed\ufffd[2J (evt_1): otherTypes is called. A newer version of this package may know the type. Further events of this type are not logged.",
   ]);
   for (let number = 0; number < 1_000; number++) await dispatch(createEvent(`new.${number}`, {}), delivery);

@@ -64,7 +64,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
   addExamples(
     listen,
     "loyalty-cards webhook listen --to http://localhost:3000/webhooks/loyalty",
-    "# in another terminal; enter its address in the console",
+    "# in another terminal; enter its address in the service's console",
     "cloudflared tunnel --url http://127.0.0.1:4020",
   );
   setLazyAction(cli, listen, async () => (await import("../webhook/listen.ts")).runListen);

@@ -48,6 +48,9 @@ export async function* readRows(
   // These are names and not personal data: a file without a header was rejected.
   const unused = list.columns.filter((column) => column !== "" && ![...columns.values()].includes(column));
   if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
+  const fields = [...columns.keys()].filter((target) => target.startsWith("field."));
+  if (fields.length > 0)
+    print.info(`Compare ${fields.join(", ")} with the template: only the service knows its fields.`);
   for await (const record of list.records) {
     if (record.line % 10_000 === 0) print.status(`Reading  line ${formatNumber(record.line)}`);
     yield readRow(record, columns, options, index);

@@ -108,7 +108,7 @@ export async function* listRejected(outbox: SqliteOutbox, index: ListIndex, inva
   for (const state of ["rejected", "unknown"] as const)
     for await (const { userId, error, idempotencyKey } of outbox.list({ state })) {
       const isKnown = state === "rejected" && error;
-      const reason = isKnown ? describeRejection(error) : "A card may exist: look in the console.";
+      const reason = isKnown ? describeRejection(error) : "A card may exist: look in the service's console.";
       const line = String(index.find(toUserKey(userId)) ?? "");
       yield [line, userId, error?.code ?? state, reason, idempotencyKey];
     }

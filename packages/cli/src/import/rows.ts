@@ -40,6 +40,11 @@ export function parseMapping(list: List, options: MappingOptions): ReadonlyMap<T
     throw new CommandError(
       `--marketing-version needs a column with the answers: use --map marketing=COLUMN. ${describeColumns(list)}`,
     );
+  for (const key of options.numberField ?? [])
+    if (!columns.has(`field.${key}`))
+      throw new CommandError(
+        `--number-field ${quote(key)}: no column of ${list.name} is mapped to field.${key}. ${describeColumns(list)}`,
+      );
   return columns;
 }
 

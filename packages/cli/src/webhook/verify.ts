@@ -107,7 +107,7 @@ async function explainSignature(
   return {
     explanation:
       "The secret or the body is another one: the signature belongs to neither this body nor a common change of it.",
-    fix: `Compare the secret with the one of this endpoint in the console; each endpoint has its own. ${capture}`,
+    fix: `Compare the secret with the one of this endpoint in the service's console; each endpoint has its own. ${capture}`,
   };
 }
 
