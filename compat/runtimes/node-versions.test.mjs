@@ -138,13 +138,13 @@ it.each([
 );
 
 it("compiles the README's program with pg-boss 11", () => {
-  const snippet = readFileSync(here("../../examples/snippets/inbox/queues.ts"), "utf8");
+  const snippet = readFileSync(here("../../examples/snippets/inbox/several-machines.ts"), "utf8");
   const importLines = /^\/\/ pg-boss 11: (.+)\nimport type \{ PgBoss \} from "pg-boss";$/m;
   expect(snippet).toMatch(importLines);
   const text = snippet
     .replace(importLines, "$1")
     .replace('"pg-boss"', '"pg-boss-11"')
-    .replace("./transaction.ts", "../examples/snippets/inbox/transaction.ts");
+    .replaceAll('from "./', 'from "../examples/snippets/inbox/');
   expect(text).toContain('"pg-boss-11"');
   // Beside the folder that has this version.
   const [program, config] = [here("../pg-boss-11.ts"), here("../pg-boss-11.json")];

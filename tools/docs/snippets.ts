@@ -6,7 +6,7 @@ import { updateTables } from "./tables.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A mark such as `<!-- snippet: examples/snippets/client/issue.ts#issue -->`, for a region or (without `#…`) a whole file, and the code block below it. */
+/** A mark such as `<!-- snippet: examples/getting-started/first-card.ts#first-card -->`, for a region or (without `#…`) a whole file, and the code block below it. */
 const quotation =
   /(<!-- snippet: (?<file>[^\s#]+)(?:#(?<region>[\w-]+))? -->\n)(?<block>```\w*\n(?:[\s\S]*?\n)??```)?/g;
 

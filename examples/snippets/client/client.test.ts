@@ -1,13 +1,18 @@
-/** The client's examples in the README, run against the mock service. */
+/** The client's examples in the guides, run against the mock service; and which requests MSW intercepts, as the guide "Testing" says. */
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import {
   createIssuingClient,
+  type IssuingClientOptions,
   type IssuingError,
 } from "@loyalty-cards/issuing-client";
+import { createMockService } from "@loyalty-cards/mock-server";
+import { mockHandlers } from "@loyalty-cards/mock-server/msw";
 import type { MockServerOptions } from "@loyalty-cards/mock-server/node";
-import { expect, it, onTestFinished } from "vitest";
-import { coffeeClub, openService, outage } from "../service.ts";
+import { setupServer } from "msw/node";
+import { fetch as undiciFetch, request as undiciRequest } from "undici";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { coffeeClub, listen, openService, outage } from "../service.ts";
 import {
   issueCardOrCorrect,
   joinCoffeeClub,
@@ -20,14 +25,6 @@ import {
 
 const open = (options: MockServerOptions = {}) =>
   openService({ templates: [coffeeClub], ...options });
-
-it("issues one card per user, from the environment", async () => {
-  (await open()).setEnvironment();
-  const { issueCardTo } = await import("./issue.ts");
-  const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48600100200" };
-  const card = await issueCardTo(anna);
-  expect((await issueCardTo(anna)).id).toBe(card.id);
-});
 
 it("shows wallet buttons whose images and links exist", async () => {
   const { client } = await open();
@@ -62,7 +59,8 @@ it("issues a card with typed fields through a proxy, with undici", async () => {
   const { port } = proxy.address() as AddressInfo;
   const HTTP_PROXY = `http://127.0.0.1:${port}`;
   Object.assign(process.env, { HTTP_PROXY, NO_PROXY: "" });
-  const { loyalty } = await import("./undici.ts");
+  vi.resetModules();
+  const { loyalty } = await import("./client.ts");
   expect(await joinCoffeeClub(loyalty, crypto.randomUUID(), " Ben ")).toBe("Ben");
   expect(targets).toEqual([new URL(url).host]);
 });
@@ -129,3 +127,27 @@ it.each([true, false])(
     }
   },
 );
+
+it("MSW intercepts the requests of the default transport and of the global fetch, and no others", async () => {
+  // Responds to the requests that MSW does not intercept.
+  const baseUrl = await listen((_request, response) =>
+    response.writeHead(418).end(),
+  );
+  const service = createMockService({ baseUrl });
+  const { website: apiKey } = service.apiKeys;
+  const create = (options: IssuingClientOptions = {}) =>
+    createIssuingClient({ baseUrl, apiKey, ...options });
+  const before = create();
+  const fetchBefore = create({ fetch });
+  const mock = setupServer(...mockHandlers(service));
+  mock.listen({ onUnhandledRequest: "error" });
+  onTestFinished(() => mock.close());
+
+  const wrapped = create({ fetch: (...request) => fetch(...request) });
+  for (const client of [before, create(), create({ fetch }), wrapped])
+    await expect(client.getCard("card_1")).rejects.toMatchObject({ status: 404 });
+  // A global fetch that was passed before MSW replaced it, and the package undici.
+  for (const client of [fetchBefore, create({ fetch: undiciFetch })])
+    await expect(client.getCard("card_1")).rejects.toMatchObject({ status: 418 });
+  expect((await undiciRequest(baseUrl)).statusCode).toBe(418);
+});

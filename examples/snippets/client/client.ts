@@ -1,7 +1,6 @@
-/** After a sign-up: the card as HTML, what is wrong beside each input of a form, the errors in the visitor's language, and a form that is corrected without an outbox. */
+/** A client behind a proxy, and what follows a sign-up: the card as HTML, what is wrong beside each input of a form, the errors in the visitor's language, a form that is corrected without an outbox, and a consent that is withdrawn. */
 import {
   defineTemplate,
-  type IssuingClient,
   type IssuingError,
   type IssuingErrorCode,
 } from "@loyalty-cards/issuing-client";
@@ -129,3 +128,39 @@ export async function joinCoffeeClub(
   );
   return card.fieldValues.name; // string
 }
+
+// #region undici
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
+
+const dispatcher = new EnvHttpProxyAgent(); // HTTP_PROXY, HTTPS_PROXY, NO_PROXY
+
+export const loyalty = createIssuingClient({
+  fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }),
+});
+
+// #endregion
+
+// #region withdrawal
+import type { IssuingClient } from "@loyalty-cards/issuing-client";
+import type { OwedCard, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
+
+/** @param request the form without `consents.marketing`. */
+export const withdraw = (outbox: SqliteOutbox, { userId, request }: OwedCard) =>
+  outbox.write((database) => {
+    outbox.correct(database, userId, request);
+    const update = "UPDATE users SET marketing = 0, withdrawn = 1 WHERE id = ?";
+    database.prepare(update).run(userId);
+  });
+
+/** Call it after `onIssued`, after `withdraw`, and every minute. */
+export async function sendWithdrawals(outbox: SqliteOutbox, client: IssuingClient) {
+  const select = "SELECT id, card FROM users WHERE withdrawn AND card IS NOT NULL";
+  const users = await outbox.write((database) => database.prepare(select).all());
+  for (const { id, card } of users as { id: string; card: string }[]) {
+    await client.setConsent(card, { marketing: false });
+    const update = "UPDATE users SET withdrawn = 0 WHERE id = ?";
+    await outbox.write((database) => database.prepare(update).run(id));
+  }
+}
+// #endregion

@@ -24,8 +24,14 @@ import {
 import { operateInbox } from "../operations.ts";
 import { createBalances, createFile, openShop } from "../service.ts";
 import { createApp } from "./one-machine.ts";
-import { applyBalance, connect, createReceiver } from "./postgres-only.ts";
-import { createRoute, receiveWithBullmq, receiveWithPgBoss } from "./queues.ts";
+import {
+  applyBalance,
+  connect,
+  createReceiver,
+  createRoute,
+  receiveWithBullmq,
+  receiveWithPgBoss,
+} from "./several-machines.ts";
 import { inTransaction } from "./transaction.ts";
 
 it("stores and processes events on one machine", async () => {

@@ -10,12 +10,12 @@ import {
 } from "../../../packages/webhook-inbox/test/servers.ts";
 import { createBalances, createFile, openShop as open } from "../service.ts";
 import { createApp } from "./one-machine.ts";
-import { createReceiver, storeInPostgres } from "./postgres-only.ts";
 import {
   reconcileBalances,
   type StoreBalance,
   storeInSqlite,
 } from "./reconcile.ts";
+import { createReceiver, storeInPostgres } from "./several-machines.ts";
 
 interface Store {
   receive: RequestListener;

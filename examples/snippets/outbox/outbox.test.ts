@@ -8,10 +8,17 @@ import {
   sqliteOutbox,
 } from "@loyalty-cards/issuing-outbox";
 import { expect, it, onTestFinished } from "vitest";
-import { drain, findAlarms, toEntries } from "../operations.ts";
+import { sendWithdrawals, withdraw } from "../client/client.ts";
+import {
+  drain,
+  findAlarms,
+  signUp as signUpBeside,
+  sweep,
+  toEntries,
+  type User,
+  type Users,
+} from "../operations.ts";
 import { coffeeClub, createFolder, openService, outage } from "../service.ts";
-import { signUp as signUpBeside, sweep, type User, type Users } from "./beside.ts";
-import { sendWithdrawals, withdraw } from "./withdrawal.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
 const ben = { id: "user-ben", name: "Ben", phone: "600100201" };
@@ -142,6 +149,7 @@ it.each([false, true])(
   "does not keep a consent to marketing that was withdrawn before the card; a request was sent: %s",
   async (isSent) => {
     const { service, client, openOutbox, readCards } = await open();
+    const { templateId: template } = service;
     const outbox = openOutbox(({ userId, cardId }, database) => {
       database
         .prepare("UPDATE users SET card = ? WHERE id = ?")
@@ -161,12 +169,11 @@ it.each([false, true])(
       database
         .prepare("INSERT INTO users (id, marketing) VALUES (?, 1)")
         .run(anna.id);
-      const { templateId: template } = service;
       outbox.add(database, { userId: anna.id, template, request: optedIn });
     });
     const { id } = service.faults.add(outage);
     if (isSent) await outbox.issue(anna.id, { deadlineMs: 100 });
-    await withdraw(outbox, anna.id, request);
+    await withdraw(outbox, { userId: anna.id, template, request });
     await sendWithdrawals(outbox, client); // there is no card yet
     service.faults.remove(id);
     await outbox.drain();
@@ -180,7 +187,7 @@ it.each([false, true])(
       apiKey: "k",
       maxRetries: 0,
     });
-    if (isSent) await expect(sendWithdrawals(outbox, down)).rejects.toThrow();
+    await expect(sendWithdrawals(outbox, down)).rejects.toThrow();
     await sendWithdrawals(outbox, client);
     expect(await readConsent()).toBe(false);
     expect(await sendWithdrawals(outbox, down)).toBeUndefined(); // nothing is left

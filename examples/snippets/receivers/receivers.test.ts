@@ -9,7 +9,6 @@ import { saved } from "./balances.ts";
 import { app as expressApp } from "./express.ts";
 import { app as fastifyApp } from "./fastify.ts";
 import { app as honoApp } from "./hono.ts";
-import { POST as nextPost } from "./next.ts";
 import { POST } from "./next-route.ts";
 import { createRoute, handle } from "./verify.ts";
 
@@ -38,8 +37,7 @@ const apps: Record<string, () => RequestListener | Promise<RequestListener>> = {
     return fastifyApp.routing;
   },
   Hono: () => getRequestListener(honoApp.fetch),
-  Next: () => getRequestListener(nextPost),
-  "Next in one file": () => getRequestListener(POST),
+  Next: () => getRequestListener(POST),
 };
 
 it.each(Object.entries(apps))(
