@@ -1,7 +1,7 @@
 /** The packed packages in a small shop on the real Next: built by both bundlers, started, delivered to. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { startMockServer } from "../../packages/mock-server/dist/node.js";
 import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
+import { readFromRoot, readRegion } from "../../tools/docs/snippets.ts";
 import { openBrowser, openPage } from "../browser.mjs";
 import { balanceChanged, deliver, openBackOffice, post } from "./deliveries.mjs";
 import { installProject } from "./project.mjs";
@@ -35,6 +36,9 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 let project;
 beforeAll(() => {
   project = installProject(here("shop"));
+  const readme = "examples/snippets/receivers/next-route.ts";
+  const route = readRegion(readFromRoot(readme), readme, "next");
+  writeFileSync(join(project.folder, "app/webhooks/readme/route.ts"), route);
   for (const [bundler, { withProxy }] of Object.entries(builds)) {
     if (withProxy) cpSync(here("proxy.ts"), join(project.folder, "proxy.ts"));
     // Types are checked in the first build.
@@ -148,6 +152,13 @@ describe.each(Object.entries(builds))("a shop built by %s", (bundler, { withProx
     }
     assert.equal(backOffice.count({ what: "saved", cardId, balance: 120 }), count);
     await backOffice.received({ what: "thanked", cardId }, { atLeast: count });
+  });
+
+  it("accepts a delivery at the route of the README", async () => {
+    const body = JSON.stringify(balanceChanged("card_readme"));
+    const { secret } = endpoints.app; // the same variable
+    assert.equal((await deliver(`${shop.url}/webhooks/readme`, secret, body)).status, 204);
+    assert.equal(backOffice.count({ what: "saved", cardId: "card_readme" }), 1);
   });
 
   it("responds 500 when other code has read the body, and the log names the fix", async () => {

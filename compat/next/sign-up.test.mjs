@@ -53,7 +53,6 @@ async function openShop(test) {
     async cards() {
       return (await (await fetch(`${mock.url}/_mock/cards`)).json()).items;
     },
-    stop: () => server.stop(),
     /** Kills the process and starts another one. */
     async crash() {
       await server.kill();
@@ -253,16 +252,6 @@ describe("the shop on Next", () => {
     ]);
     assert.equal((await shop.cards()).length, 1);
     assert.deepEqual(await send("bob@example.com"), [null, false]); // the form was used by Anna
-  });
-
-  it("stops on SIGTERM while a page has an open event stream", { timeout: 20_000 }, async (test) => {
-    const shop = await openShop(test);
-    const { page, text, signUp } = await visitor(test, shop);
-    const listening = page.waitForResponse((response) => response.url().includes("/member/changes"));
-    await signUp();
-    await text("Nothing yet");
-    await listening;
-    await shop.stop();
   });
 
   it("rejects a sign-up with the address of another member", async (test) => {

@@ -26,21 +26,20 @@ export function addSignUp(
   const outbox = postgresOutbox({
     client,
     pool,
-    // In the transaction that records the card.
     onIssued: ({ userId, cardId }, transaction) =>
       transaction.query("UPDATE users SET card = $2 WHERE id = $1", [
         userId,
         cardId,
       ]),
   });
-  outbox.work(); // issues the cards that could not be issued at sign-up
+  outbox.work();
   app.addHook("onClose", () => outbox.close());
 
   app.post<{ Body: Form }>("/sign-up", { schema }, async ({ body }, reply) => {
-    const userId = crypto.randomUUID(); // repeats in no database
+    const userId = crypto.randomUUID();
     const isNew = await outbox.write(async (transaction) => {
       const insert = `INSERT INTO users VALUES ($1, $2, NULLIF($3, ''), $4, $5)
-        ON CONFLICT DO NOTHING`; // several users may have no email
+        ON CONFLICT DO NOTHING`;
       const { rowCount } = await transaction.query(insert, toRow(userId, body));
       const request = toRequest(body);
       if (rowCount) await outbox.add(transaction, { userId, template, request });

@@ -33,7 +33,7 @@ export async function changeNews(_before: string, form: FormData): Promise<strin
   }
   // The event consent.changed follows.
   await query(
-    "UPDATE cards SET wants_news = ? WHERE id = ?",
+    "UPDATE cards SET consent = ? WHERE id = ?",
     Number(marketing),
     card.id,
   );

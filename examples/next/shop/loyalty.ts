@@ -4,13 +4,15 @@
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
-import { cardTables, handleEvents, notify } from "./events";
+import { cardTables, handleEvents } from "./events";
 
 const tables = `
   CREATE TABLE IF NOT EXISTS members (
     id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE COLLATE NOCASE, phone TEXT,
     privacy_version TEXT, news_version TEXT, joined_at INTEGER,
     form_id TEXT UNIQUE, card_id TEXT UNIQUE);
+  CREATE TABLE IF NOT EXISTS sessions (
+    token_hash TEXT PRIMARY KEY, member_id TEXT, began_at INTEGER);
   ${cardTables}`;
 
 function open() {
@@ -23,7 +25,6 @@ function open() {
   const outbox = sqliteOutbox({
     client,
     file,
-    // In the transaction that records the card.
     onIssued({ userId, cardId, publicUrl }, database) {
       // An event can have stored the card before.
       const insert = `INSERT INTO cards (id, public_url) VALUES (?, ?)
@@ -31,9 +32,7 @@ function open() {
       database.prepare(insert).run(cardId, publicUrl ?? null);
       const update = "UPDATE members SET card_id = ? WHERE id = ?";
       database.prepare(update).run(cardId, userId);
-      notify(userId);
     },
-    onRejected: ({ userId }) => notify(userId),
   });
   return { template, secret, client, outbox, inbox: sqliteInbox({ file }) };
 }
@@ -51,7 +50,7 @@ export function loyalty() {
 export async function start(): Promise<void> {
   const { outbox, inbox } = loyalty();
   await outbox.write((database) => database.exec(tables));
-  outbox.work(); // issues the cards that could not be issued at sign-up
+  outbox.work();
   inbox.work(handleEvents);
 }
 // #endregion

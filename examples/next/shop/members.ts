@@ -27,7 +27,7 @@ export const query = <Row>(sql: string, ...values: Value[]): Promise<Row[]> =>
 export async function getCard(memberId: string): Promise<MemberCard | undefined> {
   const [card] = await query<MemberCard & { publicUrl: string | null }>(
     `SELECT cards.id, public_url AS publicUrl, COALESCE(balance, 0) AS balance, tier,
-       COALESCE(wants_news, news_version IS NOT NULL) AS wantsNews
+       COALESCE(consent, news_version IS NOT NULL) AS wantsNews
      FROM cards JOIN members ON members.card_id = cards.id WHERE members.id = ?`,
     memberId,
   );
@@ -38,8 +38,12 @@ export async function getCard(memberId: string): Promise<MemberCard | undefined>
   return { ...card, publicUrl };
 }
 
-/** Whether the card cannot be issued without a person: a form that was rejected later, or an entry that is unknown. */
-export async function isStuck(memberId: string): Promise<boolean> {
+/** A card that cannot be issued without a person is stuck: the form was rejected later, or the entry is unknown. */
+export async function getState(
+  memberId: string,
+): Promise<{ card?: MemberCard; isStuck?: boolean }> {
+  const card = await getCard(memberId);
+  if (card !== undefined) return { card };
   const entry = await loyalty().outbox.get(memberId);
-  return entry?.state === "rejected" || entry?.state === "unknown";
+  return { isStuck: entry?.state === "rejected" || entry?.state === "unknown" };
 }

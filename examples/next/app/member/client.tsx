@@ -4,15 +4,19 @@ import { useRouter } from "next/navigation";
 import { useActionState, useEffect } from "react";
 import { changeNews } from "../actions";
 
-/** Renders the page again on every notification, and when the stream opens: something may have changed before. */
-export function Live() {
+const checkMs = 2_000;
+
+/** Renders the page again when another state than the shown one is stored. */
+export function Live({ state }: { state: string }) {
   const router = useRouter();
   useEffect(() => {
-    const changes = new EventSource("/member/changes");
-    changes.onopen = () => router.refresh();
-    changes.onmessage = () => router.refresh();
-    return () => changes.close();
-  }, [router]);
+    const timer = setInterval(async () => {
+      // The server may be restarting.
+      const response = await fetch("/member/state").catch(() => undefined);
+      if (response?.ok && (await response.text()) !== state) router.refresh();
+    }, checkMs);
+    return () => clearInterval(timer);
+  }, [router, state]);
   return null;
 }
 

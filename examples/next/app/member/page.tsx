@@ -4,7 +4,7 @@ import type { Metadata } from "next";
 import { redirect } from "next/navigation";
 import { Suspense } from "react";
 import { loyalty } from "../../shop/loyalty";
-import { getCard, isStuck, type MemberCard } from "../../shop/members";
+import { getState, type MemberCard } from "../../shop/members";
 import { currentMember } from "../../shop/session";
 import { signOut } from "../actions";
 import { Mark } from "../mark";
@@ -16,10 +16,11 @@ export const metadata: Metadata = { title: "My card" };
 export default async function MemberPage() {
   const member = await currentMember();
   if (member === undefined) redirect("/");
-  const card = await getCard(member.id);
+  const state = await getState(member.id);
+  const { card, isStuck = false } = state;
   return (
     <div className="stack">
-      <Live />
+      <Live state={JSON.stringify(state)} />
       <div className="row">
         <h1>Hello, {member.name.split(" ")[0]}</h1>
         <form action={signOut}>
@@ -30,7 +31,7 @@ export default async function MemberPage() {
       </div>
       <div className="columns">
         {card === undefined ? (
-          <CardToCome isStuck={await isStuck(member.id)} />
+          <CardToCome isStuck={isStuck} />
         ) : (
           <>
             <LoyaltyCard card={card} name={member.name} />
