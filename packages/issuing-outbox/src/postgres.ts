@@ -40,7 +40,8 @@ export type PostgresOutboxOptions<Transaction extends PostgresTransaction> = Out
 
 export interface PostgresOutbox<Transaction> extends Outbox {
   /**
-   * Adds an entry in the transaction that saves the user: both are stored, or neither.
+   * Adds an entry in the transaction that saves the user: both are stored, or neither. Without `await`, the transaction can be
+   * committed before the entry is added.
    * @param transaction of pg, postgres.js, Prisma, Drizzle or Kysely.
    * @returns `added`, or the state of the entry that the user has. After `rejected` use `correct`.
    * @throws {TypeError} for a client that is not in a transaction, and for an invalid entry.
