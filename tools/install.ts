@@ -1,7 +1,8 @@
-/** Installs a folder that has its own lock file. */
+/** Installs a folder that has its own lock file; as a command, those that the checks need. */
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { root } from "./published.ts";
 
 /** `npm ci` in a folder with its own lock file, unless that is already installed. */
@@ -16,3 +17,6 @@ export function install(folder: "compat" | "benchmarks" | "docs"): void {
     shell: process.platform === "win32",
   });
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const folder of ["compat", "docs"] as const) install(folder);

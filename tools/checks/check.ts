@@ -2,6 +2,9 @@
  * The gate: everything that must hold before a change is merged, each with its time. `--tested` skips what `npm test` has shown.
  */
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 interface Gate {
@@ -9,48 +12,67 @@ interface Gate {
   command: string;
   /** Why it runs on Linux only; on other systems it is reported as skipped. */
   linuxOnly?: string;
-  /** It runs alone: others would change what it measures, or need the processors. */
-  isAlone?: boolean;
 }
+
+/** The tarballs of a release, or those that the gate "build" packs for all others. */
+const releaseTarballs = process.env["LOYALTY_CARDS_TARBALLS"];
+const tarballs = releaseTarballs ?? mkdtempSync(join(tmpdir(), "loyalty-cards-check-"));
+const pack = releaseTarballs ? "" : ` && npm run release -- pack ${JSON.stringify(tarballs)}`;
 
 const needsServers = "it needs PostgreSQL and Redis";
 const needsBinaries = "its binaries from npm are for Linux";
 const needsShell = "its commands are for a shell";
-const compat = (name: string, command: string, more: Partial<Gate> = {}): Gate => ({
+const compat = (name: string, command: string, linuxOnly?: string): Gate => ({
   name,
   command: `npm run --silent compat -- ${command}`,
-  ...more,
+  ...(linuxOnly && { linuxOnly }),
 });
 
-const gates: readonly Gate[] = [
-  { name: "format and lint", command: "npm run lint" },
-  { name: "tests", command: "npm test", isAlone: true },
-  { name: "long tests", command: "npx vitest run --project slow", isAlone: true },
-  { name: "build", command: "npm run build", isAlone: true },
-  { name: "generated files are fresh", command: "npm run generate -- --check" },
-  { name: "tarballs: files, sizes, publint, attw", command: "npm run release -- tarballs" },
-  { name: "licences and bills of materials", command: "npm run release -- licences" },
-  { name: "guides and reference", command: "npm run docs" },
-  { name: "demo", command: "npm run demo" },
-  { name: "simulated histories", command: "npm run --silent simulate -- --built --seed 1 --histories 250" },
-  compat("packed tarballs in an empty folder", "smoke", { linuxOnly: needsShell }),
-  compat("killed receivers", "crash-inbox 150 6", { linuxOnly: needsServers }),
-  compat("killed shops", "crash-outbox 60 5", { linuxOnly: needsServers }),
-  compat("killed bulk runs", "crash-bulk 2000 4"),
-  compat("verifiers in other languages", "languages --installed", { linuxOnly: needsBinaries }),
-  compat("Next: receivers; Workers", "next receivers workers", { linuxOnly: needsBinaries }),
-  compat("all runtimes", "runtimes", { linuxOnly: needsBinaries, isAlone: true }),
-  compat("pg-boss on Node 24", "pg-boss", { linuxOnly: needsBinaries, isAlone: true }),
-  compat("Koa, NestJS, Express 4", "frameworks"),
-  compat("bundles for browsers", "bundlers", { linuxOnly: needsBinaries }),
-  compat("adapters under MSW 3", "msw3", { linuxOnly: needsBinaries }),
-  compat("pages in a browser", "browser", { linuxOnly: needsBinaries, isAlone: true }),
-  compat("the site in a browser", "site", { linuxOnly: needsBinaries }),
+/** A stage begins when the one before has ended. Within it two gates run at a time, the longest first. */
+const stages: readonly (readonly Gate[])[] = [
+  [{ name: "tests", command: "npm test" }],
+  // The other stages need what is installed and built here.
+  [
+    { name: "long tests", command: "npx vitest run --project slow" },
+    { name: "packages of compat and docs", command: "node --import tsx tools/install.ts" },
+    { name: "build", command: `npm run build${pack}` },
+    { name: "format and lint", command: "npm run lint" },
+    { name: "generated files are fresh", command: "npm run generate -- --check" },
+    { name: "demo", command: "npm run demo" },
+  ],
+  [
+    compat("Next: receivers; Workers", "next receivers workers", needsBinaries),
+    // The histories before them are those of `npm test`.
+    {
+      name: "simulated histories",
+      command: "npm run --silent simulate -- --built --seed 101 --histories 150",
+    },
+    { name: "guides and reference", command: "npm run docs" },
+    compat("packed tarballs in an empty folder", "smoke", needsShell),
+    { name: "tarballs: files, sizes, publint, attw", command: "npm run release -- tarballs" },
+    compat("killed receivers", "crash-inbox 150 6", needsServers),
+    compat("killed shops", "crash-outbox 60 5", needsServers),
+    compat("Koa, NestJS, Express 4", "frameworks"),
+    compat("bundles for browsers", "bundlers", needsBinaries),
+    compat("killed bulk runs", "crash-bulk 2000 4"),
+    { name: "licences and bills of materials", command: "npm run release -- licences" },
+    compat("adapters under MSW 3", "msw3", needsBinaries),
+    compat("verifiers in other languages", "languages --installed", needsBinaries),
+  ],
+  // These measure time, and mostly wait.
+  [compat("all runtimes", "runtimes", needsBinaries), compat("pg-boss on Node 24", "pg-boss", needsBinaries)],
+  [
+    compat("pages in a browser", "browser", needsBinaries),
+    compat("the site in a browser", "site", needsBinaries),
+  ],
 ];
 
 /** On Linux no test is skipped because a server is missing; the runners of the other systems have none. */
-const env =
-  process.platform === "linux" ? { ...process.env, LOYALTY_CARDS_SERVERS: "required" } : process.env;
+const env = {
+  ...process.env,
+  LOYALTY_CARDS_TARBALLS: tarballs,
+  ...(process.platform === "linux" && { LOYALTY_CARDS_SERVERS: "required" }),
+};
 
 /** @returns whether it passed, or was skipped. */
 async function run({ name, command, linuxOnly: reason }: Gate): Promise<boolean> {
@@ -72,25 +94,21 @@ async function run({ name, command, linuxOnly: reason }: Gate): Promise<boolean>
   return status === 0;
 }
 
-/** Runs the gates in their order, those that need not be alone two at a time. @returns how many failed. */
-async function runAll(all: readonly Gate[]): Promise<number> {
+/** Runs the gates of a stage. @returns how many failed. */
+async function runStage(gates: readonly Gate[]): Promise<number> {
+  const waiting = [...gates];
   let failures = 0;
-  let running: Promise<void>[] = [];
-  for (const gate of all) {
-    if (gate.isAlone) await Promise.all(running);
-    else if (running.length >= 2) await Promise.race(running);
-    const ended: Promise<void> = run(gate).then((passed) => {
-      failures += Number(!passed);
-      running = running.filter((other) => other !== ended);
-    });
-    running.push(ended);
-    if (gate.isAlone) await ended;
+  async function runNext(): Promise<void> {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      if (!(await run(next))) failures++;
   }
-  await Promise.all(running);
+  await Promise.all([runNext(), runNext()]);
   return failures;
 }
 
 const isTested = process.argv.includes("--tested");
-const failures = await runAll(gates.filter(({ command }) => !isTested || command !== "npm test"));
+let failures = 0;
+for (const stage of isTested ? stages.slice(1) : stages) failures += await runStage(stage);
+if (!releaseTarballs) rmSync(tarballs, { recursive: true });
 if (failures > 0) console.log(`${failures} gates failed`);
 process.exitCode = failures > 0 ? 1 : 0;

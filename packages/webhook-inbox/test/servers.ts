@@ -11,10 +11,14 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 /** Whether this process can use pg-boss. */
 export const runsPgBoss = major > 22 || (major === 22 && minor >= 12);
 
+const inCompat = (path: string) =>
+  fileURLToPath(new URL(`../../../compat/node_modules/${path}`, import.meta.url));
 /** The Node.js 24 that `npm run compat` installs. */
-const node24 = fileURLToPath(new URL("../../../compat/node_modules/node-24/bin/node", import.meta.url));
+const node24 = inCompat("node-24/bin/node");
+/** npm writes this file last: an installation can be under way. */
+const hasNode24 = existsSync(inCompat(".package-lock.json")) && existsSync(node24);
 /** The program for receivers with pg-boss; undefined when there is none. */
-export const pgBossNode = runsPgBoss ? process.execPath : existsSync(node24) ? node24 : undefined;
+export const pgBossNode = runsPgBoss ? process.execPath : hasNode24 ? node24 : undefined;
 
 const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
 const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
