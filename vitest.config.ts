@@ -23,8 +23,8 @@ const setupFiles = "internal/test/restore-environment.ts";
 
 export default defineConfig({
   test: {
-    // Most tests wait for sockets, and by default Vitest uses one of two processors: 263 s instead of 449 s.
-    maxWorkers: Math.max(3, availableParallelism()),
+    // Most tests wait for sockets and other processes: four workers keep two processors busy.
+    maxWorkers: Math.max(4, availableParallelism()),
     projects: [
       {
         ...fromSource,
