@@ -33,7 +33,6 @@ const stages: readonly (readonly Gate[])[] = [
   [{ name: "tests", command: "npm test" }],
   // The other stages need what is installed and built here.
   [
-    { name: "long tests", command: "npx vitest run --project slow" },
     { name: "packages of compat and docs", command: "node --import tsx tools/install.ts" },
     { name: "build", command: `npm run build${pack}` },
     { name: "format and lint", command: "npm run lint" },
@@ -60,7 +59,11 @@ const stages: readonly (readonly Gate[])[] = [
     compat("verifiers in other languages", "languages --installed", needsBinaries),
   ],
   // These measure time, and mostly wait.
-  [compat("all runtimes", "runtimes", needsBinaries), compat("pg-boss on Node 24", "pg-boss", needsBinaries)],
+  [
+    { name: "long tests", command: "npx vitest run --project slow" },
+    compat("all runtimes", "runtimes", needsBinaries),
+    compat("pg-boss on Node 24", "pg-boss", needsBinaries),
+  ],
   [
     compat("pages in a browser", "browser", needsBinaries),
     compat("the site in a browser", "site", needsBinaries),
