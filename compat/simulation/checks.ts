@@ -60,6 +60,8 @@ export const checks: Readonly<Record<string, Check>> = {
       else if (entry["state"] === "rejected" && !isFickle && names.includes(name))
         lost.push(`user ${id} is listed as rejected and has a card`);
     }
+    for (const name of stage.rejected)
+      if (!isFickle && names.includes(name)) lost.push(`${name} was rejected and has a card`);
     return lost;
   },
 
@@ -110,12 +112,16 @@ export const checks: Readonly<Record<string, Check>> = {
     ];
   },
 
-  /** No call outlives its deadline: the sign-up asks for five seconds. */
-  G6: ({ network, history }) =>
-    network.processes
+  /** No call outlives its deadline: the sign-up asks for five seconds. Nor do its timers. */
+  G6: ({ network, history }) => [
+    ...network.processes
       .flatMap(({ name, durationsMs }) => (name.startsWith("shop") ? durationsMs : []))
       .filter((ms) => ms > 5_200 && isDiskGood(history))
       .map((ms) => `a sign-up with a deadline of 5 s took ${Math.round(ms)} ms`),
+    ...network.processes
+      .filter(({ leftTimers }) => leftTimers > 0)
+      .map(({ name, leftTimers }) => `the calls of the ${name} left ${leftTimers} timers`),
+  ],
 
   /** The key and the customer's data reach the service only. */
   G7: ({ network }) => network.strays.map((stray) => `sent elsewhere: ${stray}`),

@@ -227,6 +227,41 @@ export const plantedFaults: readonly PlantedFault[] = [
     find: "latestMs = clockMs + correctionMs;",
     replace: "latestMs = Math.max(latestMs, clockMs);",
   },
+  {
+    name: "the end of an attempt is recorded without its lease",
+    guarantees: ["G1", "G2", "G3"],
+    file: "internal/jobs/jobs.ts",
+    find: "AND coalesce(lease, '') = $9::text ${returning}",
+    replace: "AND (true OR lease = $9::text) ${returning}",
+  },
+  {
+    name: "a commit is a rollback once in ten times",
+    guarantees: ["G1", "G2", "G3"],
+    file: "internal/jobs/sqlite.ts",
+    find: 'connection.exec("COMMIT");',
+    replace: 'connection.exec(Math.random() < 0.1 ? "ROLLBACK" : "COMMIT");',
+  },
+  {
+    name: "a breaker never closes",
+    guarantees: ["G2", "G12"],
+    file: "internal/jobs/jobs.ts",
+    find: "WHERE topic = $1::text RETURNING due`",
+    replace: "WHERE topic = $1::text AND due IS NULL RETURNING due`",
+  },
+  {
+    name: "the outcome of an attempt is forgotten at the next one",
+    guarantees: ["G2"],
+    file: `${client}/send.ts`,
+    find: "outcome = addOutcome(outcome, result);",
+    replace: 'outcome = addOutcome("not-sent", result);',
+  },
+  {
+    name: "each attempt starts a second timer, which stays",
+    guarantees: ["G6"],
+    file: `${client}/clock.ts`,
+    find: "const cancelTimer = clock.after(",
+    replace: "clock.after(ms, () => {}); const cancelTimer = clock.after(",
+  },
   // Defects that stood in the examples until the simulation was written.
   {
     name: "the first shop takes balances in the order of arrival",

@@ -38,15 +38,19 @@ export async function sendForm(stage: Stage, visitor: number, phone: PhoneKind, 
   visit.userId = JSON.parse(reply.body).userId;
 }
 
-/** The cashier repeats the sign-up with the time of the first attempt. */
-export async function signUpAtTill({ history, network, world }: Stage, customer: number): Promise<void> {
+/** The cashier repeats the sign-up with the time of the first attempt, unless the client says that there is no card. */
+export async function signUpAtTill(
+  { history, network, world, rejected }: Stage,
+  customer: number,
+): Promise<void> {
   const name = `Customer ${customer} of the till, ${history.seed}`;
   let firstAttemptAt = 0;
   for (let attempt = 1; attempt <= 5; attempt++) {
     const request = toRequest(tillPort, "POST", "/", JSON.stringify({ name, firstAttemptAt }));
     firstAttemptAt ||= startMs + world.nowMs;
     const reply = await network.send("cashier", request).catch(() => undefined);
-    if (reply?.status === 201) return;
+    if (reply?.status === 422) rejected.push(name);
+    if (reply?.status === 201 || reply?.status === 422) return;
     await world.sleep(3_000);
   }
 }

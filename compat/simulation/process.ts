@@ -38,6 +38,10 @@ export class Process {
   readonly durationsMs: number[] = [];
   /** What a program of the simulation shows to the simulation. */
   shown: unknown;
+  /** Those that have neither fired nor been cleared. */
+  readonly timers = new Set<unknown>();
+  /** The timers that were left when a program of the simulation had ended its calls. */
+  leftTimers = 0;
   readonly #world: World;
   readonly #network: Network;
   readonly #random: Random;
@@ -184,11 +188,19 @@ export class Process {
       if (this.frozenMs > 0) cancel = this.#world.after(this.frozenMs, fire);
       else {
         if (isRepeated) cancel = this.#world.after(delayMs, fire);
+        else this.timers.delete(timer);
         run();
       }
     };
+    const timer = {
+      cancel: () => {
+        cancel();
+        this.timers.delete(timer);
+      },
+      unref: () => timer,
+    };
     if (this.isAlive) cancel = this.#world.after(delayMs, fire);
-    const timer = { cancel: () => cancel(), unref: () => timer };
+    this.timers.add(timer);
     return timer;
   }
 

@@ -54,6 +54,8 @@ export async function setUp(history: History, images: Images, folder: string) {
     shops: [] as Process[],
     books: [] as Process[],
     visits: [] as Visit[],
+    /** Customers of the till who got no card. */
+    rejected: [] as string[],
     /** The responses to deliveries that were not genuine. */
     forged: [] as { kind: string; status: number; eventId: string }[],
     /** Until then the machines of the shop and of the bookkeepers sleep. */

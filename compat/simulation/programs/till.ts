@@ -1,16 +1,23 @@
-/** A till without an outbox: the cashier repeats the call with the same user until there is a card. */
-import { createIssuingClient } from "@loyalty-cards/issuing-client";
+/** A till without an outbox: the cashier repeats the call with the same user until there is a card, or it is rejected. */
+import { createIssuingClient, IssuingError } from "@loyalty-cards/issuing-client";
 import { tillPort } from "../network.ts";
 
 const client = createIssuingClient();
+let calls = 0;
 
 simulation.listeners.set(tillPort, async ({ body }) => {
   const { name, firstAttemptAt } = JSON.parse(body) as { name: string; firstAttemptAt: number };
   const request = { fieldValues: { name }, customer: { name, consents: { privacy: { version: "1" } } } };
   const options = { userId: name, ...(firstAttemptAt > 0 && { firstAttemptAt }) };
+  calls += 1;
   const status = await client
     .issueCard(process.env.LOYALTY_TEMPLATE_ID ?? "", request, options)
     .then(() => 201)
-    .catch(() => 503);
+    .catch((error) => {
+      const isRejected = error instanceof IssuingError && error.outcome === "rejected" && !error.retryable;
+      return isRejected ? 422 : 503;
+    });
+  calls -= 1;
+  if (calls === 0) simulation.leftTimers += simulation.timers.size;
   return { status, headers: {}, body: "" };
 });
