@@ -97,8 +97,8 @@ export interface End {
   /** Whether nothing can come from this attempt: then it does not count as the first one. Default: something can. */
   hasNoEffect?: boolean;
   isErased?: boolean;
-  /** What the end says of the topic: `working` closes its breaker, a failure counts. Default: nothing. */
-  topic?: "working" | { reason: string; retryAfterMs?: number | undefined };
+  /** What the end says of the topic: `works` closes its breaker, a failure counts. Default: nothing. */
+  finding?: "works" | { reason: string; retryAfterMs?: number | undefined } | undefined;
 }
 
 /** What a job begins again with. */
@@ -355,12 +355,11 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
      */
     *settle(
       job: Ended,
-      { state, rank, delayMs = 0, result, error, hasNoEffect = false, isErased = false, topic }: End,
+      { state, rank, delayMs = 0, result, error, hasNoEffect = false, isErased = false, finding }: End,
     ): Operation<{ job: Job | undefined; breaker?: "opened" | "closed" }> {
-      const failure = typeof topic === "object" ? topic : undefined;
-      const breaker = failure && (yield* jobs.fail(job, failure));
-      // While the breaker is open, a started job is due since it was tried: that is the order of the probes.
-      const waitMs = breaker?.isOpen && rank === ranks.started ? 0 : delayMs;
+      const counted = typeof finding === "object" ? yield* jobs.fail(job, finding) : undefined;
+      // While the breaker is open, a started job is due: the order of the probes is that of the attempts.
+      const waitMs = counted?.isOpen && rank === ranks.started ? 0 : delayMs;
       const [row] = yield* query(
         `UPDATE ${table} SET state = $1::text, rank = $2::text::integer, due = :now + $3::text::bigint, lease = NULL,
            result = coalesce($4::text, result), error = $5::text, started = CASE WHEN $6::text::integer = 1 THEN NULL ELSE started END,
@@ -379,10 +378,10 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       );
       if (isErased && row !== undefined) yield* query(dropBody, job.id);
       const settled = row && readJob(row);
-      if (topic === undefined) yield* jobs.endProbe(job);
-      if (breaker?.isOpened) return { job: settled, breaker: "opened" };
+      if (finding === undefined) yield* jobs.endProbe(job);
+      if (counted?.isOpened) return { job: settled, breaker: "opened" };
       const failures = row === undefined ? job.failures : (toOptionalNumber(row["failures"]) ?? 0);
-      if (topic !== "working" || failures === 0) return { job: settled };
+      if (finding !== "works" || failures === 0) return { job: settled };
       return (yield* jobs.close(job.topic)) ? { job: settled, breaker: "closed" } : { job: settled };
     },
 

@@ -9,12 +9,12 @@ import { openSqlite } from "../sqlite/database-node.ts";
 
 const jobs = createJobs("work");
 const leaseMs = 40_000;
-const done: End = { state: "done", topic: "working" };
+const done: End = { state: "done", finding: "works" };
 const failing = (job: LeasedJob): End => ({
   state: "waiting",
   rank: ranks.started,
   delayMs: getBackoffMs(job.attempts, () => 1),
-  topic: { reason: "server" },
+  finding: { reason: "server" },
 });
 
 /** @param attempt what the service does with a job; its time is virtual. */

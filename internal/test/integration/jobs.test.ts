@@ -107,9 +107,9 @@ describe.each([
       state: "waiting",
       rank: ranks.started,
       delayMs,
-      topic: { reason: "server" },
+      finding: { reason: "server" },
     });
-    const done: End = { state: "done", topic: "working", isErased: true, result: '{"id":1}' };
+    const done: End = { state: "done", finding: "works", isErased: true, result: '{"id":1}' };
     /** Adds jobs, and fails each of them once. */
     async function failEach(...names: (string | number)[]) {
       const ends = [];
@@ -298,7 +298,7 @@ describe.each([
       advance(500);
       const asked = (await probe()) as LeasedJob;
       advance(1_500);
-      await settle(asked, { ...failed(), topic: { reason: "server", retryAfterMs: 3_000 } });
+      await settle(asked, { ...failed(), finding: { reason: "server", retryAfterMs: 3_000 } });
       expect(await run(() => jobs.getDelay())).toBe(3_000);
     });
 
@@ -330,7 +330,7 @@ describe.each([
       await add(3);
       await settle(await leased(3), {
         ...failed(),
-        topic: { reason: "rate-limited", retryAfterMs: 3_600_000 },
+        finding: { reason: "rate-limited", retryAfterMs: 3_600_000 },
       });
       expect(await run(() => jobs.getDelay())).toBe(15 * 60_000);
     });

@@ -141,14 +141,15 @@ export function createAttempts(context: AttemptContext) {
 
   function toEnd(verdict: Verdict, job: LeasedJob): End {
     if (verdict.type === "issued")
-      return { state: "issued", result: JSON.stringify(verdict.card), isErased: true, topic: "working" };
+      return { state: "issued", result: JSON.stringify(verdict.card), isErased: true, finding: "works" };
     const error = JSON.stringify(verdict.error);
-    if (verdict.type === "rejected") return { state: "rejected", error, hasNoEffect: true, topic: "working" };
+    if (verdict.type === "rejected") return { state: "rejected", error, hasNoEffect: true, finding: "works" };
     if (verdict.type === "unknown") return { state: "unknown", error };
-    const { hasNoEffect, isFailing, retryAfterMs = 0 } = verdict;
+    const { hasNoEffect, service, retryAfterMs = 0 } = verdict;
     const delayMs = Math.max(getBackoffMs(job.attempts, random), Math.min(retryAfterMs, maxBackoffMs));
-    const topic = isFailing ? { reason: verdict.error.code, retryAfterMs: verdict.retryAfterMs } : "working";
-    return { state: "waiting", rank: ranks.started, delayMs, error, hasNoEffect, topic };
+    const failure = { reason: verdict.error.code, retryAfterMs: verdict.retryAfterMs };
+    const finding = service === "fails" ? failure : service;
+    return { state: "waiting", rank: ranks.started, delayMs, error, hasNoEffect, finding };
   }
 
   /** Records an end in the transaction of its callback. If that fails, records it without the callback, which is called later. */
@@ -200,8 +201,8 @@ export function createAttempts(context: AttemptContext) {
   function finish(job: Recordable, end: End, recorded: Settled, outcome?: OutboxOutcome): AttemptResult {
     const { job: settled, breaker, late } = recorded;
     const entry = toRef(job);
-    if (breaker === "opened" && typeof end.topic === "object")
-      report({ outcome: "paused", template: job.topic, reason: end.topic.reason });
+    if (breaker === "opened" && typeof end.finding === "object")
+      report({ outcome: "paused", template: job.topic, reason: end.finding.reason });
     if (breaker === "closed") report({ outcome: "resumed", template: job.topic });
     if (late === "forgotten-card") report({ outcome: late, cardId: getCardId(end.result) });
     else if (late === "another-card") report({ outcome: late, entry, cardId: getCardId(end.result) });

@@ -20,8 +20,8 @@ export type Verdict =
       error: OutboxEntryError;
       /** Whether no card can come from this attempt. */
       hasNoEffect: boolean;
-      /** Whether the service fails: it counts toward the pause of the template. */
-      isFailing: boolean;
+      /** A failure counts toward the pause of the template, and a response ends it. Undefined when the attempt says nothing of the service. */
+      service: "fails" | "works" | undefined;
       retryAfterMs: number | undefined;
     };
 
@@ -46,37 +46,42 @@ export function judge(end: AttemptEnd, job: LeasedJob, isVisitor: boolean): Verd
     if (isStorable(cardId, 255) && isStorable(publicUrl, 2_000))
       return { type: "issued", card: { cardId, publicUrl } };
     const message = "The service returned a card whose id or address cannot be stored.";
-    return again({ code: "invalid-response", message }, { hasNoEffect: false, isFailing: false });
+    return again({ code: "invalid-response", message }, { hasNoEffect: false, service: "works" });
   }
   const { error } = end;
   if (!isIssuingError(error))
     return again(
       { code: "aborted", message: "The attempt was aborted." },
-      { hasNoEffect: false, isFailing: false },
+      { hasNoEffect: false, service: undefined },
     );
   const { code, status, outcome, cardId, retryable } = error;
   if (cardId !== undefined && isStorable(cardId, 255)) return { type: "issued", card: { cardId } };
   if (code === "validation") return { type: "rejected", error: toEntryError(error) };
   if (code === "idempotency-expired") return { type: "unknown", error: toEntryError(error) };
+  // It is retryable when an earlier attempt is known, which may still be running (the assumption `concurrent-key`).
   if (code === "conflict" && retryable) {
-    // An earlier attempt may still be running (the assumption `concurrent-key`).
     const isRunning = job.lostAtMs !== undefined && job.leasedAtMs - job.lostAtMs < maxRunningMs;
     if (!isRunning) return { type: "unknown", error: toEntryError(error) };
-    return again(error, { hasNoEffect: true, isFailing: false });
+    return again(error, { hasNoEffect: true, service: "works" });
   }
   const hasNoEffect = outcome !== "unknown";
   // After a 202 without a card the service works, and issues the card later.
-  const isFailing =
-    (failures.includes(code) || status === 408) && status !== 202 && !(code === "deadline" && isVisitor);
+  const isFailing = (failures.includes(code) || status === 408) && status !== 202;
+  const isShort = code === "deadline" && isVisitor;
+  const service = isShort ? undefined : isFailing ? "fails" : "works";
   // Another response to a later attempt does not end the entry: an earlier attempt may have issued the card.
   if (isFailing || retryable || !hasNoEffect || !job.isFirstAttempt)
-    return again(error, { hasNoEffect, isFailing, retryAfterMs: error.retryAfterMs });
+    return again(error, { hasNoEffect, service, retryAfterMs: error.retryAfterMs });
   return { type: "rejected", error: toEntryError(error) };
 }
 
 function again(
   error: Partial<OutboxEntryError> & { code: string; message: string },
-  options: { hasNoEffect: boolean; isFailing: boolean; retryAfterMs?: number | undefined },
+  options: {
+    hasNoEffect: boolean;
+    service: "fails" | "works" | undefined;
+    retryAfterMs?: number | undefined;
+  },
 ): Verdict {
   const { retryAfterMs, ...rest } = options;
   return { type: "again", error: toEntryError(error), retryAfterMs, ...rest };

@@ -187,6 +187,23 @@ describe("an outage", () => {
     expect(await run(outbox.drain())).toMatchObject({ issued: 5 });
   });
 
+  it("does not end with an attempt that was aborted, or a visitor who did not wait", async () => {
+    const { outbox, signUp, weather, run, clock, names } = openVirtualShop();
+    const never = () => new Promise<Weather>(() => {});
+    weather.push(503, 503, never, 503, never);
+    for (const userId of ["1", "2", "3", "4"]) {
+      await run(signUp(userId));
+      await run(outbox.issue(userId, { deadlineMs: 500 }));
+    }
+    expect(names()).toContain("paused"); // the third visitor did not end the row of failures
+    const worker = outbox.work();
+    await clock.pass(2_000);
+    await run(worker.stop({ graceMs: 0 }));
+    expect(await outbox.count()).toMatchObject({ waiting: 4, paused: [{ reason: "server" }] });
+    expect(names()).not.toContain("resumed");
+    expect(await run(outbox.drain())).toMatchObject({ issued: 4 });
+  });
+
   it.each([
     ["409 while it is being processed", 409],
     ["202 without a card", 202],

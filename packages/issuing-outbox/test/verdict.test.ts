@@ -16,7 +16,11 @@ type Facts = ConstructorParameters<typeof IssuingError>[1];
 const failure = (facts: Partial<Facts>) =>
   new IssuingError("It failed.", { code: "server", outcome: "unknown", ...facts } as Facts);
 
-const again = (hasNoEffect: boolean, isFailing: boolean) => ({ type: "again", hasNoEffect, isFailing });
+const again = (hasNoEffect: boolean, service?: "fails" | "works") => ({
+  type: "again",
+  hasNoEffect,
+  service,
+});
 const notSent = { outcome: "not-sent", retryable: true } as const;
 const rejected = { outcome: "rejected" } as const;
 const unknown = { outcome: "unknown", retryable: true } as const;
@@ -28,7 +32,7 @@ it.each<[string, unknown, LeasedJob, object]>([
     "a card whose id cannot be stored",
     { id: "card_\0", publicUrl: "https://cards.test/1" },
     first,
-    again(false, false),
+    again(false, "works"),
   ],
   [
     "a card without a page",
@@ -49,7 +53,7 @@ it.each<[string, unknown, LeasedJob, object]>([
     "another 4xx after a lost response",
     failure({ code: "rejected", status: 400, ...rejected }),
     later,
-    again(true, false),
+    again(true, "works"),
   ],
   // the assumption `concurrent-key`
   [
@@ -62,7 +66,7 @@ it.each<[string, unknown, LeasedJob, object]>([
     "409 while an earlier request may run",
     failure({ code: "conflict", status: 409, ...unknown }),
     later,
-    again(true, false),
+    again(true, "works"),
   ],
   [
     "409 after ten minutes",
@@ -78,36 +82,36 @@ it.each<[string, unknown, LeasedJob, object]>([
     { type: "unknown" },
   ],
   // failures of the service, or of the way to it
-  ["a refused connection", failure({ code: "network", ...notSent }), first, again(true, true)],
-  ["a lost response", failure({ code: "network", ...unknown }), first, again(false, true)],
-  ["a timeout", failure({ code: "timeout", ...unknown }), first, again(false, true)],
-  ["503", failure({ code: "server", status: 503, ...unknown }), first, again(false, true)],
+  ["a refused connection", failure({ code: "network", ...notSent }), first, again(true, "fails")],
+  ["a lost response", failure({ code: "network", ...unknown }), first, again(false, "fails")],
+  ["a timeout", failure({ code: "timeout", ...unknown }), first, again(false, "fails")],
+  ["503", failure({ code: "server", status: 503, ...unknown }), first, again(false, "fails")],
   [
     "429",
     failure({ code: "rate-limited", status: 429, outcome: "rejected", retryable: true }),
     first,
-    again(true, true),
+    again(true, "fails"),
   ],
-  ["408", failure({ code: "rejected", status: 408, ...unknown }), first, again(false, true)],
-  ["401", failure({ code: "unauthorized", status: 401, ...rejected }), first, again(true, true)],
-  ["403", failure({ code: "forbidden", status: 403, ...rejected }), first, again(true, true)],
-  ["404", failure({ code: "not-found", status: 404, ...rejected }), first, again(true, true)],
-  ["no API key", failure({ code: "configuration", outcome: "not-sent" }), first, again(true, true)],
+  ["408", failure({ code: "rejected", status: 408, ...unknown }), first, again(false, "fails")],
+  ["401", failure({ code: "unauthorized", status: 401, ...rejected }), first, again(true, "fails")],
+  ["403", failure({ code: "forbidden", status: 403, ...rejected }), first, again(true, "fails")],
+  ["404", failure({ code: "not-found", status: 404, ...rejected }), first, again(true, "fails")],
+  ["no API key", failure({ code: "configuration", outcome: "not-sent" }), first, again(true, "fails")],
   [
     "a page of a proxy",
     failure({ code: "invalid-response", status: 200, ...unknown }),
     first,
-    again(false, true),
+    again(false, "fails"),
   ],
   // responses of a service that works
-  ["202", failure({ code: "invalid-response", status: 202, ...unknown }), first, again(false, false)],
+  ["202", failure({ code: "invalid-response", status: 202, ...unknown }), first, again(false, "works")],
   [
     "425",
     failure({ code: "rejected", status: 425, outcome: "rejected", retryable: true }),
     first,
-    again(true, false),
+    again(true, "works"),
   ],
-  ["the end of the worker", new Error("The worker stops."), first, again(false, false)],
+  ["the end of the worker", new Error("The worker stops."), first, again(false)],
 ])("judges %s", (_name, end, job, expected) => {
   const attemptEnd = end instanceof Error ? { error: end } : { card: end as never };
   expect(judge(attemptEnd, job, false)).toMatchObject(expected);
@@ -115,8 +119,8 @@ it.each<[string, unknown, LeasedJob, object]>([
 
 it("counts a deadline as a failure of the service, unless it is that of a visitor", () => {
   const end = { error: failure({ code: "deadline", ...unknown }) };
-  expect(judge(end, first, false)).toMatchObject({ isFailing: true });
-  expect(judge(end, first, true)).toMatchObject({ isFailing: false });
+  expect(judge(end, first, false)).toMatchObject({ service: "fails" });
+  expect(judge(end, first, true)).toMatchObject({ service: undefined });
 });
 
 it("stores an error without NUL, and a general message for an error that is not the client's", () => {
