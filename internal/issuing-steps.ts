@@ -13,16 +13,6 @@ export interface PreparedRequest {
   body: string;
 }
 
-/** Options of one call, as in `CallOptions` of the client. */
-export interface SendOptions {
-  signal?: AbortSignal | undefined;
-  timeoutMs?: number | undefined;
-  deadlineMs?: number | undefined;
-  /** Default 0. */
-  maxRetries?: number | undefined;
-  onResponse?: ((meta: { status: number; headers: Headers }) => void) | undefined;
-}
-
 /** Time as the client sees it. Tests replace it to control timeouts, deadlines and delays. */
 export interface Clock {
   /** The current date, in milliseconds since 1970. */
@@ -51,10 +41,10 @@ export interface IssuingSteps<Card> {
     userId: string;
     idempotencyKey: string;
   };
-  /** Sends a prepared request under a key. `firstAttemptAt` is in milliseconds since 1970. */
+  /** Sends a prepared request once, under a key. `firstAttemptAt` is in milliseconds since 1970. */
   send(
     request: PreparedRequest & { idempotencyKey: string; firstAttemptAt?: number },
-    options?: SendOptions,
+    options?: { deadlineMs?: number; signal?: AbortSignal },
   ): Promise<Card>;
 }
 

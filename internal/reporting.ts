@@ -1,5 +1,6 @@
 /** Calls listeners of the application, and describes errors without personal data. */
 import { toPrintable } from "./format.ts";
+import { issuingErrorBrand } from "./issuing-steps.ts";
 
 /**
  * Calls the listener and ignores what it returns. `onError` receives what it throws, or what its promise rejects with.
@@ -37,11 +38,7 @@ export function formatErrorKind(error: unknown): string {
 
 const safeMessage = Symbol.for("@loyalty-cards/safe-message");
 /** The brands of our errors whose messages contain no secret and no personal data. Another installed copy uses the same. */
-const safeBrands = [
-  safeMessage,
-  Symbol.for("@loyalty-cards/issuing-client/error"),
-  Symbol.for("@loyalty-cards/webhook-verify/error"),
-];
+const safeBrands = [safeMessage, issuingErrorBrand, Symbol.for("@loyalty-cards/webhook-verify/error")];
 
 /** Marks an error of ours whose message contains no secret and no personal data, so that {@link describeError} quotes it. */
 export function withSafeMessage<Failure extends Error>(error: Failure): Failure {

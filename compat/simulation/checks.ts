@@ -168,8 +168,16 @@ export const checks: Readonly<Record<string, Check>> = {
       .map(({ kind, status }) => `a delivery (${kind}) got ${status}`),
   ],
 
-  /** After the troubles everything is done, without a person. */
-  G12: ({ isSettled }) => (isSettled ? [] : ["something is still waiting long after the troubles"]),
+  /** After the troubles everything is done, without a person, and no template is paused whose service works. */
+  G12: ({ isSettled, shopMachine }) => [
+    ...(isSettled ? [] : ["something is still waiting long after the troubles"]),
+    ...shopMachine
+      .readRows(
+        `SELECT topic FROM issuing_outbox_entries_breakers b WHERE due IS NOT NULL
+         AND EXISTS (SELECT 1 FROM issuing_outbox_entries e WHERE e.topic = b.topic AND e.state = 'issued' AND e.ended > b.since)`,
+      )
+      .map(({ topic }) => `${topic} is paused although a card was issued since`),
+  ],
 };
 
 export function check(stage: Stage): Violation[] {

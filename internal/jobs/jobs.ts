@@ -78,7 +78,7 @@ export interface LeasedJob extends Job {
 }
 
 /** The job that an end is recorded for: a leased one; or one that is not leased, which has no `lease`. */
-export type Ended = Pick<LeasedJob, "id" | "topic" | "isFirstAttempt" | "failures" | "probe"> & {
+export type EndedJob = Pick<LeasedJob, "id" | "topic" | "isFirstAttempt" | "failures" | "probe"> & {
   lease: string | undefined;
   leasedAtMs?: number;
 };
@@ -116,7 +116,7 @@ const maxFailures = 3;
 const minPauseMs = 1_000;
 const maxPauseMs = 60_000;
 const maxRequestedMs = 15 * 60_000;
-/** The first probe, and each with twice the number of the last one, that tries a new job, in case all started ones make the service fail. */
+/** Probes 16, 32, 64 and so on try a new job, in case all started ones make the service fail. */
 const firstNewProbe = 16;
 
 /**
@@ -268,7 +268,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     },
 
     *find(topic: string, name: string): Operation<Job | undefined> {
-      return (yield* jobs.findAll(name, topic))[0];
+      return (yield* jobs.findByName(name, topic))[0];
     },
 
     /**
@@ -276,7 +276,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
      * @param topic default: of all topics.
      * @param isLocked locks them until the end of the transaction, which changes them.
      */
-    *findAll(name: string, topic?: string, isLocked = false): Operation<Job[]> {
+    *findByName(name: string, topic?: string, isLocked = false): Operation<Job[]> {
       const rows = yield* query(
         `SELECT ${columns} FROM ${table} WHERE name = $1::text ${topic === undefined ? "" : "AND topic = $2::text "}LIMIT 2${isLocked ? " FOR UPDATE" : ""}`,
         ...(topic === undefined ? [name] : [name, topic]),
@@ -285,7 +285,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     },
 
     /**
-     * Leases what is due: of the topic and rank that come first, the jobs that are due longest. A topic whose breaker is open has only
+     * Leases what is due: of the lowest rank that is due anywhere, in one topic, the jobs that are due longest. A topic whose breaker is open has only
      * callbacks, so the time does not depend on how many of its jobs wait.
      * @param topic default: of all topics.
      */
@@ -354,7 +354,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
      * @returns the job, undefined when the lease is no longer that of this attempt; and whether the breaker opened or closed.
      */
     *settle(
-      job: Ended,
+      job: EndedJob,
       { state, rank, delayMs = 0, result, error, hasNoEffect = false, isErased = false, finding }: End,
     ): Operation<{ job: Job | undefined; breaker?: "opened" | "closed" }> {
       const counted = typeof finding === "object" ? yield* jobs.fail(job, finding) : undefined;
@@ -387,11 +387,11 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
 
     /** Counts a failure of a topic. The pause until the next probe counts from the start of this one, because it may have ended with a timeout. */
     *fail(
-      { id, topic, probe, leasedAtMs }: Pick<Ended, "id" | "topic" | "probe" | "leasedAtMs">,
+      { id, topic, probe, leasedAtMs }: Pick<EndedJob, "id" | "topic" | "probe" | "leasedAtMs">,
       { reason, retryAfterMs }: { reason: string; retryAfterMs?: number | undefined },
     ): Operation<{ isOpen: boolean; isOpened: boolean }> {
       const requestedMs = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, maxRequestedMs);
-      const pauseMs = requestedMs ?? Math.min(maxPauseMs, minPauseMs * 2 ** Math.min(probe ?? 0, 20));
+      const pauseMs = requestedMs ?? Math.min(maxPauseMs, minPauseMs * 2 ** (probe ?? 0));
       const pausedFromMs = probe !== undefined && requestedMs === undefined ? leasedAtMs : undefined;
       const isKnown = "b.failed LIKE '%,' || $2::text || ',%'";
       const [row] = yield* query(
@@ -403,9 +403,11 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
            due = CASE WHEN $5::text::integer = 1 OR (b.due IS NULL AND b.failures = ${maxFailures - 1} AND NOT ${isKnown})
              THEN coalesce($6::text::bigint, :now) + $4::text::bigint ELSE b.due END
          RETURNING due, failures, failed`,
-        ...[topic, String(id), reason, pauseMs, Number(probe !== undefined), pausedFromMs ?? null], // a number could become '1.0' in the text
+        // The id is text, because a number could become '1.0' in the list.
+        ...[topic, String(id), reason, pauseMs, Number(probe !== undefined), pausedFromMs ?? null],
       );
       const isOpen = row?.["due"] !== null && row?.["due"] !== undefined;
+      // The job that was appended last has opened it.
       const isOpened = isOpen && probe === undefined && String(row["failed"]).endsWith(`,${id},`);
       if (isOpened)
         yield* query(
@@ -422,7 +424,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     },
 
     /** Lets another job try the topic: that of this probe says nothing of it. */
-    *endProbe({ topic, probe }: Pick<Ended, "topic" | "probe">): Operation<void> {
+    *endProbe({ topic, probe }: Pick<EndedJob, "topic" | "probe">): Operation<void> {
       if (probe === undefined) return;
       yield* query(
         `UPDATE ${breakers} SET due = :now, probes = probes - 1 WHERE topic = $1::text AND probes = $2::text::integer`,

@@ -72,9 +72,9 @@ export function createSqliteDatabase(
     /** The connection. @throws when the file cannot be used. */
     open: (): SqliteDatabase => open(),
     isOpen: () => opened !== undefined,
-    /** Runs an operation in a transaction of the user's connection, which is open already. */
+    /** Runs an operation on a given connection, in its transaction if it has one. */
     runIn,
-    /** Runs an operation of one statement. */
+    /** Runs an operation of which each statement is a transaction. */
     run: <Result>(operation: Operation<Result>): Result => runIn(open(), operation),
     /** Runs work in a transaction: commits when it returns, rolls back when it throws. */
     transact<Result>(work: (connection: SqliteDatabase) => Result): Result {

@@ -78,7 +78,7 @@ export function startWorker<Leased extends LeasedJob>(
   /** When the next job may begin. */
   let nextAtMs = Number.NEGATIVE_INFINITY;
   let leasedAtMs = Number.NEGATIVE_INFINITY;
-  /** Failures of the topic of the last job, unknown at first: a worker begins with one job while some are recorded. */
+  /** Failures of the topic of the last job. The first job after an idle time runs alone: its row says how many there are. */
   let failures = 1;
 
   const isOver = () =>
@@ -179,7 +179,7 @@ export const maxBackoffMs = 15 * 60_000;
 
 /** The delay before the next attempt of a job: 1 s, doubled with each attempt, up to 15 minutes, with jitter. */
 export function getBackoffMs(attempts: number, random: () => number): number {
-  return withJitter(Math.min(maxBackoffMs, 1_000 * 2 ** Math.min(Math.max(0, attempts - 1), 20)), random);
+  return withJitter(Math.min(maxBackoffMs, 1_000 * 2 ** (attempts - 1)), random);
 }
 
 /** Less up to a quarter at random, so that jobs that failed together are not retried together. */

@@ -56,6 +56,12 @@ export interface AttemptFailure {
   cardId?: string | undefined;
 }
 
+/** @param what completes the sentence "The service responded with …". */
+export function toUnusable(status: number, what: string, retryable = false): AttemptFailure {
+  const message = `The service responded with ${what}`;
+  return { code: "invalid-response", message, wasSent: true, retryable, status };
+}
+
 export type CallEnd =
   /** The call ended with a response: a success, or an error of the service. */
   | { type: "response"; status: number }

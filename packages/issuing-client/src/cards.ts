@@ -1,6 +1,6 @@
 /** Templates, cards, their operations and consents: the types, and validation of what is sent and received. */
 import type * as wire from "@loyalty-cards/openapi/types";
-import { toUnusable } from "./network-failure.ts";
+import { toUnusable } from "./call.ts";
 import { parseTemplateId } from "./options.ts";
 import type { Reading, ReceivedResponse } from "./response.ts";
 

@@ -29,7 +29,7 @@ import { createCall, send } from "./send.ts";
 interface IssueCardCallOptions extends CallOptions {
   /**
    * When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. With
-   * this option a 409 or 423 means that the earlier attempt may still be running, and is retried.
+   * this option a 409 or 423 means that the earlier attempt may still be running: it is retried until the deadline, not for 5 s only.
    */
   firstAttemptAt?: Date | number;
 }
@@ -65,7 +65,7 @@ export async function issueCard<Fields>(
 ): Promise<Card<Fields>> {
   // Everything is read before the first await, so later changes by the caller have no effect.
   const options = callOptions ?? {};
-  const { firstAttemptAt } = options;
+  const firstAttemptAt = "firstAttemptAt" in options ? Number(options.firstAttemptAt) : undefined;
   const callSettings = parseCallOptions(options, settings);
   const { templateId, body } = prepareRequest(template, request);
   const { idempotencyNamespace } = settings;
@@ -76,14 +76,14 @@ export async function issueCard<Fields>(
 /** Sends a prepared request under its key, while the service still stores the key. */
 function sendCard<Fields>(
   settings: Settings,
-  request: PreparedRequest & { idempotencyKey: string; firstAttemptAt: Date | number | undefined },
+  request: PreparedRequest & { idempotencyKey: string; firstAttemptAt: number | undefined },
   options: CallSettings,
 ): Promise<Card<Fields>> {
   const { clock, onEvent } = settings;
   const { templateId, body, idempotencyKey, firstAttemptAt } = request;
   const remainingMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
   const endsAtMs = Math.min(options.endsAtMs, clock.monotonicMs() + remainingMs);
-  const hasEarlierAttempt = firstAttemptAt !== undefined && Number(firstAttemptAt) < clock.now();
+  const hasEarlierAttempt = firstAttemptAt !== undefined && firstAttemptAt < clock.now();
   const call = createCall("issueCard", templateId, { body, idempotencyKey, hasEarlierAttempt });
   return send<Card<Fields>>(settings, call, { ...options, endsAtMs }, (response) => {
     const reading = readCard<Fields>(response);
@@ -177,7 +177,7 @@ export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
       idempotencyKey: deriveKeySync(input.templateId, input, idempotencyNamespace),
     }),
     async send({ firstAttemptAt, ...prepared }, options = {}) {
-      const callSettings = parseCallOptions({ ...options, maxRetries: options.maxRetries ?? 0 }, settings);
+      const callSettings = parseCallOptions({ ...options, maxRetries: 0 }, settings);
       return sendCard<FieldValues>(settings, { ...prepared, firstAttemptAt }, callSettings);
     },
   };

@@ -1,11 +1,5 @@
-/** Attempts without a usable response. What the error of a connection means: whether the request may have reached the service, and what to correct. */
+/** What the error of a connection means: whether the request may have reached the service, and what to correct. */
 import type { AttemptFailure } from "./call.ts";
-
-/** @param what completes the sentence "The service responded with …". */
-export function toUnusable(status: number, what: string, retryable = false): AttemptFailure {
-  const message = `The service responded with ${what}`;
-  return { code: "invalid-response", message, wasSent: true, retryable, status };
-}
 
 /** Error codes of undici, Node.js, Bun and TLS libraries. */
 const knownCode =

@@ -1,7 +1,7 @@
 /** Reads a response: a body that a method can use, the body of an error, or why the attempt has no usable response. */
-import type { AttemptFailure, Call, HttpResponse } from "./call.ts";
+
+import { type AttemptFailure, type Call, type HttpResponse, toUnusable } from "./call.ts";
 import { IssuingError, type IssuingErrorFacts } from "./errors.ts";
-import { toUnusable } from "./network-failure.ts";
 
 /** A response that a method or an error can use. */
 export interface ReceivedResponse extends Omit<HttpResponse, "bodyFailure"> {
@@ -74,7 +74,7 @@ export function getRequestId({ header }: ReceivedResponse): string | undefined {
 }
 
 /** Creates the error of a call that ends without a usable response. */
-export function toFailure(failure: AttemptFailure, facts: Omit<IssuingErrorFacts, "code">): IssuingError {
+export function toCallError(failure: AttemptFailure, facts: Omit<IssuingErrorFacts, "code">): IssuingError {
   const { code, message, retryable, status, networkCode, cardId } = failure;
   const cause = networkCode && Object.assign(new Error(networkCode), { code: networkCode });
   return new IssuingError(message, { ...facts, code, retryable, status, cardId, cause });

@@ -31,7 +31,7 @@ export const isIdempotent = (method: string, idempotencyKey: string | undefined)
 
 const outcomes: readonly Outcome[] = ["not-sent", "rejected", "unknown"];
 
-/** Returns the outcome of a call after one more attempt: the less certain one. After a 5xx or a lost response the card may exist; after a 4xx it does not. */
+/** Returns the outcome of a call after one more attempt: the less certain one. After a 5xx, a 408 or a lost response the card may exist; after another 4xx it does not. */
 export function addOutcome(outcome: Outcome, result: AttemptResult): Outcome {
   let next: Outcome;
   if (isResponse(result)) next = result.status >= 500 || result.status === 408 ? "unknown" : "rejected";

@@ -13,7 +13,7 @@ import {
   type Reading,
   type ReceivedResponse,
   readResponse,
-  toFailure,
+  toCallError,
 } from "./response.ts";
 import {
   addOutcome,
@@ -82,7 +82,7 @@ export async function send<Value>(
     signal?.throwIfAborted();
     const remainingMs = endsAtMs - clock.monotonicMs();
     if (remainingMs >= 1) return remainingMs;
-    throw toFailure(pastDeadline, getFacts());
+    throw toCallError(pastDeadline, getFacts());
   };
   try {
     const key = typeof apiKey === "function" ? await callApiKeyFunction(apiKey, settings, options) : apiKey;
@@ -122,7 +122,7 @@ export async function send<Value>(
     }
 
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
-    if (!isResponse(result)) throw toFailure(result, getFacts());
+    if (!isResponse(result)) throw toCallError(result, getFacts());
     const { status } = result;
     const durationMs = getDurationMs();
     if (onResponse !== undefined)
@@ -131,7 +131,7 @@ export async function send<Value>(
       throw toRejection(result, call, getFacts(), { baseUrl, nowMs: clock.now() });
     const reading = read(result);
     if (!("value" in reading))
-      throw toFailure(reading, { ...getFacts(), outcome: "unknown", requestId: getRequestId(result) });
+      throw toCallError(reading, { ...getFacts(), outcome: "unknown", requestId: getRequestId(result) });
     const { value, differentFields: fieldKeys = [] } = reading;
     if (fieldKeys.length > 0) emit({ type: "fields-differ", fieldKeys });
     emit({ type: "response", status, attempts, durationMs });

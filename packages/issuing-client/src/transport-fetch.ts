@@ -1,7 +1,14 @@
 /** Sends requests over `fetch`: the caller's own, or the global one outside of Node.js. */
 import type { ByteStream } from "@loyalty-cards/internal/bounded-body";
-import { type AttemptFailure, type HttpResponse, maxBodyBytes, type Transport, toHeaders } from "./call.ts";
-import { describeNetworkFailure, toUnusable } from "./network-failure.ts";
+import {
+  type AttemptFailure,
+  type HttpResponse,
+  maxBodyBytes,
+  type Transport,
+  toHeaders,
+  toUnusable,
+} from "./call.ts";
+import { describeNetworkFailure } from "./network-failure.ts";
 
 /** The part of `fetch` that is used. The global function fits, and so do functions with other types, such as undici's. */
 export type Fetch = (

@@ -2,8 +2,15 @@
 import type * as Http from "node:http";
 import type * as Zlib from "node:zlib";
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
-import { type AttemptFailure, type HttpResponse, maxBodyBytes, type Transport, toHeaders } from "./call.ts";
-import { describeNetworkFailure, toUnusable } from "./network-failure.ts";
+import {
+  type AttemptFailure,
+  type HttpResponse,
+  maxBodyBytes,
+  type Transport,
+  toHeaders,
+  toUnusable,
+} from "./call.ts";
+import { describeNetworkFailure } from "./network-failure.ts";
 
 /**
  * Creates the transport. It takes less than half of the processor time of fetch. Idle connections of Node's global agent do not keep

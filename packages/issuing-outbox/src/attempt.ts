@@ -2,7 +2,7 @@
 import { generalUserMessage, type IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import {
   type End,
-  type Ended,
+  type EndedJob,
   type Job,
   type Jobs,
   type LeasedJob,
@@ -69,7 +69,7 @@ export interface AttemptResult {
 }
 
 /** A leased job; or one that is not leased, which has no `lease`. */
-type Recordable = Job & Ended;
+type Recordable = Job & EndedJob;
 
 interface Settled {
   /** Undefined when the lease was lost. */
@@ -101,11 +101,11 @@ export function createAttempts(context: AttemptContext) {
     const { startedAtMs = job.leasedAtMs, isFirstAttempt, deadlineMs, body = "", key } = job;
     const sinceFirstMs = job.leasedAtMs - startedAtMs + ageMs;
     if (sinceFirstMs > keyLifetimeMs - deadlineMs) return "key-expired";
-    // On the client's clock, which can differ from the database's.
+    // On the client's clock, which can differ from the database's; before now, or the client would take this attempt for the first one.
     const firstAttempt = isFirstAttempt ? {} : { firstAttemptAt: clock.now() - Math.max(1, sinceFirstMs) };
     try {
       const request = { templateId: job.topic, body, idempotencyKey: key, ...firstAttempt };
-      return { card: await steps.send(request, { deadlineMs, signal, maxRetries: 0 }) };
+      return { card: await steps.send(request, { deadlineMs, signal }) };
     } catch (error) {
       return { error };
     }
@@ -113,30 +113,30 @@ export function createAttempts(context: AttemptContext) {
 
   async function attempt(job: OwnLease, signal: AbortSignal, isVisitor: boolean): Promise<AttemptResult> {
     const entry = toRef(job);
-    const recordEnd = (ended: End, outcome: OutboxOutcome) =>
-      record(job, ended, outcome, isVisitor ? database.transact : database.transactTogether);
+    const recordEnd = (end: End, outcome: OutboxOutcome) =>
+      record(job, end, outcome, isVisitor ? database.transact : database.transactTogether);
     if (job.rank === ranks.callback)
       return recordEnd({ state: job.state, error: job.error }, { outcome: "delivered", entry });
-    const end = await send(job, signal);
-    if (end === "lease-expired") {
+    const sent = await send(job, signal);
+    if (sent === "lease-expired") {
       await database.run(() => jobs.giveBack(job));
       return {};
     }
     const verdict: Verdict =
-      end === "key-expired" ? { type: "unknown", error: keyExpired } : judge(end, job, isVisitor);
-    const recorded = toEnd(verdict, job);
+      sent === "key-expired" ? { type: "unknown", error: keyExpired } : judge(sent, job, isVisitor);
+    const end = toEnd(verdict, job);
     const { attempts } = job;
     if (verdict.type === "issued") {
       const { cardId } = verdict.card;
       const lagMs = job.leasedAtMs + getAgeMs(job) - job.addedAtMs;
-      const result = await recordEnd(recorded, { outcome: "issued", entry, cardId, attempts, lagMs });
-      const isOwn = typeof end === "object" && "card" in end && cardId === result.entry?.cardId;
-      return isOwn ? { ...result, card: end.card } : result;
+      const result = await recordEnd(end, { outcome: "issued", entry, cardId, attempts, lagMs });
+      const isOwn = typeof sent === "object" && "card" in sent && cardId === result.entry?.cardId;
+      return isOwn ? { ...result, card: sent.card } : result;
     }
-    const error = typeof end === "object" && "error" in end ? end.error : undefined;
+    const error = typeof sent === "object" && "error" in sent ? sent.error : undefined;
     const failure = { entry, code: verdict.error.code, attempts, error };
-    if (verdict.type !== "again") return recordEnd(recorded, { outcome: verdict.type, ...failure });
-    return recordEnd(recorded, { outcome: "failed", ...failure, retryInMs: recorded.delayMs ?? 0 });
+    if (verdict.type !== "again") return recordEnd(end, { outcome: verdict.type, ...failure });
+    return recordEnd(end, { outcome: "failed", ...failure, retryInMs: end.delayMs ?? 0 });
   }
 
   function toEnd(verdict: Verdict, job: LeasedJob): End {
@@ -161,14 +161,14 @@ export function createAttempts(context: AttemptContext) {
   ): Promise<AttemptResult> {
     const callback = end.state === "issued" ? onIssued : end.state === "rejected" ? onRejected : undefined;
     try {
-      return finish(job, end, await transact(() => settle(job, end, callback)), outcome);
+      return finish(job, end, await transact(() => settleAndCallBack(job, end, callback)), outcome);
     } catch (error) {
       if (callback === undefined) throw error;
       // The delay doubles: it is as long as the time since the entry ended.
       const endedForMs = job.rank === ranks.callback ? (job.leasedAtMs ?? 0) - (job.endedAtMs ?? 0) : 0;
       const retryInMs = withJitter(Math.min(maxBackoffMs, Math.max(1_000, endedForMs)), random);
       const postponed = { ...end, rank: ranks.callback, delayMs: retryInMs };
-      const settled = await transact(() => settle(job, postponed));
+      const settled = await transact(() => settleAndCallBack(job, postponed));
       const result = finish(job, postponed, settled, job.rank === ranks.callback ? undefined : outcome);
       if (result.entry?.isDelivered === false)
         report({ outcome: "not-delivered", entry: toRef(job), error, retryInMs });
@@ -176,11 +176,11 @@ export function createAttempts(context: AttemptContext) {
     }
   }
 
-  function* settle(job: Recordable, end: End, callback?: Callback): Operation<Settled> {
+  function* settleAndCallBack(job: Recordable, end: End, callback?: Callback): Operation<Settled> {
     let settled: Settled = yield* jobs.settle(job, end);
     if (settled.job === undefined && end.state === "issued") {
       // The lease was lost, and there is a card: it is that of the entry which this user has now.
-      const [current] = yield* jobs.findAll(job.name, job.topic, true);
+      const [current] = yield* jobs.findByName(job.name, job.topic, true);
       if (current === undefined) return { ...settled, late: "forgotten-card" };
       if (current.state === "issued") {
         const isSame = getCardId(current.result) === getCardId(end.result);
@@ -191,15 +191,19 @@ export function createAttempts(context: AttemptContext) {
         ...(yield* jobs.settle({ ...job, id: current.id, lease: current.lease }, end)),
       };
     }
-    const { job: ended } = settled;
-    if (callback !== undefined && ended !== undefined)
-      yield* callBack((transaction) => callback(toEntry(ended) as never, transaction));
+    const { job: recorded } = settled;
+    if (callback !== undefined && recorded !== undefined)
+      yield* callBack((transaction) => callback(toEntry(recorded) as never, transaction));
     return settled;
   }
 
   /** Reports what was recorded. @param outcome when it was recorded under its own lease. */
-  function finish(job: Recordable, end: End, recorded: Settled, outcome?: OutboxOutcome): AttemptResult {
-    const { job: settled, breaker, late } = recorded;
+  function finish(
+    job: Recordable,
+    end: End,
+    { job: settled, breaker, late }: Settled,
+    outcome?: OutboxOutcome,
+  ): AttemptResult {
     const entry = toRef(job);
     if (breaker === "opened" && typeof end.finding === "object")
       report({ outcome: "paused", template: job.topic, reason: end.finding.reason });
@@ -214,7 +218,7 @@ export function createAttempts(context: AttemptContext) {
   return {
     running: running as ReadonlyMap<number, Promise<AttemptResult>>,
     /** Records what a person found out. */
-    record: (job: Recordable, end: End): Promise<AttemptResult> => record(job, end),
+    record,
     /** Leases entries with a function of the engine. */
     async lease(start: (leaseMs: number) => Operation<LeasedJob[]>, deadlineMs: number): Promise<OwnLease[]> {
       const leasedHere = { atMs: clock.now(), monotonicMs: clock.monotonicMs() };
@@ -222,7 +226,7 @@ export function createAttempts(context: AttemptContext) {
       const leased = await database.run(() => start(wholeMs + leaseMarginMs));
       return leased.map((job) => ({ ...job, leasedHere, deadlineMs: wholeMs }));
     },
-    /** Sends a leased entry, or calls its callback. Never rejects. */
+    /** Sends a leased entry, or calls its callback. Never rejects. @param isVisitor whether `issue` waits for it. */
     run(job: OwnLease, signal: AbortSignal, isVisitor = false): Promise<AttemptResult> {
       const result = attempt(job, signal, isVisitor)
         .catch((error: unknown): AttemptResult => {

@@ -140,7 +140,7 @@ export function createOutbox(
     return undefined;
   }
 
-  /** Leases an entry. @returns undefined while another process has it. */
+  /** Leases an entry. @returns undefined while another process has it. @throws why this process must not lease, which the lease itself does not say. */
   async function leaseNow(job: Job, leftMs: number): Promise<OwnLease | "paused" | undefined> {
     const [leased] = await attempts.lease(function* (leaseMs) {
       const one = yield* jobs.leaseOne(job.topic, job.name, leaseMs);

@@ -45,7 +45,7 @@ export interface OutboxEntry {
   idempotencyKey: string;
   /** How many requests were begun, with all keys of this entry. */
   attempts: number;
-  /** Set while the entry is `waiting`. A time in the past means as soon as a worker is free. */
+  /** Set while the entry is `waiting`. A time in the past means as soon as a worker is free and the template is not paused. */
   nextAttemptAt?: Date;
   /** When the first request with this key began that the service may have received. Absent when there is none. */
   firstAttemptAt?: Date;
@@ -149,7 +149,7 @@ function requireStorable(name: string, id: string, maxLength = 255): void {
     throw invalid(`${name} must be well-formed text of at most ${maxLength} characters, without NUL.`);
 }
 
-/** Parses `firstAttemptAt` by the rules of `issueCard`. */
+/** Parses `firstAttemptAt`: the database stores it, so it is not in the future by any clock. */
 function parseFirstAttempt(value: Date | number, nowMs: number): number {
   const atMs = Number(value);
   if (value !== null && Number.isFinite(atMs) && atMs >= Date.UTC(2001, 0, 1) && atMs <= nowMs)
@@ -169,7 +169,7 @@ export function* findEntry(
   { userId, template }: UserRef,
   isLocked = false,
 ): Operation<Job | undefined> {
-  const [job, other] = yield* jobs.findAll(userId, template, isLocked);
+  const [job, other] = yield* jobs.findByName(userId, template, isLocked);
   if (other !== undefined)
     throw invalid("This user has entries of several templates: pass { template } too.");
   return job;

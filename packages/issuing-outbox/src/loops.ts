@@ -55,7 +55,10 @@ export function createLoops(
         run: (job, signal) => attempts.run(job, signal).then(onEnd),
         giveBack: (job) => database.run(() => jobs.giveBack(job)),
         onUnavailable: (error) => report({ outcome: "unavailable", error }),
-        onIdle: sweep,
+        async onIdle() {
+          database.tidy();
+          await sweep();
+        },
       },
       work,
       limits,
@@ -67,7 +70,6 @@ export function createLoops(
 
   /** Erases forms whose retention is over. */
   async function sweep(): Promise<void> {
-    database.tidy();
     if (clock.monotonicMs() - sweptAtMs < sweepIntervalMs) return;
     for (const state of ["rejected", "unknown"])
       while (await database.transact(() => jobs.erase(state, retentionMs)));
@@ -114,6 +116,7 @@ export function createLoops(
     await worker.ended;
     signal?.removeEventListener("abort", stop);
     await sweep();
+    database.tidy();
     const counts = await database.run(countEntries);
     notify(onProgress, counts);
     return counts;

@@ -105,14 +105,11 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     jobsDatabase.runIn(connection, checkSettings(steps));
     connection.exec(sqliteTables);
   }
-  /** Whether no deleted data is in the log of the file. */
-  let isTidy = false;
   /** Operations that wait for the next turn of the event loop. */
   let together: Waiting[] = [];
 
   /** Commits operations in one transaction. When one of them fails, each is repeated in a transaction of its own. */
   function commit(waiting: readonly Waiting[]): void {
-    isTidy = false;
     try {
       const results = jobsDatabase.transact((own) =>
         waiting.map(({ start }) => jobsDatabase.runIn(own, start())),
@@ -126,11 +123,9 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
 
   const database: OutboxDatabase = {
     async run(start) {
-      isTidy = false;
       return jobsDatabase.run(start());
     },
     async transact(start) {
-      isTidy = false;
       return jobsDatabase.transact((own) => jobsDatabase.runIn(own, start()));
     },
     // A commit waits for the disk, and the results of other requests arrive meanwhile.
@@ -146,10 +141,8 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
       }),
     isConflict: isBusy,
     tidy() {
-      if (isTidy) return;
       // Deleted data stays in the log until a checkpoint truncates it, which a reading connection delays.
-      const result = jobsDatabase.open().prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
-      isTidy = Number(result.busy) === 0;
+      jobsDatabase.open().prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
     },
     close() {
       if (jobsDatabase.isOpen()) database.tidy();
@@ -161,7 +154,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   /** The connection of `write` while its function runs. */
   let writing: SqliteDatabase | undefined;
 
-  /** Runs an operation in the user's transaction. It may hold the lock of a file that is not open, so the tables are created in it then. */
+  /** Runs an operation in the user's transaction. If the outbox has not opened the file, the tables are created in it, because it may hold the lock. */
   function runIn<Result>(connection: SqliteDatabase, operation: Operation<Result>): Result {
     if (connection !== writing) {
       requireTransaction(connection);
@@ -169,7 +162,6 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
       connection.exec("PRAGMA secure_delete = ON");
       if (!jobsDatabase.isOpen()) prepareTables(connection);
     }
-    isTidy = false;
     return jobsDatabase.runIn(connection, operation);
   }
 
@@ -179,7 +171,6 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     correct: (connection, userId, request, templateOption) =>
       runIn(connection, parts.correct(userId, request, templateOption)),
     async write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>) {
-      isTidy = false;
       return jobsDatabase.transact((connection) => {
         writing = connection;
         try {

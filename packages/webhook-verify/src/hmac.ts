@@ -1,4 +1,4 @@
-/** HMAC-SHA256 over `<t>.<raw body>` (spec 5.6) with node:crypto where it exists, otherwise with WebCrypto. */
+/** HMAC-SHA256 over `<t>.<raw body>` (spec 5.6) with each key that has not expired: with node:crypto where it exists, otherwise with WebCrypto. */
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { toHex } from "@loyalty-cards/internal/format";
 import { toBytes } from "./body.ts";

@@ -7,7 +7,7 @@ import { parseOptions, type ReceiverKind, type ReceiverOptions } from "./options
 import { type Misconfiguration, reasons, unavailable } from "./reasons.ts";
 import { createReporter, type Outcome, type Rejected, type VerifiedFacts } from "./reporter.ts";
 import { describeSecretFailure } from "./secrets.ts";
-import { checkBody, checkHeader, isTimeMs, type VerificationFailure, type Verified } from "./verify.ts";
+import { checkHeader, isTimeMs, type VerificationFailure, type Verified, verifyBody } from "./verify.ts";
 
 /** The parts of a request that a receiver needs. */
 export interface ReceivedRequest {
@@ -112,10 +112,10 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions) {
     reception.stage = "secret";
     let result: Verified | VerificationFailure;
     try {
-      result = await checkBody({ header, body, nowMs, keys: await secretSource.current() });
+      result = await verifyBody({ header, body, nowMs, keys: await secretSource.current() });
       if ("reason" in result && result.reason === "mismatch") {
         const keys = await secretSource.reload(); // the secret may have been replaced
-        if (keys !== undefined) result = await checkBody({ header, body, nowMs, keys });
+        if (keys !== undefined) result = await verifyBody({ header, body, nowMs, keys });
       }
     } catch (error) {
       return failMisconfigured(reception, "no-secret", describeSecretFailure(error, options));

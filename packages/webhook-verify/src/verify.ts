@@ -51,7 +51,7 @@ export interface VerifyInput {
  * ```
  */
 export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
-  return orThrow(await checkBody(parseInput(input))).event;
+  return orThrow(await verifyBody(parseInput(input))).event;
 }
 
 /**
@@ -165,7 +165,7 @@ export interface Verified {
 }
 
 /** Verifies the signature and parses the event. */
-export async function checkBody(signed: SignedBody): Promise<Verified | VerificationFailure> {
+export async function verifyBody(signed: SignedBody): Promise<Verified | VerificationFailure> {
   const crypto = getNodeCrypto();
   const key = crypto === undefined ? await findKeyWithWebCrypto(signed) : findKeyWithNode(crypto, signed);
   return parseVerified(key, signed.body);

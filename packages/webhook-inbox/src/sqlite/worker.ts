@@ -126,7 +126,8 @@ export function startEventWorker(
       async onIdle() {
         const nowMs = performance.now();
         if (nowMs - sweptAtMs < sweepIntervalMs) return;
-        if (!database.run(jobs.sweep("done", retentionMs, source))) sweptAtMs = nowMs;
+        const sweep = jobs.sweep("done", retentionMs, source);
+        if (!database.transact((connection) => database.runIn(connection, sweep))) sweptAtMs = nowMs;
       },
     },
     { concurrency, maxPerSecond: Number.POSITIVE_INFINITY, pollMs },

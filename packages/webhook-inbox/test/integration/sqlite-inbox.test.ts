@@ -116,10 +116,10 @@ describe.each(engines)("with %s", (name, open) => {
     const left = await inbox.drain(
       async ({ id }, { signal }) => {
         started.push(id);
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await new Promise((resolve) => setTimeout(resolve, 250));
         signal.throwIfAborted();
       },
-      { concurrency: 1, maxMs: 10 },
+      { concurrency: 1, maxMs: 200 },
     );
     expect(left).toMatchObject({ waiting: 1, dead: 0 });
     expect(started).toEqual(["evt_1"]);
@@ -278,6 +278,24 @@ describe.each(engines)("with %s", (name, open) => {
     await later.work(() => {}).stop();
     await later.close();
     expect((await openInbox({ file, open }).list()).map(({ id }) => id)).toEqual(["evt_dead"]);
+  });
+
+  it("deletes an event with its body, or not at all", async () => {
+    const { onOutcome, until } = recordOutcomes();
+    const testing = { clock: { now: () => Date.now() + 15 * 86_400_000 } };
+    const inbox = openInbox({ file: scratchFile(), open, onOutcome, testing });
+    await inbox.write((database) =>
+      database.exec(
+        "CREATE TRIGGER keep BEFORE DELETE ON webhook_inbox_events_bodies BEGIN SELECT RAISE(ABORT, 'kept'); END",
+      ),
+    );
+    await put(inbox, balanceChanged("evt_1"));
+    await inbox.write((database) =>
+      database.exec("UPDATE webhook_inbox_events SET state = 'done', rank = NULL, ended = 0"),
+    );
+    inbox.work(() => {});
+    await until("unavailable");
+    expect((await inbox.list()).map(({ id }) => id)).toEqual(["evt_1"]);
   });
 
   // G24
