@@ -1,10 +1,10 @@
-/** Generates types, JSON, validators, examples of events and the contract package from openapi.yaml, and typesVersions from exports. With `--from` it first updates openapi.yaml from a service. */
+/** Generates types, JSON, validators, examples of events and the contract package from openapi.yaml, and the entry points in package.json. With `--from` it first updates openapi.yaml from a service. */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
-import { toTypesVersions } from "../release/build.ts";
+import { toExports, toTypesVersions } from "../release/build.ts";
 import { adoptService } from "./adopt-service.ts";
 import { type Json, recordIn } from "./document.ts";
 import { eventSchema } from "./event-schema.ts";
@@ -82,10 +82,14 @@ async function generateFiles(folder: string, yaml: string, isSigned: boolean) {
   };
   for (const type of Object.keys(recordIn(document, "webhooks")))
     json[`../packages/contract/events/${type}.json`] = eventSchema(document, type);
-  // The package.json of each package with entry points: `typesVersions` follows from `exports`.
+  // The package.json of each package with entry points: `typesVersions` follows from `exports`, and those of webhook-verify from its adapters.
   for (const name of await readdir(join(folder, "../packages"))) {
     const file = `../packages/${name}/package.json`;
     const manifest = JSON.parse(await readFile(join(folder, file), "utf8").catch(() => "{}"));
+    if (name === "webhook-verify") {
+      const adapters = await readdir(join(folder, "../packages", name, "src/adapters"));
+      manifest.exports = toExports(["index.ts", ...adapters.sort().map((adapter) => `adapters/${adapter}`)]);
+    }
     if (manifest.typesVersions !== undefined)
       json[file] = { ...manifest, typesVersions: toTypesVersions(manifest.exports) };
   }

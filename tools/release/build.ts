@@ -1,6 +1,6 @@
 /** What the builds of all packages share: entry points from package.json, the check of the Node.js version, and source maps. */
 import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { basename, dirname, isAbsolute, relative, resolve } from "node:path";
 import type { Options } from "tsup";
 import root from "../../package.json" with { type: "json" };
 
@@ -56,6 +56,20 @@ export function readEntries(exports: Exports): Record<string, string> {
     entries[path === "." ? "index" : path.slice("./".length)] = source.slice("./".length);
   }
   return entries;
+}
+
+/** `exports` of a package whose entry points are these files in `src`. */
+export function toExports(sources: readonly string[]) {
+  const rows = sources.map((source) => {
+    const name = basename(source, ".ts");
+    const row = {
+      "@loyalty-cards/source": `./src/${source}`,
+      import: { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
+      require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
+    };
+    return [name === "index" ? "." : `./${name}`, row];
+  });
+  return { ...Object.fromEntries(rows), "./package.json": "./package.json" };
 }
 
 /** `typesVersions` of a package with these `exports`: how TypeScript finds the entry points with `moduleResolution: node`. */

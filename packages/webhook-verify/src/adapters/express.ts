@@ -1,8 +1,8 @@
 /** Receives deliveries in Express 4 and 5. */
 import type { RequestHandler } from "express";
 import type { WebhookEvent } from "../event.ts";
+import { nodeHandler } from "../node-request.ts";
 import { hasHandler, type ReceiverOptions } from "../options.ts";
-import { nodeHandler } from "./node-request.ts";
 
 declare global {
   namespace Express {

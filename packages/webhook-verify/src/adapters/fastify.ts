@@ -1,8 +1,8 @@
 /** Receives deliveries in Fastify 5, without changing the parsers of other routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { failToRespond, type NodeRequest, type Readable, toReceived } from "../node-request.ts";
 import type { ReceiverOptions } from "../options.ts";
 import { createReceiverOf } from "../receiver.ts";
-import { failToRespond, type NodeRequest, type Readable, toReceived } from "./node-request.ts";
 
 /** The options of a receiver, and its route. */
 export interface FastifyReceiverOptions extends ReceiverOptions {

@@ -1,6 +1,6 @@
 /** Receives deliveries in runtimes whose handlers take a Request and return a Response: Hono, Bun, Deno, Workers, SvelteKit. */
 import type { ReceiverOptions } from "../options.ts";
-import { webHandler } from "./web-request.ts";
+import { webHandler } from "../web-request.ts";
 
 const fix =
   "Pass the Request before anything reads its body, or give request.clone() to the code that reads it first.";

@@ -1,7 +1,8 @@
 /** Receives deliveries in Next.js: as a route of the App Router, or as an API route of the Pages Router. */
+
+import { type IncomingMessage, nodeHandler, type ServerResponse } from "../node-request.ts";
 import type { ReceiverOptions } from "../options.ts";
-import { type IncomingMessage, nodeHandler, type ServerResponse } from "./node-request.ts";
-import { webHandler } from "./web-request.ts";
+import { webHandler } from "../web-request.ts";
 
 /** The options of a receiver, and Next's `after`. */
 export interface NextRouteOptions extends ReceiverOptions {

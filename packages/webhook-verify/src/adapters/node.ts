@@ -1,7 +1,7 @@
 /** Receives deliveries in a plain node:http server. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { nodeHandler } from "../node-request.ts";
 import type { ReceiverOptions } from "../options.ts";
-import { nodeHandler } from "./node-request.ts";
 
 /**
  * Creates a handler for one route of a node:http server.

@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
-import { addChunk, RawBodyError, type ReadLimits, toBytes } from "../body.ts";
-import type { WebhookEvent } from "../event.ts";
-import type { ReceiverKind, ReceiverOptions } from "../options.ts";
-import { createReceiverOf, type ReceivedRequest } from "../receiver.ts";
-import type { Reporter } from "../reporter.ts";
+import { addChunk, RawBodyError, type ReadLimits, toBytes } from "./body.ts";
+import type { WebhookEvent } from "./event.ts";
+import type { ReceiverKind, ReceiverOptions } from "./options.ts";
+import { createReceiverOf, type ReceivedRequest } from "./receiver.ts";
+import type { Reporter } from "./reporter.ts";
 
 export type { IncomingMessage, Readable, ServerResponse };
 

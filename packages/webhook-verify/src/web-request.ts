@@ -1,8 +1,8 @@
 /** Receives a `Request` and returns a `Response`, for every framework that speaks fetch. */
 import { toChunks } from "@loyalty-cards/internal/bounded-body";
-import { collectBody, RawBodyError, type ReadLimits } from "../body.ts";
-import type { ReceiverKind, ReceiverOptions } from "../options.ts";
-import { createReceiverOf } from "../receiver.ts";
+import { collectBody, RawBodyError, type ReadLimits } from "./body.ts";
+import type { ReceiverKind, ReceiverOptions } from "./options.ts";
+import { createReceiverOf } from "./receiver.ts";
 
 /**
  * Creates a handler. It never rejects for a `Request`.
