@@ -48,14 +48,16 @@ describe.each(engines)("with %s", (name, open) => {
     await put(inbox, balanceChanged("evt_done"));
     let isFailing = true;
     inbox.work(({ id }) => {
-      if (isFailing && id === "evt_dead") throw new Error("no");
+      if (isFailing && id === "evt_dead") throw new RangeError("Anna's card is unknown");
     }, options);
+    const lastFailure = expect.stringMatching(/^RangeError at /); // without the message
     await expect
       .poll(() => inbox.list())
       .toMatchObject([
-        { id: "evt_dead", type: "balance.changed", state: "dead", attempts: 2 },
+        { id: "evt_dead", type: "balance.changed", state: "dead", attempts: 2, lastFailure },
         { id: "evt_done", type: "balance.changed", state: "done", attempts: 1 },
       ]);
+    expect(JSON.stringify(await inbox.list())).not.toContain("Anna");
     isFailing = false;
     await put(inbox, balanceChanged("evt_dead"));
     await expect

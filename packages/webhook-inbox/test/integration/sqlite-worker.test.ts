@@ -110,36 +110,6 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(await late.opened).toThrow("write was called after the handler had ended");
   });
 
-  // G28
-  it("dead-letters a poison message, processes the others, and replays it", async () => {
-    const { inbox, recorded } = withBalances();
-    let isPoisonous = true;
-    for (const id of ["evt_1", "evt_poison", "evt_2"]) await put(inbox, balanceChanged(id));
-    inbox.work(
-      ({ id }) => {
-        if (id === "evt_poison" && isPoisonous) throw new RangeError("Anna's card is unknown");
-      },
-      { ...atOnce, maxAttempts: 3, concurrency: 1 },
-    );
-    await recorded.until("dead");
-    await recorded.until("done", 2);
-    const [letter] = await inbox.list({ state: "dead" });
-    expect(letter).toMatchObject({
-      id: "evt_poison",
-      attempts: 3,
-      lastFailure: expect.stringMatching(/^RangeError at /),
-    });
-    expect(JSON.stringify(letter)).not.toContain("Anna");
-    expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
-    expect(recorded.of("failed").map(({ attempt }) => attempt)).toEqual([1, 2]);
-
-    isPoisonous = false;
-    expect(await inbox.replay("evt_poison")).toBe(true);
-    expect(await inbox.replay("evt_1")).toBe(false);
-    await recorded.until("done", 3);
-    expect(recorded.of("done")[2]).toMatchObject({ event: { id: "evt_poison" }, attempt: 1 });
-  });
-
   // G12
   it("leases an event for the time of its handler and 30 seconds", async () => {
     const { inbox, file } = withBalances();
