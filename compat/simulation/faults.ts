@@ -36,7 +36,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "the age of a key begins anew with each attempt",
-    guarantees: ["G1"],
+    guarantees: ["G1", "G2", "G12"],
     file: "internal/jobs/jobs.ts",
     find: "started = CASE WHEN rank > 0 THEN coalesce(started, :now) ELSE started END",
     replace: "started = CASE WHEN rank > 0 THEN :now ELSE started END",

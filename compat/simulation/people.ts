@@ -40,7 +40,7 @@ export async function sendForm(stage: Stage, visitor: number, phone: PhoneKind, 
 
 /** The cashier repeats the sign-up with the time of the first attempt, unless the client says that there is no card. */
 export async function signUpAtTill(
-  { history, network, world, rejected }: Stage,
+  { history, network, world, issued, rejected }: Stage,
   customer: number,
 ): Promise<void> {
   const name = `Customer ${customer} of the till, ${history.seed}`;
@@ -49,8 +49,10 @@ export async function signUpAtTill(
     const request = toRequest(tillPort, "POST", "/", JSON.stringify({ name, firstAttemptAt }));
     firstAttemptAt ||= startMs + world.nowMs;
     const reply = await network.send("cashier", request).catch(() => undefined);
-    if (reply?.status === 422) rejected.push(name);
-    if (reply?.status === 201 || reply?.status === 422) return;
+    const result = reply?.isCut ? undefined : reply?.body;
+    const hasCard = [...issued.values()].some((card) => card.name === name);
+    if (result === "rejected" || (result === "no card yet" && hasCard)) rejected.push(name);
+    if (result === "issued" || result === "rejected") return;
     await world.sleep(3_000);
   }
 }

@@ -54,7 +54,7 @@ export async function setUp(history: History, images: Images, folder: string) {
     shops: [] as Process[],
     books: [] as Process[],
     visits: [] as Visit[],
-    /** Customers of the till who got no card. */
+    /** Customers of the till of whom the client said that they have no card. */
     rejected: [] as string[],
     /** The responses to deliveries that were not genuine. */
     forged: [] as { kind: string; status: number; eventId: string }[],

@@ -10,14 +10,14 @@ simulation.listeners.set(tillPort, async ({ body }) => {
   const request = { fieldValues: { name }, customer: { name, consents: { privacy: { version: "1" } } } };
   const options = { userId: name, ...(firstAttemptAt > 0 && { firstAttemptAt }) };
   calls += 1;
-  const status = await client
+  const result = await client
     .issueCard(process.env.LOYALTY_TEMPLATE_ID ?? "", request, options)
-    .then(() => 201)
+    .then(() => "issued")
     .catch((error) => {
-      const isRejected = error instanceof IssuingError && error.outcome === "rejected" && !error.retryable;
-      return isRejected ? 422 : 503;
+      if (!(error instanceof IssuingError) || error.outcome === "unknown") return "unknown";
+      return error.outcome === "rejected" && !error.retryable ? "rejected" : "no card yet";
     });
   calls -= 1;
   if (calls === 0) simulation.leftTimers += simulation.timers.size;
-  return { status, headers: {}, body: "" };
+  return { status: 200, headers: {}, body: result };
 });
