@@ -1,5 +1,6 @@
 /** A client with scripted responses and failures, for tests. */
-import type { OperationId } from "@loyalty-cards/openapi/operations";
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import {
   type CallOptions,
   type ClientEvent,
@@ -28,21 +29,33 @@ export const signUp = {
   customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
 };
 
-/** A call of each operation. */
-export const operationCalls: Record<
-  OperationId,
-  (client: IssuingClient, options?: CallOptions) => Promise<unknown>
-> = {
+type OperationCall = (client: IssuingClient, options?: CallOptions) => Promise<unknown>;
+type ReadByCard = (cardId: string, options?: CallOptions) => Promise<unknown>;
+
+const readByCard = Object.keys(operations).map((id): [string, OperationCall] => [
+  id,
+  (client, options) => (client[id as OperationId] as ReadByCard)("card_1", options),
+]);
+
+/** A call of each operation. A method that takes more than the id of a card and options needs an entry. */
+export const operationCalls = {
+  ...Object.fromEntries(readByCard),
   issueCard: (client, options) => client.issueCard(template.id, signUp, { userId: 1, ...options }),
-  getCard: (client, options) => client.getCard("card_1", options),
   listOperations: (client, options) => client.listOperations("card_1", {}, options),
-  getConsent: (client, options) => client.getConsent("card_1", options),
   setConsent: (client, options) => client.setConsent("card_1", { marketing: false }, options),
-};
+} as Record<OperationId, OperationCall>;
 
 export type Script = Response | Error | ((request: Request) => Response | Promise<Response>);
 
 export const card = { id: "card_1", publicUrl: "https://cards.test/cards/1", loyaltyBalance: 0 };
+
+/** A body that every operation accepts: the examples of the document, merged. */
+export const anySuccess: object = Object.assign(
+  {},
+  ...Object.values(openapi.components.examples).map(({ value }) => value),
+  openapi.components.examples.Card.value,
+);
+
 export const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
 
