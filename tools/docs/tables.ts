@@ -57,6 +57,17 @@ function adapterRows(read: Read): string[][] {
   });
 }
 
+/** The operations: the method of the client with its parameters, and the summary. */
+function operationRows(read: Read): string[][] {
+  const client = read("packages/issuing-client/src/client.ts");
+  const operations = Object.values(openapi.paths).flatMap((path) => Object.values(path));
+  return operations.map(({ operationId, summary }) => {
+    const method = new RegExp(`^ {2}${operationId}\\b[^(]*\\(([^;]*)\\): Promise`, "m").exec(client);
+    const names = method?.[1]?.match(/(?<!\{ )\b\w+\??(?=: )/g) ?? [];
+    return [`\`${operationId}(${names.join(", ")})\``, summary];
+  });
+}
+
 const parts: Readonly<Record<string, (read: Read) => string | Promise<string>>> = {
   adapters: (read) => toTable(["entry point", "for deliveries in"], adapterRows(read)),
   // Imported here, because most programs that read pages do not need the client.
@@ -66,6 +77,7 @@ const parts: Readonly<Record<string, (read: Read) => string | Promise<string>>> 
   },
   events: () => toTable(["event", "`data`: checked", "optional, of type `unknown`"], eventRows()),
   "exit-codes": () => toTable(["exit code", "meaning"], Object.entries(exitCodeDescriptions)),
+  operations: (read) => toTable(["method", "what it does"], operationRows(read)),
   "retryable-statuses": () => `${retryableStatuses.join(", ")} and 5xx`,
 };
 

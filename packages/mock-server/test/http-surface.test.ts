@@ -125,7 +125,8 @@ it.each([
 
 it("emits events of every type as the document describes", async () => {
   const types = (await receiveEveryEvent()).map(({ type }) => type); // validated when they are received
-  expect(new Set(types)).toEqual(new Set(Object.keys(openapi.webhooks)));
+  const missing = Object.keys(openapi.webhooks).filter((type) => !types.includes(type));
+  expect(missing, "add it to receiveEveryEvent in test/shop.ts").toEqual([]);
 });
 
 it("reports statuses, shapes and event types that the document does not describe", async () => {

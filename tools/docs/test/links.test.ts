@@ -1,6 +1,8 @@
 /** Links between the pages lead to files and headings that exist, and so do cited clauses and the files of the request paths. */
 import { existsSync, readdirSync } from "node:fs";
 import { join, posix } from "node:path";
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { operations } from "@loyalty-cards/openapi/operations";
 import { describe, expect, it } from "vitest";
 import { root } from "../../published.ts";
 import { listPages, readFromRoot } from "../snippets.ts";
@@ -56,6 +58,15 @@ it("every clause of the specification that a file cites has its anchor", () => {
   });
   expect(cited.length).toBeGreaterThan(150);
   expect(cited.filter(({ anchor }) => !anchors.has(anchor))).toEqual([]);
+});
+
+it("the specification has a row for each operation and each event type of openapi.yaml", () => {
+  const page = readFromRoot("docs/specification.md");
+  const rows = Object.values(operations).map(({ method, path }) => `| ${method} | \`${path}\` |`);
+  const missing = [...rows, ...Object.keys(openapi.webhooks).map((type) => `| \`${type}\` |`)].filter(
+    (row) => !page.includes(`\n${row}`),
+  );
+  expect(missing, "add a row to clause 4 or 6.2 of docs/specification.md").toEqual([]);
 });
 
 it("the request paths of the architecture page name files that exist", () => {
