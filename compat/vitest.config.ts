@@ -47,7 +47,7 @@ export default defineConfig({
       // Needs the Node 24 in node_modules, as the suite msw3.
       fromSource("pg-boss", [
         "packages/webhook-inbox/test/integration/{pg-boss,tolerance,outage,many-processes,postgres-crash.slow}.test.ts",
-        "examples/fastify/fleet.test.ts",
+        "examples/fleet.test.ts",
         "examples/snippets/inbox/inbox.test.ts",
       ]),
       fromSource("frameworks", ["compat/frameworks/*.test.ts"]),

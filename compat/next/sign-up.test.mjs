@@ -295,8 +295,6 @@ describe("the shop on Next", () => {
       await shown(page, ".history", "+1,250");
       await shown(page, ".level", "Captain");
       await looksGood("member");
-      await page.goto(`${shop.url}/privacy`);
-      await looksGood("privacy");
     });
   }
 });

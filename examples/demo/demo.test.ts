@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import { findLine } from "../commands/shell.ts";
+import { findLine, fromSource } from "../commands/shell.ts";
 import { runDemo } from "./demo.ts";
 
 it("succeeds and prints each step with its time, in 80 columns and at most 20 lines, without addresses", async () => {
@@ -45,10 +45,8 @@ it.each([
 });
 
 it("leaves the shop and the service running with --keep, so that the printed links open, until Ctrl-C", async () => {
-  const program = fileURLToPath(new URL("main.ts", import.meta.url));
-  const tsx = import.meta.resolve("tsx");
-  const flags = ["--conditions=@loyalty-cards/source", "--import", tsx];
-  const child = spawn(process.execPath, [...flags, program, "--keep"], {
+  const program = fileURLToPath(new URL("demo.ts", import.meta.url));
+  const child = spawn(process.execPath, [...fromSource, program, "--keep"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));

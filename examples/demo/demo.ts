@@ -1,4 +1,4 @@
-/** The main use case over real HTTP, with the shop of `examples/express`: sign-up → card → purchase → signed webhook → verified receiver. */
+/** `npm run demo`: the main use case over real HTTP, with the shop of `examples/express`: sign-up → card → purchase → signed webhook → verified receiver. With `--keep` the shop and the service run until Ctrl-C. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
@@ -6,6 +6,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs, styleText } from "node:util";
+import { watchParent } from "@loyalty-cards/internal/node-parent";
 import { type CardLinks, createIssuingClient } from "@loyalty-cards/issuing-client";
 import {
   type MockServerOptions,
@@ -17,22 +20,11 @@ import { openShop } from "../express/shop.ts";
 const template = {
   id: "tpl_coffee",
   name: "Coffee club",
-  fields: [
-    { key: "name", type: "name", required: true, label: "Name" },
-    { key: "points", type: "number" },
-  ],
+  fields: [{ key: "name", type: "name", required: true, label: "Name" }],
 } as const;
 
-const anna = {
-  name: "Anna Kowalska",
-  email: "anna@example.com",
-  phone: "+48 600 100 200",
-};
-const ben = {
-  name: "Ben Nowak",
-  email: "ben@example.com",
-  phone: "+48 600 100 201",
-};
+const anna = { name: "Anna Kowalska", email: "anna@example.com" };
+const ben = { name: "Ben Nowak", email: "ben@example.com" };
 
 export interface DemoOptions extends MockServerOptions {
   /** After successful steps the shop and the service run until this resolves. Default: they stop at once. */
@@ -51,18 +43,18 @@ export async function runDemo(
       mockOptions,
       closing,
     );
-    if (keepUntil === undefined) {
+    if (keepUntil === undefined)
       print(
         "\nnpm run demo -- --keep leaves the shop, the card and the console open.",
       );
-      return true;
+    else {
+      print("\nThe shop and the mock service run until you press Ctrl-C:");
+      print(`    console           ${mockUrl}/console  (record a purchase)`);
+      print(`    Anna's card       ${links.page}`);
+      print(`    Anna in the shop  ${shopUrl}/users/${userId}`);
+      await keepUntil;
+      print("Stopped.");
     }
-    print("\nThe shop and the mock service run until you press Ctrl-C:");
-    print(`    console           ${mockUrl}/console  (record a purchase)`);
-    print(`    Anna's card       ${links.page}`);
-    print(`    Anna in the shop  ${shopUrl}/users/${userId}`);
-    await keepUntil;
-    print("Stopped.");
     return true;
   } catch {
     return false; // the step has printed why
@@ -213,4 +205,23 @@ function createStep(print: Print) {
 /** @throws when an expectation does not hold. */
 function ensure(expected: string, isTrue: boolean): void {
   if (!isTrue) throw new Error(`expected ${expected}`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { values } = parseArgs({
+    options: { keep: { type: "boolean", default: false } },
+  });
+  const interrupted = () =>
+    new Promise<void>((stop) => {
+      process.once("SIGINT", stop).once("SIGTERM", stop); // a second Ctrl-C ends the process at once
+      watchParent(stop);
+    });
+  const print = (line: string) =>
+    console.log(
+      line
+        .replace(/^✓/, styleText("green", "✓"))
+        .replace(/^✗/, styleText("red", "✗")),
+    );
+  const options = values.keep ? { keepUntil: interrupted() } : {};
+  process.exitCode = (await runDemo(print, options)) ? 0 : 1;
 }

@@ -25,15 +25,11 @@ export function show(
   entry: OutboxEntry,
 ): void {
   const { userId, state, publicUrl, error } = entry;
-  if (publicUrl !== undefined)
-    response.status(201).json({ userId, links: client.cardLinks(publicUrl) });
-  else if (state === "rejected")
-    // The page shows the detail of each field beside its input.
-    response
-      .status(422)
-      .json({ userId, message: error?.userMessage, fields: error?.fields });
-  else
-    response
-      .status(202)
-      .json({ userId, message: "You are a member. Your card follows." });
+  const [status, body] =
+    publicUrl !== undefined
+      ? [201, { links: client.cardLinks(publicUrl) }]
+      : state === "rejected" // the page shows the detail of each field beside its input
+        ? [422, { message: error?.userMessage, fields: error?.fields }]
+        : [202, { message: "You are a member. Your card follows." }];
+  response.status(status).json({ userId, ...body });
 }

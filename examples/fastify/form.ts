@@ -20,7 +20,7 @@ const properties = {
   phone: text,
   marketing: { type: "boolean" },
 };
-/** For the routes: Fastify responds 400 to a body that is no form. */
+/** For the routes: Fastify responds 400 to a body that is not a form. */
 export const schema = { body: { type: "object", required: ["name"], properties } };
 
 export const toRow = (
@@ -47,14 +47,11 @@ export function show(
   entry: OutboxEntry,
 ) {
   const { userId, state, publicUrl, error } = entry;
-  if (publicUrl !== undefined)
-    return reply.code(201).send({ userId, links: client.cardLinks(publicUrl) });
-  if (state === "rejected")
-    // The page shows the detail of each field beside its input.
-    return reply
-      .code(422)
-      .send({ userId, message: error?.userMessage, fields: error?.fields });
-  return reply
-    .code(202)
-    .send({ userId, message: "You are a member. Your card follows." });
+  const [status, body] =
+    publicUrl !== undefined
+      ? [201, { links: client.cardLinks(publicUrl) }]
+      : state === "rejected" // the page shows the detail of each field beside its input
+        ? [422, { message: error?.userMessage, fields: error?.fields }]
+        : [202, { message: "You are a member. Your card follows." }];
+  return reply.code(status).send({ userId, ...body });
 }

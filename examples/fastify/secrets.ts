@@ -1,6 +1,9 @@
-/** The signing secrets are in the database, so that every process finds a new one without a restart. */
+/** The signing secrets are in the database, so that every process finds a new one without a restart. `npm run rotate` saves the secret that the console showed; `-- --leaked` ends the old one. */
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import type { Secret } from "@loyalty-cards/webhook-verify";
-import type pg from "pg";
+import pg from "pg";
+import { prepare } from "./tables.ts";
 
 /**
  * How long the old secret stays valid, because deliveries signed with it may be in
@@ -45,5 +48,23 @@ export async function saveSecret(
      )
      INSERT INTO signing_secrets (key) VALUES ($1) ON CONFLICT (key) DO NOTHING`,
     [key, hasLeaked ? 0 : overlapMinutes],
+  );
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { DATABASE_URL, DATABASE_SCHEMA = "public" } = process.env;
+  const pool = new pg.Pool({
+    connectionString:
+      DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres",
+    options: `-c search_path=${DATABASE_SCHEMA}`,
+  });
+  await prepare(pool);
+  const hasLeaked = process.argv.includes("--leaked");
+  await saveSecret(pool, (await text(process.stdin)).trim(), { hasLeaked }); // not an argument: those show in lists of processes
+  await pool.end();
+  console.log(
+    hasLeaked
+      ? "Saved. Within five minutes no process accepts the previous secret."
+      : "Saved. The previous secret is accepted for ten more minutes.",
   );
 }

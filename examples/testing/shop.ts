@@ -12,6 +12,7 @@ import {
   manualClock,
 } from "@loyalty-cards/mock-server";
 import { mockHandlers } from "@loyalty-cards/mock-server/msw";
+import { ensureInboxTables } from "@loyalty-cards/webhook-inbox/sqlite";
 import { setupServer } from "msw/node";
 import { test } from "vitest";
 import { receiveBalances } from "./balances.ts";
@@ -20,9 +21,8 @@ export interface Shop {
   service: MockService;
   outbox: SqliteOutbox;
   templateId: string;
-  /** The saved balances, by card id. */
-  balances: Map<string, number>;
   database: { isDown: boolean };
+  readBalance(cardId: string): Promise<number | undefined>;
 }
 
 export const it = test.extend<{ shop: Shop }>({
@@ -45,17 +45,6 @@ export const it = test.extend<{ shop: Shop }>({
       url: "https://shop.test/webhooks",
       events: ["balance.changed"],
     });
-    const balances = new Map<string, number>();
-    const database = { isDown: false };
-    const receive = receiveBalances(
-      { secret, now: service.clock.now },
-      {
-        async save(cardId, balance) {
-          if (database.isDown) throw new Error("database down");
-          balances.set(cardId, balance);
-        },
-      },
-    );
     const folder = mkdtempSync(join(tmpdir(), "shop-"));
     const client = createIssuingClient({
       baseUrl: service.baseUrl,
@@ -63,9 +52,26 @@ export const it = test.extend<{ shop: Shop }>({
     });
     const outbox = sqliteOutbox({ client, file: join(folder, "shop.db") });
 
+    await outbox.write((shop) => {
+      ensureInboxTables(shop); // of isNewest
+      shop.exec("CREATE TABLE balances (card TEXT PRIMARY KEY, balance REAL)");
+    });
+    const database = { isDown: false };
+    const write: SqliteOutbox["write"] = async (work) => {
+      if (database.isDown) throw new Error("database down");
+      return outbox.write(work);
+    };
+    const receive = receiveBalances({ secret, now: service.clock.now }, write);
+    const readBalance = (cardId: string) =>
+      outbox.write((shop) => {
+        const select = "SELECT balance FROM balances WHERE card = ?";
+        const row = shop.prepare(select).get(cardId);
+        return (row as { balance: number } | undefined)?.balance;
+      });
+
     const network = setupServer(...mockHandlers(service));
     network.listen({ onUnhandledRequest: "error" });
-    await use({ service, outbox, templateId: "tpl_club", balances, database });
+    await use({ service, outbox, templateId: "tpl_club", database, readBalance });
     network.close();
     await outbox.close();
     rmSync(folder, { recursive: true });

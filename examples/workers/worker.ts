@@ -2,13 +2,9 @@
 import type {
   DurableObjectNamespace,
   DurableObjectState,
-  SqlStorage,
+  DurableObjectStorage,
 } from "@cloudflare/workers-types";
-import {
-  isKnownEvent,
-  type KnownEvent,
-  type WebhookEvent,
-} from "@loyalty-cards/webhook-verify";
+import { onEvents, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { Hono } from "hono";
 
@@ -19,119 +15,97 @@ interface Env {
 
 const app = new Hono<{ Bindings: Env }>();
 
+/** Unexpected data rejects in `onEvents`: the response is 503, and the service delivers again. */
 app.post("/webhooks/loyalty", ({ env, req }) =>
   fetchReceiver({
     secret: env.LOYALTY_SIGNING_SECRET,
-    inbox: { put: (event) => put(env, event) },
+    handler: onEvents({
+      "balance.changed": (event) =>
+        store(env, event, event.data.passId, "balance", event.data.balance),
+      "tier.changed": (event) =>
+        store(env, event, event.data.passId, "tier", event.data.tier),
+      async "consent.changed"(event) {
+        const { passIds, marketingConsent } = event.data; // all cards of a customer
+        await Promise.all(
+          passIds.map((id) => store(env, event, id, "wantsNews", marketingConsent)),
+        );
+      },
+      otherTypes: () => {},
+    }),
   })(req.raw),
 );
 
-/** One object per card, so that the events of different cards do not wait for each other. */
-async function put(
-  { CARDS }: Env,
-  event: WebhookEvent,
-): Promise<"stored" | "duplicate"> {
-  const init = { method: "POST", body: JSON.stringify(event) };
-  const kept = await Promise.all(
-    getCardIds(event).map(async (cardId) => {
-      const response = await CARDS.get(CARDS.idFromName(cardId)).fetch(
-        "https://card/events",
-        init,
-      );
-      if (!response.ok)
-        throw new Error(`The object of a card responded ${response.status}.`); // 503: the service delivers again
-      return response.text();
-    }),
-  );
-  return kept.length > 0 && kept.every((what) => what === "duplicate")
-    ? "duplicate"
-    : "stored";
-}
-
-/**
- * A consent belongs to all cards of a customer, a ping and types that are not used to none.
- * @throws for unexpected data: the response is 503, and the service delivers again.
- */
-function getCardIds(event: WebhookEvent): string[] {
-  if (!isKnownEvent(event)) {
-    if (
-      !["balance.changed", "tier.changed", "consent.changed"].includes(event.type)
-    )
-      return [];
-    throw new Error(`The event ${event.id} has unexpected data.`);
-  }
-  if (event.type === "balance.changed" || event.type === "tier.changed")
-    return [event.data.passId];
-  return event.type === "consent.changed" ? event.data.passIds : [];
-}
-
 /** For your own pages. A real shop authenticates the user first. */
 app.get("/cards/:id", async ({ env, req, json }) => {
-  const card = env.CARDS.get(env.CARDS.idFromName(req.param("id")));
-  return json(await (await card.fetch("https://card/")).json());
+  const response = await getCard(env, req.param("id")).fetch("https://card/");
+  return json(await response.json());
 });
 
 export default app;
+
+/** One object per card, so that the events of different cards do not wait for each other. */
+const getCard = ({ CARDS }: Env, cardId: string) =>
+  CARDS.get(CARDS.idFromName(cardId));
+
+interface Fact extends Pick<WebhookEvent, "id" | "createdAt"> {
+  name: string;
+  value: unknown;
+}
+
+async function store(
+  env: Env,
+  { id, createdAt }: WebhookEvent,
+  cardId: string,
+  name: string,
+  value: unknown,
+): Promise<void> {
+  const fact: Fact = { id, createdAt, name, value };
+  const init = { method: "POST", body: JSON.stringify(fact) };
+  const { ok, status } = await getCard(env, cardId).fetch("https://card/", init);
+  if (!ok) throw new Error(`The object of a card responded ${status}.`); // 503: the service delivers again
+}
 
 /** The service delivers duplicates for nine hours, and staff may resend an event later. */
 const rememberMs = 14 * 24 * 3_600_000;
 
 /** The state of one card: a Durable Object with its own SQLite, where an event has its effect once and in order. */
 export class LoyaltyCard {
-  readonly #sql: SqlStorage;
-  readonly #inTransaction: <Result>(work: () => Result) => Result;
+  readonly #storage: DurableObjectStorage;
 
   constructor({ storage }: DurableObjectState) {
-    this.#sql = storage.sql;
-    this.#inTransaction = (work) => storage.transactionSync(work);
-    this.#sql.exec(`
+    this.#storage = storage;
+    storage.sql.exec(`
       CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, kept_at INTEGER NOT NULL);
       CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT, created_at TEXT NOT NULL, event_id TEXT NOT NULL)`);
   }
 
   /** Responds after the writes are durable: the platform delays every response until then. */
   async fetch(request: Request): Promise<Response> {
-    if (request.method === "POST")
-      return new Response(this.#keep((await request.json()) as WebhookEvent));
-    const facts = this.#sql
-      .exec<{ name: string; value: string }>("SELECT name, value FROM facts")
-      .toArray();
+    const { sql } = this.#storage;
+    if (request.method === "POST") {
+      const fact = (await request.json()) as Fact;
+      this.#storage.transactionSync(() => this.#store(fact));
+      return new Response();
+    }
+    const select = "SELECT name, value FROM facts";
+    const facts = sql.exec<{ name: string; value: string }>(select).toArray();
     return Response.json(
       Object.fromEntries(facts.map(({ name, value }) => [name, JSON.parse(value)])),
     );
   }
 
-  #keep(event: WebhookEvent): "stored" | "duplicate" {
-    return this.#inTransaction(() => {
-      const nowMs = Date.now();
-      const { rowsWritten } = this.#sql.exec(
-        "INSERT OR IGNORE INTO events VALUES (?, ?)",
-        event.id,
-        nowMs,
-      );
-      if (rowsWritten === 0) return "duplicate";
-      this.#sql.exec("DELETE FROM events WHERE kept_at < ?", nowMs - rememberMs);
-      if (isKnownEvent(event)) this.#apply(event); // getCardIds has rejected unexpected data
-      return "stored";
-    });
-  }
-
-  #apply(event: KnownEvent): void {
-    if (event.type === "balance.changed")
-      this.#learn(event, "balance", event.data.balance);
-    if (event.type === "tier.changed")
-      this.#learn(event, "tier", event.data.tier ?? null);
-    if (event.type === "consent.changed")
-      this.#learn(event, "wantsNews", event.data.marketingConsent === true);
-  }
-
-  /** Events arrive in any order: only newer ones are applied. */
-  #learn({ id, createdAt }: WebhookEvent, name: string, value: unknown): void {
-    this.#sql.exec(
+  #store({ id, createdAt, name, value }: Fact): void {
+    const { sql } = this.#storage;
+    const nowMs = Date.now();
+    const insert = "INSERT OR IGNORE INTO events VALUES (?, ?)";
+    if (sql.exec(insert, id, nowMs).rowsWritten === 0) return; // a duplicate
+    sql.exec("DELETE FROM events WHERE kept_at < ?", nowMs - rememberMs);
+    // Events arrive in any order: only newer ones are applied.
+    sql.exec(
       `INSERT INTO facts VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE
        SET value = excluded.value, created_at = excluded.created_at, event_id = excluded.event_id
        WHERE (excluded.created_at, excluded.event_id) > (created_at, event_id)`,
-      ...[name, JSON.stringify(value), createdAt, id],
+      ...[name, JSON.stringify(value ?? null), createdAt, id],
     );
   }
 }

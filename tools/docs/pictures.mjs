@@ -11,7 +11,7 @@ const toPath = (name) => fileURLToPath(new URL(`../../docs/diagrams/${name}.png`
 
 /** The output of the demo, with the only colour that it uses. */
 function renderTerminal() {
-  const program = fileURLToPath(new URL("../../examples/demo/main.ts", import.meta.url));
+  const program = fileURLToPath(new URL("../../examples/demo/demo.ts", import.meta.url));
   const flags = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
   const output = execFileSync(process.execPath, [...flags, program], {
     env: { ...process.env, FORCE_COLOR: "1" },

@@ -3,11 +3,15 @@
 import { isIssuingError } from "@loyalty-cards/issuing-client";
 import { revalidatePath } from "next/cache";
 import { redirect } from "next/navigation";
-import { consentVersions, type FormState } from "../shop/form";
 import { loyalty } from "../shop/loyalty";
-import { getCard, query } from "../shop/members";
-import { beginSession, currentMember, endSession } from "../shop/session";
-import { signUp } from "../shop/sign-up";
+import {
+  beginSession,
+  currentMember,
+  endSession,
+  getCard,
+  query,
+} from "../shop/members";
+import { consentVersions, type FormState, signUp } from "../shop/sign-up";
 
 export async function join(_before: FormState, form: FormData): Promise<FormState> {
   const joined = await signUp(form);

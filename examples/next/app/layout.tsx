@@ -3,10 +3,9 @@ import "./shop.css";
 import type { Metadata, Viewport } from "next";
 import Link from "next/link";
 import type { ReactNode } from "react";
-import { Mark } from "./mark";
 
 export const metadata: Metadata = {
-  title: { default: "Harbour Coffee Club", template: "%s · Harbour Coffee" },
+  title: "Harbour Coffee Club",
   description: "Join the club of Harbour Coffee: points with every cup.",
 };
 export const viewport: Viewport = { colorScheme: "light dark" };
@@ -17,14 +16,11 @@ export default function Layout({ children }: { children: ReactNode }) {
       <body>
         <header>
           <Link href="/" className="brand">
-            <Mark /> Harbour Coffee
+            <img src="/icon.svg" alt="" /> Harbour Coffee
           </Link>
         </header>
         <main>{children}</main>
-        <footer className="row quiet">
-          <span>Harbour Coffee, Old Pier 4</span>
-          <Link href="/privacy">Privacy notice</Link>
-        </footer>
+        <footer className="quiet">Harbour Coffee, Old Pier 4</footer>
       </body>
     </html>
   );

@@ -1,8 +1,8 @@
-/** The sign-up page. A signed-in member is redirected to the card. */
+/** The sign-up page, with the privacy notice. A signed-in member is redirected to the card. */
 import { redirect } from "next/navigation";
-import { consentVersions } from "../shop/form";
-import { currentMember } from "../shop/session";
-import { SignUpForm } from "./sign-up-form";
+import { currentMember } from "../shop/members";
+import { consentVersions } from "../shop/sign-up";
+import { SignUpForm } from "./forms";
 
 export default async function SignUpPage() {
   if ((await currentMember()) !== undefined) redirect("/member");
@@ -27,6 +27,15 @@ export default async function SignUpPage() {
         </ul>
       </section>
       <SignUpForm versions={consentVersions} formId={crypto.randomUUID()} />
+      <section id="privacy" className="stack">
+        <h2>Privacy notice</h2>
+        <p className="quiet">Version {consentVersions.privacy}</p>
+        <p>
+          Replace this text with your own. The service stores the version that the
+          visitor accepted as evidence of the consent, so change it whenever the
+          text changes: a form that was opened before is then shown again.
+        </p>
+      </section>
     </div>
   );
 }

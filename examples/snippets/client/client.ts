@@ -1,9 +1,5 @@
 /** A client behind a proxy, and what follows a sign-up: the card as HTML, what is wrong beside each input of a form, the errors in the visitor's language, a form that is corrected without an outbox, and a consent that is withdrawn. */
-import {
-  defineTemplate,
-  type IssuingError,
-  type IssuingErrorCode,
-} from "@loyalty-cards/issuing-client";
+import type { IssuingError, IssuingErrorCode } from "@loyalty-cards/issuing-client";
 // #region links
 import { cardLinks, qrCodeSvg } from "@loyalty-cards/issuing-client/links";
 
@@ -38,20 +34,6 @@ export function toFieldMessages(error: unknown): Map<string, string> {
   );
 }
 // #endregion
-
-export type NextMove =
-  | { show: string }
-  | { tryAgainLater: true }
-  | { callADeveloper: string };
-
-/** What a sign-up does after each kind of error. */
-export function nextMoveAfter(error: unknown): NextMove {
-  if (!isIssuingError(error)) throw error;
-  if (error.code === "validation") return { show: error.userMessage };
-  // with the same userId, so there is no second card
-  if (error.retryable) return { tryAgainLater: true };
-  return { callADeveloper: error.message };
-}
 
 const later = "Nie możemy teraz wydać karty. Spróbuj ponownie później.";
 
@@ -110,23 +92,6 @@ export async function issueCardOrCorrect(
     if (error.outcome === "rejected") user.keySuffix = crypto.randomUUID();
     return error.userMessage;
   }
-}
-
-/** A template whose fields are typed. */
-const coffeeClub = defineTemplate<{ name: string }>("tpl_coffee");
-
-export async function joinCoffeeClub(
-  loyalty: IssuingClient,
-  userId: string,
-  name: string,
-): Promise<string> {
-  const customer = { name, consents: { privacy: { version: "2026-01" } } };
-  const card = await loyalty.issueCard(
-    coffeeClub,
-    { fieldValues: { name }, customer },
-    { userId },
-  );
-  return card.fieldValues.name; // string
 }
 
 // #region undici

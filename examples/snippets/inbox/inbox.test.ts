@@ -1,6 +1,12 @@
-/** The README's inboxes take deliveries of the mock service, over real HTTP and on real engines. */
+/** The inboxes of the guides take deliveries of the mock service, over real HTTP and on real engines; after an outage, stored balances are corrected. */
 import { randomUUID } from "node:crypto";
+import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
+import {
+  createIssuingClient,
+  type IssuingClient,
+} from "@loyalty-cards/issuing-client";
+import { manualClock } from "@loyalty-cards/mock-server";
 import {
   type InboxEntry,
   type InboxHealth,
@@ -25,43 +31,165 @@ import { operateInbox } from "../operations.ts";
 import { createBalances, createFile, openShop } from "../service.ts";
 import { createApp } from "./one-machine.ts";
 import {
+  reconcileBalances,
+  type StoreBalance,
+  storeInSqlite,
+} from "./reconcile.ts";
+import {
   applyBalance,
   connect,
   createReceiver,
   createRoute,
   receiveWithBullmq,
   receiveWithPgBoss,
+  storeInPostgres,
 } from "./several-machines.ts";
 import { inTransaction } from "./transaction.ts";
 
-it("stores and processes events on one machine", async () => {
-  const { secret, cardId, listen, buy } = await openShop();
-  const { app, inbox } = await createApp(secret, createFile());
-  listen(app);
-  expect([await buy(5), await buy(7)]).toEqual([204, 204]);
-  const balances = () =>
-    inbox.write((database) =>
-      database.prepare("SELECT card, balance FROM balances").all(),
-    );
-  await expect.poll(balances).toMatchObject([{ card: cardId, balance: 12 }]);
-  await inbox.close();
+interface Store {
+  receive: RequestListener;
+  storeBalance: StoreBalance;
+  balance(): Promise<unknown>;
+}
+
+/** A shop whose balances are in this store, and a client that reports each request, on the clock of the mock service. */
+async function openShopOnClock(
+  openStore: (secret: string, cardId: string) => Promise<Store>,
+) {
+  const { mock, secret, cardId, listen, buy } = await openShop({
+    clock: manualClock(),
+  });
+  const { receive, storeBalance, balance } = await openStore(secret, cardId);
+  const { clock } = mock.service;
+  const now = () => clock.now();
+  const sleep = (ms: number) => clock.advance(ms);
+  return {
+    ...{ mock, cardId, balance, clock },
+    reconcile: (
+      loyalty: IssuingClient,
+      cards: string[] = [cardId],
+      options: { cardsPerSecond?: number } = {},
+    ) =>
+      reconcileBalances(loyalty, cards, storeBalance, { now, sleep, ...options }),
+    /** Buys something, and waits until the event is stored. */
+    async buy(points: number, total: number) {
+      await clock.advance(1); // events of the same millisecond have no order
+      listen(receive);
+      expect(await buy(points)).toBe(204);
+      await expect.poll(balance).toBe(total);
+    },
+    /** Buys something during an outage: the event is not delivered. */
+    async buyInOutage(points: number) {
+      listen((_request, response) => response.writeHead(503).end());
+      expect(await buy(points)).toBe(503);
+      listen(receive);
+    },
+    /** @param onRead runs after the service has read the card, and before it responds. */
+    createClient: (onRead: () => unknown = () => {}, apiKey?: string) =>
+      createIssuingClient({
+        baseUrl: mock.url,
+        apiKey: apiKey ?? mock.service.apiKeys.website,
+        async fetch(...request) {
+          const response = await fetch(...request);
+          await onRead();
+          const { status } = response;
+          const headers = new Headers(response.headers);
+          // The mock server sends the time of the computer.
+          headers.set("date", new Date(clock.now()).toUTCString());
+          return new Response(await response.text(), { status, headers });
+        },
+      }),
+  };
+}
+
+function testReconciliation(
+  openStore: (secret: string, cardId: string) => Promise<Store>,
+) {
+  it("corrects a balance whose event was lost, and ignores events from before the read", async () => {
+    const shop = await openShopOnClock(openStore);
+    const { mock, balance, clock, reconcile } = shop;
+    await shop.buy(5, 5);
+    await shop.buyInOutage(100);
+    await clock.advance(3_000); // the date of a response has whole seconds
+    const client = shop.createClient();
+    expect(await reconcile(client)).toEqual({ corrected: 1, notFound: [] });
+    expect(await balance()).toBe(105);
+    expect(await reconcile(client)).toEqual({ corrected: 0, notFound: [] });
+    const lost = mock.service.webhooks.deliveries().at(-1);
+    mock.service.webhooks.resend(lost?.id ?? "");
+    await mock.service.idle();
+    expect(await balance()).toBe(105);
+    await shop.buy(1, 106);
+  });
+
+  it("does not overwrite the balance of an event that is stored while the service responds", async () => {
+    const shop = await openShopOnClock(openStore);
+    const { balance, clock, reconcile } = shop;
+    await shop.buy(5, 5);
+    const loyalty = shop.createClient(async () => {
+      await shop.buy(7, 12);
+      await clock.advance(3_000);
+    });
+    expect(await reconcile(loyalty)).toEqual({ corrected: 0, notFound: [] });
+    expect(await balance()).toBe(12);
+  });
+
+  it("skips and reports a card that does not exist, and ends at another error", async () => {
+    const shop = await openShopOnClock(openStore);
+    const { balance, clock, reconcile } = shop;
+    await shop.buyInOutage(9);
+    await clock.advance(3_000);
+    const cards = ["card_erased", shop.cardId];
+    const result = { corrected: 1, notFound: ["card_erased"] };
+    expect(await reconcile(shop.createClient(), cards)).toEqual(result);
+    expect(await balance()).toBe(9);
+    const wrong = shop.createClient(undefined, "lk_of_another_service");
+    const error = { code: "unauthorized" };
+    await expect(reconcile(wrong, cards)).rejects.toMatchObject(error);
+  });
+
+  it("begins at most cardsPerSecond calls in a second, also after a slow one", async () => {
+    const shop = await openShopOnClock(openStore);
+    const { cardId, clock, reconcile } = shop;
+    const begunMs = clock.now();
+    const durationsMs = [50, 700, 50, 50];
+    const ends: number[] = [];
+    const loyalty = shop.createClient(async () => {
+      await clock.advance(durationsMs[ends.length] ?? 0);
+      ends.push(clock.now() - begunMs);
+    });
+    const cards = durationsMs.map(() => cardId);
+    await reconcile(loyalty, cards, { cardsPerSecond: 4 });
+    expect(ends).toEqual([50, 950, 1_000, 1_250]);
+  });
+}
+
+describe("with SQLite", () => {
+  testReconciliation(async (secret, cardId) => {
+    const { app, inbox } = await createApp(secret, createFile());
+    onTestFinished(() => inbox.close());
+    const read = () =>
+      inbox.write((database) =>
+        database.prepare("SELECT balance FROM balances WHERE card = ?").get(cardId),
+      ) as Promise<{ balance: number } | undefined>;
+    return {
+      receive: app,
+      storeBalance: storeInSqlite(inbox),
+      balance: async () => (await read())?.balance,
+    };
+  });
 });
 
 describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
   const { schema, url, pool: createPool } = ownSchema();
 
-  it("applies each event once without a queue", async () => {
-    const { mock, secret, listen, buy } = await openShop();
+  testReconciliation(async (secret) => {
     const pool = createPool();
-    const balance = await createBalances(pool);
-    const receive = createReceiver(secret, pool);
-    listen(getRequestListener(receive));
-    expect([await buy(5), await buy(7)]).toEqual([204, 204]);
-    expect(await balance()).toBe(12);
-    const sent = mock.service.webhooks.deliveries();
-    for (const { id } of sent) mock.service.webhooks.resend(id);
-    await mock.service.idle();
-    expect(await balance()).toBe(12);
+    return {
+      receive: getRequestListener(createReceiver(secret, pool)),
+      storeBalance: storeInPostgres(pool),
+      balance: await createBalances(pool),
+    };
   });
 
   it("commits all of a transaction or nothing, also when the connection is closed", async () => {
@@ -84,11 +212,8 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
         failing((client) => client.query(close).catch(ignored)),
       ).rejects.toThrow();
     expect(await balance()).toBeUndefined();
-    expect(
-      await inTransaction(pool, (client) => client.query(store)),
-    ).toMatchObject({
-      rowCount: 1,
-    });
+    const { rowCount } = await inTransaction(pool, (client) => client.query(store));
+    expect(rowCount).toBe(1);
     expect(await balance()).toBe(5);
   });
 
@@ -96,17 +221,22 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
     const balance = await createBalances(createPool());
     const sql = connect(`${url}?search_path=${schema}&max=1`);
     onTestFinished(() => sql.end());
-    const event = (id: string, points: number): BalanceChanged => ({
-      ...{ id, type: "balance.changed", createdAt: `2026-01-0${points}T00:00:00Z` },
-      data: {
-        ...{ passId: "card_1", customerId: "cus_1", balance: points, change: 1 },
-        operation: { id: "op_1", type: "purchase" },
-      },
-    });
-    const events = [event("evt_1", 1), event("evt_2", 2), event("evt_1", 1)];
-    for (const each of events) {
-      await applyBalance(sql, each);
-      expect(await balance()).toBe(each === events[0] ? 1 : 2);
+    const operation = { id: "op_1", type: "purchase" } as const;
+    for (const [points, stored] of [
+      [1, 1],
+      [2, 2],
+      [1, 2],
+    ]) {
+      const data = { passId: "card_1", balance: points, operation };
+      const createdAt = `2026-01-0${points}T00:00:00Z`;
+      const event = {
+        id: `evt_${points}`,
+        type: "balance.changed",
+        createdAt,
+        data,
+      };
+      await applyBalance(sql, event as BalanceChanged);
+      expect(await balance()).toBe(stored);
       await sql.unsafe("DEALLOCATE ALL");
     }
   });
@@ -115,11 +245,16 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
 describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
   const { schema, url, pool: createPool } = ownSchema();
 
-  it("processes stored events when a schedule calls a route", async () => {
-    const { secret, listen, buy } = await openShop();
+  async function startBoss() {
     const boss = new PgBoss({ connectionString: url, schema });
     await boss.start();
     onTestFinished(() => boss.stop({ graceful: false }));
+    return boss;
+  }
+
+  it("processes stored events when a schedule calls a route", async () => {
+    const { secret, listen, buy } = await openShop();
+    const boss = await startBoss();
     const queue = `scheduled-${randomUUID()}`;
     await boss.createQueue(queue);
     const inbox = await pgBossInbox(boss, { queue });
@@ -128,12 +263,12 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
     const handled: string[] = [];
     const route = createRoute(boss, queue, ({ type }) => void handled.push(type));
     process.env.CRON_SECRET = "of the schedule";
-    const call = (authorization: string) =>
-      route(
-        new Request("http://shop.example/cron", { headers: { authorization } }),
-      );
-    expect((await call("Bearer wrong")).status).toBe(401);
-    expect((await call("Bearer of the schedule")).status).toBe(204);
+    const call = async (authorization: string) => {
+      const init = { headers: { authorization } };
+      return (await route(new Request("http://shop.example/cron", init))).status;
+    };
+    expect(await call("Bearer wrong")).toBe(401);
+    expect(await call("Bearer of the schedule")).toBe(204);
     expect(handled).toEqual(["balance.changed", "balance.changed"]);
   });
 
@@ -141,17 +276,11 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
     const { secret, listen, buy } = await openShop();
     const pool = createPool();
     const balance = await createBalances(pool);
-    const boss = new PgBoss({ connectionString: url, schema });
-    await boss.start();
-    listen(
-      express().post(
-        "/webhooks/loyalty",
-        await receiveWithPgBoss(secret, boss, pool),
-      ),
-    );
+    const boss = await startBoss();
+    const receive = await receiveWithPgBoss(secret, boss, pool);
+    listen(express().post("/webhooks/loyalty", receive));
     expect([await buy(5), await buy(7)]).toEqual([204, 204]);
-    await expect.poll(balance, { timeout: 15_000 }).toBe(12);
-    await boss.stop({ graceful: false });
+    await expect.poll(balance).toBe(12);
   });
 });
 
@@ -159,14 +288,8 @@ describe.skipIf(!(await hasRedis()))("on Redis", () => {
   const { prefix, url } = ownPrefix();
   it("stores and processes events with BullMQ", async () => {
     const { secret, listen, buy } = await openShop();
-    const events: WebhookEvent[] = [];
-    let seen = () => {};
-    const both = new Promise<void>((resolve) => {
-      seen = resolve;
-    });
-    const handle = (event: WebhookEvent) => {
-      if (events.push(event) === 2) seen();
-    };
+    const handled: string[] = [];
+    const handle = ({ type }: WebhookEvent) => void handled.push(type);
     const { receive, queue, worker } = await receiveWithBullmq(
       secret,
       url,
@@ -179,11 +302,9 @@ describe.skipIf(!(await hasRedis()))("on Redis", () => {
     });
     listen(getRequestListener(receive));
     expect([await buy(5), await buy(7)]).toEqual([204, 204]);
-    await both;
-    expect(events.map(({ type }) => type)).toEqual([
-      "balance.changed",
-      "balance.changed",
-    ]);
+    await expect
+      .poll(() => handled)
+      .toEqual(["balance.changed", "balance.changed"]);
   });
 });
 
@@ -206,11 +327,8 @@ it("shows dead letters to an administrator, and replays one", async () => {
 
   const admin = (path: string, init?: RequestInit) =>
     fetch(new URL(path, url), { headers: { authorization }, ...init });
-  const read = async () =>
-    (await (await admin("/admin/inbox")).json()) as {
-      health: InboxHealth;
-      dead: InboxEntry[];
-    };
+  type Page = { health: InboxHealth; dead: InboxEntry[] };
+  const read = async () => (await (await admin("/admin/inbox")).json()) as Page;
   const { health, dead } = await read();
   expect(health).toEqual({ isReachable: true, waiting: 0, dead: 1 });
   expect(dead).toMatchObject([{ type: "balance.changed", attempts: 1 }]);

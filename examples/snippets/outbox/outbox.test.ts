@@ -26,6 +26,10 @@ const toRequest = ({ name, phone }: Omit<User, "id">) => ({
   fieldValues: { name },
   customer: { name, phone, consents: { privacy: { version: "2026-01" } } },
 });
+const toOwedCard = (user: User) => ({
+  ...{ userId: user.id, template: coffeeClub.id },
+  request: toRequest(user),
+});
 async function open() {
   const shop = await openService({ templates: [coffeeClub] });
   const folder = createFolder();
@@ -49,10 +53,9 @@ it("signs a user up on one machine, stores the card with the user, and corrects 
   onTestFinished(() => outbox.close());
   const { state, cardId } = await signUp(anna);
   expect(state).toBe("issued");
+  const select = "SELECT id, card FROM users";
   const readUsers = () =>
-    outbox.write((database) =>
-      database.prepare("SELECT id, card FROM users").all(),
-    );
+    outbox.write((database) => database.prepare(select).all());
   expect(await readUsers()).toMatchObject([{ id: anna.id, card: cardId }]);
 
   expect(await signUp({ ...ben, phone: "12" })).toMatchObject({
@@ -74,13 +77,8 @@ it("finds what an operator must know", () => {
   const nowMs = Date.UTC(2026, 10, 23, 12);
   const at = (hours: number) => new Date(nowMs + hours * 3_600_000);
   const counts = { waiting: 3, issued: 9, rejected: 1, unknown: 0, undelivered: 0 };
-  const healthy = {
-    ...counts,
-    paused: [],
-    oldestWaitingAt: at(-1),
-    nextExpiryAt: at(6),
-  };
-  expect(findAlarms(healthy, nowMs)).toEqual([]);
+  const healthy = { paused: [], oldestWaitingAt: at(-1), nextExpiryAt: at(6) };
+  expect(findAlarms({ ...counts, ...healthy }, nowMs)).toEqual([]);
   const alarming: OutboxCounts = {
     ...{ ...counts, undelivered: 1, unknown: 1 },
     ...{ oldestWaitingAt: at(-1.01), nextExpiryAt: at(5.99) },
@@ -98,15 +96,10 @@ it("finds what an operator must know", () => {
 it("leaves what waits in a restored backup to a person, and records the card that they found", async () => {
   const { openOutbox, readCards } = await open();
   const outbox = openOutbox();
-  await outbox.addAll(
-    [anna, ben].map((user) => ({
-      userId: user.id,
-      template: "tpl_coffee",
-      request: toRequest(user),
-    })),
-  );
-  const sql = new URL("restored-backup.sql", import.meta.url);
-  await outbox.write((database) => database.exec(readFileSync(sql, "utf8")));
+  await outbox.addAll([anna, ben].map(toOwedCard));
+  const guide = new URL("../../../docs/guides/outbox.md", import.meta.url);
+  const [, sql = ""] = /```sql\n(.*?)```/s.exec(readFileSync(guide, "utf8")) ?? [];
+  await outbox.write((database) => database.exec(sql));
   expect(await outbox.drain()).toMatchObject({ waiting: 0, unknown: 2 });
   expect(await readCards()).toEqual([]);
   await outbox.resolve(anna.id, { cardId: "card_anna" });
@@ -151,9 +144,8 @@ it.each([false, true])(
     const { service, client, openOutbox, readCards } = await open();
     const { templateId: template } = service;
     const outbox = openOutbox(({ userId, cardId }, database) => {
-      database
-        .prepare("UPDATE users SET card = ? WHERE id = ?")
-        .run(cardId, userId);
+      const update = "UPDATE users SET card = ? WHERE id = ?";
+      database.prepare(update).run(cardId, userId);
     });
     const request = toRequest(anna);
     const consents = {
@@ -163,12 +155,9 @@ it.each([false, true])(
     const optedIn = { ...request, customer: { ...request.customer, consents } };
     await outbox.write((database) => {
       database.exec(
-        `CREATE TABLE users
-          (id TEXT, card TEXT, marketing INTEGER, withdrawn INTEGER DEFAULT 0)`,
+        `CREATE TABLE users (id TEXT, card TEXT, marketing INTEGER, withdrawn INTEGER);
+         INSERT INTO users VALUES ('${anna.id}', NULL, 1, 0)`,
       );
-      database
-        .prepare("INSERT INTO users (id, marketing) VALUES (?, 1)")
-        .run(anna.id);
       outbox.add(database, { userId: anna.id, template, request: optedIn });
     });
     const { id } = service.faults.add(outage);
@@ -182,11 +171,8 @@ it.each([false, true])(
     const readConsent = async () =>
       (await client.getConsent(cardId)).marketingConsent;
     expect(await readConsent()).toBe(isSent);
-    const down = createIssuingClient({
-      baseUrl: "http://127.0.0.1:1",
-      apiKey: "k",
-      maxRetries: 0,
-    });
+    const nowhere = { baseUrl: "http://127.0.0.1:1", apiKey: "k", maxRetries: 0 };
+    const down = createIssuingClient(nowhere);
     await expect(sendWithdrawals(outbox, down)).rejects.toThrow();
     await sendWithdrawals(outbox, client);
     expect(await readConsent()).toBe(false);
@@ -195,26 +181,17 @@ it.each([false, true])(
 );
 
 it("requests the card after the response, and a schedule with the secret issues what is left", async () => {
-  const { service, openOutbox } = await open();
+  const { openOutbox } = await open();
   const outbox = openOutbox();
-  const template = service.templateId;
-  await outbox.addAll(
-    [anna, ben].map((user) => ({
-      ...{ userId: user.id, template },
-      request: toRequest(user),
-    })),
-  );
+  await outbox.addAll([anna, ben].map(toOwedCard));
   await outbox.issue(anna.id, { deadlineMs: 20_000 });
   expect(await outbox.count()).toMatchObject({ waiting: 1, issued: 1 });
 
   process.env["CRON_SECRET"] = crypto.randomUUID();
-  const call = (secret: string | undefined) =>
-    drain(
-      outbox,
-      new Request("https://shop.test/drain", {
-        headers: { authorization: `Bearer ${secret}` },
-      }),
-    );
+  const call = (secret: string | undefined) => {
+    const headers = { authorization: `Bearer ${secret}` };
+    return drain(outbox, new Request("https://shop.test/drain", { headers }));
+  };
   expect((await call("guessed")).status).toBe(401);
   const response = await call(process.env["CRON_SECRET"]);
   expect(await response.json()).toMatchObject({ waiting: 0, issued: 2 });
@@ -224,22 +201,15 @@ it("adds existing users without a card: with an earlier request, and without one
   const { service, client, openOutbox, readCards } = await open();
   const template = service.templateId;
   // The card exists, and the shop got no response.
-  const bensCard = await client.issueCard(template, toRequest(ben), {
-    userId: ben.id,
-    keySuffix: "2",
-  });
+  const tried = { userId: ben.id, keySuffix: "2" };
+  const bensCard = await client.issueCard(template, toRequest(ben), tried);
 
   const cleo = { id: "user-cleo", name: "Cleo", phone: "600100202" };
   const outbox = openOutbox();
   const users = [{ ...ben, keySuffix: "2", firstAttemptAt: new Date() }, cleo];
-  expect(await outbox.addAll(toEntries(users, template))).toEqual({
-    added: 2,
-    known: 0,
-  });
-  expect(await outbox.addAll(toEntries(users, template))).toEqual({
-    added: 0,
-    known: 2,
-  });
+  const add = () => outbox.addAll(toEntries(users, template));
+  expect(await add()).toEqual({ added: 2, known: 0 });
+  expect(await add()).toEqual({ added: 0, known: 2 });
   await outbox.drain();
   expect(await outbox.get(ben.id)).toMatchObject({ cardId: bensCard.id });
   const { cardId } = (await outbox.get(cleo.id)) ?? {};

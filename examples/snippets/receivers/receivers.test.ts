@@ -1,8 +1,14 @@
-/** Each receiver of the README takes a delivery of the mock service, over real HTTP. */
+/** Each receiver of the guides takes a delivery of the mock service, over real HTTP; and how a hand-written receiver and the library differ: the table of the migration guide. */
+import { createHmac } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
-import { signWebhook } from "@loyalty-cards/webhook-verify";
+import {
+  memoryDedupe,
+  onEvents,
+  signWebhookSync,
+} from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import express from "express";
 import { expect, it } from "vitest";
 import { listen, openShop } from "../service.ts";
 import { saved } from "./balances.ts";
@@ -10,16 +16,7 @@ import { app as expressApp } from "./express.ts";
 import { app as fastifyApp } from "./fastify.ts";
 import { app as honoApp } from "./hono.ts";
 import { POST } from "./next-route.ts";
-import { createRoute, handle } from "./verify.ts";
-
-export async function findProblems(url: string, secret: string): Promise<string[]> {
-  const { findings } = await checkReceiver({ url, secret });
-  return findings
-    .filter(({ verdict }) => verdict !== "pass")
-    .map(({ check, clause, sent, observed, advice }) => {
-      return `${check} (spec ${clause}): sent ${sent}, it ${observed}. ${advice}`;
-    });
-}
+import { handle } from "./verify.ts";
 
 /** Delivers a purchase to an app, whose secret is in the environment. */
 async function deliverTo(listener: RequestListener) {
@@ -55,7 +52,7 @@ it("verifies a delivery without a receiver", async () => {
   const rawBody = Buffer.from(
     '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}',
   );
-  const signature = await signWebhook({ rawBody, secret: "whsec_1" });
+  const signature = signWebhookSync({ rawBody, secret: "whsec_1" });
   expect(await handle(rawBody, signature, "whsec_1")).toMatchObject({
     status: 204,
     event: { type: "ping" },
@@ -63,51 +60,98 @@ it("verifies a delivery without a receiver", async () => {
   expect(await handle(rawBody, signature, "whsec_2")).toEqual({ status: 401 });
 });
 
-it("sets an event with unexpected data aside, and stores a balance whatever the rest of the data is", async () => {
-  const balances: [string, number][] = [];
-  const aside: unknown[] = [];
-  const receive = createRoute("whsec_1", {
-    storeBalance: async (...balance) => void balances.push(balance),
-    setAside: async ({ id }) => void aside.push(id),
-  });
-  let count = 0;
-  const getStatus = async (event: object) => {
-    const body = JSON.stringify({
-      id: `evt_${++count}`,
-      createdAt: "2026-01-01T00:00:00.000Z",
-      ...event,
-    });
-    const headers = {
-      "service-signature": await signWebhook({ rawBody: body, secret: "whsec_1" }),
-    };
-    return (
-      await receive(
-        new Request("https://shop.example/", { method: "POST", headers, body }),
-      )
-    ).status;
-  };
-  const send = (data: object) =>
-    getStatus({ type: "balance.changed", data: { passId: "card_1", ...data } });
-  expect([
-    await send({ balance: 1 }),
-    await send({ balance: 2, change: "1", operation: null }),
-    await send({ balance: "3" }),
-    await getStatus({ type: "card.renamed" }),
-  ]).toEqual([204, 204, 204, 204]);
-  expect(balances).toEqual([
-    ["card_1", 1],
-    ["card_1", 2],
-  ]);
-  expect(aside).toEqual(["evt_3"]);
-});
+type Save = (cardId: string, balance: number) => void;
 
-it("lists the problems of a receiver", async () => {
-  const address = await listen((_request, response) =>
-    response.writeHead(500).end(),
+/** A receiver from a typical tutorial, with the mistakes that the migration guide explains. Do not copy it. */
+// #region before
+function createOwnApp(secret: string, save: Save) {
+  const app = express();
+  app.use(express.json());
+  app.post("/webhooks/loyalty", (request, response) => {
+    const [, time = "", signature = ""] =
+      /t=(.*),v1=(.*)/.exec(request.get("service-signature") ?? "") ?? [];
+    const body = JSON.stringify(request.body); // not the bytes that were signed
+    const expected = createHmac("sha256", secret)
+      .update(`${time}.${body}`)
+      .digest("hex");
+    // its duration reveals how much is correct
+    if (signature !== expected) return void response.sendStatus(401);
+    response.sendStatus(204); // if the next line fails, the event is lost
+    const { type, data } = request.body;
+    // applied twice for a duplicate
+    if (type === "balance.changed") save(data.passId, data.balance);
+  });
+  return app;
+}
+// #endregion
+
+/** The same receiver after the migration. */
+// #region after
+function createApp(secret: string, save: Save) {
+  const app = express();
+  app.post(
+    "/webhooks/loyalty",
+    expressReceiver({
+      secret,
+      dedupe: memoryDedupe(),
+      handler: onEvents({
+        "balance.changed": ({ data }) => save(data.passId, data.balance),
+        otherTypes: () => {},
+      }),
+    }),
   );
-  expect(await findProblems(address, "whsec_1")).toEqual([
-    expect.stringMatching(
-      /^valid \(spec 6\.3\.1\): sent a ping as the service signs it, it responded 500\. The receiver failed: read its log\./,
-    ),
-  ]);
-});
+  app.use(express.json());
+  return app;
+}
+// #endregion
+
+const secret = "whsec_migration";
+const event = {
+  ...{ id: "evt_1", type: "balance.changed", createdAt: "2026-11-20T10:00:00Z" },
+  data: { passId: "card_1", balance: 5 },
+};
+const compact = JSON.stringify(event);
+const withSpace = compact.replace(":", ": ");
+const withZero = compact.replace('"balance":5', '"balance":5.0');
+const timestamp = Math.floor(Date.now() / 1000) - 3_600;
+const save = () => {
+  throw new Error("database down");
+};
+
+type Result = [first: number, second: number, effects: number];
+type Delivery = { rawBody?: string; timestamp?: number; save?: () => void };
+/** The statuses of two deliveries, and how often the balance was saved. */
+it.each<[string, Result, Result, Delivery]>([
+  ["a body with a space", [401, 401, 0], [204, 204, 1], { rawBody: withSpace }],
+  ["a number written as 5.0", [401, 401, 0], [204, 204, 1], { rawBody: withZero }],
+  ["a delivery that is an hour old", [204, 204, 2], [401, 401, 0], { timestamp }],
+  ["a duplicate", [204, 204, 2], [204, 204, 1], {}],
+  ["a database that is down", [204, 204, 2], [503, 503, 2], { save }],
+])(
+  "the hand-written receiver and the library differ for %s",
+  async (_case, byHand, library, { rawBody = compact, timestamp, save }) => {
+    const signed = {
+      rawBody,
+      secret,
+      ...(timestamp !== undefined && { timestamp }),
+    };
+    const headers = {
+      "content-type": "application/json",
+      "service-signature": signWebhookSync(signed),
+    };
+    for (const [create, result] of [
+      [createOwnApp, byHand],
+      [createApp, library],
+    ] as const) {
+      let effects = 0;
+      const app = create(secret, () => {
+        effects++;
+        save?.();
+      });
+      const url = `${await listen(app)}/webhooks/loyalty`;
+      const init = { method: "POST", headers, body: rawBody };
+      const send = async () => (await fetch(url, init)).status;
+      expect([await send(), await send(), effects]).toEqual(result);
+    }
+  },
+);

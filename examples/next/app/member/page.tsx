@@ -1,17 +1,12 @@
 /** A member's page. It is rendered from the shop's own database, so it also works while the service is down. */
-import { isIssuingError, type Operation } from "@loyalty-cards/issuing-client";
-import type { Metadata } from "next";
+import { isIssuingError } from "@loyalty-cards/issuing-client";
 import { redirect } from "next/navigation";
 import { Suspense } from "react";
 import { loyalty } from "../../shop/loyalty";
-import { getState, type MemberCard } from "../../shop/members";
-import { currentMember } from "../../shop/session";
+import { currentMember, getState, type MemberCard } from "../../shop/members";
 import { signOut } from "../actions";
-import { Mark } from "../mark";
-import { Live, NewsConsent } from "./client";
+import { Live, NewsConsent } from "../forms";
 import { QrCode, WalletButtons } from "./links";
-
-export const metadata: Metadata = { title: "My card" };
 
 export default async function MemberPage() {
   const member = await currentMember();
@@ -59,7 +54,7 @@ function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
       <div className="card stack">
         <div className="row">
           <span className="brand">
-            <Mark /> Harbour Club
+            <img src="/icon.svg" alt="" /> Harbour Club
           </span>
           <output className="level" aria-label="Level">
             {card.tier ?? "Welcome aboard"}
@@ -82,23 +77,25 @@ function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
 }
 
 /** Shown to a member without a card: it is issued later, or a person must act. */
-const CardToCome = ({ isStuck }: { isStuck: boolean }) => (
-  <section className="card stack" aria-label="Your card">
-    <span className="brand">
-      <Mark /> Harbour Club
-    </span>
-    <div role="status" className="stack">
-      <p className="balance">
-        {isStuck ? "Your card needs our help" : "Your card is on its way"}
-      </p>
-      <p>
-        {isStuck
-          ? "You are already a member, but your card could not be issued. Please ask at the counter."
-          : "You are already a member. Your card will appear on this page; you do not have to wait."}
-      </p>
-    </div>
-  </section>
-);
+function CardToCome({ isStuck }: { isStuck: boolean }) {
+  const [title, text] = isStuck
+    ? [
+        "Your card needs our help",
+        "You are already a member, but your card could not be issued. Please ask at the counter.",
+      ]
+    : [
+        "Your card is on its way",
+        "You are already a member. Your card will appear on this page; you do not have to wait.",
+      ];
+  return (
+    <section className="card stack" aria-label="Your card">
+      <div role="status" className="stack">
+        <p className="balance">{title}</p>
+        <p>{text}</p>
+      </div>
+    </section>
+  );
+}
 
 const names: Record<string, string> = {
   purchase: "Purchase",
@@ -110,7 +107,12 @@ const names: Record<string, string> = {
 const days = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
 
 async function History({ cardId }: { cardId: string }) {
-  const operations = await readOperations(cardId);
+  const operations = await loyalty()
+    .client.listOperations(cardId, { limit: 10 }, { deadlineMs: 3_000 })
+    .catch((error) => {
+      if (!isIssuingError(error)) throw error;
+      console.error(error);
+    });
   if (operations === undefined)
     return (
       <p className="quiet">
@@ -138,19 +140,4 @@ async function History({ cardId }: { cardId: string }) {
       ))}
     </ol>
   );
-}
-
-async function readOperations(cardId: string): Promise<Operation[] | undefined> {
-  const { client } = loyalty();
-  try {
-    return await client.listOperations(
-      cardId,
-      { limit: 10 },
-      { deadlineMs: 3_000 },
-    );
-  } catch (error) {
-    if (!isIssuingError(error)) throw error;
-    console.error(error);
-    return undefined;
-  }
 }

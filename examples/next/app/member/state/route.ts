@@ -1,6 +1,5 @@
 /** What an open page compares with what it shows. */
-import { getState } from "../../../shop/members";
-import { currentMember } from "../../../shop/session";
+import { currentMember, getState } from "../../../shop/members";
 
 export async function GET(): Promise<Response> {
   const member = await currentMember();

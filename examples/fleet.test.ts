@@ -1,48 +1,24 @@
-/** The fleet against the mock service: a new secret during deliveries, each event once, the end of an old secret, and its commands. */
+/** The fleet of the example on Fastify against the mock service: a new secret during deliveries, each event once, the end of an old secret, and its commands. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { createIssuingClient } from "@loyalty-cards/issuing-client";
-import { manualClock } from "@loyalty-cards/mock-server";
-import {
-  type MockServerOptions,
-  startMockServer,
-} from "@loyalty-cards/mock-server/node";
+import { type MockService, manualClock } from "@loyalty-cards/mock-server";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { hasPgBoss, ownSchema } from "../../packages/webhook-inbox/test/servers.ts";
-import { openReceiver } from "./receiver.ts";
-import { saveSecret } from "./secrets.ts";
-import { prepare } from "./tables.ts";
+import { hasPgBoss, ownSchema } from "../packages/webhook-inbox/test/servers.ts";
+import { findLine, fromSource } from "./commands/shell.ts";
+import { openReceiver } from "./fastify/receiver.ts";
+import { saveSecret } from "./fastify/secrets.ts";
+import { prepare } from "./fastify/tables.ts";
+import { openService } from "./snippets/service.ts";
 
-const cwd = fileURLToPath(new URL(".", import.meta.url));
-const poll = { timeout: 15_000 };
+const cwd = fileURLToPath(new URL("fastify", import.meta.url));
 
-async function openService(options: MockServerOptions = {}) {
-  const { url, service, close } = await startMockServer(options);
-  onTestFinished(close);
-  const loyalty = createIssuingClient({
-    baseUrl: url,
-    apiKey: service.apiKeys.website,
+const createEndpoint = ({ webhooks }: MockService, address: string) =>
+  webhooks.createEndpoint({
+    url: `${address}/webhooks/loyalty`,
+    events: ["balance.changed"],
   });
-  const customer = { consents: { privacy: { version: "1" } } };
-  const { templateId } = service;
-  const card = await loyalty.issueCard(templateId, { customer }, { userId: 1 });
-  return {
-    url,
-    service,
-    cardId: card.id,
-    createEndpoint: (address: string) =>
-      service.webhooks.createEndpoint({
-        url: `${address}/webhooks/loyalty`,
-        events: ["balance.changed"],
-      }),
-    buy(times: number) {
-      for (let count = 0; count < times; count++)
-        service.cards.purchase(card.id, { points: 1 });
-    },
-  };
-}
 
 describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
   const fleet = ownSchema();
@@ -88,7 +64,7 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
     const clock = manualClock();
     const { outcomes, deliver } = await openReceivers(fleet, clock.now, 2);
     let turn = 0;
-    const { service, createEndpoint, buy } = await openService({
+    const { service, issueCard } = await openService({
       clock,
       async deliver(request) {
         const headers = Object.fromEntries(request.headers);
@@ -97,12 +73,17 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
       },
     });
     const pool = fleet.pool(2);
-    const { id, secret } = createEndpoint("https://shop.example");
+    const { id, secret } = createEndpoint(service, "https://shop.example");
     await saveSecret(pool, secret);
+    const card = await issueCard();
+    const buy = () => {
+      for (let count = 0; count < 20; count++)
+        service.cards.purchase(card, { points: 1 });
+    };
 
-    buy(20);
+    buy();
     const renewed = service.webhooks.newSecret(id); // during those deliveries
-    buy(20);
+    buy();
     await service.idle();
     // No process knows the new one yet.
     expect(outcomes.map(({ status }) => status)).toContain(401);
@@ -114,7 +95,7 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
     expect(outcomes.map(({ secretId }) => secretId)).toContain("secret 2");
     const member = async () =>
       (await pool.query("SELECT balance, purchases FROM members")).rows[0];
-    await expect.poll(member, poll).toEqual({ balance: 40, purchases: 40 });
+    await expect.poll(member).toEqual({ balance: 40, purchases: 40 });
   }, 60_000);
 
   it("rejects an old secret in all processes after ten minutes, and a leaked one after five", async () => {
@@ -158,20 +139,16 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
   }, 60_000);
 
   it("starts with one command and gets its secret from another", async () => {
-    const { url, service, cardId, createEndpoint, buy } = await openService();
+    const { service, issueCard, setEnvironment } = await openService();
+    setEnvironment();
     const env = {
       ...process.env,
       DATABASE_URL: command.url,
       DATABASE_SCHEMA: command.schema,
-      LOYALTY_URL: url,
-      LOYALTY_API_KEY: service.apiKeys.website,
-      LOYALTY_TEMPLATE_ID: service.templateId,
       PORT: "0",
     };
-    const flags = ["--conditions=@loyalty-cards/source", "--import"];
-    const tsx = import.meta.resolve("tsx");
     const start = (program: string) =>
-      spawn(process.execPath, [...flags, tsx, program], { cwd, env });
+      spawn(process.execPath, [...fromSource, program], { cwd, env });
     const shop = start("fleet.ts");
     const ended = once(shop, "exit");
     shop.stderr.pipe(process.stderr);
@@ -179,21 +156,18 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
       shop.kill("SIGTERM");
       await ended;
     });
-    let address = "";
-    for await (const chunk of shop.stdout.iterator({ destroyOnReturn: false })) {
-      address = /receiving on (\S+)/.exec(String(chunk))?.[1] ?? "";
-      if (address !== "") break;
-    }
-    const { secret } = createEndpoint(address);
-    const rotate = start("rotate.ts");
+    const [, address = ""] = await findLine(shop, /receiving on (\S+)/);
+    const { secret } = createEndpoint(service, address);
+    const rotate = start("secrets.ts");
     rotate.stdin.end(`${secret}\n`);
     expect(await once(rotate, "exit")).toEqual([0, null]);
 
-    buy(1);
+    const card = await issueCard();
+    service.cards.purchase(card, { points: 1 });
     await service.waitFor({ delivery: { state: "delivered" } });
     const pool = command.pool(1);
     const members = async () =>
       (await pool.query("SELECT card, balance FROM members")).rows;
-    await expect.poll(members, poll).toEqual([{ card: cardId, balance: 1 }]);
+    await expect.poll(members).toEqual([{ card, balance: 1 }]);
   }, 60_000);
 });

@@ -1,8 +1,9 @@
-/** The sign-up form. Its action runs on the server, with scripts or without. */
+/** What runs in the browser: the sign-up form and the switch for news and offers, which also work without scripts, and the update of a member's page. */
 "use client";
+import { useRouter } from "next/navigation";
 import { useActionState, useEffect, useRef } from "react";
-import type { FormState } from "../shop/form";
-import { join } from "./actions";
+import type { FormState } from "../shop/sign-up";
+import { changeNews, join } from "./actions";
 
 const untouched: FormState = { values: {}, errors: {} };
 
@@ -73,10 +74,7 @@ export function SignUpForm({ versions, formId }: SignUpFormProps) {
             required
           />
           <span>
-            I have read the{" "}
-            <a href="/privacy" target="_blank" rel="noopener">
-              privacy notice
-            </a>{" "}
+            I have read the <a href="#privacy">privacy notice</a>{" "}
             <span className="quiet">version {versions.privacy}</span>
           </span>
         </label>
@@ -96,6 +94,52 @@ export function SignUpForm({ versions, formId }: SignUpFormProps) {
       <button type="submit" className="primary" aria-disabled={isPending}>
         {isPending ? "One moment…" : "Get my card"}
       </button>
+    </form>
+  );
+}
+
+const checkMs = 2_000;
+
+/** Renders the page again when another state than the shown one is stored. */
+export function Live({ state }: { state: string }) {
+  const router = useRouter();
+  useEffect(() => {
+    const timer = setInterval(async () => {
+      // The server may be restarting.
+      const response = await fetch("/member/state").catch(() => undefined);
+      if (response?.ok && (await response.text()) !== state) router.refresh();
+    }, checkMs);
+    return () => clearInterval(timer);
+  }, [router, state]);
+  return null;
+}
+
+export function NewsConsent({ wantsNews }: { wantsNews: boolean }) {
+  const [error, action, isPending] = useActionState(changeNews, "");
+  return (
+    <form action={action} className="panel row news">
+      <div>
+        <h2 id="news">News and offers</h2>
+        <p className="quiet">
+          {wantsNews
+            ? "We send you news and offers."
+            : "We do not send you news or offers."}
+        </p>
+      </div>
+      <input type="hidden" name="marketing" value={String(!wantsNews)} />
+      <button
+        type="submit"
+        role="switch"
+        aria-checked={wantsNews}
+        aria-labelledby="news"
+        aria-disabled={isPending}
+        className="switch plain"
+      >
+        {wantsNews ? "On" : "Off"}
+      </button>
+      <p className="error" aria-live="polite">
+        {error}
+      </p>
     </form>
   );
 }

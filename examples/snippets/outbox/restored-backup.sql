@@ -1,2 +1,0 @@
-UPDATE issuing_outbox_entries SET state = 'unknown', rank = NULL, lease = NULL
-WHERE state = 'waiting';
