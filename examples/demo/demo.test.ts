@@ -10,13 +10,10 @@ it("succeeds and prints each step with its time, in 80 columns and at most 20 li
   const lines: string[] = [];
   expect(await runDemo((line) => lines.push(line))).toBe(true);
   expect(lines.length).toBeLessThanOrEqual(20);
-  expect(lines.filter((line) => line.length > 80 || line.includes("http"))).toEqual(
-    [],
-  );
+  const wrong = lines.filter((line) => line.length > 80 || line.includes("http"));
+  expect(wrong).toEqual([]);
   const steps = lines.filter((line) => line.startsWith("✓"));
-  expect(steps.every((line) => / \d+ ms$/.test(line) && line.length === 80)).toBe(
-    true,
-  );
+  expect(steps.filter((line) => !/^(?=.{80}$).* \d+ ms$/.test(line))).toEqual([]);
   expect(steps.map((line) => line.replace(/ +\d+ ms$/, ""))).toEqual([
     "✓ The shop opens",
     "✓ Anna signs up",

@@ -42,16 +42,13 @@ async function freePort(): Promise<number> {
 
 async function issueCard(customer: object): Promise<string> {
   const { service, url } = mock;
+  const authorization = `Bearer ${service.apiKeys.website}`;
+  const headers = { authorization, "content-type": "application/json" };
   const consents = { privacy: { version: "1" } };
+  const request = { fieldValues: {}, customer: { consents, ...customer } };
+  const init = { method: "POST", headers, body: JSON.stringify(request) };
   const path = `/api/v1/templates/${service.templateId}/passes`;
-  const response = await fetch(url + path, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${service.apiKeys.website}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify({ fieldValues: {}, customer: { consents, ...customer } }),
-  });
+  const response = await fetch(url + path, init);
   return ((await response.json()) as { id: string }).id;
 }
 
@@ -61,11 +58,10 @@ const readStatuses = () =>
 
 async function deliver(event: object, secret = endpoint.secret): Promise<number> {
   const body = JSON.stringify(event);
-  const headers = {
-    "service-signature": await signWebhook({ rawBody: body, secret }),
-  };
-  return (await fetch(`${url}/webhooks/loyalty`, { method: "POST", headers, body }))
-    .status;
+  const signature = await signWebhook({ rawBody: body, secret });
+  const headers = { "service-signature": signature };
+  const init = { method: "POST", headers, body };
+  return (await fetch(`${url}/webhooks/loyalty`, init)).status;
 }
 
 function createEvent(id: string, passId: string, second: number, balance: number) {

@@ -14,12 +14,8 @@ const loyalty = createIssuingClient(); // reads LOYALTY_URL and LOYALTY_API_KEY
 /** Calls the control API, which does what the shop's staff do in the console. */
 const control = async (path: string, body: unknown) => {
   const headers = { "content-type": "application/json" };
-  const response = await fetch(`${LOYALTY_URL}/_mock/${path}`, {
-    method: "POST",
-    headers,
-    body: JSON.stringify(body),
-  });
-  return response.json();
+  const init = { method: "POST", headers, body: JSON.stringify(body) };
+  return (await fetch(`${LOYALTY_URL}/_mock/${path}`, init)).json();
 };
 
 it("issues a card after a lost response, and changes its balance", async () => {
@@ -42,10 +38,8 @@ it("issues a card after a lost response, and changes its balance", async () => {
   if (!("cardId" in joined)) throw new Error("There is no card.");
   await control(`cards/${joined.cardId}/purchase`, { points: 120 });
 
-  expect(
-    await control("wait", { card: { id: joined.cardId, loyaltyBalance: 120 } }),
-  ).toMatchObject({
-    items: [{ loyaltyTier: "Silver" }],
-  });
+  const card = { id: joined.cardId, loyaltyBalance: 120 };
+  const cards = { items: [{ loyaltyTier: "Silver" }] };
+  expect(await control("wait", { card })).toMatchObject(cards);
   expect((await loyalty.listOperations(joined.cardId)).length).toBe(1);
 });
