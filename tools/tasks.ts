@@ -22,7 +22,6 @@ const suite = (name: string, description: string): Task => ({
   needs: "compat",
 });
 const node24 = "compat/node_modules/node-24/bin/node node_modules/vitest/vitest.mjs";
-const stryker = "node ../../compat/node_modules/@stryker-mutator/core/bin/stryker.js run";
 const fuzzTests = [
   "packages/webhook-verify/test/random-input.test.ts",
   "packages/webhook-verify/test/integration/random-requests.test.ts",
@@ -115,8 +114,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       commands: [`RANDOM_INPUTS=1000000 RANDOM_REQUESTS=100000 npx vitest run ${fuzzTests}`],
     },
     mutation: {
-      description: "mutation tests of the client and the verifier (Stryker)",
-      commands: [`cd packages/issuing-client && ${stryker}`, `cd packages/webhook-verify && ${stryker}`],
+      description:
+        "mutation tests of client, verifier, outbox and engine (Stryker); add --mutate FILES for some of them",
+      commands: [
+        "node compat/node_modules/@stryker-mutator/core/bin/stryker.js run compat/stryker.config.json",
+      ],
       needs: "compat",
     },
     timing: {

@@ -10,7 +10,7 @@ const nowMs = Date.UTC(2026, 2, 1);
 const first = { isFirstAttempt: true, startedAtMs: nowMs, leasedAtMs: nowMs } as LeasedJob;
 /** An earlier attempt got no response. */
 const later = { ...first, isFirstAttempt: false, startedAtMs: nowMs - minute, lostAtMs: nowMs - minute };
-const muchLater = { ...later, lostAtMs: nowMs - 11 * minute };
+const muchLater = { ...later, lostAtMs: nowMs - 10 * minute };
 
 type Facts = ConstructorParameters<typeof IssuingError>[1];
 const failure = (facts: Partial<Facts>) =>
@@ -21,25 +21,27 @@ const again = (hasNoEffect: boolean, service?: "fails" | "works") => ({
   hasNoEffect,
   service,
 });
+const issued = (publicUrl?: string) => ({
+  type: "issued",
+  card: { cardId: "card_1", ...(publicUrl && { publicUrl }) },
+});
 const notSent = { outcome: "not-sent", retryable: true } as const;
 const rejected = { outcome: "rejected" } as const;
 const unknown = { outcome: "unknown", retryable: true } as const;
 
 it.each<[string, unknown, LeasedJob, object]>([
   // spec 4.1: the card
-  ["a card", { id: "card_1", publicUrl: "https://cards.test/1" }, first, { type: "issued" }],
+  ["a card", { id: "card_1", publicUrl: "https://cards.test/1" }, first, issued("https://cards.test/1")],
   [
     "a card whose id cannot be stored",
     { id: "card_\0", publicUrl: "https://cards.test/1" },
     first,
-    again(false, "works"),
+    {
+      ...again(false, "works"),
+      error: { code: "invalid-response", message: expect.stringContaining("cannot be stored") },
+    },
   ],
-  [
-    "a card without a page",
-    failure({ code: "invalid-response", cardId: "card_1" }),
-    first,
-    { type: "issued" },
-  ],
+  ["a card without a page", failure({ code: "invalid-response", cardId: "card_1" }), first, issued()],
   // spec 7: what the service rejects
   ["422", failure({ code: "validation", status: 422, ...rejected }), first, { type: "rejected" }],
   [
@@ -117,10 +119,18 @@ it.each<[string, unknown, LeasedJob, object]>([
   expect(judge(attemptEnd, job, false)).toMatchObject(expected);
 });
 
+it.each(["stopped", null, undefined])(
+  "takes %s, which is not an error, for the end of the worker",
+  (error) => {
+    expect(judge({ error }, first, false)).toMatchObject(again(false));
+  },
+);
+
 it("counts a deadline as a failure of the service, unless it is that of a visitor", () => {
   const end = { error: failure({ code: "deadline", ...unknown }) };
   expect(judge(end, first, false)).toMatchObject({ service: "fails" });
   expect(judge(end, first, true)).toMatchObject({ service: undefined });
+  expect(judge({ error: failure({}) }, first, true)).toMatchObject({ service: "fails" });
 });
 
 it("stores an error without NUL, and a general message for an error that is not the client's", () => {

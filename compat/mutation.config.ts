@@ -1,4 +1,4 @@
-/** The tests that have to notice a change of what decides over retries, errors and idempotency; Stryker runs them for each. */
+/** The tests that have to notice a change of what decides over signatures, retries, keys and leases; Stryker runs those that reach it. */
 import { defineConfig } from "vitest/config";
 
 // Else asctime dates read as local ones would pass; the threads that Stryker uses cannot set it themselves.
@@ -10,7 +10,11 @@ export default defineConfig({
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
   test: {
     include: [
-      "test/{configuration,conflicts,deadlines,errors,events,idempotency,issuing-steps,methods,pauses,responses,retries}.test.ts",
+      "packages/issuing-client/test/{configuration,conflicts,deadlines,errors,events,idempotency,issuing-steps,methods,pauses,responses,retries}.test.ts",
+      "packages/webhook-verify/test/{body,on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
+      "packages/issuing-outbox/test/verdict.test.ts",
+      "internal/test/jobs-worker.test.ts",
+      "internal/test/integration/jobs.test.ts",
     ],
     testTimeout: 60_000, // for a busy machine
     testNamePattern: /^(?!issues 1,000 cards)/, // takes seconds, and runs for each mutant
