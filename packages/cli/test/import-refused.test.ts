@@ -6,18 +6,18 @@ import type { Ran } from "./terminal.ts";
 describe("nothing is sent", () => {
   const valid = toCsv(toRows(2));
 
-  it.each<[string, Record<string, string | Uint8Array>, string[], string]>([
+  it.each<[string, Record<string, string | Uint8Array>, string[], string | RegExp]>([
     [
       "missing columns",
       { "members.csv": "id,phone\n1,+48600100200\n" },
       [],
-      "No column of members.csv is mapped",
+      'No column of members.csv is mapped to userId: use --map userId=COLUMN. Its columns are "id", "phone".',
     ],
     [
       "another encoding",
       { "members.csv": Buffer.from("userId,name\n1,caf\xe9\n", "latin1") },
       [],
-      "members.csv line 2 is not UTF-8",
+      /^loyalty-cards: members\.csv line 2 is not UTF-8\. Save it as [^\n]+\n$/,
     ],
     ["an empty file", { "members.csv": "" }, [], "members.csv has no rows."],
     [
@@ -30,7 +30,7 @@ describe("nothing is sent", () => {
       "rows with problems",
       { "members.csv": toCsv(["1,bad,x"]) },
       [],
-      "Nothing was sent. Correct the rows, or use --skip-invalid to import the others.",
+      /^2:3 +phone is not a phone number\nmembers\.csv: 1 row, 0 valid, 1 problem\n +invalid-phone +1\nNothing was sent\. Correct the rows, or use --skip-invalid to import the others\.\n$/,
     ],
     [
       "another file in the place of the cards",
@@ -42,7 +42,7 @@ describe("nothing is sent", () => {
       "another file in the place of the rejected rows",
       { "members.csv": valid, "members.rejected.csv": "" },
       [],
-      "members.rejected.csv was not written by an import",
+      "members.rejected.csv was not written by an import: rename it, or move it away.",
     ],
     [
       "--marketing-version without a column of answers",
@@ -50,17 +50,23 @@ describe("nothing is sent", () => {
       ["--marketing-version", "3"],
       '--marketing-version needs a column with the answers: use --map marketing=COLUMN. Its columns are "userId", "phone", "name".',
     ],
-    ["a JSON array", { "members.csv": '[{"userId":1}]' }, [], "must have one object per line"],
+    [
+      "a JSON array",
+      { "members.csv": '[{"userId":1}]' },
+      [],
+      "members.csv is a JSON array, and must have one object per line: jq -c '.[]' members.csv > members.ndjson",
+    ],
     [
       "a folder in the place of the outbox",
       { "members.csv.outbox/file": "" },
       [],
-      "members.csv.outbox cannot be used: ",
+      /^loyalty-cards: members\.csv\.outbox cannot be used: [^\n]+\n$/,
     ],
   ])("for %s", async (_, files, more, message) => {
     const { run, requests } = await openShop({ "members.csv": valid, ...files });
     const { code, stdout, stderr } = await run(["import", "members.csv", ...args, ...more]);
-    expect([code, requests, stdout, stderr]).toEqual([2, [], "", expect.stringContaining(message)]);
+    const said = typeof message === "string" ? `loyalty-cards: ${message}\n` : expect.stringMatching(message);
+    expect([code, requests, stdout, stderr]).toEqual([2, [], "", said]);
   });
 
   it.each([
@@ -86,15 +92,15 @@ describe("nothing is sent", () => {
 
   it.each([
     // Before what is not set.
-    ["nofile.csv", "nofile.csv cannot be used: no such file or directory (ENOENT).\n"],
-    ["lists", "illegal operation on a directory"],
-    ["", "illegal operation on a directory"], // an unset variable of the shell
+    ["nofile.csv", "nofile.csv cannot be used: no such file or directory (ENOENT)."],
+    ["lists", "A file cannot be used: illegal operation on a directory (EISDIR)."],
+    ["", "A file cannot be used: illegal operation on a directory (EISDIR)."], // an unset variable of the shell
   ])("without a file, but with %j", async (file, message) => {
     const { run } = await openShop({ "lists/members.csv": valid });
     for (const command of [["import"], ["import", "check"]])
       expect(await run([...command, file], { env: { LOYALTY_URL: "", LOYALTY_API_KEY: "" } })).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining(message),
+        stderr: `loyalty-cards: ${message}\n`,
       });
   });
 
