@@ -165,7 +165,7 @@ describe("getting started", () => {
   it("starts the service on its port, and a command with the service in its environment", async () => {
     const port = await freePort();
     const { start, run } = openShell({ "4010": port });
-    await findLine(start("port"), /Console +(\S+)/i);
+    await findLine(start("port"), /"console": "(\S+)"/);
     const { status } = await fetch(`http://127.0.0.1:${port}/_mock/health`);
     expect(status).toBe(200);
     expect((await run("exec")).stdout).toMatch(

@@ -18,8 +18,6 @@ type Body<Name extends keyof components["schemas"]> = ControlValidator<component
 export declare const TemplateInput: Body<"TemplateInput">;
 export declare const PointsInput: Body<"PointsInput">;
 export declare const CorrectionInput: Body<"CorrectionInput">;
-export declare const Expiry: Body<"Expiry">;
-export declare const StatusInput: Body<"StatusInput">;
 export declare const EndpointInput: Body<"EndpointInput">;
 export declare const EndpointChange: Body<"EndpointChange">;
 export declare const ClockSetting: Body<"ClockSetting">;

@@ -62,9 +62,6 @@ export interface components {
             /** true: the points stay in the balance and only stop counting for the level. Default false: they leave the balance. */
             readonly keepBalance?: boolean;
         };
-        readonly StatusInput: {
-            readonly status: components["schemas"]["Text"];
-        };
         /** Where to send events, and which. */
         readonly EndpointInput: {
             readonly url: components["schemas"]["Text"];

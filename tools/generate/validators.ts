@@ -20,7 +20,7 @@ export const controlValidators = (control: Json): string =>
 
 /** The schemas of control.yaml that are request bodies of the control API. */
 const controlBodies = [
-  ...["TemplateInput", "PointsInput", "CorrectionInput", "Expiry", "StatusInput"],
+  ...["TemplateInput", "PointsInput", "CorrectionInput"],
   ...["EndpointInput", "EndpointChange", "ClockSetting", "AdvanceInput"],
   ...["FaultInput", "WaitCondition", "WaitInput"],
 ];

@@ -50,7 +50,7 @@ export async function startService(
       ...(data !== undefined && { dataFile: resolve(terminal.cwd, data) }),
       ...(endpoint && { endpoints: [endpoint] }),
       log: (message) => print.info(style("yellow", message)),
-      onTraffic: (_line, event) => onTraffic(event),
+      onTraffic,
     });
     const forwarded = forward === undefined ? undefined : await findForwarded(server, forward);
     return { server, forwarded, signingSecret: (forwarded ?? server.service.endpoints[0])?.secret };
@@ -61,17 +61,14 @@ export async function startService(
 }
 
 /** Finds or creates the endpoint of `--forward`: a data file may have it from an earlier start, or may not have it yet. */
-async function findForwarded({ service }: MockServer, url: string): Promise<{ url: string; secret: string }> {
-  type Listed = { items: { id: string; url: string }[] };
-  const { items } = await readControl<Listed>(service, "/webhooks/endpoints");
+async function findForwarded({ url: baseUrl, service }: MockServer, url: string) {
+  const read = async (path: string) => {
+    const response = await service.fetch(new Request(`${baseUrl}/_mock/webhooks/endpoints${path}`));
+    return (await response.json()) as { items: { id: string; url: string }[]; secret: string };
+  };
+  const { items } = await read("");
   const known = items.find((item) => item.url === url);
   const { id } = known ?? service.webhooks.createEndpoint({ url, events: knownTypes });
-  const { secret } = await readControl<{ secret: string }>(service, `/webhooks/endpoints/${id}/secret`);
+  const { secret } = await read(`/${id}/secret`);
   return { url, secret };
-}
-
-/** Reads from the control API of the service. */
-async function readControl<Value>({ baseUrl, fetch }: MockServer["service"], path: string): Promise<Value> {
-  const response = await fetch(new Request(`${baseUrl}/_mock${path}`));
-  return (await response.json()) as Value;
 }

@@ -63,18 +63,19 @@ export class Text {
    * @param indentation of what follows a break; default: that of its line.
    */
   reflow(width: number, indentation?: string): Text {
-    return this.#mapLines((line) => {
+    const lines = this.#value.split("\n").map((line) => {
       if (countColumns(line) <= width) return line;
       const [own = ""] = /^ */.exec(line) ?? [];
       const [first = "", ...words] = line.slice(own.length).split(" ");
-      const lines = [own + first];
+      const parts = [own + first];
       for (const word of words) {
-        const longer = `${lines.at(-1)} ${word}`;
-        if (countColumns(longer) <= width) lines[lines.length - 1] = longer;
-        else lines.push((indentation ?? own) + word);
+        const longer = `${parts.at(-1)} ${word}`;
+        if (countColumns(longer) <= width) parts[parts.length - 1] = longer;
+        else parts.push((indentation ?? own) + word);
       }
-      return lines.join("\n");
+      return parts.join("\n");
     });
+    return new Text(lines.join("\n"));
   }
 
   trimEnd(): Text {
@@ -88,10 +89,6 @@ export class Text {
 
   toString(): string {
     return this.#value;
-  }
-
-  #mapLines(map: (line: string) => string): Text {
-    return new Text(this.#value.split("\n").map(map).join("\n"));
   }
 }
 

@@ -109,7 +109,8 @@ export class Printer {
 
   /** Prints an error, also with `--quiet`. A string wraps at the width of the terminal; a text has its own lines. */
   error(message: Part): void {
-    this.#write(this.#terminal.stderr, text`${this.#wrap(message)}\n`);
+    const wrapped = typeof message === "string" ? Text.from(message).reflow(this.messageColumns) : message;
+    this.#write(this.#terminal.stderr, text`${wrapped}\n`);
   }
 
   /** Replaces the last status on a terminal; `undefined` removes it. Without a terminal it prints nothing. */
@@ -121,10 +122,6 @@ export class Printer {
     const status = Text.from(message).reflow(this.columns - 1);
     this.#write(this.#terminal.stderr, text`${status}\n`);
     this.#statusLines = status.toString().split("\n").length;
-  }
-
-  #wrap(message: Part): Part {
-    return typeof message === "string" ? Text.from(message).reflow(this.messageColumns) : message;
   }
 
   #write(stream: OutputStream, written: Text): void {

@@ -19,7 +19,7 @@ export async function openShop(files: Record<string, string | Uint8Array>) {
   const requests: string[] = [];
   const { url, env, service } = await openMock({
     templates: [{ id: "tpl_mock", name: "Bakery" }],
-    onTraffic: (_line, event) => {
+    onTraffic: (event) => {
       if (event.kind === "request") requests.push(`${event.method} ${event.path} ${event.status}`);
     },
   });

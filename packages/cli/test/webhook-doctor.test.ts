@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { run, secret, start, startReceiver, startResponding } from "./terminal.ts";
 
-// The doctor waits for its timeout when a body stalls.
 const doctor = ["webhook", "doctor", "--timeout", "1"];
 
 describe("webhook doctor", () => {
@@ -17,7 +16,7 @@ describe("webhook doctor", () => {
     const { code, stdout, stderr } = await run([...doctor, url, "--verbose"], { env, isTTY: true });
     expect(code).toBe(0);
     expect(stdout).toMatch(/✓.*duplicate/);
-    expect(stderr).toMatch(/checks done, the last one: endless-body/);
+    expect(stderr).toMatch(/checks done, the last one: still-responding/);
     expect(stdout + stderr).not.toContain(secret);
   });
 

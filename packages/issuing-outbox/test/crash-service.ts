@@ -39,7 +39,7 @@ export async function startService(
 ) {
   const counts = { requests: 0, failures: 0, conflicts: 0 };
   const server = await startMockServer({
-    onTraffic(_line, { status }) {
+    onTraffic({ status }) {
       counts.requests += 1;
       if (status === 409) counts.conflicts += 1;
       let rest = draw.below(100);

@@ -1,6 +1,6 @@
 /** The mock service as an object: its HTTP surface, and what the shop's staff can do. */
-import { createBackend, type TrafficRequest } from "./backend/backend.ts";
-import { type MockServiceOptions, parseOptions } from "./backend/options.ts";
+import { createBackend } from "./backend/backend.ts";
+import { type CoreOptions, type MockServiceOptions, parseOptions } from "./backend/options.ts";
 import type { ServiceClock } from "./backend/service-clock.ts";
 import { addControlRoutes } from "./control/routes.ts";
 import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./control/wait-for.ts";
@@ -24,7 +24,7 @@ import {
   recordCorrection,
   recordPoints,
 } from "./domain/ledger.ts";
-import type { Delivery, Fault, State, Template } from "./domain/state.ts";
+import type { Delivery, Fault, State, Template, TrafficRequest } from "./domain/state.ts";
 import { archiveTemplate, createTemplate, type TemplateInput } from "./domain/templates.ts";
 import { addFault, clearFaults, type FaultInput, removeFault } from "./faults/rules.ts";
 import { type App, createApp } from "./http/app.ts";
@@ -168,7 +168,7 @@ export const createMockService = (options: MockServiceOptions = {}): MockService
 
 /** Creates a service, and what the Node adapter needs besides. @param addOwnRoutes adds routes that take precedence. */
 export function createCore(
-  options: MockServiceOptions,
+  options: CoreOptions,
   addOwnRoutes: (app: App, templateId: string) => void = () => {},
 ) {
   const settings = parseOptions(options);

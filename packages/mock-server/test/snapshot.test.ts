@@ -167,13 +167,3 @@ it("continues event ids after a restart with a data file, also after a reset", a
   }
   expectSorted(ids);
 });
-
-it("sorts event ids by creation with a custom generateId too", async () => {
-  let count = 0;
-  const service = createMockService({
-    clock: manualClock(noon),
-    templates: [template],
-    testing: { generateId: (prefix) => `${prefix}_${count++}` },
-  });
-  expectSorted(await makeEvents(service, 20));
-});

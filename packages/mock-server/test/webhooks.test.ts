@@ -243,10 +243,8 @@ describe("an endpoint", () => {
     const { service } = openShop();
     const create = (events: string[]) =>
       service.webhooks.createEndpoint({ url: "https://shop.test/", events: events as never });
-    expect(() => create([])).toThrow("at least one event");
-    expect(() => create(["balance.change"])).toThrow(
-      /There is no event "balance.change"; there are card.added/,
-    );
+    expect(() => create([])).toThrow('"events" must NOT have fewer than 1 items');
+    expect(() => create(["balance.change"])).toThrow(/"events\.0" must be one of card\.added, /);
   });
 
   async function shopWithFailedDelivery() {
@@ -280,8 +278,10 @@ describe("an endpoint", () => {
     const before = service.snapshot();
     const change = (to: object) => () => service.webhooks.updateEndpoint(endpoint.id, to);
     expect(change({ url: "http://shop.test/", events: ["ping"] })).toThrow(/https/);
-    expect(change({ url: "https://shop.test/new", events: ["pong"] })).toThrow(/no event "pong"/);
-    expect(change({ events: [] })).toThrow(/at least one event/);
+    expect(change({ url: "https://shop.test/new", events: ["pong"] })).toThrow(
+      /"events\.0" must be one of card\.added/,
+    );
+    expect(change({ events: [] })).toThrow(/"events" must NOT have fewer than 1 items/);
     expect(service.snapshot()).toEqual(before);
     expect(() => service.webhooks.updateEndpoint("we_none", {})).toThrow(/no webhook endpoint "we_none"/);
   });

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { watchParent } from "@loyalty-cards/internal/node-parent";
 import packageJson from "../../package.json" with { type: "json" };
-import { type MockServer, startMockServer } from "./node.ts";
+import { startMockServer } from "./node.ts";
 
 const { version } = packageJson;
 
@@ -16,8 +16,8 @@ Options:
   --host <address>  address to listen on (default: 127.0.0.1)
   --seed <file>     JSON: { "defaultCountry", "templates": [...], "endpoints": [{ "url", "events", "secret"? }] }
   --data <file>     store everything in this file; an existing file takes precedence over --seed
-  --quiet           do not print a line on stderr per request and per delivery attempt
-  --json            print one line of JSON when ready
+  --quiet           do not print a line of JSON on stderr per request and per delivery attempt
+  --json            print the JSON about the service on one line
   --help, -h        print this help
   --version         print the version`;
 
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const server = await startMockServer({
     port: parsePort(values.port),
     host,
-    ...(!values.quiet && { onTraffic: (line) => console.error(line) }),
+    ...(!values.quiet && { onTraffic: (event) => console.error(JSON.stringify(event)) }),
     ...(seed !== undefined && { seedFile: seed }),
     ...(data !== undefined && { dataFile: data }),
   });
@@ -50,32 +50,15 @@ async function main(): Promise<void> {
     );
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
   watchParent(stop);
-  console.log(values.json ? formatJson(server) : formatBanner(server));
+  const { apiKeys, templateId, endpoints } = server.service;
+  const settings = { baseUrl: server.url, apiKeys, templateId, console: `${server.url}/console` };
+  const all = endpoints.length === 0 ? settings : { ...settings, endpoints };
+  console.log(JSON.stringify(all, null, values.json ? undefined : 2));
 }
 
 function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new TypeError(`--port takes a number from 0 to 65535, not "${text}".`);
-}
-
-function formatJson({ url, service }: MockServer): string {
-  const { apiKeys, templateId, endpoints } = service;
-  const seeded = endpoints.length === 0 ? {} : { endpoints };
-  return JSON.stringify({ baseUrl: url, apiKeys, templateId, console: `${url}/console`, ...seeded });
-}
-
-function formatBanner({ url, service }: MockServer): string {
-  const rows = [
-    ["Base URL", url],
-    ["Website key", service.apiKeys.website],
-    ["Full key", service.apiKeys.full],
-    ["Template", service.templateId],
-    ["Console", `${url}/console`],
-    ["OpenAPI", `${url}/api/docs/json`],
-    ...service.endpoints.map((endpoint) => [`Secret of ${endpoint.url}`, endpoint.secret]),
-  ];
-  const width = Math.max(...rows.map(([name = ""]) => name.length));
-  return rows.map(([name = "", value]) => `${name.padEnd(width)}  ${value}`).join("\n");
 }
 
 /** Prints the error, and exits when what it printed is written. */

@@ -3,8 +3,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "../backend/backend.ts";
 import type { MockServiceOptions, Settings } from "../backend/options.ts";
-import { type ClockSetting, createClock } from "../backend/service-clock.ts";
-import { type Clock, latestMs, systemClock } from "../domain/clock.ts";
+import { type Clock, type ClockSetting, createClock, latestMs, systemClock } from "../domain/clock.ts";
 import { fromLists, type State, toLists } from "../domain/state.ts";
 
 const format = "loyalty-cards mock-server";
@@ -115,8 +114,8 @@ export async function startSaving(
     saving = undefined;
   }
 
-  backend.changes.subscribe(({ type }) => {
-    if (type === "request") return; // the request log is not saved
+  backend.changes.subscribe(({ request }) => {
+    if (request !== undefined) return; // the request log is not saved
     isChanged = true;
     if (!closing.signal.aborted) saving ??= saveChanges();
   });

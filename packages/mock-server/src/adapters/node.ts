@@ -1,24 +1,22 @@
 /** Node adapter: the service on a port of this machine, with the interactive API reference. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { checkTypes, type MockServiceOptions } from "../backend/options.ts";
 import { scaledClock } from "../domain/clock.ts";
-import { Problem } from "../domain/problem.ts";
 import type { App } from "../http/app.ts";
-import { problemReply } from "../http/reply.ts";
+import type { Reply } from "../http/reply.ts";
 import { createCore, type MockService } from "../service.ts";
 import { readDataFile, startSaving } from "./node-data-file.ts";
 import { addReference } from "./node-reference.ts";
-import { sendReply } from "./node-reply.ts";
 import { addSeed } from "./node-seed.ts";
-import { formatTraffic, listenToTraffic, type TrafficEvent } from "./node-traffic.ts";
+import { listenToTraffic, type TrafficEvent } from "./node-traffic.ts";
 
 export type { TrafficEvent } from "./node-traffic.ts";
 
 /** The options of the service, and the address it listens on. */
-export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | "allowedHosts" | "testing"> {
+export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl"> {
   /** Default 0: any free port. */
   port?: number;
   /** Default 127.0.0.1: reachable from this machine only. */
@@ -35,19 +33,18 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
    */
   dataFile?: string;
   /**
-   * Called for each API request and each delivery attempt. `line` is text for a log; `event` is an object. Both have the warnings of a
-   * request, which `log` then does not get. They contain no queries, keys or secrets, and of bodies only the start of a receiver's failure.
-   * Default: not called.
+   * Called for each API request and each delivery attempt, with the warnings of the request, which `log` then does not get. An event
+   * contains no queries, keys or secrets, and of bodies only the start of a receiver's failure. Default: not called.
    * @example
    * ```ts
    * import { startMockServer } from "@loyalty-cards/mock-server/node";
    *
-   * await startMockServer({ onTraffic: (line) => console.error(line) });
+   * await startMockServer({ onTraffic: (event) => console.error(event) });
    * ```
    */
-  onTraffic?: (line: string, event: TrafficEvent) => void;
+  onTraffic?: (event: TrafficEvent) => void;
   /** Internal: set by tests only. */
-  testing?: MockServiceOptions["testing"] & {
+  testing?: {
     /** The time limit for receiving a request, in milliseconds. Default 30 000. */
     requestTimeoutMs?: number;
   };
@@ -83,9 +80,9 @@ export interface MockServer {
  */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
   checkTypes(options);
-  const { port = 0, host = "127.0.0.1", seedFile, dataFile, onTraffic, ...given } = options;
+  const { port = 0, host = "127.0.0.1", seedFile, dataFile, onTraffic, testing, ...given } = options;
   const { log = console.error } = given;
-  const { requestTimeoutMs = 30_000 } = options.testing ?? {};
+  const { requestTimeoutMs = 30_000 } = testing ?? {};
   const serviceOptions = seedFile === undefined ? given : addSeed(given, seedFile);
   const saved = dataFile === undefined ? undefined : await readDataFile(dataFile);
   let app: App | undefined;
@@ -101,7 +98,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
           write: (reply) => sendReply(reply, incoming as IncomingMessage, outgoing as ServerResponse),
         }),
       // Not the faster Request and Response, because they would replace the global ones of the user's tests.
-      { hostname: "localhost", overrideGlobalObjects: false, errorHandler: () => toBadRequest() },
+      { hostname: "localhost", overrideGlobalObjects: false },
     ),
   );
   await new Promise<void>((resolve, reject) => {
@@ -125,12 +122,12 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
         baseUrl: url,
         ...(onTraffic && { log: () => {} }), // the traffic has the warnings
         // On other addresses every host name is allowed, because the names of this machine in its network are unknown.
-        allowedHosts: isLoopback(toHostname(host)) ? "loopback" : "any",
+        acceptsAnyHost: !isLoopback(toHostname(host)),
       },
       addReference,
     );
     const { service, backend } = core;
-    if (onTraffic !== undefined) listenToTraffic(backend, (event) => onTraffic(formatTraffic(event), event));
+    if (onTraffic !== undefined) listenToTraffic(backend, onTraffic);
     if (saved !== undefined) {
       backend.ids.continueAfter(saved.newestId);
       backend.restore(saved.state);
@@ -149,12 +146,6 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   }
 }
 
-/** For an address or a Host header that cannot be read. */
-function toBadRequest(): Response {
-  const { status, headers, body } = problemReply(new Problem(400, "The address cannot be read."));
-  return new Response(String(body), { status, headers });
-}
-
 /** @returns other errors unchanged. */
 function describePortInUse(error: NodeJS.ErrnoException & { port?: number }): Error {
   const { code, port } = error;
@@ -168,3 +159,40 @@ const toReachableHost = (host: string) =>
   host === "0.0.0.0" || host === "::" ? "127.0.0.1" : toHostname(host);
 
 const toHostname = (host: string) => (host.includes(":") ? `[${host}]` : host);
+
+/**
+ * To respond and close while the client is still sending would reset the connection, so the rest of the body is read first. Without
+ * its listeners: that of the body as a web stream, of which nobody reads the rest, would pause it.
+ */
+function sendReply(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  if (incoming.complete || reply.fault !== undefined) writeReply(reply, outgoing);
+  else
+    incoming
+      .removeAllListeners("data")
+      .resume()
+      .once("end", () => writeReply(reply, outgoing));
+}
+
+function writeReply(reply: Reply, outgoing: ServerResponse): void {
+  const { status, headers, body, fault } = reply;
+  const { socket } = outgoing;
+  if (fault === "hang" || socket === null) return;
+  if (fault === "reset") socket.resetAndDestroy();
+  else if (fault === "destroy") socket.destroy();
+  else if (fault !== undefined) writeHalf(reply, socket);
+  else if (body === null) outgoing.writeHead(status, headers).end();
+  else outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
+}
+
+/** Writes half of the response to the socket itself, because Node always completes a response. */
+function writeHalf({ status, headers, body }: Reply, socket: Socket): void {
+  const bytes = Buffer.from(body ?? "");
+  const lines = [
+    `HTTP/1.1 ${status} `,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${Math.max(bytes.length, 2)}`,
+    "connection: close",
+  ];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  socket.end(bytes.subarray(0, bytes.length >> 1));
+}

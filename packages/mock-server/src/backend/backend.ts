@@ -1,24 +1,20 @@
 /** The service behind its HTTP surface: its clock, deliveries and traffic, and its state, which can be copied and restored. */
-import type { components } from "@loyalty-cards/openapi/control";
 import { createDispatcher } from "../delivery/dispatcher.ts";
 import { createEndpoint } from "../delivery/endpoints.ts";
 import { createChangeNotifier, createSortableIds, type Domain } from "../domain/context.ts";
-import { createEmptyState, type State } from "../domain/state.ts";
+import { createEmptyState, type State, type TrafficRequest } from "../domain/state.ts";
 import { createTemplate } from "../domain/templates.ts";
 import type { Settings } from "./options.ts";
 import { createServiceClock } from "./service-clock.ts";
 
-/** A request to the API, as `GET /_mock/traffic` returns it. */
-export type TrafficRequest = components["schemas"]["TrafficRequest"];
-
 export type Backend = ReturnType<typeof createBackend>;
 
 export function createBackend(settings: Settings) {
-  const { deliver, wallClockMs, deliveryTimeoutMs } = settings;
+  const { deliver, deliveryTimeoutMs } = settings;
   const changes = createChangeNotifier();
   const nowMs = () => domain.clock.now();
   /** Not part of the state, so that a reset or a restore does not repeat ids. */
-  const ids = createSortableIds(nowMs, settings.generateId);
+  const ids = createSortableIds(nowMs);
   /** The newest requests to the API, oldest first. Not part of the state: a snapshot and a data file do not contain them. */
   const requests: TrafficRequest[] = [];
   const domain: Domain = {
@@ -29,11 +25,10 @@ export function createBackend(settings: Settings) {
     emit: (type, data) => dispatcher.publish(type, data),
   };
   // Over HTTP a real receiver compares `t` with real time, wherever this clock was moved to.
-  const isOverHttp = deliver === undefined;
   const dispatcher = createDispatcher(domain, ids, {
-    deliver: deliver ?? ((request) => fetch(request)),
-    signedWith: isOverHttp ? "machine" : "service",
-    signingTimeMs: isOverHttp ? wallClockMs : nowMs,
+    ...(deliver === undefined
+      ? { deliver: (request) => fetch(request), signedWith: "machine", signingTimeMs: Date.now }
+      : { deliver, signedWith: "service", signingTimeMs: nowMs }),
     deliveryTimeoutMs,
   });
 
@@ -41,7 +36,7 @@ export function createBackend(settings: Settings) {
     domain.state = state;
     ids.continueAfter(state.recentEvents.at(-1)?.id);
     dispatcher.reload();
-    changes.notify({ type: "reset" });
+    changes.notify();
   }
 
   function seed(): State {

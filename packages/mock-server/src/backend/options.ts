@@ -2,18 +2,13 @@
 import type { Deliver } from "../delivery/attempt.ts";
 import type { EndpointInput } from "../delivery/endpoints.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
-import { type Country, type GenerateId, generateRandomId, type Wallets } from "../domain/context.ts";
+import { type Country, generateId, type Wallets } from "../domain/context.ts";
 import { isKnownCountry } from "../domain/customers.ts";
 import { isObject } from "../domain/problem.ts";
 import type { TemplateInput } from "../domain/templates.ts";
 
-/** The `Host` headers that the control API and the console accept: host names of this machine, or any. */
-export type AllowedHosts = "loopback" | "any";
-
 /** The options of a mock service. Each has a default. */
 export interface MockServiceOptions {
-  /** Which `Host` headers the control API and the console accept. Default `loopback`: host names of this machine. */
-  allowedHosts?: AllowedHosts;
   /** The address of the service, in card links. Default `https://cards.mock.test`, which does not exist. */
   baseUrl?: string;
   /** Default: real time. Pass `manualClock()` to move time by hand. */
@@ -43,13 +38,6 @@ export interface MockServiceOptions {
    * makes tests of slow receivers faster.
    */
   deliveryTimeoutMs?: number;
-  /** Internal: set by tests only. */
-  testing?: {
-    /** Generates ids that begin with the prefix; the prefix of an event id makes it sort. Default: random ids. */
-    generateId?: GenerateId;
-    /** Real time in milliseconds, for signatures over HTTP. Default `Date.now`. */
-    wallClockMs?: () => number;
-  };
 }
 
 export const seededTemplates: readonly TemplateInput[] = [
@@ -91,29 +79,31 @@ function getType(value: unknown): string {
 
 export type Settings = ReturnType<typeof parseOptions>;
 
-export function parseOptions(options: MockServiceOptions) {
+/** The options, and what only the Node adapter sets. */
+export interface CoreOptions extends MockServiceOptions {
+  /** Whether the control API and the console accept every `Host` header. Default false: only host names of this machine. */
+  acceptsAnyHost?: boolean;
+}
+
+export function parseOptions(options: CoreOptions) {
   checkTypes(options);
   const { baseUrl = "https://cards.mock.test", defaultCountry = "PL", deliveryTimeoutMs = 10_000 } = options;
-  const { clock = systemClock(), testing: { generateId = generateRandomId, wallClockMs = Date.now } = {} } =
-    options;
-  const { allowedHosts = "loopback", log = console.error, storeRefusals = false } = options;
   const {
-    templates = seededTemplates,
-    endpoints = [],
-    wallets = { first: "apple", second: "google" },
+    clock = systemClock(),
+    log = console.error,
+    storeRefusals = false,
+    acceptsAnyHost = false,
   } = options;
+  const { templates = seededTemplates, endpoints = [] } = options;
+  const { wallets = { first: "apple", second: "google" } } = options;
 
   if (!URL.canParse(baseUrl)) throw new TypeError(`baseUrl "${baseUrl}" is not a URL.`);
-  if (!isKnownCountry(defaultCountry)) {
+  if (!isKnownCountry(defaultCountry))
     throw new TypeError(`defaultCountry "${defaultCountry}" is not an ISO 3166 code such as "PL".`);
-  }
-  if (!(deliveryTimeoutMs > 0 && deliveryTimeoutMs < 2 ** 31)) {
+  if (!(deliveryTimeoutMs > 0 && deliveryTimeoutMs < 2 ** 31))
     throw new TypeError("deliveryTimeoutMs must be a positive number of milliseconds that a timer can hold.");
-  }
   if (typeof clock?.now !== "function")
     throw new TypeError("clock must have a function now, as manualClock() does.");
-  if (!["loopback", "any"].includes(allowedHosts))
-    throw new TypeError(`allowedHosts must be "loopback" or "any", not "${allowedHosts}".`);
   if (templates.length === 0) throw new TypeError("templates must be a list of at least one.");
   for (const { secret } of endpoints) {
     if (secret !== undefined && !(typeof secret === "string" && /^\S(.*\S)?$/s.test(secret)))
@@ -128,8 +118,6 @@ export function parseOptions(options: MockServiceOptions) {
     baseUrl: baseUrl.replace(/\/+$/, ""),
     clock,
     deliver: options.deliver,
-    generateId,
-    wallClockMs,
     defaultCountry,
     // The ids are generated once, so that a reset restores the same ones.
     templates: templates.map((template) => ({ id: generateId("tpl"), ...template })),
@@ -140,7 +128,7 @@ export function parseOptions(options: MockServiceOptions) {
     })),
     wallets,
     deliveryTimeoutMs,
-    allowedHosts,
+    acceptsAnyHost,
     storeRefusals,
     log,
   };

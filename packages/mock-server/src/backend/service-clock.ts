@@ -1,21 +1,14 @@
 /** The clock of the service: reads the time, moves it, and changes its mode. */
-
-import type { components } from "@loyalty-cards/openapi/control";
 import type { AttemptRecord, Dispatcher, GetEnd } from "../delivery/dispatcher.ts";
 import {
-  type Clock,
+  type ClockSetting,
+  createClock,
   type Duration,
-  getClockMode,
+  getClockSetting,
   latestMs,
-  manualClock,
-  scaledClock,
-  systemClock,
   toMilliseconds,
 } from "../domain/clock.ts";
 import type { Domain } from "../domain/context.ts";
-
-/** How a clock runs: system (real time), manual, or scaled. */
-export type ClockSetting = components["schemas"]["ClockSetting"];
 
 /**
  * The service's clock. Only manual and scaled clocks can be moved; a movement returns the delivery attempts that it made. Do not
@@ -55,7 +48,7 @@ export function createServiceClock(domain: Domain, dispatcher: Dispatcher): Serv
 
   return {
     now,
-    setting: () => getClockMode(domain.clock),
+    setting: () => getClockSetting(domain.clock),
     set(setting) {
       domain.clock = createClock(setting, now());
       dispatcher.reload();
@@ -78,18 +71,4 @@ export function createServiceClock(domain: Domain, dispatcher: Dispatcher): Serv
       }),
     runUntilIdle: () => runInTurn(() => moveTime((nextMs) => nextMs)),
   };
-}
-
-/** @throws {RangeError} for `system` when the clock is ahead of real time. */
-export function createClock({ mode, factor = 1 }: ClockSetting, startAt: number): Clock {
-  if (mode === "manual") return manualClock(startAt);
-  if (mode === "scaled") return scaledClock({ factor, startAt });
-  if (mode !== "system")
-    throw new TypeError(`There is no clock mode "${mode}"; use system, manual or scaled.`);
-  const machine = systemClock();
-  // One second of tolerance: a scaled clock with factor 1 may differ by rounding.
-  if (startAt > machine.now() + 1_000) {
-    throw new RangeError("The clock is ahead of real time, and time cannot move back; use scaled.");
-  }
-  return machine;
 }

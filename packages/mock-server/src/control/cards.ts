@@ -1,30 +1,27 @@
 /** Control routes for cards: search, detail, history, points, wallets. */
-import { CorrectionInput, Expiry, PointsInput, StatusInput } from "@loyalty-cards/openapi/control-validators";
+import { CorrectionInput, PointsInput } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
-import { addToWallet, getCard, removeFromWallet, setStatus, toCard } from "../domain/cards.ts";
+import { addToWallet, getCard, removeFromWallet, toCard } from "../domain/cards.ts";
 import { type Domain, getById } from "../domain/context.ts";
-import { cancelOperation, expirePoints, recordCorrection, recordPoints } from "../domain/ledger.ts";
+import { cancelOperation, listOperations, recordCorrection, recordPoints } from "../domain/ledger.ts";
 import type { Customer, State, StoredCard, StoredOperation } from "../domain/state.ts";
-import { paginate, type Router } from "./route.ts";
+import { limitList, type Router } from "./route.ts";
 
 const pointsKinds = { purchase: "purchase", reward: "reward", redeem: "redemption" } as const;
 
 export function addCardRoutes({ route, routeWithBody }: Router, { domain }: Backend): void {
-  const view = (id: string) => toCardView(domain, getCard(domain, id));
   const viewOperation = ({ id }: { id: string }) =>
     toOperationView(getById(domain.state.operations, id, "operation"));
 
   route("GET /cards", ({ query }) => {
     const text = query["query"] ?? "";
     const found = [...domain.state.cards.values()].filter((card) => matchesCard(domain.state, card, text));
-    return paginate(found.reverse(), query, (card) => toCardView(domain, card));
+    return limitList(found.reverse(), query, (card) => toCardView(domain, card));
   });
-  route("GET /cards/:id", ({ id }) => view(id));
+  route("GET /cards/:id", ({ id }) => toCardView(domain, getCard(domain, id)));
   route("GET /cards/:id/operations", ({ id, query }) => {
     getCard(domain, id);
-    const { operations, operationIdsByCard } = domain.state;
-    const history = (operationIdsByCard.get(id) ?? []).flatMap((name) => operations.get(name) ?? []);
-    return paginate(history.reverse(), query, toOperationView);
+    return limitList(listOperations(domain, id), query, toOperationView);
   });
   for (const [name, kind] of Object.entries(pointsKinds)) {
     routeWithBody(`POST /cards/:id/${name} 201`, PointsInput, ({ id, body }) =>
@@ -33,10 +30,6 @@ export function addCardRoutes({ route, routeWithBody }: Router, { domain }: Back
   }
   routeWithBody("POST /cards/:id/correct 201", CorrectionInput, ({ id, body }) =>
     viewOperation(recordCorrection(domain, id, body.change)),
-  );
-  routeWithBody("POST /cards/:id/expire", Expiry, ({ id, body }) => view(expirePoints(domain, id, body).id));
-  routeWithBody("PUT /cards/:id/status", StatusInput, ({ id, body }) =>
-    view(setStatus(domain, id, body.status).id),
   );
   route("PUT /cards/:id/wallets/:wallet", ({ id, wallet }) => addToWallet(domain, id, wallet));
   route("DELETE /cards/:id/wallets/:wallet", ({ id, wallet }) => removeFromWallet(domain, id, wallet));

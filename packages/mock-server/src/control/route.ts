@@ -1,9 +1,10 @@
-/** A route of the control API: validates the body, converts errors to problem details, pages lists. */
+/** A route of the control API: validates the body, converts errors to problem details, limits lists. */
 import type { ControlValidator } from "@loyalty-cards/openapi/control-validators";
 import { NotFoundError } from "../domain/context.ts";
 import { InputError, Problem, validateInput } from "../domain/problem.ts";
 import type { App } from "../http/app.ts";
 import { emptyReply, jsonReply, parseJson, parseLimit, readText, send } from "../http/reply.ts";
+import { WaitTimeoutError } from "./wait-for.ts";
 
 interface ControlCall<Body> {
   /** The variable segments of the path. */
@@ -22,13 +23,10 @@ type Endpoint = `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;
 type Run<Body> = (call: ControlCall<Body>) => unknown;
 
 /** Adds routes to the control API. `route` does not read a body. */
-export interface Router {
-  route(endpoint: Endpoint, run: Run<undefined>): void;
-  routeWithBody<Body>(endpoint: Endpoint, validator: ControlValidator<Body>, run: Run<Body>): void;
-}
+export type Router = ReturnType<typeof createRouter>;
 
-export function createRouter(app: App): Router {
-  function add<Body>(
+export function createRouter(app: App) {
+  function routeWithBody<Body>(
     endpoint: Endpoint,
     validator: ControlValidator<Body> | undefined,
     run: Run<Body>,
@@ -46,29 +44,28 @@ export function createRouter(app: App): Router {
       }
     });
   }
-  return { route: (endpoint, run) => add(endpoint, undefined, run), routeWithBody: add };
+  const route = (endpoint: Endpoint, run: Run<undefined>) => routeWithBody(endpoint, undefined, run);
+  return { route, routeWithBody };
 }
 
 /** Converts the errors that the service object throws for the same calls. */
 function toProblem(error: unknown): unknown {
   if (error instanceof InputError) return Problem.invalid(error.errors);
+  if (error instanceof WaitTimeoutError) return new Problem(408, error.message);
   if (error instanceof NotFoundError) return new Problem(404, error.message);
   if (error instanceof RangeError) return new Problem(409, error.message);
   if (error instanceof TypeError) return new Problem(422, error.message);
   return error;
 }
 
-/** One page of a list. @param items newest first. @param view converts an item; called for the items of the page only. */
-export function paginate<Item>(
+/** The beginning of a list. @param items newest first. @param view converts an item that is returned. */
+export function limitList<Item>(
   items: readonly Item[],
   query: Record<string, string>,
-  view: (item: Item) => unknown = (item) => item,
+  view: (item: Item) => unknown,
 ) {
   const limit = parseLimit(query["limit"], 20);
-  const { offset = "0" } = query;
-  if (!/^\d+$/.test(offset)) throw new Problem(400, "offset must be a whole number, 0 or more.");
-  const start = Number(offset);
-  return { items: items.slice(start, start + limit).map(view), total: items.length };
+  return { items: items.slice(0, limit).map(view), total: items.length };
 }
 
 /** @returns undefined for an empty text. @throws {Problem} for another text that is none of the values. */

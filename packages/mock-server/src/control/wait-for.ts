@@ -4,7 +4,7 @@ import { WaitCondition as WaitConditionSchema } from "@loyalty-cards/openapi/con
 import type { Backend } from "../backend/backend.ts";
 import { findDeliveries } from "../delivery/deliveries.ts";
 import { type Card, toCard } from "../domain/cards.ts";
-import { InputError, isDeeperThan, isObject, validateInput } from "../domain/problem.ts";
+import { isDeeperThan, isObject, validateInput } from "../domain/problem.ts";
 import type { Delivery, EventType, ServiceEvent } from "../domain/state.ts";
 
 /** All members that are present must be equal, inside `data` too. Also matches what happened before the call. */
@@ -32,27 +32,25 @@ export class WaitTimeoutError extends Error {
   override name = "WaitTimeoutError" as const;
 }
 
+export const defaultTimeoutMs = 5_000;
 const maxLevels = 64;
 
 /**
  * @throws {WaitTimeoutError} when nothing matches in time; the message lists the newest events and deliveries.
- * @throws {InputError} for an invalid condition or timeout, before it waits.
+ * @throws {TypeError} for an invalid condition or timeout, before it waits.
  */
 export async function waitFor<Condition extends WaitCondition>(
   backend: Backend,
   condition: Condition,
-  { timeoutMs = 5_000, signal }: WaitOptions = {},
+  { timeoutMs = defaultTimeoutMs, signal }: WaitOptions = {},
 ): Promise<WaitResult<Condition>> {
   validateInput(WaitConditionSchema, condition);
-  const reject = (pointer: string, detail: string) => {
-    throw new InputError([{ pointer, detail }]);
-  };
   if (isDeeperThan(maxLevels, condition))
-    reject("", `The condition is nested deeper than ${maxLevels} levels.`);
+    throw new TypeError(`The condition is nested deeper than ${maxLevels} levels.`);
   if (!(timeoutMs >= 0 && timeoutMs <= maxTimerMs))
-    reject("/timeoutMs", `"timeoutMs" must be a number, at least 0 and at most ${maxTimerMs}.`);
+    throw new TypeError(`"timeoutMs" must be a number, at least 0 and at most ${maxTimerMs}.`);
   if (["event", "delivery", "card"].filter((name) => name in condition).length !== 1)
-    reject("", "Wait for one of event, delivery and card.");
+    throw new TypeError("Wait for one of event, delivery and card.");
   const wanted = structuredClone(condition as WaitCondition & { count?: number }); // a getter may return another value later
   const isMet = () => findMatches(backend, wanted).length >= (wanted.count ?? 1);
   if (!isMet()) await waitUntil(backend, isMet, timeoutMs, wanted, signal);

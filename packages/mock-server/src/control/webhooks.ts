@@ -1,7 +1,7 @@
 /** Control routes for webhook endpoints, deliveries, and the traffic: requests and deliveries in one list. */
 import type { components } from "@loyalty-cards/openapi/control";
 import { EndpointChange, EndpointInput } from "@loyalty-cards/openapi/control-validators";
-import type { Backend, TrafficRequest } from "../backend/backend.ts";
+import type { Backend } from "../backend/backend.ts";
 import {
   createEndpoint,
   deleteEndpoint,
@@ -11,7 +11,7 @@ import {
   updateEndpoint,
 } from "../delivery/endpoints.ts";
 import { getById, getPosition } from "../domain/context.ts";
-import type { Delivery, ServiceEvent, State } from "../domain/state.ts";
+import type { Delivery, ServiceEvent, State, TrafficRequest } from "../domain/state.ts";
 import { parseLimit } from "../http/reply.ts";
 import { parseChoice, type Router } from "./route.ts";
 
@@ -23,10 +23,7 @@ export function addWebhookRoutes({ route, routeWithBody }: Router, backend: Back
   route("GET /webhooks/endpoints", () => ({
     items: [...domain.state.endpoints.values()].map(toWebhookEndpoint),
   }));
-  routeWithBody("POST /webhooks/endpoints 201", EndpointInput, ({ body }) => {
-    const { id, secret } = createEndpoint(domain, body);
-    return { ...toWebhookEndpoint(getEndpoint(domain, id)), secret };
-  });
+  routeWithBody("POST /webhooks/endpoints 201", EndpointInput, ({ body }) => createEndpoint(domain, body));
   routeWithBody("PATCH /webhooks/endpoints/:id", EndpointChange, ({ id, body }) =>
     updateEndpoint(domain, id, body),
   );

@@ -1,5 +1,5 @@
 /** Deliveries: one event sent to one endpoint, with every attempt and the retry schedule (spec 3.2). */
-import { type Domain, getById } from "../domain/context.ts";
+import { type Domain, generateId, getById } from "../domain/context.ts";
 import type { Attempt, Delivery, ServiceEvent, State } from "../domain/state.ts";
 
 /** 1 minute, 5 minutes, 30 minutes, 2 hours, 6 hours; each after the previous failure. */
@@ -8,12 +8,13 @@ const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000,
 /** All members that are present must match. */
 export type DeliveryFilter = Partial<Pick<Delivery, "endpointId" | "eventId" | "type" | "state">>;
 
-/** Creates a delivery of an event to an endpoint. Its first attempt is due at once. */
+/** Creates a delivery of an event to an endpoint. @param delayMs the time until its first attempt. */
 export function createDelivery(
-  { state, generateId, nowMs, notifyChange }: Domain,
+  { state, nowMs, notifyChange }: Domain,
   event: ServiceEvent,
   endpointId: string,
   body: string,
+  delayMs: number,
 ): Delivery {
   const delivery: Delivery = {
     id: generateId("dlv"),
@@ -22,13 +23,13 @@ export function createDelivery(
     endpointId,
     state: "pending",
     attempts: [],
-    nextAttemptAt: toIso(nowMs()),
+    nextAttemptAt: toIso(nowMs() + delayMs),
     body,
     failures: 0,
   };
   state.deliveries.set(delivery.id, delivery);
   state.pendingDeliveryIds.add(delivery.id);
-  notifyChange({ type: "delivery", id: delivery.id });
+  notifyChange();
   return delivery;
 }
 
@@ -48,7 +49,7 @@ export function recordAttempt(domain: Domain, delivery: Delivery, attempt: Attem
   }
   if (delivery.isResent) restart(domain, delivery);
   if (delivery.state !== "pending") state.pendingDeliveryIds.delete(delivery.id);
-  notifyChange({ type: "delivery", id: delivery.id });
+  notifyChange({ attempted: delivery });
 }
 
 /** Starts a delivery again, as "Resend" in the console does: due at once, with all retries. */
@@ -58,14 +59,12 @@ export function restartDelivery(
   isInProgress: (delivery: Delivery) => boolean,
 ): Delivery {
   const delivery = getById(domain.state.deliveries, deliveryId, "delivery");
-  if (!domain.state.endpoints.has(delivery.endpointId)) {
+  if (!domain.state.endpoints.has(delivery.endpointId))
     throw new RangeError("The endpoint of this delivery was deleted.");
-  }
   if (isInProgress(delivery)) delivery.isResent = true;
   else restart(domain, delivery);
-  delete delivery.isHeldBack;
   domain.state.pendingDeliveryIds.add(delivery.id);
-  domain.notifyChange({ type: "delivery", id: delivery.id });
+  domain.notifyChange();
   return delivery;
 }
 
@@ -76,37 +75,18 @@ function restart({ nowMs }: Domain, delivery: Delivery): void {
 
 /** Marks the pending deliveries of an endpoint as failed. An attempt in progress is the last one. */
 export function failPendingDeliveries(domain: Domain, endpointId: string): void {
-  for (const delivery of findPending(domain, endpointId)) {
+  for (const delivery of listPending(domain.state)) {
+    if (delivery.endpointId !== endpointId) continue;
     delivery.state = "failed";
     delete delivery.nextAttemptAt;
-    delete delivery.isHeldBack;
     delete delivery.isResent;
     domain.state.pendingDeliveryIds.delete(delivery.id);
-    domain.notifyChange({ type: "delivery", id: delivery.id });
+    domain.notifyChange();
   }
-}
-
-/** Holds a new delivery back until another event was sent to the endpoint, at most for this time. */
-export function holdBack({ nowMs }: Domain, delivery: Delivery, forMs: number): void {
-  Object.assign(delivery, { isHeldBack: true, nextAttemptAt: toIso(nowMs() + forMs) });
-}
-
-/** Releases the deliveries that were held back for an endpoint. */
-export function releaseHeldBack(domain: Domain, endpointId: string): Delivery[] {
-  const held = findPending(domain, endpointId).filter(({ isHeldBack }) => isHeldBack);
-  for (const delivery of held) {
-    delete delivery.isHeldBack;
-    delivery.nextAttemptAt = toIso(domain.nowMs());
-    domain.notifyChange({ type: "delivery", id: delivery.id });
-  }
-  return held;
 }
 
 export const listPending = ({ deliveries, pendingDeliveryIds }: State): Delivery[] =>
   Array.from(pendingDeliveryIds, (id) => deliveries.get(id) as Delivery);
-
-const findPending = ({ state }: Domain, endpointId: string) =>
-  listPending(state).filter((delivery) => delivery.endpointId === endpointId);
 
 export function findDeliveries({ state }: Domain, filter: DeliveryFilter & { id?: string }): Delivery[] {
   const wanted = Object.entries(filter) as [keyof DeliveryFilter, string][];

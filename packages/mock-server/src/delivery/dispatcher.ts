@@ -4,14 +4,7 @@ import type { Domain, SortableIds } from "../domain/context.ts";
 import type { Attempt, Delivery, EventData, EventType, ServiceEvent, State } from "../domain/state.ts";
 import { takeDeliveryFault } from "../faults/rules.ts";
 import { type DeliveryTransport, sendAttempt } from "./attempt.ts";
-import {
-  createDelivery,
-  holdBack,
-  listPending,
-  recordAttempt,
-  releaseHeldBack,
-  restartDelivery,
-} from "./deliveries.ts";
+import { createDelivery, listPending, recordAttempt, restartDelivery } from "./deliveries.ts";
 import { getEndpoint } from "./endpoints.ts";
 
 /** An attempt, with its delivery and event. */
@@ -27,7 +20,8 @@ export type GetEnd = (nextMs: number | undefined) => number | undefined;
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 const maxRecentEvents = 1_000;
-const maxHoldBackMs = 1_000;
+/** The delay of an injected reordering: other events of this time are delivered before. */
+const reorderDelayMs = 5_000;
 
 export function createDispatcher(domain: Domain, ids: SortableIds, transport: DeliveryTransport) {
   /** Sorted by time; those of one time in the order in which they were added. */
@@ -49,15 +43,14 @@ export function createDispatcher(domain: Domain, ids: SortableIds, transport: De
     return event;
   }
 
-  /** Creates the delivery of an event to one endpoint. Injected faults duplicate it or hold it back. */
+  /** Creates the delivery of an event to one endpoint. Injected faults duplicate or delay it. */
   function sendTo(endpointId: string, event: ServiceEvent): Delivery {
     const body = JSON.stringify(event); // serialized once: every attempt sends the same text
-    const delivery = createDelivery(domain, event, endpointId, body);
-    if (takeDeliveryFault(domain, "reorder", event.type)) holdBack(domain, delivery, maxHoldBackMs);
+    const delayMs = takeDeliveryFault(domain, "reorder", event.type) ? reorderDelayMs : 0;
+    const delivery = createDelivery(domain, event, endpointId, body, delayMs);
     schedule(delivery);
-    if (takeDeliveryFault(domain, "duplicate", event.type)) {
-      schedule(createDelivery(domain, event, endpointId, body));
-    }
+    if (takeDeliveryFault(domain, "duplicate", event.type))
+      schedule(createDelivery(domain, event, endpointId, body, 0));
     return delivery;
   }
 
@@ -110,8 +103,6 @@ export function createDispatcher(domain: Domain, ids: SortableIds, transport: De
     if (isClosed || endpoint === undefined) return;
     const at = new Date(domain.nowMs()).toISOString();
     const startedMs = performance.now();
-    const wasHeldBack = delivery.isHeldBack === true;
-    delete delivery.isHeldBack;
     const request = new AbortController();
     requests.add(request);
     const result = await sendAttempt(transport, endpoint, delivery, request);
@@ -120,7 +111,6 @@ export function createDispatcher(domain: Domain, ids: SortableIds, transport: De
     const made = { at, ...result, durationMs: Math.round(performance.now() - startedMs) };
     recordAttempt(domain, delivery, made);
     attempts?.push({ deliveryId: delivery.id, eventId: delivery.eventId, type: delivery.type, ...made });
-    if (!wasHeldBack) for (const held of releaseHeldBack(domain, endpoint.id)) schedule(held);
   }
 
   /** Resolves when every attempt that is due has ended. */
@@ -132,8 +122,8 @@ export function createDispatcher(domain: Domain, ids: SortableIds, transport: De
   async function moveTime(getEnd: GetEnd): Promise<AttemptRecord[]> {
     const moved = domain.clock;
     if (!isMovable(moved)) {
-      throw new TypeError(
-        "This service uses real time; create it with { clock: manualClock() } to move time.",
+      throw new RangeError(
+        'This service uses real time, which cannot be moved: create it with { clock: manualClock() }, or set its clock to { "mode": "manual" } or { "mode": "scaled" }.',
       );
     }
     const made: AttemptRecord[] = [];

@@ -1,8 +1,10 @@
 /** Webhook endpoints: address, selected events and signing secret (spec 5.4, 6). */
 import { isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
 import type { components } from "@loyalty-cards/openapi/control";
+import { EndpointInput as EndpointInputSchema } from "@loyalty-cards/openapi/control-validators";
 import { requiredData } from "@loyalty-cards/openapi/events";
-import { type Domain, getById } from "../domain/context.ts";
+import { type Domain, generateId, getById } from "../domain/context.ts";
+import { validateInput } from "../domain/problem.ts";
 import type { Endpoint, EventType } from "../domain/state.ts";
 import { failPendingDeliveries } from "./deliveries.ts";
 
@@ -23,16 +25,17 @@ export const eventTypes = Object.keys(requiredData) as EventType[];
  */
 export function createEndpoint(
   domain: Domain,
-  { url, events }: EndpointInput,
+  input: EndpointInput,
   seeded: Partial<EndpointSecret> = {},
-): EndpointSecret {
-  const { state, generateId, notifyChange } = domain;
-  checkUrl(url);
-  checkEvents(events);
+): Endpoint {
+  const { state, notifyChange } = domain;
+  checkEndpoint(input);
+  const { url, events } = input;
   const { id = generateId("we"), secret = generateId("whsec") } = seeded;
-  state.endpoints.set(id, { id, url, events: [...events], secret });
+  const endpoint = { id, url, events: [...events], secret };
+  state.endpoints.set(id, endpoint);
   notifyChange();
-  return { id, secret };
+  return structuredClone(endpoint);
 }
 
 /**
@@ -46,8 +49,7 @@ export function updateEndpoint(
 ): WebhookEndpoint {
   const endpoint = getEndpoint(domain, endpointId);
   const { url = endpoint.url, events = endpoint.events } = change;
-  checkUrl(url);
-  checkEvents(events);
+  checkEndpoint({ url, events });
   Object.assign(endpoint, { url, events: [...events] });
   domain.notifyChange();
   return toWebhookEndpoint(endpoint);
@@ -64,7 +66,7 @@ export function deleteEndpoint(domain: Domain, endpointId: string): void {
 /** Replaces the secret at once, for pending deliveries too. */
 export function replaceSecret(domain: Domain, endpointId: string): EndpointSecret {
   const endpoint = getEndpoint(domain, endpointId);
-  endpoint.secret = domain.generateId("whsec");
+  endpoint.secret = generateId("whsec");
   domain.notifyChange();
   return { id: endpoint.id, secret: endpoint.secret };
 }
@@ -78,25 +80,16 @@ export const toWebhookEndpoint = ({ id, url, events }: Endpoint): WebhookEndpoin
   events: [...events],
 });
 
-function checkUrl(url: string): void {
+function checkEndpoint(input: EndpointInput): void {
+  const { url } = validateInput(EndpointInputSchema, input);
   if (!URL.canParse(url)) throw new TypeError(`The endpoint's url "${url}" is not a URL.`);
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "")
     throw new TypeError("An endpoint's url must not have a user or a password.");
   // spec 6.3.5: public HTTPS addresses. Loopback addresses are allowed too, for development.
   if (isLoopback(hostname) && (protocol === "https:" || protocol === "http:")) return;
-  if (protocol !== "https:") {
+  if (protocol !== "https:")
     throw new TypeError("An endpoint must be https://; http:// is allowed for loopback addresses only.");
-  }
   if (isPrivate(hostname))
     throw new TypeError(`An endpoint must have a public address, and "${hostname}" is in a private network.`);
-}
-
-function checkEvents(events: readonly EventType[]): void {
-  if (!Array.isArray(events) || events.length === 0) throw new TypeError("Select at least one event.");
-  for (const type of events) {
-    if (!eventTypes.includes(type)) {
-      throw new TypeError(`There is no event "${type}"; there are ${eventTypes.join(", ")}.`);
-    }
-  }
 }

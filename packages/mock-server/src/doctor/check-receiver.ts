@@ -50,7 +50,7 @@ export interface ReceiverReport {
 }
 
 /**
- * Sends about thirty deliveries, most of them pings, and two `balance.changed` of `cardId`: do not run it against production data.
+ * Sends about twenty-five deliveries, most of them pings, and two `balance.changed` of `cardId`: do not run it against production data.
  * @throws {TypeError} for an invalid address or secret. Rejects with `signal.reason` when aborted.
  * @example
  * ```ts
@@ -76,15 +76,14 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
     onFinding?.(finding);
   }
 
-  const ping = deliveries.signed();
-  const response = await send(ping);
-  const mistake = findMistake(response, "2xx", ping);
+  const response = await send(deliveries.signed());
+  const mistake = findMistake(response, "2xx");
   const sent = "a ping as the service signs it";
   const valid = { clause: "6.3.1", sent, observed: mistake ?? describe(response) };
   if (mistake !== undefined) {
     // A receiver that rejects a valid delivery rejects the others for the same reason, so the other checks would prove nothing.
-    const { headers, body } = deliveries.signed();
-    const unparsed = { headers: { ...headers, "content-type": "application/octet-stream" }, body };
+    const { headers, ...ping } = deliveries.signed();
+    const unparsed = { ...ping, headers: { ...headers, "content-type": "application/octet-stream" } };
     const { status = 0 } = [400, 401, 415, 500].includes(response.status ?? 0) ? await send(unparsed) : {};
     const advice = status >= 200 && status < 300 ? parserAdvice : findAdvice(response);
     addFinding({ ...valid, check: "valid", verdict: "fail", advice });
@@ -111,7 +110,7 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
     const all = Object.entries(requests(deliveries));
     for (const [sent, request] of all) {
       const response = await send(request);
-      const mistake = findMistake(response, expects, request);
+      const mistake = findMistake(response, expects);
       if (mistake !== undefined)
         return { check, verdict: isAdvisory ? "warn" : "fail", clause, sent, observed: mistake, advice };
       observed = describe(response);
@@ -148,47 +147,39 @@ function createSender(
 ): (request: TestRequest) => Promise<TestResponse> {
   async function sendOnce({ method = "POST", headers, body }: TestRequest): Promise<TestResponse> {
     signal?.throwIfAborted();
-    const ended = new AbortController();
     const timeout = AbortSignal.timeout(timeoutMs);
     const startedMs = performance.now();
     try {
-      const { status } = await fetch(url, {
+      const response = await fetch(url, {
         method,
         headers,
         body,
         redirect: "manual",
-        signal: AbortSignal.any([ended.signal, timeout, ...(signal === undefined ? [] : [signal])]),
-        ...(body instanceof ReadableStream && { duplex: "half" }),
+        signal: AbortSignal.any([timeout, ...(signal === undefined ? [] : [signal])]),
       } as RequestInit);
-      return { status, durationMs: performance.now() - startedMs };
+      const durationMs = performance.now() - startedMs;
+      void response.body?.cancel().catch(() => {}); // only the status matters
+      return { status: response.status, durationMs };
     } catch {
       signal?.throwIfAborted();
       const error = timeout.aborted ? "timeout" : "no-connection";
       return { error, durationMs: performance.now() - startedMs };
-    } finally {
-      ended.abort(); // only the status matters; this also ends the upload of the body
     }
   }
   return async (request) => {
     const response = await sendOnce(request);
-    const isRepeatable = response.error === "no-connection" && !(request.body instanceof ReadableStream);
     // The receiver may have closed an idle connection at the moment it was reused.
-    return isRepeatable ? sendOnce(request) : response;
+    return response.error === "no-connection" ? sendOnce(request) : response;
   };
 }
 
 /** Describes what is wrong with a response; undefined when it is correct. */
-function findMistake(
-  response: TestResponse,
-  expects: Check["expects"],
-  request: TestRequest,
-): string | undefined {
+function findMistake(response: TestResponse, expects: Check["expects"]): string | undefined {
   const { status, error } = response;
   const statusClass = status === undefined ? String(error) : `${Math.floor(status / 100)}xx`;
   if (statusClass === "0xx" || statusClass === "3xx")
     return `responded ${status}, and the service does not follow redirects`; // spec 6.3.5
-  const isRight = expects === "any" ? error !== "timeout" : expects.includes(statusClass);
-  return isRight ? request.findMistake?.() : describe(response);
+  return expects.includes(statusClass) ? undefined : describe(response);
 }
 
 function describe({ status, error, durationMs }: TestResponse): string {

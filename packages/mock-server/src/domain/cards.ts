@@ -1,6 +1,6 @@
 /** Cards: create, convert for the API, add to wallets (spec 2.1). */
 import type { components } from "@loyalty-cards/openapi";
-import { type Domain, getById, NotFoundError } from "./context.ts";
+import { type Domain, generateId, getById, NotFoundError } from "./context.ts";
 import type { Customer, FieldValues, StoredCard, Template } from "./state.ts";
 
 /** A card, as in responses of the API. */
@@ -11,7 +11,7 @@ const pointsKey = "points";
 
 /** @param fieldValues values that the caller does not change later. */
 export function createCard(
-  { state, generateId, nowMs, notifyChange }: Domain,
+  { state, nowMs, notifyChange }: Domain,
   template: Template,
   customer: Customer,
   fieldValues: FieldValues,
@@ -82,9 +82,8 @@ export const getCard = ({ state }: Domain, cardId: string): StoredCard =>
  */
 export function setStatus(domain: Domain, cardId: string, status: string): Card {
   const card = getCard(domain, cardId);
-  if (typeof status !== "string" || status.trim() === "") {
+  if (typeof status !== "string" || status.trim() === "")
     throw new TypeError('status must be a text that is not blank, such as "blocked".');
-  }
   card.status = status;
   domain.notifyChange();
   return toCard(domain, card);

@@ -1,7 +1,9 @@
 /** Clocks of the service (system, manual, scaled) and durations such as "6h". */
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
+import type { components } from "@loyalty-cards/openapi/control";
 
-export type ClockMode = "system" | "manual" | "scaled";
+/** How a clock runs: system (real time), manual, or scaled. */
+export type ClockSetting = components["schemas"]["ClockSetting"];
 
 /** Time as the service sees it, in milliseconds. */
 export interface Clock {
@@ -70,9 +72,8 @@ export function scaledClock({
   factor?: number;
   startAt?: Date | number | string;
 } = {}): Clock & Pick<ManualClock, "moveTo"> {
-  if (!(factor > 0 && factor <= largestFactor)) {
+  if (!(factor > 0 && factor <= largestFactor))
     throw new RangeError(`A clock's factor must be more than 0 and at most ${largestFactor}, not ${factor}.`);
-  }
   let baseMs = parseStart("scaledClock", startAt);
   let sinceMs = performance.now(); // monotonic: changes of the system clock have no effect
   const now = () => baseMs + Math.floor((performance.now() - sinceMs) * factor);
@@ -92,9 +93,22 @@ export function scaledClock({
 export const isMovable = (clock: Clock): clock is MovableClock => "moveTo" in clock;
 
 /** A clock that the application implements counts as `system`. */
-export function getClockMode(clock: Clock): { mode: ClockMode; factor?: number } {
+export function getClockSetting(clock: Clock): ClockSetting {
   if (!isMovable(clock)) return { mode: "system" };
   return clock.factor === undefined ? { mode: "manual" } : { mode: "scaled", factor: clock.factor };
+}
+
+/** @throws {RangeError} for `system` when the clock is ahead of real time. */
+export function createClock({ mode, factor = 1 }: ClockSetting, startAt: number): Clock {
+  if (mode === "manual") return manualClock(startAt);
+  if (mode === "scaled") return scaledClock({ factor, startAt });
+  if (mode !== "system")
+    throw new TypeError(`There is no clock mode "${mode}"; use system, manual or scaled.`);
+  const machine = systemClock();
+  // One second of tolerance: a scaled clock with factor 1 may differ by rounding.
+  if (startAt > machine.now() + 1_000)
+    throw new RangeError("The clock is ahead of real time, and time cannot move back; use scaled.");
+  return machine;
 }
 
 function parseStart(what: string, startAt: Date | number | string): number {
@@ -127,7 +141,7 @@ const unitsMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** A thousand years. */
 const longestMs = 1000 * 365 * unitsMs.d;
 
-/** Converts a duration; a number is in milliseconds already. @throws {RangeError} for an invalid or negative duration. */
+/** Converts a duration; a number is in milliseconds already. @throws {TypeError} for an invalid or negative duration. */
 export function toMilliseconds(duration: Duration): number {
   if (typeof duration === "number") {
     if (duration >= 0 && duration <= longestMs) return duration;
@@ -136,5 +150,5 @@ export function toMilliseconds(duration: Duration): number {
     const ms = parts === null ? Number.NaN : Number(parts[1]) * unitsMs[parts[2] as keyof typeof unitsMs];
     if (ms <= longestMs) return ms;
   }
-  throw new RangeError(`"${duration}" is not a duration: write "90s", "5m", "6h", "1d" or milliseconds.`);
+  throw new TypeError(`"${duration}" is not a duration: write "90s", "5m", "6h", "1d" or milliseconds.`);
 }

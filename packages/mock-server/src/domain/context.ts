@@ -1,6 +1,6 @@
 /** The context of the domain's functions: state, clock, settings, events, change notifications, and ids (event ids sort in the order of their creation). */
 import type { Clock } from "./clock.ts";
-import type { EventData, EventType, State } from "./state.ts";
+import type { Delivery, EventData, EventType, State, TrafficRequest } from "./state.ts";
 
 /** An ISO 3166 code such as "PL". */
 export type Country = string;
@@ -11,7 +11,6 @@ export interface Domain {
   state: State;
   clock: Clock;
   nowMs: () => number;
-  generateId: GenerateId;
   /** Emits an event to the endpoints that selected it. */
   emit: <Type extends EventType>(type: Type, data: EventData<Type>) => void;
   /** Notifies subscribers of a change: `waitFor`, the data file, the log of the traffic. */
@@ -23,10 +22,10 @@ export interface Domain {
   storeRefusals: boolean;
 }
 
-/** What changed. A delivery and a request have their id. `reset`: everything may have changed. */
+/** What changed besides the state: a request was processed, or a delivery was attempted. */
 export interface Change {
-  type: "state" | "delivery" | "request" | "reset";
-  id?: string;
+  request?: TrafficRequest;
+  attempted?: Delivery;
 }
 
 export type ChangeNotifier = ReturnType<typeof createChangeNotifier>;
@@ -37,7 +36,7 @@ export function createChangeNotifier() {
   return {
     /** Another number after each change, and after a restart: it begins with the time in milliseconds. */
     version: () => version,
-    notify(change: Change = { type: "state" }): void {
+    notify(change: Change = {}): void {
       version += 1;
       for (const listener of listeners) listener(change);
     },
@@ -61,13 +60,11 @@ export function getById<Value>(values: ReadonlyMap<string, Value>, id: string, w
   return value;
 }
 
-export type GenerateId = (prefix: string) => string;
-
 /** 64 random bits: unique, and short enough for a line of a terminal. */
-export const generateRandomId: GenerateId = (prefix) => {
+export function generateId(prefix: string): string {
   const uuid = crypto.randomUUID();
   return [prefix, "_", uuid.slice(0, 4), uuid.slice(24)].join(""); // one string, where + keeps a tree of its parts
-};
+}
 
 /** Milliseconds since 1970 in base 36 (until the year 5188), then a counter. Digits and lower-case letters sort the same everywhere. */
 const [timeLength, countLength] = [9, 6];
@@ -82,7 +79,7 @@ export const getPosition = (id: string) => id.slice(4, 4 + timeLength + countLen
  * the time, a counter of the ids of that millisecond, and a part of its own.
  * While the clock stands still or is behind the newest id, the time stays the same and the counter increases.
  */
-export function createSortableIds(nowMs: () => number, generateId: GenerateId) {
+export function createSortableIds(nowMs: () => number) {
   let newest = "";
   function next(): string {
     const atMs = Math.min(Math.max(0, Math.floor(nowMs())), maxTimeMs);

@@ -1,6 +1,6 @@
 /** Customers: found by phone, then by email, or created (spec 4.1.5); and their marketing consent (spec 4.4, 4.5). */
 import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/min/es6";
-import type { Country, Domain } from "./context.ts";
+import { type Country, type Domain, generateId } from "./context.ts";
 import { createFieldError, type FieldError } from "./problem.ts";
 import type { Customer } from "./state.ts";
 
@@ -40,7 +40,7 @@ export function findOrCreateCustomer(domain: Domain, { phone, email, name }: Con
   const byEmail = emailKey === undefined ? undefined : customerIdByEmail.get(emailKey);
 
   const known = customers.get(byPhone ?? byEmail ?? "");
-  const customer = known ?? { id: domain.generateId("cus"), marketing: { isGiven: false }, cardIds: [] };
+  const customer = known ?? { id: generateId("cus"), marketing: { isGiven: false }, cardIds: [] };
   if (known === undefined) customers.set(customer.id, customer);
   if (phone !== undefined && customer.phone === undefined && byPhone === undefined) {
     customer.phone = phone;

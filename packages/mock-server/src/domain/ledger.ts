@@ -3,7 +3,7 @@
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
 import { type Card, getCard, getLevelPoints, roundPoints, setBalance, toCard } from "./cards.ts";
-import { type Domain, getById } from "./context.ts";
+import { type Domain, generateId, getById } from "./context.ts";
 import type { StoredCard, StoredOperation } from "./state.ts";
 import { getTemplate, getTier } from "./templates.ts";
 
@@ -60,9 +60,8 @@ export type Expiry = ControlSchemas["schemas"]["Expiry"];
 export function expirePoints(domain: Domain, cardId: string, { points, keepBalance = false }: Expiry): Card {
   const card = getCard(domain, cardId);
   const expired = toPositivePoints(points);
-  if (expired > getLevelPoints(card)) {
+  if (expired > getLevelPoints(card))
     throw new RangeError(`${getLevelPoints(card)} points count for the level; ${points} cannot expire.`);
-  }
   if (keepBalance) {
     card.expiredPoints = roundPoints(card.expiredPoints + expired);
     domain.notifyChange();
@@ -71,15 +70,9 @@ export function expirePoints(domain: Domain, cardId: string, { points, keepBalan
   return toCard(domain, card);
 }
 
-/** Lists the newest operations first ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)). */
-export function listNewestOperations({ state }: Domain, cardId: string, limit: number): Operation[] {
-  const ids = state.operationIdsByCard.get(cardId) ?? [];
-  return ids
-    .slice(-limit)
-    .reverse()
-    .flatMap((id) => state.operations.get(id) ?? [])
-    .map(toOperation);
-}
+/** The operations of a card, newest first ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)). */
+export const listOperations = ({ state }: Domain, cardId: string): StoredOperation[] =>
+  (state.operationIdsByCard.get(cardId) ?? []).flatMap((id) => state.operations.get(id) ?? []).reverse();
 
 /** @param change the rounded change. */
 function recordOperation(
@@ -88,7 +81,7 @@ function recordOperation(
   type: StoredOperation["type"],
   change: number,
 ): Operation {
-  const { state, generateId, nowMs } = domain;
+  const { state, nowMs } = domain;
   const card = getCard(domain, cardId);
   const balance = roundPoints(card.balance + change);
   if (!Number.isSafeInteger(Math.trunc(balance)))

@@ -82,14 +82,15 @@ export interface ServiceEvent {
   data: unknown;
 }
 
+/** A request to the API, as `GET /_mock/traffic` returns it. */
+export type TrafficRequest = Schemas["TrafficRequest"];
+
 /** One request of a delivery, and its result. */
 export type Attempt = Schemas["Attempt"];
 
 /** One event sent to one endpoint ([spec 3.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-2)). */
 export interface Delivery extends Mutable<Omit<Schemas["Delivery"], "attempts">> {
   attempts: Attempt[];
-  /** The first attempt waits until another event was sent to the endpoint, at most until `nextAttemptAt`. */
-  isHeldBack?: true;
   /** The delivery was resent during an attempt: another attempt follows, whatever the result of that one. */
   isResent?: true;
 }

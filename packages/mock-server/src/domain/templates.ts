@@ -2,7 +2,7 @@
 
 import type { components } from "@loyalty-cards/openapi/control";
 import { TemplateInput as TemplateInputSchema } from "@loyalty-cards/openapi/control-validators";
-import { type Domain, getById } from "./context.ts";
+import { type Domain, generateId, getById } from "./context.ts";
 import { createFieldError, type FieldError, validateInput } from "./problem.ts";
 import type { FieldValues, StoredCard, Template } from "./state.ts";
 
@@ -10,7 +10,7 @@ import type { FieldValues, StoredCard, Template } from "./state.ts";
 export type TemplateInput = components["schemas"]["TemplateInput"];
 
 /** @throws {TypeError} for an invalid template; the message names the member. */
-export function createTemplate({ state, generateId, notifyChange }: Domain, input: TemplateInput): Template {
+export function createTemplate({ state, notifyChange }: Domain, input: TemplateInput): Template {
   const { id = generateId("tpl"), name, fields = [], tiers = [] } = validateInput(TemplateInputSchema, input);
   if (!/^\w[\w.-]*$/.test(id)) {
     throw new TypeError(

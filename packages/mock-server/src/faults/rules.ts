@@ -1,7 +1,7 @@
 /** Rules for injected faults: adds them, removes them, and finds the one that applies. */
 import type { components } from "@loyalty-cards/openapi/control";
 import { FaultInput as FaultInputSchema } from "@loyalty-cards/openapi/control-validators";
-import { type Domain, NotFoundError } from "../domain/context.ts";
+import { type Domain, generateId, NotFoundError } from "../domain/context.ts";
 import { validateInput } from "../domain/problem.ts";
 import type { EventType, Fault } from "../domain/state.ts";
 
@@ -27,7 +27,7 @@ export interface FaultTarget {
 /** @throws {InputError} for an invalid rule; the message names the member. */
 export function addFault(domain: Domain, input: FaultInput): Fault {
   const valid = validateInput(FaultInputSchema, structuredClone(input)); // a copy, which the caller cannot change later
-  const fault: Fault = { id: domain.generateId("flt"), ...valid };
+  const fault: Fault = { id: generateId("flt"), ...valid };
   domain.state.faults.set(fault.id, fault);
   domain.notifyChange();
   return fault;
@@ -43,31 +43,16 @@ export function clearFaults(domain: Domain): void {
 }
 
 /** Returns the first rule that matches a request, and counts it as applied. */
-export const takeRequestFault = (
-  domain: Domain,
-  phase: RequestFault["phase"],
-  target: FaultTarget,
-): RequestFault | undefined =>
-  takeFirst(
-    domain,
-    (fault): fault is RequestFault =>
-      "phase" in fault && fault.phase === phase && matchesRequest(fault, target),
-  );
+export const takeRequestFault = (domain: Domain, phase: RequestFault["phase"], target: FaultTarget) =>
+  takeFirst(domain, (fault) => "phase" in fault && fault.phase === phase && matchesRequest(fault, target)) as
+    | RequestFault
+    | undefined;
 
 /** Whether a rule of this kind matches a delivery. Counts the rule as applied. */
-export function takeDeliveryFault(domain: Domain, kind: "duplicate" | "reorder", type: EventType): boolean {
-  const found = takeFirst(domain, (fault): fault is Fault => {
-    if (fault.kind !== kind) return false;
-    const { event = type } = fault.match ?? {};
-    return event === type;
-  });
-  return found !== undefined;
-}
+export const takeDeliveryFault = (domain: Domain, kind: "duplicate" | "reorder", type: EventType): boolean =>
+  takeFirst(domain, (fault) => fault.kind === kind && (fault.match?.event ?? type) === type) !== undefined;
 
-function takeFirst<Kind extends Fault>(
-  { state, notifyChange }: Domain,
-  isMet: (fault: Fault) => fault is Kind,
-): Kind | undefined {
+function takeFirst({ state, notifyChange }: Domain, isMet: (fault: Fault) => boolean): Fault | undefined {
   const fault = [...state.faults.values()].find(isMet);
   if (fault?.times !== undefined) {
     if (fault.times === 1) state.faults.delete(fault.id);

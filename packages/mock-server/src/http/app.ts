@@ -1,7 +1,6 @@
 /** The Hono application: paths below the base URL, 404 and 405 that name what exists, errors as problem details, and a guard against other origins and host names. */
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { Hono, type MiddlewareHandler } from "hono";
-import type { AllowedHosts } from "../backend/options.ts";
 import { Problem } from "../domain/problem.ts";
 import { type Bindings, type Call, problemReply, type Reply, send } from "./reply.ts";
 
@@ -41,21 +40,19 @@ export function createNotFound(app: App, { req: { method, path } }: Call): Reply
 
 /** Responds 403 to a request that must be rejected. A request without a Host header was made in process, not by a browser. */
 export const createGuard =
-  (baseUrl: string, hosts: AllowedHosts): MiddlewareHandler =>
+  (baseUrl: string, acceptsAnyHost: boolean): MiddlewareHandler =>
   async ({ req }, next) => {
     const ownHost = new URL(baseUrl).host;
     const host = req.header("host");
-    if (hosts === "loopback" && host !== undefined && host !== ownHost && !isLoopback(getHostname(host))) {
+    if (!acceptsAnyHost && host !== undefined && host !== ownHost && !isLoopback(getHostname(host)))
       throw new Problem(403, `The Host header names "${host}"; only host names of this machine are allowed.`);
-    }
     const origin = req.header("origin");
     const fetchSite = req.header("sec-fetch-site");
     const isCrossOrigin =
       (origin !== undefined && getHost(origin) !== (host ?? ownHost)) ||
       (fetchSite !== undefined && fetchSite !== "same-origin" && fetchSite !== "none");
-    if (isCrossOrigin && req.method !== "GET" && req.method !== "HEAD") {
+    if (isCrossOrigin && req.method !== "GET" && req.method !== "HEAD")
       throw new Problem(403, "Pages of another origin must not change anything here.");
-    }
     await next();
   };
 

@@ -2,16 +2,15 @@
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { ConsentChange } from "@loyalty-cards/openapi/validators";
-import type { Backend, TrafficRequest } from "../backend/backend.ts";
+import type { Backend } from "../backend/backend.ts";
 import { type ApiKeyKind, apiKeyNames, findKeyKind, issuedVia, parseBearer } from "../domain/api-keys.ts";
 import { toCard } from "../domain/cards.ts";
 import type { Domain } from "../domain/context.ts";
 import { changeMarketingConsent, toConsentState } from "../domain/customers.ts";
-import { findResult } from "../domain/idempotency.ts";
-import { issueCard } from "../domain/issue-card.ts";
-import { listNewestOperations } from "../domain/ledger.ts";
+import { findResult, issueCard } from "../domain/issue-card.ts";
+import { listOperations, toOperation } from "../domain/ledger.ts";
 import { Problem, toFieldErrors } from "../domain/problem.ts";
-import type { Customer, StoredCard } from "../domain/state.ts";
+import type { Customer, StoredCard, TrafficRequest } from "../domain/state.ts";
 import { takeRequestFault } from "../faults/rules.ts";
 import { type App, createNotFound, toProblem } from "./app.ts";
 import {
@@ -59,7 +58,8 @@ const handlers: Record<OperationId, (call: OperationCall) => Reply> = {
   getCard: ({ domain, id }) => jsonReply(200, toCard(domain, findCard(domain, id))),
   listOperations({ domain, req, id }) {
     findCard(domain, id);
-    return jsonReply(200, { items: listNewestOperations(domain, id, parseLimit(req.query("limit"), 20)) });
+    const newest = listOperations(domain, id).slice(0, parseLimit(req.query("limit"), 20));
+    return jsonReply(200, { items: newest.map(toOperation) });
   },
   getConsent: ({ domain, id }) => jsonReply(200, toConsentState(findHolder(domain, id))),
   setConsent({ domain, id, body }) {
@@ -219,7 +219,7 @@ function logRequest({ domain, settings, requests, changes }: Backend, entry: Ent
   for (const { message } of entry.warnings) settings.log(`warning: ${message}`);
   requests.push(entry);
   if (requests.length > maxRequests) requests.shift();
-  changes.notify({ type: "request", id: entry.id });
+  changes.notify({ request: entry });
 }
 
 function findNamedCard({ state }: Domain, path: string): string | undefined {

@@ -4,19 +4,19 @@ import { addToWallet } from "../domain/cards.ts";
 import type { Domain, Wallets } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
 import { type App, createGuard } from "../http/app.ts";
-import { type Call, emptyReply, jsonReply, type Reply, send } from "../http/reply.ts";
+import { emptyReply, type Reply, send } from "../http/reply.ts";
 import { cardPage, notFoundPage, toCardView, walletButton, walletPage } from "./card-page.ts";
 import { fileReply, pageReply } from "./html.ts";
 
 export function addPages(app: App, { domain, settings }: Backend): void {
-  const { baseUrl, allowedHosts, wallets } = settings;
-  const guard = createGuard(baseUrl, allowedHosts);
+  const { baseUrl, acceptsAnyHost, wallets } = settings;
+  const guard = createGuard(baseUrl, acceptsAnyHost);
   app.use("/", guard);
   app.use("/console/*", guard);
   // Anyone who has the address of a card may add it; pages of other origins may not.
-  app.use("/cards/*", createGuard(baseUrl, "any"));
+  app.use("/cards/*", createGuard(baseUrl, true));
 
-  app.get("/", async (c) => send(c, await startReply(baseUrl, c)));
+  app.get("/", async (c) => send(c, await findFile("console/index.html")));
   app.get("/cards/:slug", (c) => {
     const card = findCard(domain, c.req.param("slug"));
     if (card === undefined) return send(c, pageReply(notFoundPage("../"), 404));
@@ -48,7 +48,9 @@ function walletReply(domain: Domain, slug: string, leaf: string, isPost: boolean
 
 async function assetReply({ first, second }: Wallets, name: string): Promise<Reply> {
   const wallet = [first, second].find((candidate) => name === `add-to-${candidate}-wallet.svg`);
-  return wallet === undefined ? findFile(`assets/${name}`) : fileReply(name, walletButton(wallet));
+  if (wallet === undefined) return findFile(`assets/${name}`);
+  const { body, ...reply } = await findFile("assets/wallet-button.svg");
+  return { ...reply, body: walletButton(wallet, String(body)) };
 }
 
 /** A file of static/. The files are loaded on the first request, because most services are only called by programs. */
@@ -57,15 +59,4 @@ export async function findFile(path: string): Promise<Reply> {
   const content = path === "console/main.js" ? bundleConsole() : staticFiles.get(path);
   if (content === undefined) throw new Problem(404, "There is no such file.");
   return fileReply(path, content);
-}
-
-/** The console for a browser, JSON for a program. */
-function startReply(baseUrl: string, { req }: Call): Reply | Promise<Reply> {
-  if (req.header("accept")?.includes("text/html")) return findFile("console/index.html");
-  return jsonReply(200, {
-    console: `${baseUrl}/console`,
-    reference: `${baseUrl}/api/docs`,
-    document: `${baseUrl}/api/docs/json`,
-    health: `${baseUrl}/_mock/health`,
-  });
 }

@@ -125,7 +125,7 @@ describe("startMockServer", () => {
     );
     const server = await startMockServer({
       endpoints: [{ url: `${url}?token=abc`, events: ["card.added"] }],
-      onTraffic: (_line, event) => void events.push(event),
+      onTraffic: (event) => void events.push(event),
     });
     onTestFinished(server.close);
     const { service } = server;
