@@ -36,13 +36,8 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
       if (error.exitCode === 0) return exitCodes.complete;
       if (error.code === "commander.help" && !isJson) return exitCodes.usage;
     }
-    const {
-      code,
-      text: message,
-      exitCode,
-    } = error instanceof CommanderError
-      ? new CommandError(formatUsageError(error))
-      : await describeError(error);
+    const shown = error instanceof CommanderError ? describeUsageError(error) : await describeError(error);
+    const { code, text: message, exitCode } = shown;
     if (isJson)
       print.error(Text.from(formatJson({ error: { code, message: message.format(true), exitCode } })));
     else print.error(text`loyalty-cards: ${message}`.reflow(print.messageColumns));
@@ -111,11 +106,11 @@ function formatEnvironment(): Text {
   ]);
 }
 
-/** Formats an error of commander. It quotes arguments, so only the line break before a suggestion is kept. */
-function formatUsageError({ code, message }: CommanderError): Text {
-  if (code === "commander.help") return Text.from("a command is missing");
+/** Describes an error of commander. It quotes arguments, so only the line break before a suggestion is kept. */
+function describeUsageError({ code, message }: CommanderError): CommandError {
+  if (code === "commander.help") return new CommandError("a command is missing");
   const [problem = "", ...suggestion] = message
     .replace(/^error: /, "")
     .split(/\n(?=\(Did you mean [^\n]*\)$)/);
-  return Text.lines([problem, ...suggestion, "See --help."]);
+  return new CommandError(Text.lines([problem, ...suggestion, "See --help."]));
 }

@@ -16,7 +16,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     .option("--concurrency <number>", "requests at once, at most (default: 32)", parseWhole(1, 1_000))
     .option("--max-per-second <number>", "requests per second, at most", parseWhole(1));
   addExamples(command, "loyalty-cards import members.csv --map userId=id --privacy 2026-01");
-  addNotes(cli, command, listNotes);
+  addNotes(cli, command);
   setLazyAction(cli, command, async () => (await import("../import/import.ts")).importFile);
 
   const check = command
@@ -25,7 +25,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     .argument("<file>", "the list");
   addMappingOptions(check); // for its help: those of import get the values
   addExamples(check, "loyalty-cards import check members.csv --map userId=id --privacy 2026-01");
-  addNotes(cli, check, listNotes);
+  addNotes(cli, check);
   setLazyAction(cli, check, async () => (await import("../import/check.ts")).checkFile);
 }
 
@@ -39,12 +39,12 @@ function addMappingOptions(command: Command): void {
     .option("--allow-same-person", "issue cards to users that share a phone or email");
 }
 
-function addNotes(cli: Cli, command: Command, notes: readonly string[]): void {
+function addNotes(cli: Cli, command: Command): void {
   const columns = cli.terminal.stdout.columns || 80;
   for (const note of notes) command.addHelpText("after", `\n${Text.from(note).reflow(columns)}`);
 }
 
-const listNotes = [
+const notes = [
   "Targets of --map: userId (required), phone, email, name, privacy, marketing and field.KEY. A column that is named like a target needs no --map.",
   "Consents: a row needs a privacy version. --privacy VERSION alone says that all members accepted it; with a column mapped to privacy, only rows whose value is yes, true or 1 did. Without --privacy that column has the version. Marketing consent is given only by yes, true or 1 in a mapped column; no, false, 0 and empty are no consent, and any other value is a problem of the row.",
 ];
