@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- NAME…]`: measures subjects, all by default, and writes results/NAME.json and docs/benchmarks.md. `--quick`
+ * `npm run bench [-- NAME…]`: measures subjects, all by default, and writes results.json and docs/benchmarks.md. `--quick`
  * starts one process per panel, to try a subject; `--page` writes the page again without measuring. A subject that fails leaves its
  * last result.
  *
@@ -18,7 +18,7 @@
  *                       function measures one round and returns its figures; rounds are interleaved, in random order
  */
 import { execFileSync, fork } from "node:child_process";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, platform, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { renderPage } from "../tools/docs/benchmarks.ts";
@@ -40,8 +40,10 @@ async function measureAll(subjects) {
     try {
       const { default: subject } = await import(`./subjects/${name}.mjs`);
       const result = { commit, ...(await measure(name, subject)) };
-      const lines = JSON.stringify(result).replaceAll('{"name"', '\n{"name"'); // a line for each row
-      writeFileSync(join(folder, "results", `${name}.json`), `${lines}\n`);
+      const file = join(folder, "results.json");
+      const results = { ...JSON.parse(readFileSync(file, "utf8")), [name]: result };
+      const lines = JSON.stringify(results).replaceAll('{"name"', '\n{"name"'); // a line for each row
+      writeFileSync(file, `${lines}\n`);
     } catch (error) {
       console.error(`${name} failed, and keeps its last result:`, error);
       process.exitCode = 1;
@@ -114,7 +116,14 @@ function describeMachine() {
 /** @returns the commit that is measured, with `+` if files other than results differ from it. */
 function describeCommit() {
   const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
-  const changes = git("status", "--porcelain", "--", ".", ":!benchmarks/results", ":!docs/benchmarks.md");
+  const changes = git(
+    "status",
+    "--porcelain",
+    "--",
+    ".",
+    ":!benchmarks/results.json",
+    ":!docs/benchmarks.md",
+  );
   return git("rev-parse", "--short", "HEAD") + (changes === "" ? "" : "+");
 }
 

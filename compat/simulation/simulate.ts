@@ -1,9 +1,9 @@
 /**
  * `npm run simulate -- --seed N --histories M`: runs histories of the whole system. A history that breaks a guarantee is shrunk,
- * printed as a timeline, and written to `compat/simulation/regressions/`, where a test runs it from then on.
- * `--history FILE` runs such a file, several times several files. `--built` uses the built packages, `--faults [NAME]` plants the faults of `faults.ts` one after another, `--digest` prints a digest of each trace.
+ * printed as a timeline, and added to `compat/simulation/regressions.json`, which a test runs from then on.
+ * `--kept` runs these. `--built` uses the built packages, `--faults [NAME]` plants the faults of `faults.ts` one after another, `--digest` prints a digest of each trace.
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { drawHistory } from "./actions.ts";
@@ -20,13 +20,15 @@ const { values, positionals } = parseArgs({
     histories: { type: "string", default: "200" },
     built: { type: "boolean", default: false },
     digest: { type: "boolean", default: false },
-    history: { type: "string", multiple: true, default: [] },
+    kept: { type: "boolean", default: false },
     faults: { type: "boolean", default: false },
   },
 });
 const seed = Number(values.seed);
-/** Histories that failed before, instead of drawn ones. */
-const kept = values.history.map((file) => JSON.parse(readFileSync(file, "utf8")) as History);
+const regressions = join(import.meta.dirname, "regressions.json");
+const failedBefore: History[] = JSON.parse(readFileSync(regressions, "utf8"));
+/** Run instead of drawn histories. */
+const kept = values.kept ? failedBefore : [];
 const histories = kept.length || Number(values.histories);
 if (![seed, histories].every(Number.isSafeInteger)) {
   console.error("--seed and --histories take whole numbers.");
@@ -59,11 +61,9 @@ async function simulate(): Promise<void> {
   console.log(JSON.stringify({ ...history, actions: undefined }));
   console.log(world.trace.join("\n"));
   for (const { guarantee, message } of violations) console.log(`${guarantee}: ${message}`);
-  const folder = join(import.meta.dirname, "regressions");
-  const file = join(folder, `${violations[0]?.guarantee}-${history.seed}.json`.toLowerCase());
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(file, `${JSON.stringify(history, null, 2)}\n`);
-  console.log(`\nThe history is in ${file}: a test runs it.`);
+  const others = failedBefore.filter(({ seed: other }) => other !== history.seed);
+  writeFileSync(regressions, `${JSON.stringify([...others, history], null, 2)}\n`);
+  console.log(`\nThe history is in ${regressions}: a test runs it.`);
   process.exitCode = 1;
 }
 

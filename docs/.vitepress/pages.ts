@@ -9,7 +9,13 @@ export const site = "https://loyalty-cards.github.io/loyalty-cards";
 export const repository = "https://github.com/loyalty-cards/loyalty-cards";
 
 /** Pages of `docs` for maintainers: they are on GitHub only. */
-const forMaintainers = ["architecture.md", "benchmarks.md", "measurements.md", "simulation.md", "decisions/"];
+const forMaintainers = [
+  "architecture.md",
+  "benchmarks.md",
+  "measurements.md",
+  "simulation.md",
+  "decisions.md",
+];
 
 /** Markdown files that are no pages of the site: each has its place on GitHub or in a tarball. */
 export const excluded = [

@@ -1,5 +1,4 @@
 /** Renders docs/benchmarks.md from the results of `npm run bench`. */
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { root } from "../published.ts";
@@ -27,7 +26,7 @@ interface Subject extends Record<"title" | "question" | "notes" | "floor", strin
   own: string[];
 }
 
-/** benchmarks/results/NAME.json. */
+/** One subject in benchmarks/results.json. */
 interface Result extends Record<"commit" | "date" | "machine", string> {
   versions: Record<string, string>;
   panels: Panel[];
@@ -103,18 +102,20 @@ function renderSection(name: string, subject: Subject, result: Result): string {
 
 const introduction = `# Benchmarks
 
-<!-- Written by \`npm run bench\` from benchmarks/results. -->
+<!-- Written by \`npm run bench\` from benchmarks/results.json. -->
 
 Our packages, in bold, beside other packages and beside a *floor*: the same work written by hand. A number with × is the ratio to the floor in the same round, so 0.50 × takes half as long; the floor's row has the
 absolute value. Each number is a median, with its quartiles in parentheses, of several fresh processes with several rounds in random order. Processor time is user and system time.
 \`npm ci && npm run bench\` measures everything on Linux and x64, on Node 24 except where a column names another version.`;
 
 export async function renderPage(): Promise<string> {
-  const names = readdirSync(join(root, "benchmarks/results")).map((file) => file.replace(".json", ""));
-  const sections = names.sort().map(async (name) => {
-    const file = pathToFileURL(join(root, `benchmarks/subjects/${name}.mjs`));
-    const { default: subject } = await import(file.href);
-    return renderSection(name, subject, JSON.parse(readFromRoot(`benchmarks/results/${name}.json`)));
-  });
+  const results: Record<string, Result> = JSON.parse(readFromRoot("benchmarks/results.json"));
+  const sections = Object.keys(results)
+    .sort()
+    .map(async (name) => {
+      const file = pathToFileURL(join(root, `benchmarks/subjects/${name}.mjs`));
+      const { default: subject } = await import(file.href);
+      return renderSection(name, subject, results[name] as Result);
+    });
   return `${[introduction, ...(await Promise.all(sections))].join("\n\n")}\n`;
 }
