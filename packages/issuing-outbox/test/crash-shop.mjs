@@ -30,6 +30,7 @@ function inSqlite() {
 async function inPostgres() {
   const { default: pg } = await import("pg");
   const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 4 });
+  pool.on("error", () => {}); // an idle connection was closed
   await ensureOutboxTables(pool);
   const onIssued = ({ userId, cardId }, transaction) =>
     transaction.query("UPDATE users SET card = $1 WHERE id = $2", [cardId, userId]);

@@ -83,7 +83,8 @@ export function ownSchema() {
     schema,
     url: databaseUrl,
     pool(max = 8): pg.Pool {
-      const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max });
+      const own = { options: `-c search_path=${schema}`, application_name: schema };
+      const pool = new pg.Pool({ connectionString: databaseUrl, ...own, max });
       pools.push(pool);
       return pool;
     },

@@ -355,7 +355,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         .toBeGreaterThan(cut * 60);
       await pool.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%issuing_outbox%'
-         AND pid NOT IN (SELECT pid FROM pg_stat_activity WHERE backend_type <> 'client backend')`,
+         AND application_name = current_setting('application_name')`,
       );
     }
     await expect

@@ -77,7 +77,7 @@ export function describeFault({ kind, phase, times, match = {}, status, delayMs,
     latency: `slow ${formatDuration(delayMs)}`,
     destroy: phase === "after-commit" ? "response lost" : "connection closed",
     duplicate: "webhook twice",
-    reorder: "webhooks swapped",
+    reorder: "webhook after others",
   };
   const only = Object.values(match);
   const repeat = times === undefined ? "" : ` · ${times === 1 ? "once" : `×${times}`}`;

@@ -100,7 +100,7 @@ const presets = {
   "slow 3 s": { kind: "latency", phase: "before", delayMs: 3000 },
   "429 Retry-After 2": { kind: "status", phase: "before", status: 429, retryAfterSeconds: 2, times: 1 },
   "next webhook twice": { kind: "duplicate", times: 1 },
-  "next two webhooks swapped": { kind: "reorder", times: 1 },
+  "next webhook after others": { kind: "reorder", times: 1 },
 };
 
 function FaultSelect() {
