@@ -74,20 +74,21 @@ function runProcess(
   // the command stays in the group that the keyboard and Ctrl-C belong to.
   const hasGroup = !isWindows && !process.stdin.isTTY;
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      stdio: "inherit",
-      env: { ...process.env, ...variables },
-      shell: isWindows, // there npm and npx are scripts, which need a shell
-      detached: hasGroup,
-    });
     const pass = (signal: NodeJS.Signals) => {
       // The terminal has sent Ctrl-C to the command already; a second signal would end many programs at once.
       if (signal === "SIGINT" && process.stdin.isTTY) return;
       if (hasGroup && child.pid !== undefined) process.kill(-child.pid, signal);
       else child.kill(signal);
     };
-    watchParent(() => pass("SIGTERM"));
+    // Before the command starts, because a signal that ends this process then would leave it running.
     for (const signal of forwarded) process.on(signal, pass);
+    const child = spawn(command, args, {
+      stdio: "inherit",
+      env: { ...process.env, ...variables },
+      shell: isWindows, // there npm and npx are scripts, which need a shell
+      detached: hasGroup,
+    });
+    watchParent(() => pass("SIGTERM"));
     const stopForwarding = () => {
       for (const signal of forwarded) process.off(signal, pass);
     };
