@@ -10,7 +10,7 @@ import {
   type Value,
 } from "./statement.ts";
 
-/** What is due next for a job, in this order. A job that has ended has none. */
+/** What is due next for a job, in this order. Undefined when nothing is. */
 export const ranks = { callback: 0, started: 1, new: 2, bulk: 3 } as const;
 
 /** A job that is added. `topic` and `name` identify it. */
@@ -44,9 +44,9 @@ export interface Job {
   startedAtMs: number | undefined;
   /** When the last attempt began. */
   triedAtMs: number | undefined;
-  /** When the last attempt began that may still have an effect: it got no response, or its process ended. */
+  /** When the last attempt began whose effect is not known: it got no response or one such as a 500, or its process ended. */
   lostAtMs: number | undefined;
-  /** Without callbacks. */
+  /** Since the last restart, without callbacks. */
   attempts: number;
   /** JSON of the package. */
   result: string | undefined;
@@ -178,7 +178,7 @@ export interface Guard {
 export function createJobs(table: string, guard: Guard = { values: [], format: () => "true" }) {
   const breakers = `${table}_breakers`;
   const [guardAt2, guardAt4, guardAt5] = [2, 4, 5].map(guard.format);
-  const isOpen = (topic: string) =>
+  const hasOpenBreaker = (topic: string) =>
     `EXISTS (SELECT 1 FROM ${breakers} b WHERE b.topic = ${topic} AND b.due IS NOT NULL)`;
 
   /** The topics of what is waiting: each is one step in the index. A CROSS JOIN with them, because SQLite reorders other joins. */
@@ -294,7 +294,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
         `${withTopic(topic, 4 + guard.values.length)}, places AS (
            SELECT topics.topic, r.rank, (SELECT min(j.due) FROM ${table} j WHERE j.topic = topics.topic AND j.rank = r.rank) AS due
            FROM topics CROSS JOIN (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) r
-           WHERE topics.topic IS NOT NULL AND (r.rank = ${ranks.callback} OR NOT ${isOpen("topics.topic")})
+           WHERE topics.topic IS NOT NULL AND (r.rank = ${ranks.callback} OR NOT ${hasOpenBreaker("topics.topic")})
          ), place AS (
            SELECT topic, rank FROM places WHERE due <= :now ORDER BY rank, due LIMIT 1
          ), chosen AS MATERIALIZED (
@@ -312,7 +312,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       const [row] = yield* query(
         `UPDATE ${table} SET ${setLease} WHERE id = (
            SELECT id FROM ${table} j WHERE topic = $3::text AND name = $4::text AND rank > 0 AND (lease IS NULL OR due <= :now)
-             AND NOT ${isOpen("j.topic")} AND ${guardAt5} FOR UPDATE SKIP LOCKED
+             AND NOT ${hasOpenBreaker("j.topic")} AND ${guardAt5} FOR UPDATE SKIP LOCKED
          ) ${returning}`,
         ...[crypto.randomUUID(), leaseMs, topic, name, ...guard.values],
       );
@@ -358,7 +358,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       { state, rank, delayMs = 0, result, error, hasNoEffect = false, isErased = false, finding }: End,
     ): Operation<{ job: Job | undefined; breaker?: "opened" | "closed" }> {
       const counted = typeof finding === "object" ? yield* jobs.fail(job, finding) : undefined;
-      // While the breaker is open, a started job is due: the order of the probes is that of the attempts.
+      // While the breaker is open, a started job has no delay: probes go by the time of the last attempt.
       const waitMs = counted?.isOpen && rank === ranks.started ? 0 : delayMs;
       const [row] = yield* query(
         `UPDATE ${table} SET state = $1::text, rank = $2::text::integer, due = :now + $3::text::bigint, lease = NULL,
@@ -463,7 +463,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
         `${withTopic(topic, 1)}, places AS (
            SELECT (SELECT min(j.due) FROM ${table} j WHERE j.topic = topics.topic AND j.rank = r.rank) AS due
            FROM topics CROSS JOIN (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) r
-           WHERE topics.topic IS NOT NULL AND (r.rank = ${ranks.callback} OR NOT ${isOpen("topics.topic")})
+           WHERE topics.topic IS NOT NULL AND (r.rank = ${ranks.callback} OR NOT ${hasOpenBreaker("topics.topic")})
            UNION ALL SELECT due FROM ${breakers} WHERE due IS NOT NULL
          ) SELECT min(due) - :now AS delay FROM places`,
         ...listValues(topic),
@@ -524,18 +524,18 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       }));
     },
 
-    /** Makes a job due again that is not leased. @param changes what is sent; without `startedAtMs`, no earlier attempt counts. */
-    *restart(id: number, changes: Restart): Operation<boolean> {
+    /** Lets a job begin anew, also while its callback is leased. @param changes what is sent; without `startedAtMs`, no earlier attempt counts. */
+    *restart(id: number, changes: Restart): Operation<void> {
       const { key, suffix, body, startedAtMs, delayMs = 0 } = changes;
-      const rows = yield* query(
-        `UPDATE ${table} SET state = 'waiting', rank = $1::text::integer, due = :now + $2::text::bigint, key = $3::text, suffix = $4::text,
-           started = $5::text::bigint, lost = CASE WHEN $5::text IS NULL THEN NULL ELSE lost END, error = NULL, ended = NULL
-         WHERE id = $6::text::bigint AND lease IS NULL RETURNING id`,
+      yield* query(
+        `UPDATE ${table} SET state = 'waiting', rank = $1::text::integer, due = :now + $2::text::bigint, lease = NULL, key = $3::text,
+           suffix = $4::text, started = $5::text::bigint, lost = CASE WHEN $5::text IS NULL THEN NULL ELSE lost END, attempts = 0,
+           error = NULL, ended = NULL
+         WHERE id = $6::text::bigint`,
         ...[startedAtMs === undefined ? ranks.new : ranks.started, delayMs, key, suffix],
         ...[startedAtMs ?? null, id],
       );
-      if (rows.length > 0) yield* query(putBody, id, body);
-      return rows.length > 0;
+      yield* query(putBody, id, body);
     },
 
     /** Makes a job due now, unless it is leased. */

@@ -60,7 +60,7 @@ export interface Worker {
 const minWaitMs = 50;
 
 /**
- * Starts a worker. It is in one of three states: it works, it waits until something is due or a job ends, or it stops.
+ * Starts a worker: it leases and runs what is due, waits until something is due or a job ends, or stops.
  * @param limited default: it works until it is stopped.
  */
 export function startWorker<Leased extends LeasedJob>(
@@ -70,7 +70,7 @@ export function startWorker<Leased extends LeasedJob>(
 ): Worker {
   const limits = { ...unlimited, ...limited };
   const running = new Map<Promise<unknown>, AbortController>();
-  let state: "working" | "stopping" = "working";
+  let isStopping = false;
   /** Whether a job ended, or was added, since the worker looked. */
   let isWoken = false;
   let endWait = () => {};
@@ -78,11 +78,12 @@ export function startWorker<Leased extends LeasedJob>(
   /** When the next job may begin. */
   let nextAtMs = Number.NEGATIVE_INFINITY;
   let leasedAtMs = Number.NEGATIVE_INFINITY;
-  /** Failures of the topic of the last job. The first job after an idle time runs alone: its row says how many there are. */
+  /** Failures of the topic of the last job. The first job after an idle time is leased alone: its row says how many there are. */
   let failures = 1;
+  /** Of those that run. */
+  let probes = 0;
 
-  const isOver = () =>
-    state === "stopping" || begun >= limits.maxJobs || clock.monotonicMs() >= limits.endsAtMs;
+  const isOver = () => isStopping || begun >= limits.maxJobs || clock.monotonicMs() >= limits.endsAtMs;
 
   function wait(ms: number): Promise<void> {
     const waitMs = Math.max(1, Math.min(ms, pollMs, limits.endsAtMs - clock.monotonicMs(), maxTimerMs));
@@ -103,20 +104,24 @@ export function startWorker<Leased extends LeasedJob>(
 
   function begin(job: Leased): void {
     begun += 1;
-    failures = job.failures;
+    const isProbe = job.probe !== undefined;
+    if (isProbe) probes += 1;
+    else failures = job.failures;
     nextAtMs = Math.max(nextAtMs, clock.monotonicMs()) + 1_000 / maxPerSecond;
     const controller = new AbortController();
-    const work: Promise<unknown> = run(job, controller.signal).finally(() => {
-      running.delete(work);
+    const ended: Promise<unknown> = run(job, controller.signal).finally(() => {
+      running.delete(ended);
+      if (isProbe) probes -= 1;
       wake();
     });
-    running.set(work, controller);
+    running.set(ended, controller);
   }
 
   /** Leases and begins what may begin now. @returns how long to wait before the next time; undefined when the worker ends. */
   async function work(): Promise<number | undefined> {
     const limit = failures > 0 ? 1 : concurrency;
-    const free = limit - running.size;
+    // A probe holds up no job of another topic.
+    const free = Math.min(limit + probes, concurrency) - running.size;
     const waitMs = nextAtMs - clock.monotonicMs();
     // A lease is a write, so it waits for several jobs, but not for long ones. Each that ends wakes the worker.
     if (free < 1 || (free < limit / 2 && clock.monotonicMs() < leasedAtMs + pollMs)) return pollMs;
@@ -156,7 +161,7 @@ export function startWorker<Leased extends LeasedJob>(
     ended,
     wake,
     async stop(graceMs) {
-      state = "stopping";
+      isStopping = true;
       wake();
       const cancel = clock.after(graceMs, () => {
         for (const controller of running.values()) controller.abort(new Error("The worker stops."));

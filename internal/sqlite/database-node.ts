@@ -61,7 +61,7 @@ export const openLibsql: OpenSqlite = (file) => {
 };
 
 /** How long to wait for another process that uses the file, in milliseconds. */
-const busyTimeoutMs = 5_000;
+export const busyTimeoutMs = 5_000;
 
 /**
  * Opens a file for its owner only, whose commits are on the disk before they return, and whose deleted data is overwritten.

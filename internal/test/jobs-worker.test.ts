@@ -203,6 +203,25 @@ describe("startWorker", () => {
     await work.clock.run(worker.stop(0));
   });
 
+  it("runs the jobs of another topic while the probe of one topic hangs, and never more than `concurrency`", async () => {
+    let isHanging = false;
+    const work = openWork(async (job) => {
+      if (job.topic === "tpl_2") return done;
+      if (isHanging) await work.takes(30_000);
+      return failing(job);
+    });
+    const worker = work.start({ concurrency: 2 });
+    for (const name of range(3)) work.add(name);
+    await work.clock.pass(500);
+    isHanging = true;
+    await work.clock.pass(3_000);
+    for (const name of range(20)) work.add(name, "tpl_2");
+    await work.clock.pass(3_000);
+    expect(work.count()["done"]).toBe(20);
+    expect(work.most.running).toBe(2);
+    await work.clock.run(worker.stop(0));
+  });
+
   it("ends when nothing is due within the time, and waits for what is due before", async () => {
     let failed = 0;
     const work = openWork((job) => (failed++ < 2 ? failing(job) : done));

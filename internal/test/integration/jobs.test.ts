@@ -365,20 +365,22 @@ describe.each([
       expect(job).toMatchObject({ name: "delivered", rank: ranks.callback, isFirstAttempt: false });
     });
 
-    it("restarts a job with another form, and not while it is leased", async () => {
+    it("restarts a job with another form, also while its callback is leased", async () => {
       await add(1);
       const job = await leased(1);
       const changes = { key: "new", suffix: "2", body: '{"a":1}' };
-      expect(await run(() => jobs.restart(job.id, changes))).toBe(false);
-      await settle(job, { state: "rejected", error: "{}" });
-      expect(await run(() => jobs.restart(job.id, changes))).toBe(true);
+      await settle(job, { state: "rejected", rank: ranks.callback, error: "{}" });
+      const [callback] = await lease();
+      await run(() => jobs.restart(job.id, changes));
       expect(await find(1)).toMatchObject({
         ...changes,
         state: "waiting",
         rank: ranks.new,
+        attempts: 0,
         startedAtMs: undefined,
         error: undefined,
       });
+      expect(await settle(callback as LeasedJob, { state: "rejected" })).toEqual({ isLost: true });
     });
 
     it("leases, lists, counts and sweeps the jobs of one topic", async () => {

@@ -60,14 +60,23 @@ export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl
   };
 }
 
+interface NetworkError {
+  code?: unknown;
+  cause?: unknown;
+  message?: unknown;
+  syscall?: unknown;
+  /** One for each address of the host. */
+  errors?: { syscall?: unknown }[];
+}
+
 /** Reads any thrown value. Only known codes are returned: other text may quote the request. */
 function readNetworkError(error: unknown) {
-  const outer = (error ?? {}) as { code?: unknown; cause?: unknown; message?: unknown; syscall?: unknown };
-  const inner = (outer.cause ?? {}) as typeof outer;
-  const { code, syscall } = isKnownCode(outer.code) ? outer : inner;
+  const outer = (error ?? {}) as NetworkError;
+  const inner = (outer.cause ?? {}) as NetworkError;
+  const { code, syscall, errors } = isKnownCode(outer.code) ? outer : inner;
   return {
     code: isKnownCode(code) ? code : undefined,
-    syscall,
+    syscall: syscall ?? errors?.[0]?.syscall,
     message: `${outer.message} ${inner.message}`,
   };
 }

@@ -86,8 +86,9 @@ export async function send<Value>(
   };
   try {
     const key = typeof apiKey === "function" ? await callApiKeyFunction(apiKey, settings, options) : apiKey;
+    if (key === timeLimit) throw toCallError(pastDeadline, getFacts());
     getRemainingMs();
-    const request = createRequest(settings, call, options, key ?? parseApiKey(key));
+    const request = createRequest(settings, call, options, parseApiKey(key));
     for (;;) {
       emit({ type: "attempt", attempt: attempts + 1, method });
       const remainingMs = getRemainingMs(); // the listener may have aborted the call, or used up its time
@@ -146,21 +147,19 @@ const late = { code: "deadline", wasSent: true, retryable: true } as const;
 const pastDeadline = { ...late, message: "The call did not succeed before its deadline." };
 const timedOut = { ...late, code: "timeout", message: "The service did not respond in time." } as const;
 
-/** Calls the apiKey function once for all attempts, within the deadline. @returns undefined when it did not respond in time. */
+/** Calls the apiKey function once for all attempts, within the deadline. */
 async function callApiKeyFunction(
   apiKey: () => unknown,
   { clock }: Settings,
   { endsAtMs, signal }: CallSettings,
-): Promise<string | undefined> {
-  let key: unknown;
+): Promise<unknown> {
   try {
-    key = await waitWithin(endsAtMs - clock.monotonicMs(), (async () => apiKey())(), { clock, signal });
+    return await waitWithin(endsAtMs - clock.monotonicMs(), (async () => apiKey())(), { clock, signal });
   } catch {
     signal?.throwIfAborted();
     // The function's own error is dropped: it can quote the key.
     throw configurationError("The apiKey function failed; nothing was sent.");
   }
-  return key === timeLimit ? undefined : parseApiKey(key);
 }
 
 /** Adds the headers that every request has, which replace the caller's. */

@@ -110,12 +110,22 @@ describe("the outcome of a call", () => {
     cause: { code: "EHOSTUNREACH", syscall: "read" },
   });
   const noPort = Object.assign(new Error("connect"), { code: "EADDRNOTAVAIL", syscall: "connect" });
+  const noAddress = Object.assign(new AggregateError([{ code: "ETIMEDOUT", syscall: "connect" }]), {
+    code: "ETIMEDOUT",
+  });
   const notTlsInDeno = "client error (Connect): received corrupt message of type InvalidContentType";
   const notTlsInBun = Object.assign(new Error("EPROTO: The TLS handshake failed."), { code: "EPROTO" });
   const refusedInDeno = "error sending request for url (x): client error (Connect): Connection refused";
   const cases: [string, Script[], string, string][] = [
     ["three refused connections", codes("ECONNREFUSED"), "network", "not-sent"],
     ["no free local port", times(3, noPort), "network", "not-sent"],
+    ["no response from any address", times(3, noAddress), "network", "not-sent"],
+    [
+      "no response from any address, with fetch",
+      times(3, new TypeError("fetch failed", { cause: noAddress })),
+      "network",
+      "not-sent",
+    ],
     ["three failed look-ups of the host name", codes("ENOTFOUND"), "network", "not-sent"],
     ["TLS errors, possibly in use", codes("ERR_SSL_BAD_RECORD_MAC"), "network", "unknown"],
     ["a TLS handshake with a port that speaks http, in Bun", [notTlsInBun], "configuration", "not-sent"],

@@ -44,8 +44,8 @@ export function createLoops(
         lease: (limit) =>
           attempts.lease(function* (leaseMs) {
             const probe = yield* jobs.leaseProbe(leaseMs);
-            const due = yield* jobs.lease(limit, leaseMs);
-            return probe === undefined ? due : [probe, ...due];
+            if (probe === undefined) return yield* jobs.lease(limit, leaseMs);
+            return limit === 1 ? [probe] : [probe, ...(yield* jobs.lease(limit - 1, leaseMs))];
           }, deadlineMs),
         getDelay: () =>
           database.run(function* () {

@@ -45,7 +45,7 @@ export interface PostgresOutbox<Transaction> extends Outbox {
    * @param transaction of pg, postgres.js, Prisma, Drizzle or Kysely.
    * @returns `added`, or the state of the entry that the user has. After `rejected` use `correct`.
    * @throws {TypeError} for a client that is not in a transaction, and for an invalid entry.
-   * @throws {IssuingError} `configuration` or `validation` for a request that `issueCard` would not send.
+   * @throws {IssuingError} `configuration` for a request that `issueCard` would not send.
    */
   add<Fields>(transaction: PostgresTransaction, entry: OwedCard<Fields>): Promise<"added" | OutboxState>;
   /**

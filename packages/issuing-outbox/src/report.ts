@@ -3,7 +3,7 @@ import { toPrintable } from "@loyalty-cards/internal/format";
 import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
 import type { EntryRef } from "./entry.ts";
 
-/** What happened. Ids, codes and times only, except for the `error` of your own callback. */
+/** What happened. Ids, codes and times only, except for `error`. */
 export type OutboxOutcome =
   /** The card is issued and recorded. `lagMs` is the time since the entry was added. */
   | { outcome: "issued"; entry: EntryRef; cardId: string; attempts: number; lagMs: number }
@@ -24,7 +24,7 @@ export type OutboxOutcome =
   /** One entry of this template is tried at a time. Reported once, by the process that noticed it. */
   | { outcome: "paused"; template: string; reason: string }
   | { outcome: "resumed"; template: string }
-  /** Another process has the entry: this attempt took longer than its lease. */
+  /** The entry is no longer this attempt's, which took longer than its lease, or whose entry was forgotten. */
   | { outcome: "lease-lost"; entry: EntryRef }
   /** The database could not be used; the worker keeps trying. */
   | { outcome: "unavailable"; error: unknown };
@@ -88,6 +88,7 @@ const adviceOf: Partial<Record<string, string>> = {
     "the template does not exist or is archived. Correct the id, or restore the template in the service's console",
   unauthorized: notAccepted,
   forbidden: notAccepted,
-  configuration: notAccepted,
+  configuration:
+    "an option of the client is wrong: the error of the entry says which. Correct it, and restart",
   "rate-limited": "the service asks to send fewer requests",
 };

@@ -8,6 +8,7 @@ import {
 } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import {
+  busyTimeoutMs,
   isBusy,
   isSameFile,
   type OpenSqlite,
@@ -40,7 +41,7 @@ export interface SqliteOutbox extends Outbox {
    * @param database your own connection to the file, in an open transaction; or that of `write`.
    * @returns `added`, or the state of the entry that the user has. After `rejected` use `correct`.
    * @throws {TypeError} outside of a transaction, on a connection to another file, and for an invalid entry.
-   * @throws {IssuingError} `configuration` or `validation` for a request that `issueCard` would not send.
+   * @throws {IssuingError} `configuration` for a request that `issueCard` would not send.
    */
   add<Fields>(database: SqliteDatabase, entry: OwedCard<Fields>): "added" | OutboxState;
   /**
@@ -141,8 +142,11 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
       }),
     isConflict: isBusy,
     tidy() {
-      // Deleted data stays in the log until a checkpoint truncates it, which a reading connection delays.
-      jobsDatabase.open().prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+      // Deleted data stays in the log until a checkpoint truncates it. One that waited for a reading connection would stop the process.
+      const connection = jobsDatabase.open();
+      connection.exec("PRAGMA busy_timeout = 0");
+      connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+      connection.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     },
     close() {
       if (jobsDatabase.isOpen()) database.tidy();

@@ -25,7 +25,7 @@ export type Verdict =
       retryAfterMs: number | undefined;
     };
 
-/** The codes of failures of the service or of the way to it. Every other response shows that it works. */
+/** The codes of failures of the service or of the way to it. */
 const failures: readonly string[] = [
   "network",
   "timeout",

@@ -27,6 +27,17 @@ describe("correct", () => {
     expect(await run(outbox.issue("1"))).toMatchObject({ state: "issued" });
   });
 
+  it("replaces a rejected form while onRejected is leased, of a process that was killed", async () => {
+    const { start, correct, run, outbox, emails, weather, database } = openSignedUp();
+    await start();
+    weather.push(422);
+    await run(outbox.issue(1));
+    database.exec("UPDATE issuing_outbox_entries SET rank = 0, lease = 'killed', due = due + 60000");
+    expect(await run(correct())).toBe("accepted");
+    expect(await run(outbox.issue(1))).toMatchObject({ state: "issued", attempts: 1 });
+    expect(emails()).toEqual(["old@example.com", "new@example.com"]);
+  });
+
   it("replaces a form that was never sent", async () => {
     const { start, correct, run, outbox, emails } = openSignedUp();
     await start();

@@ -1,5 +1,6 @@
 /** What an outbox stores about people, and when it is erased. */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { describe, expect, it } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
 import { createNetwork, openShop, openVirtualShop, scratchFile, template, toRequest } from "./shop.ts";
@@ -26,6 +27,35 @@ describe("personal data", () => {
     await outbox.close();
     expect(readFiles(file)).not.toMatch(traces);
     expect(database.prepare("SELECT body FROM issuing_outbox_entries_bodies").all()).toEqual([]);
+  });
+
+  it("stays in the log while another connection reads, for which the process does not wait", async () => {
+    const statements: string[] = [];
+    const { outbox, database, signUp } = openShop(createNetwork(), {
+      open: (path) => {
+        const opened = openSqlite(path);
+        const [exec, prepare] = [opened.exec.bind(opened), opened.prepare.bind(opened)];
+        opened.exec = (sql) => {
+          statements.push(sql);
+          exec(sql);
+        };
+        opened.prepare = (sql) => {
+          statements.push(sql);
+          return prepare(sql);
+        };
+        return opened;
+      },
+    });
+    await signUp("1", form);
+    database.exec("BEGIN; SELECT count(*) FROM users");
+    await outbox.drain();
+    const checkpoints = statements.flatMap((sql, index) => (sql.includes("wal_checkpoint") ? [index] : []));
+    expect(checkpoints).not.toEqual([]);
+    for (const index of checkpoints) expect(statements[index - 1]).toBe("PRAGMA busy_timeout = 0");
+    expect(statements.filter((sql) => sql.includes("busy_timeout")).at(-1)).toBe(
+      "PRAGMA busy_timeout = 5000",
+    );
+    database.exec("COMMIT");
   });
 
   it("is gone too when the program's own connection has added and corrected it", async () => {

@@ -21,7 +21,7 @@ export type InboxOutcome =
   | { outcome: "failed"; event: EventRef; attempt: number; error: unknown; retryInMs?: number }
   /** The last attempt failed. The event is a dead letter until it is replayed or delivered again. */
   | { outcome: "dead"; event: EventRef; attempt: number; error: unknown }
-  /** The lease expired and another worker has the event; what this attempt wrote was rolled back. */
+  /** The lease expired and another worker has the event; the `write` functions of this attempt did not run. */
   | { outcome: "lease-lost"; event: EventRef; attempt: number }
   /** The inbox could not be reached; the worker keeps trying. */
   | { outcome: "unavailable"; error: unknown };

@@ -40,7 +40,7 @@ export interface ReceiverOptions extends ReporterOptions, Pick<VerifyInput, "tol
   dedupe?: DedupeStore;
   /** Called after the response, and lost when the process dies: use an inbox when that matters. */
   afterResponse?: (event: WebhookEvent, delivery: Delivery) => unknown;
-  /** After this many milliseconds the response is 503 and the service delivers again. Default 8 000; the service waits 10 000. */
+  /** After this many milliseconds the response is 503, or 408 without a body, and the service delivers again. Default 8 000; the service waits 10 000. */
   timeoutMs?: number;
   /**
    * Set by tests only. The clock returns milliseconds since an arbitrary moment, for the age of loaded secrets and for the pauses
