@@ -159,8 +159,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "a correction after a rejection is stored and never sent",
     guarantees: ["G2", "G12"],
     file: "internal/jobs/jobs.ts",
-    find: "SET state = 'waiting', rank = $1::text::integer, due = :now + $2::text::bigint, key",
-    replace: "SET state = 'waiting', due = :now + $2::text::bigint + $1::text::integer, key",
+    find: "SET state = 'waiting', rank = $1::text::integer, due = :now + $2::text::bigint, lease",
+    replace: "SET state = 'waiting', due = :now + $2::text::bigint + $1::text::integer, lease",
   },
   {
     name: "the user and the owed card are saved in two transactions",
