@@ -145,8 +145,11 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
       // Deleted data stays in the log until a checkpoint truncates it. One that waited for a reading connection would stop the process.
       const connection = jobsDatabase.open();
       connection.exec("PRAGMA busy_timeout = 0");
-      connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-      connection.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+      try {
+        connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+      } finally {
+        connection.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+      }
     },
     close() {
       if (jobsDatabase.isOpen()) database.tidy();
