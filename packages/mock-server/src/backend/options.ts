@@ -55,18 +55,20 @@ export const seededTemplates: readonly TemplateInput[] = [
   },
 ];
 
-const optionTypes: Readonly<Record<string, string>> = {
-  ...{ baseUrl: "a string", defaultCountry: "a string", storeRefusals: "a boolean", wallets: "an object" },
-  ...{ deliver: "a function", log: "a function", deliveryTimeoutMs: "a number" },
-  ...{ templates: "a list of objects", endpoints: "a list of objects" },
-  ...{ port: "a number", host: "a string", onTraffic: "a function" }, // of the Node adapter
-  ...{ seedFile: "a string", dataFile: "a string" },
+/** The options of each type, with those of the Node adapter. */
+const optionTypes = {
+  "a string": ["baseUrl", "defaultCountry", "host", "seedFile", "dataFile"],
+  "a number": ["deliveryTimeoutMs", "port"],
+  "a boolean": ["storeRefusals"],
+  "a function": ["deliver", "log", "onTraffic"],
+  "an object": ["wallets"],
+  "a list of objects": ["templates", "endpoints"],
 };
 
 /** @throws {TypeError} for an option of another type; the message names it. */
 export function checkTypes(options: object): void {
   for (const [name, value] of Object.entries(options)) {
-    const type = optionTypes[name];
+    const [type] = Object.entries(optionTypes).find(([, names]) => names.includes(name)) ?? [];
     if (type !== undefined && value !== undefined && !type.endsWith(` ${getType(value)}`))
       throw new TypeError(`${name} must be ${type}; it is ${getType(value)}.`);
   }
