@@ -63,7 +63,7 @@ export const checks: Readonly<Record<string, Check>> = {
     const isClockSet = stage.history.actions.some(({ type }) => type === "clock"); // the first attempt can be in the future
     for (const name of stage.rejected)
       if (!isFickle && !isClockSet && names.includes(name))
-        lost.push(`${name} was told no card, and has one`);
+        lost.push(`${name} has a card, and the client said that there is none`);
     return lost;
   },
 

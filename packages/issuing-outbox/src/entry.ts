@@ -43,7 +43,7 @@ export interface OutboxEntry {
   state: OutboxState;
   /** The key of the next request, or of the last one: for support. */
   idempotencyKey: string;
-  /** How many requests were begun with the present form. */
+  /** How many requests were begun with this form. */
   attempts: number;
   /** Set while the entry is `waiting`. A time in the past means as soon as a worker is free and the template is not paused. */
   nextAttemptAt?: Date;

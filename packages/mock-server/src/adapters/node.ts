@@ -162,7 +162,7 @@ const toHostname = (host: string) => (host.includes(":") ? `[${host}]` : host);
 
 /**
  * To respond and close while the client is still sending would reset the connection, so the rest of the body is read first. Without
- * its listeners: that of the body as a web stream, of which nobody reads the rest, would pause it.
+ * its listeners: that of the body as a web stream, whose rest is not read, would pause it.
  */
 function sendReply(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.complete || reply.fault !== undefined) writeReply(reply, outgoing);

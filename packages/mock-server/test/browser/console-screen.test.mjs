@@ -17,7 +17,7 @@ it("polls only the clock, reads again when something changed, and does nothing w
   await shop.issue({ name: "Anna" });
   await texts(".traffic .row", 1);
   const isClock = (response) => response.url().includes("/_mock/clock");
-  await page.waitForResponse(isClock); // it may be the one that tells of the card
+  await page.waitForResponse(isClock); // its version may be new, and then the page reads the card
   await page.waitForResponse(isClock);
   seen.urls.length = 0;
   const { length } = await (await page.waitForResponse(isClock)).text();
