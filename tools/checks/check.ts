@@ -41,11 +41,7 @@ const stages: readonly (readonly Gate[])[] = [
   ],
   [
     compat("Next: receivers; Workers", "next receivers workers", needsBinaries),
-    // The histories before them are those of `npm test`.
-    {
-      name: "simulated histories",
-      command: "npm run --silent simulate -- --built --seed 101 --histories 150",
-    },
+    { name: "simulated histories", command: "npm run --silent simulate -- --built --seed 1 --histories 250" },
     { name: "guides and reference", command: "npm run docs" },
     compat("packed tarballs in an empty folder", "smoke", needsShell),
     { name: "tarballs: files, sizes, publint, attw", command: "npm run release -- tarballs" },
