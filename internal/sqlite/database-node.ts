@@ -82,7 +82,8 @@ export function openDurableFile(
     database = open(path);
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     switchToWal(database);
-    database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+    // Temporary files would keep copies of what is deleted, and cost an idle worker time.
+    database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY");
     prepare(database);
     return database;
   } catch (cause) {

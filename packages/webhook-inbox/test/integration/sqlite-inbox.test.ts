@@ -144,6 +144,7 @@ describe.each(engines)("with %s", (name, open) => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(Object.values(database?.prepare("PRAGMA journal_mode").get() as object)[0]).toBe("wal");
     expect(Object.values(database?.prepare("PRAGMA synchronous").get() as object)[0]).toBe(2); // FULL
+    expect(Object.values(database?.prepare("PRAGMA temp_store").get() as object)[0]).toBe(2); // MEMORY
   });
 
   it("creates no file when it is closed without being used", async () => {
