@@ -118,8 +118,8 @@ export interface IssuingClient {
 /**
  * Creates a client of the service at `baseUrl`. Create one for the whole program: its calls share connections.
  * Without `baseUrl`, `apiKey` and `idempotencyNamespace` it reads the environment variables `LOYALTY_URL`, `LOYALTY_API_KEY` and
- * `LOYALTY_IDEMPOTENCY_NAMESPACE`.
- * @throws {IssuingError} `configuration`, naming the option and the fix.
+ * `LOYALTY_IDEMPOTENCY_NAMESPACE`. A missing address or key is an error of the first call, so that a build needs neither.
+ * @throws {IssuingError} `configuration` for an invalid option, naming it and the fix.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";

@@ -65,7 +65,7 @@ export class IssuingError extends Error {
   declare readonly status?: number;
   /** The problem details of a 4xx or 5xx, with all members that the service sent. */
   declare readonly problem?: ProblemDetails;
-  /** The service's identifier of the request, when the response has one. */
+  /** The service's identifier of the request, when a usable response has one. */
   declare readonly requestId?: string;
   declare readonly idempotencyKey?: string;
   /** How long the service asked to wait, in milliseconds; at most 24 hours. */

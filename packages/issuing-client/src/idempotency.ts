@@ -145,18 +145,17 @@ export async function resolveKey(
  * @throws {IssuingError} `idempotency-expired` when the service may have forgotten the key: the call could issue a second card.
  */
 export function getRemainingRetentionMs(
-  firstAttemptAt: Date | number | undefined,
+  firstAttemptAt: number | undefined,
   nowMs: number,
   key: string,
 ): number {
   if (firstAttemptAt === undefined) return retentionMs - retentionMarginMs;
-  const atMs = Number(firstAttemptAt);
-  if (!(atMs >= earliestMs && atMs <= nowMs + retentionMarginMs)) {
+  if (!(firstAttemptAt >= earliestMs && firstAttemptAt <= nowMs + retentionMarginMs)) {
     throw configurationError(
       "firstAttemptAt must be a Date or a time in milliseconds, after 2000 and not in the future. A time in seconds is in 1970.",
     );
   }
-  const remainingMs = atMs + retentionMs - retentionMarginMs - nowMs;
+  const remainingMs = firstAttemptAt + retentionMs - retentionMarginMs - nowMs;
   if (remainingMs > 0) return remainingMs;
   throw new IssuingError(
     "The first attempt was 24 hours ago: the service may have forgotten the key, and a new attempt could issue a second card. Look for the card first.",

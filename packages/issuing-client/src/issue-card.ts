@@ -64,7 +64,7 @@ export async function issueCard<Fields>(
   callOptions: IssueCardOptions,
 ): Promise<Card<Fields>> {
   // Everything is read before the first await, so later changes by the caller have no effect.
-  const options = callOptions ?? {};
+  const options = Object(callOptions) as IssueCardOptions;
   const firstAttemptAt = "firstAttemptAt" in options ? Number(options.firstAttemptAt) : undefined;
   const callSettings = parseCallOptions(options, settings);
   const { templateId, body } = prepareRequest(template, request);

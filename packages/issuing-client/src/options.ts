@@ -31,7 +31,7 @@ export interface CallOptions extends LimitOptions {
    * replaced by the client's. `content-*`, `expect`, `host`, `proxy-*` and headers of the connection, such as `te`, throw.
    */
   headers?: Record<string, string> | undefined;
-  /** Called once, with the response that ends the call, also when it is a 4xx or 5xx. */
+  /** Called once, with the usable response that ends the call, also when it is a 4xx or 5xx. */
   onResponse?: ((meta: ResponseMeta) => void) | undefined;
 }
 
@@ -88,7 +88,10 @@ export function parseOptions(options: IssuingClientOptions) {
   });
   return Object.freeze({
     /** The address of the service, and what sends to it; undefined when the address is missing. */
-    service: baseUrl === undefined ? undefined : { baseUrl, transport: selectTransport(baseUrl, fetch) },
+    service:
+      baseUrl === undefined
+        ? undefined
+        : { baseUrl, transport: selectTransport(baseUrl, fetch ?? undefined) },
     /** A valid key, or the function that returns one; undefined when it is missing. */
     apiKey: getApiKey(options),
     idempotencyNamespace: getNamespace(options),

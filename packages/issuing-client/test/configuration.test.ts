@@ -116,6 +116,16 @@ it("accepts a baseUrl that is a URL, has a path or ends with slashes", async () 
   }
 });
 
+it("takes null for fetch as no fetch", async () => {
+  const client = createIssuingClient({
+    baseUrl: "http://127.0.0.1:1",
+    apiKey: "k",
+    fetch: null as never,
+    maxRetries: 0,
+  });
+  await expect(client.getCard("c")).rejects.toMatchObject({ code: "network", outcome: "not-sent" });
+});
+
 describe("environment variables", () => {
   it("provide the address and the key, and an option overrides them", async () => {
     vi.stubEnv("LOYALTY_URL", "https://from-environment.test/");

@@ -179,7 +179,7 @@ const attemptedAt = (...times: unknown[]) => times.map((firstAttemptAt) => ({ us
 const refusedOptions: [string, unknown[]][] = [
   [
     "issueCard needs userId or idempotencyKey: pass { userId: user.id }",
-    [undefined, null, {}, { deadlineMs: 5_000 }, { firstAttemptAt: new Date() }, { keySuffix: "2" }],
+    [undefined, null, "42", {}, { deadlineMs: 5_000 }, { firstAttemptAt: new Date() }, { keySuffix: "2" }],
   ],
   ["userId must be .*, not undefined\\. Await the saving of the user", [{ userId: undefined }]],
   ["userId must be .*, not null\\. Await the saving of the user", [{ userId: null }]],

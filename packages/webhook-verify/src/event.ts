@@ -37,7 +37,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 type MemberType = "string" | "number" | "string[]";
 
-/** What a handler needs of `data`, by event type ([spec 6.3.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-4)). */
+/** What a handler needs of `data`, by event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
 const neededData = new Map<string, [name: string, type: MemberType][]>(
   Object.entries(requiredData).map(([type, members]) => [type, Object.entries(members)]),
 );
@@ -209,11 +209,13 @@ export function onEvents<Arrival extends Delivery = Delivery>(
   return async (event, delivery) => {
     const { type } = event;
     const handler = isKnownType(type) ? (handlers[type] as Handler<WebhookEvent, Arrival>) : undefined;
-    const unexpected = handler === undefined ? [] : findUnexpectedData(event);
     if (handler === undefined) {
       logType(event);
       await handlers.otherTypes?.(event, delivery);
-    } else if (unexpected.length === 0) {
+      return;
+    }
+    const unexpected = findUnexpectedData(event);
+    if (unexpected.length === 0) {
       await handler(event, delivery);
     } else if (handlers.unexpectedData !== undefined) {
       await handlers.unexpectedData(event as UnknownEvent, delivery);

@@ -43,7 +43,10 @@ export function toReceived(request: NodeRequest, stream: Readable = request): Re
     method: request.method ?? "",
     headers: { get: (name) => request.headers[name] ?? null },
     rawBody(limits) {
-      if (!stream.readableDidRead && !stream.readableEnded) return collectFromEvents(stream, limits);
+      if (!stream.readableDidRead && !stream.readableEnded) {
+        if (stream.destroyed) throw new RawBodyError("unreadable"); // it has no further events
+        return collectFromEvents(stream, limits);
+      }
       for (const parsed of [request.body, request.rawBody]) {
         // Not a string: decoding may have changed the signed bytes.
         const bytes = typeof parsed === "string" ? undefined : toBytes(parsed);

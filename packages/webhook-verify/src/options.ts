@@ -30,7 +30,7 @@ export interface ReceiverOptions extends ReporterOptions, Pick<VerifyInput, "tol
    * After four fifths of the time it calls the function in the background, so that deliveries rarely wait for it.
    */
   secretMaxAgeSeconds?: number;
-  /** Larger bodies are rejected with 413 and not read. In bytes, default 1 MiB. */
+  /** Larger bodies are rejected with 413, and not read further. In bytes, default 1 MiB. */
   maxBodyBytes?: number;
   /** A durable store; the receiver responds when it has stored the event. */
   inbox?: Inbox;

@@ -164,9 +164,8 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions) {
         try {
           await afterResponse(event, delivery);
         } catch (error) {
-          const consequence =
-            "the response was 204 already, so the service does not deliver again: use an inbox.";
-          reporter.logHandlerError(event, error, consequence);
+          reporter.logHandlerError(event, error, "the response was sent already: use an inbox.");
+          if (reception.hasTimedOut) return;
           reporter.report({ outcome: "after-response-failed", event: outcome.event, error }, 204, 0);
         }
       };
@@ -206,7 +205,7 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions) {
     return respond(reception, unavailable, { outcome: "error", error });
   }
 
-  /** Reports one outcome per delivery. */
+  /** Reports the outcome of the delivery. */
   function respond(reception: Reception, response: ReceiverResponse, outcome: Outcome): ReceiverResponse {
     const durationMs = performance.now() - reception.startedMs;
     if (!reception.hasTimedOut) reporter.report(outcome, response.status, durationMs);

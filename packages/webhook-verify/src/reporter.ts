@@ -52,7 +52,7 @@ export interface Rejected {
 /** What to report, and where. */
 export interface ReporterOptions {
   /**
-   * Called with the outcome of every delivery, for metrics. Contains no personal data. Without it, rejected deliveries are logged:
+   * Called with the outcome of every delivery, for metrics. Only `error` can contain personal data. Without it, rejected deliveries are logged:
    * at most one line a minute for each reason, with the number of suppressed lines.
    */
   onOutcome?: (outcome: ReceiverOutcome) => void;

@@ -52,7 +52,7 @@ describe("accepting an event", () => {
 
   it.each([
     ["handler", 503, { "retry-after": "60" }, "failed", "so the service delivers again"],
-    ["afterResponse", 204, {}, "after-response-failed", "so the service does not deliver again"],
+    ["afterResponse", 204, {}, "after-response-failed", "the response was sent already: use an inbox"],
   ])(
     "reports an error in %s, responds %i, and logs the location of the error and its consequence",
     async (name, status, headers, outcome, consequence) => {
@@ -129,7 +129,7 @@ it("responds 204 only when handler has resolved, even if the inbox or the dedupe
 it("calls afterResponse when handler ends after the timeout, because the next delivery is a duplicate", async () => {
   const [late, done] = [createGate(), createGate()];
   const calls: string[] = [];
-  const { receive, outcomes } = createTestReceiver({
+  const { receive, outcomes, log } = createTestReceiver({
     timeoutMs: 100,
     dedupe: memoryDedupe(),
     handler: () => {
@@ -139,6 +139,7 @@ it("calls afterResponse when handler ends after the timeout, because the next de
     afterResponse: (event) => {
       calls.push(event.id);
       done.open();
+      throw new Error("the queue is down");
     },
   });
   const delivery = signedDelivery(balanceChanged());
@@ -149,6 +150,7 @@ it("calls afterResponse when handler ends after the timeout, because the next de
   await response.afterResponse?.();
   expect([response.status, calls]).toEqual([204, ["handler", "evt_1"]]);
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(["failed", "duplicate"]); // one for each response
+  expect(log).toEqual([expect.stringContaining("the response was sent already: use an inbox")]);
 });
 
 describe("a duplicate", () => {

@@ -154,7 +154,7 @@ it.each(Object.entries(sameBytes))(
   },
 );
 
-it("responds 400 when the stream of a preParsing hook fails, and 500 when it is text", async () => {
+it("responds 400 when the stream of a preParsing hook fails or has ended, and 500 when it is text", async () => {
   const log: string[] = [];
   const broken = () =>
     new Readable({
@@ -164,6 +164,7 @@ it("responds 400 when the stream of a preParsing hook fails, and 500 when it is 
     });
   for (const [createStream, status] of [
     [broken, 400],
+    [() => new Readable().destroy(), 400],
     [() => Readable.from(["text"]), 500],
   ] as const) {
     const app = fastify();
@@ -172,6 +173,7 @@ it("responds 400 when the stream of a preParsing hook fails, and 500 when it is 
     expect((await send(await serve(app), signedDelivery(balanceChanged()))).status).toBe(status);
   }
   expect(log).toEqual([
+    expect.stringMatching(/rejected: unreadable/),
     expect.stringMatching(/rejected: unreadable/),
     expect.stringMatching(/let the preParsing hook return a stream of the same bytes/),
   ]);
