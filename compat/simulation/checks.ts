@@ -172,8 +172,9 @@ export const checks: Readonly<Record<string, Check>> = {
   ],
 
   /** After the troubles everything is done, without a person, and no template is paused whose service works. */
-  G12: ({ isSettled, shopMachine }) => [
+  G12: ({ isSettled, delayed, shopMachine }) => [
     ...(isSettled ? [] : ["something is still waiting long after the troubles"]),
+    ...delayed.map((row) => `${row} waits for a clock that was set back`),
     ...shopMachine
       .readRows(
         `SELECT topic FROM issuing_outbox_entries_breakers b WHERE due IS NOT NULL

@@ -62,6 +62,8 @@ export async function setUp(history: History, images: Images, folder: string) {
     awakeAtMs: 0,
     /** Nothing is started any more. */
     isOver: false,
+    /** What still waited when the longest delay had passed, by a clock that was set back. */
+    delayed: [] as string[],
     /** Whether everything came to an end after the troubles. */
     isSettled: false,
   };
