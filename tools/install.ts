@@ -1,4 +1,4 @@
-/** Installs a folder that has its own lock file; as a command, those that the checks need. */
+/** Installs a folder that has its own lock file; as a command, those that the arguments name. */
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { root } from "./published.ts";
 
 /** `npm ci` in a folder with its own lock file, unless that is already installed. */
-export function install(folder: "compat" | "benchmarks" | "docs"): void {
+export function install(folder: string): void {
   const modified = (path: string) =>
     statSync(join(root, folder, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (modified("node_modules/.package-lock.json") > modified("package-lock.json")) return;
@@ -19,4 +19,4 @@ export function install(folder: "compat" | "benchmarks" | "docs"): void {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  for (const folder of ["compat", "docs"] as const) install(folder);
+  for (const folder of process.argv.slice(2)) install(folder);

@@ -33,7 +33,7 @@ const stages: readonly (readonly Gate[])[] = [
   [{ name: "tests", command: "npm test" }],
   // The other stages need what is installed and built here.
   [
-    { name: "packages of compat and docs", command: "node --import tsx tools/install.ts" },
+    { name: "packages of compat and docs", command: "node --import tsx tools/install.ts compat docs" },
     { name: "build", command: `npm run build${pack}` },
     { name: "format and lint", command: "npm run lint" },
     { name: "generated files are fresh", command: "npm run generate -- --check" },

@@ -6,11 +6,9 @@ import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { toExports, toTypesVersions } from "../release/build.ts";
 import { adoptService } from "./adopt-service.ts";
-import { type Json, recordIn } from "./document.ts";
-import { eventSchema } from "./event-schema.ts";
+import { isRecord, type Json, recordIn } from "./document.ts";
 import { schemaTypes } from "./schema-types.ts";
-import { fetchDocument } from "./service-document.ts";
-import { eventExamples, eventTable, operationTable } from "./tables.ts";
+import { eventExamples, eventSchema, eventTable, operationTable } from "./tables.ts";
 import { completeControl, controlValidators, requestValidators, withPlainUnions } from "./validators.ts";
 import { createSignatures } from "./vectors.ts";
 import { wireTypes } from "./wire-types.ts";
@@ -64,6 +62,31 @@ export async function generate(
     print(`wrote ${posix.join("openapi", name)}`);
   }
   return 0;
+}
+
+/**
+ * Fetches the document below the base URL of a service ([spec 4.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-6)).
+ *
+ * @param baseUrl the `baseUrl` of the client, without `/api/v1`
+ * @throws {Error} when the service does not respond in time with an OpenAPI 3 document
+ */
+async function fetchDocument(baseUrl: string): Promise<Json> {
+  const { protocol, username, password } = new URL(URL.canParse(baseUrl) ? baseUrl : "not:");
+  if (!/^https?:$/.test(protocol)) throw new Error("--from is not a URL such as https://cards.example.com.");
+  if (username !== "" || password !== "") throw new Error("--from contains a user name or a password.");
+
+  const address = `${baseUrl.replace(/\/+$/, "")}/api/docs/json`;
+  const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch((error) => {
+    throw new Error(`${address} does not respond: ${(error.cause ?? error).message}.`);
+  });
+  if (!response.ok)
+    throw new Error(
+      `${address} responded ${response.status}. Is this the address of the service, without /api/v1?`,
+    );
+  const document: unknown = await response.json().catch(() => undefined); // not JSON, or cut
+  if (!isRecord(document) || !/^3\./.test(String(document["openapi"])))
+    throw new Error(`${address} is not an OpenAPI 3 document.`);
+  return document;
 }
 
 /** The content of every file, by its name relative to the folder. @param isSigned whether the vectors are created anew. */

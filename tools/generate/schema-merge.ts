@@ -11,10 +11,6 @@ import {
   resolvePointer,
 } from "./document.ts";
 
-/** A small document can have endless or exponentially large schemas. The document of the contract needs about 500 steps. */
-const maxSteps = 100_000;
-const maxDepth = 100;
-
 const copiedKeywords = [
   ...["type", "required", "enum", "const", "format", "pattern", "multipleOf", "default", "uniqueItems"],
   ...["minLength", "minimum", "exclusiveMinimum", "minItems", "minProperties"],
@@ -29,8 +25,6 @@ export class SchemaMerge {
   readonly #components = new Map<string, unknown>();
   /** The references of the service that led to the current schema. */
   readonly #path: string[] = [];
-  #depth = 0;
-  #steps = 0;
 
   constructor(own: Json, served: Json) {
     this.#own = own;
@@ -76,15 +70,14 @@ export class SchemaMerge {
    * One level of a schema of the service in the form of ours: references resolved, `allOf` joined, `nullable` and alternatives
    * of plain types written as a type, other alternatives as `anyOf`.
    */
-  flattened(said: unknown, depth = 0): Json {
-    this.#spend(1 + Object.keys(recordIn(said, "properties")).length, depth);
+  flattened(said: unknown): Json {
     if (!isRecord(said)) return {};
     const { $ref, allOf, anyOf, oneOf, nullable, ...rest } = said;
     const target = typeof $ref === "string" ? [resolvePointer(this.#served, $ref)] : [];
     const alternatives = [...listIn(said, "anyOf"), ...listIn(said, "oneOf")];
     const others = alternatives.filter((one) => getMember(one, "type") !== "null");
     const parts = [...target, ...listIn(said, "allOf"), ...(others.length === 1 ? others : [])];
-    const flat = joinParts([...parts.map((part) => this.flattened(part, depth + 1)), rest]);
+    const flat = joinParts([...parts.map((part) => this.flattened(part)), rest]);
     const arePlain = others.every((one) => isRecord(one) && Object.keys(one).join() === "type");
     if (others.length > 1 && !arePlain)
       return { ...flat, anyOf: nullable === true ? [...alternatives, { type: "null" }] : alternatives };
@@ -129,22 +122,12 @@ export class SchemaMerge {
     const parts = [said, ...["allOf", "anyOf", "oneOf"].flatMap((keyword) => listIn(said, keyword))];
     const references = parts.flatMap((part) => getReference(part) ?? []);
     if (references.some((reference) => this.#path.includes(reference))) return inner;
-    this.#spend(1, ++this.#depth);
     this.#path.push(...references);
     try {
       return run();
     } finally {
-      this.#depth--;
       this.#path.length -= references.length;
     }
-  }
-
-  #spend(steps: number, depth: number): void {
-    this.#steps += steps;
-    if (this.#steps > maxSteps)
-      throw new Error("The schemas of the document are too large, or refer to each other too often.");
-    if (depth > maxDepth)
-      throw new Error(`The schemas of the document are nested more than ${maxDepth} levels deep.`);
   }
 }
 

@@ -76,8 +76,8 @@ export function jsonSchemaIn(body: Json): unknown {
 }
 
 /** The events of a schema: the targets of its discriminator, its alternatives, and the values of its member `type`. */
-function eventsIn(schema: unknown, schemas: SchemaMerge, depth = 0): [type: string, schema: unknown][] {
-  const { discriminator, anyOf, properties, required } = schemas.flattened(schema, depth);
+function eventsIn(schema: unknown, schemas: SchemaMerge): [type: string, schema: unknown][] {
+  const { discriminator, anyOf, properties, required } = schemas.flattened(schema);
   const mapping = Object.entries(recordIn(discriminator, "mapping"));
   if (mapping.length > 0)
     return mapping.map(([type, target]) => [
@@ -86,7 +86,7 @@ function eventsIn(schema: unknown, schemas: SchemaMerge, depth = 0): [type: stri
     ]);
   if (Array.isArray(anyOf)) {
     const common = properties === undefined ? [] : [{ properties, required }];
-    return anyOf.flatMap((one) => eventsIn({ allOf: [...common, one] }, schemas, depth + 1));
+    return anyOf.flatMap((one) => eventsIn({ allOf: [...common, one] }, schemas));
   }
   const { const: value, enum: values } = schemas.flattened(getMember(properties, "type"));
   const types = [value ?? values ?? []].flat();

@@ -1,4 +1,4 @@
-/** `npm run generate -- --from`: documents of the same service in other styles change nothing, differences are adopted and named, hostile documents are refused. */
+/** `npm run generate -- --from`: documents of the same service in other styles change nothing, differences are adopted and named, and what cannot be read is refused. */
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
 import { adoptService } from "../adopt-service.ts";
@@ -195,42 +195,8 @@ describe("a document that differs", () => {
   });
 });
 
-describe("a hostile document is refused in a sentence", () => {
-  const tooLarge = "The schemas of the document are too large, or refer to each other too often.";
-  const tooDeep = "The schemas of the document are nested more than 100 levels deep.";
-
-  /** Adopts a document with the schemas A0, A1, …, each of which contains the next, in a card or in the body of a webhook. */
-  const adoptChain = (count: number, contain: (next: AnyDocument) => object, isEvent = false) => {
-    const served = changed((schemas, document) => {
-      for (let index = 0; index < count; index++) schemas[`A${index}`] = contain(refer(`A${index + 1}`));
-      schemas[`A${count}`] = { properties: { x: { type: "string" } } };
-      if (isEvent) useOneWebhook(document, refer("A0"));
-      else schemas.Card.properties.extra = refer("A0");
-    });
-    return () => adopt(served);
-  };
-
-  it.each<[string, (next: object) => object, isEvent?: boolean]>([
-    ["allOf", (next) => ({ allOf: [next, next] })],
-    ["oneOf", (next) => ({ oneOf: [next, next] })],
-    ["oneOf in the body of a webhook", (next) => ({ oneOf: [next, next] }), true],
-    ["properties", (next) => ({ properties: { a: next, b: next } })],
-  ])("with %s that is doubled 30 times", (_, contain, isEvent) => {
-    expect(adoptChain(30, contain, isEvent)).toThrow(tooLarge);
-  });
-
-  it.each<[string, (next: object) => object]>([
-    ["allOf", (next) => ({ allOf: [next] })],
-    ["a reference", (next) => next],
-    ["a list", (items) => ({ items })],
-  ])("with %s 20,000 levels deep", (_, contain) => {
-    expect(adoptChain(20_000, contain)).toThrow(tooDeep);
-  });
-
-  const properties = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`p${index}`, {}]));
+describe("a document that cannot be read is refused in a sentence", () => {
   it.each<[string, object, message: string]>([
-    ["a schema that is itself", { allOf: [{ allOf: [refer("A0")] }] }, tooDeep],
-    ["1,000 parts with 1,000 properties each", { allOf: Array(1000).fill({ properties }) }, tooLarge],
     [
       "a reference to the prototype",
       refer("__proto__"),
@@ -242,7 +208,8 @@ describe("a hostile document is refused in a sentence", () => {
       'refers to "http://a/\\u001b", which it does not',
     ],
   ])("with %s", (_, schema, message) => {
-    expect(adoptChain(1, () => schema)).toThrow(message);
+    const served = changed(({ Card }) => Object.assign(Card.properties, { extra: schema }));
+    expect(() => adopt(served)).toThrow(message);
   });
 
   it("with a parameter that is itself, and without any of our operations", () => {

@@ -47,12 +47,15 @@ async function open(path) {
 }
 
 it.each(["", "guides/receiving-webhooks", "reference/issuing-client", "check-signature"])(
-  "has no serious finding of axe, no foreign request and no error: /%s",
+  "has no serious finding of axe, no foreign request, no error and no broken link: /%s",
   async (path) => {
     const { page, seen } = await open(path);
     await page.evaluate(axe);
     const serious = (await findViolations(page)).filter((text) => /^(serious|critical)/.test(text));
     assert.deepEqual([serious, seen.foreign, seen.complaints], [[], [], []]);
+    const links = await page.$$eval('a[href^="/"]', (all) => all.map(({ href }) => href.split("#")[0]));
+    assert.ok(links.length > 5);
+    for (const link of new Set(links)) assert.equal((await fetch(link)).status, 200, link);
   },
 );
 

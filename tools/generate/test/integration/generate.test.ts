@@ -7,13 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { gzipSync } from "node:zlib";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { generate } from "../../generate.ts";
-import { maxBytes } from "../../service-document.ts";
 
 const repository = fileURLToPath(new URL("../../../../", import.meta.url));
 const home = join(repository, "openapi");
@@ -43,7 +41,7 @@ async function run(folder: string, ...args: string[]) {
 
 /** Starts a service that responds with this body at /api/docs/json. */
 async function serve(body: string | object, { status = 200, headers = {} } = {}): Promise<string> {
-  const bytes = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const bytes = typeof body === "string" ? body : JSON.stringify(body);
   const server = createServer((request, response) => {
     response
       .writeHead(request.url === "/api/docs/json" ? status : 404, { connection: "close", ...headers })
@@ -125,17 +123,10 @@ describe("--from", () => {
     expect(readFiles(folder)).toEqual(before);
   });
 
-  const nested = (depth: number) => `{"openapi":"3.1.0","x":${"[".repeat(depth)}${"]".repeat(depth)}}`;
-  const bomb = gzipSync(Buffer.alloc(2 ** 26, " "));
   it.each<[string, body: string | object, RegExp, headers?: Record<string, string>]>([
     ["an HTML page", "<html>", /is not an OpenAPI 3 document/],
     ["a document of version 2", { swagger: "2.0" }, /is not an OpenAPI 3 document/],
-    ["a list inside 100 others", nested(100), /100 levels deep/],
-    ["a million brackets", nested(1e6), /100 levels deep/],
-    ["200,000 values", `{"openapi":"3.1.0","x":[1${",1".repeat(2e5)}]}`, /more than 200,000 values/],
-    ["too many bytes", `{"openapi":"3.1.0"}${" ".repeat(maxBytes)}`, /more than 4 MiB/],
-    ["64 MiB, compressed", bomb, /more than 4 MiB/, { "content-encoding": "gzip" }],
-    ["less than it announced", "{", /does not respond: /, { "content-length": "2" }],
+    ["less than it announced", "{", /is not an OpenAPI 3 document/, { "content-length": "2" }],
   ])("refuses %s", async (_, body, message, headers) => {
     await expect(run(home, "--from", await serve(body, { headers }))).rejects.toThrow(message);
   });
