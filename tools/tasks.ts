@@ -30,13 +30,10 @@ const fuzzTests = [
 
 const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
   compat: {
-    runtimes: suite(
-      "runtimes",
-      "the built packages on Node 20, 22, 24 and 26, Deno, Bun and workerd; the client against Steady and Prism",
-    ),
+    runtimes: suite("runtimes", "the built packages on Node 20, 22, 24 and 26, Deno, Bun and workerd"),
     bundlers: suite(
       "bundlers",
-      "the built client in programs for browsers, bundled by rolldown, Vite 8, webpack and esbuild",
+      "the built client in programs for browsers, bundled by Vite 8, webpack and esbuild",
     ),
     browser: suite("browser", "every page of the mock server in a headless Chromium"),
     site: suite("site", "the documentation site, after npm run docs, in a headless Chromium"),

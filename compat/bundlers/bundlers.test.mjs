@@ -5,18 +5,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
 import { build as esbuild } from "esbuild";
-import { rolldown } from "rolldown";
 import { build as vite } from "vite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import webpack from "webpack";
 
 /** Bundles a file into another one, minified, as a classic script. */
 const bundlers = {
-  async rolldown(input, file) {
-    const bundle = await rolldown({ input, platform: "browser", logLevel: "silent" });
-    await bundle.write({ file, format: "iife", minify: true });
-    await bundle.close();
-  },
   vite: (input, file) =>
     vite({
       configFile: false,

@@ -1,5 +1,6 @@
 /** An example outside this repository: installed with the packed packages as a user does. The Next example is built and started too. */
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -10,11 +11,11 @@ import { pack } from "../../tools/release/pack.ts";
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const notCopied = new Set(["node_modules", ".next", "next-env.d.ts"]);
 
-/** Installs an example that has its own lock file; with a source, the files of that folder with the packages of the example. */
+/** Installs an example that has its own lock file; with a source, the files of that folder with the packages and the compiler options of the example. */
 export function installExample(name, source = here(`../../examples/${name}`)) {
   const example = here(`../../examples/${name}`);
   const folder = mkdtempSync(join(tmpdir(), `loyalty-cards-${name}-`));
-  for (const file of ["package.json", "package-lock.json", ".npmrc"])
+  for (const file of ["package.json", "package-lock.json", ".npmrc", "tsconfig.json"])
     cpSync(join(example, file), join(folder, file));
   cpSync(source, folder, { recursive: true, filter: (path) => !notCopied.has(basename(path)) });
 
@@ -58,7 +59,6 @@ export function installProject(source) {
 /** `next start`. @throws with Next's output when it does not start. */
 async function startNext(folder, port, settings) {
   let log = "";
-  const waiting = new Set();
   const next = join(folder, "node_modules/next/dist/bin/next");
   const child = spawn(process.execPath, [next, "start", "-H", "127.0.0.1", "-p", String(port)], {
     cwd: folder,
@@ -68,30 +68,17 @@ async function startNext(folder, port, settings) {
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
       log += text;
-      for (const check of waiting) check();
+      if (log.includes("Ready in")) child.emit("ready");
     });
   }
   const exited = new Promise((resolve) => child.on("exit", resolve));
-
-  /** Resolves when the log matches. */
-  const logged = (pattern) =>
-    new Promise((resolve) => {
-      const check = () => {
-        if (!pattern.test(log)) return;
-        waiting.delete(check);
-        resolve();
-      };
-      waiting.add(check);
-      check();
-    });
   await Promise.race([
-    logged(/Ready in/),
+    once(child, "ready"),
     exited.then(() => Promise.reject(new Error(`next start failed:\n${log}`))),
   ]);
   return {
     url: `http://127.0.0.1:${port}`,
     log: () => log,
-    logged,
     /** Sends SIGTERM, as a platform does before it replaces a server. */
     stop() {
       child.kill("SIGTERM");

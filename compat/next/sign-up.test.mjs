@@ -1,6 +1,6 @@
 /** The Next example in a browser: with and without scripts, while the service works and while it fails. */
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { startMockServer } from "../../packages/mock-server/dist/node.js";
@@ -9,8 +9,6 @@ import { axe, openBrowser, openPage, readQrCode } from "../browser.mjs";
 import { installProject } from "./project.mjs";
 
 const anna = { name: "Anna Kowalska", phone: "600 100 200", email: "anna@example.com" };
-/** Set it to a folder to get pictures of the pages. */
-const screenshots = process.env.SCREENSHOTS;
 
 let project;
 let opened;
@@ -90,11 +88,6 @@ async function visitor(test, shop, { scripts = true, ...options } = {}) {
       }
       await page.click(".sign-up .primary");
     },
-    async photograph(name) {
-      if (screenshots === undefined) return;
-      mkdirSync(screenshots, { recursive: true });
-      await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
-    },
   };
 }
 
@@ -109,8 +102,7 @@ const shown = (page, selector, words) =>
 describe("the shop on Next", () => {
   it("signs up, shows the card, and updates the page with every event", async (test) => {
     const shop = await openShop(test);
-    const { page, seen, text, signUp, photograph } = await visitor(test, shop);
-    await photograph("sign-up");
+    const { page, seen, text, signUp } = await visitor(test, shop);
     await signUp();
     await text("Hello, Anna");
     await text("Nothing yet");
@@ -136,7 +128,6 @@ describe("the shop on Next", () => {
     await shown(page, ".balance", "70");
     await shown(page, ".history", "−50");
     assert.equal(await page.evaluate(() => window.sameDocument), true);
-    await photograph("member");
     assert.deepEqual(seen.complaints, []);
   });
 
@@ -170,7 +161,7 @@ describe("the shop on Next", () => {
   for (const scripts of [true, false]) {
     it(`shows a validation error beside its field and keeps the input, ${scripts ? "with" : "without"} scripts`, async (test) => {
       const shop = await openShop(test);
-      const { page, text, signUp, photograph } = await visitor(test, shop, { scripts });
+      const { page, text, signUp } = await visitor(test, shop, { scripts });
       await signUp({ phone: "12" }, { news: true });
       await text("The phone number is not valid.");
       const form = await page.$eval(".sign-up", (element) => ({
@@ -185,7 +176,6 @@ describe("the shop on Next", () => {
         values: [anna.name, "12", anna.email],
         checked: [true, true],
       });
-      await photograph(`refused-${scripts ? "with" : "without"}-scripts`);
       await signUp({}, { news: true });
       await text("Hello, Anna");
       assert.equal((await shop.cards()).length, 1);
@@ -194,12 +184,11 @@ describe("the shop on Next", () => {
 
   it("signs up while the service fails, and issues one card later, even after a crash", async (test) => {
     const shop = await openShop(test);
-    const { page, text, signUp, photograph } = await visitor(test, shop);
+    const { page, text, signUp } = await visitor(test, shop);
     // The worst failure: the card is issued, but the response is an error.
     const failure = shop.service.faults.add({ phase: "after-commit", kind: "status", status: 503 });
     await signUp();
     await text("Your card is on its way");
-    await photograph("on-its-way");
     await shop.crash();
     shop.service.faults.remove(failure.id);
     await page.waitForSelector(".code svg", { timeout: 30_000 });
@@ -208,13 +197,12 @@ describe("the shop on Next", () => {
 
   it("shows the member that the service rejected the input later", async (test) => {
     const shop = await openShop(test);
-    const { text, signUp, photograph } = await visitor(test, shop);
+    const { text, signUp } = await visitor(test, shop);
     const failure = shop.service.faults.add({ phase: "before", kind: "status", status: 503 });
     await signUp({ phone: "12" });
     await text("Your card is on its way");
     shop.service.faults.remove(failure.id);
     await text("Please ask at the counter.");
-    await photograph("stuck");
     assert.deepEqual(await shop.cards(), []);
   });
 
@@ -275,14 +263,13 @@ describe("the shop on Next", () => {
   ]) {
     it(`has no serious finding of axe and fits the screen: ${scheme}, ${width} px`, async (test) => {
       const shop = await openShop(test);
-      const { page, text, signUp, photograph } = await visitor(test, shop, { scheme, width, height: 800 });
+      const { page, text, signUp } = await visitor(test, shop, { scheme, width, height: 800 });
       const looksGood = async (name) => {
         await page.evaluate(axe);
         const { violations } = await page.evaluate(() => globalThis.axe.run(document));
         const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
         assert.deepEqual([name, serious.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)], [name, []]);
         assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, name);
-        await photograph(`${name}-${scheme}-${width}`);
       };
       await looksGood("sign-up");
       await signUp({ phone: "12" });

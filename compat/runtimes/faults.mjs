@@ -1,4 +1,7 @@
-/** The fault matrix: what the service or the network does at each attempt, and what the client must return or throw. */
+/**
+ * The fault matrix: what the service or the network does at each attempt, and what the client must return or throw. Its rows depend on
+ * how a runtime sends and receives; the tests of the client have the others.
+ */
 
 const card = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/1", loyaltyBalance: 0 });
 const jsonHeaders = { "content-type": "application/json" };
@@ -8,13 +11,6 @@ const respond =
   ({ response }) =>
     response.writeHead(status, headers).end(body);
 
-const problem = (status, members = {}, headers = {}) =>
-  respond(
-    status,
-    { "content-type": "application/problem+json", ...headers },
-    JSON.stringify({ status, ...members }),
-  );
-const html = (status) => respond(status, { "content-type": "text/html" }, "<h1>Sorry</h1>");
 const raw =
   (text) =>
   ({ request }) =>
@@ -42,13 +38,11 @@ const noResponse = () => {};
 const tooLong = " ".repeat(5 * 1024 * 1024);
 const reset = ({ request }) => request.socket.resetAndDestroy();
 const close = ({ request }) => request.socket.destroy();
-const inSeconds = (seconds) => new Date(Date.now() + seconds * 1000).toUTCString();
 
 /** For rows without a response. Long enough that a busy machine does not add timeouts of its own. */
 const timeLimit = { timeoutMs: 1_000 };
 
 const isIssued = (attempts) => ({ ok: true, attempts });
-const isServerError = { code: "server", outcome: "unknown", retryable: true, attempts: 3 };
 
 /**
  * `script` has one entry per attempt; later attempts get a card. `runtimeMayRetry` names the runtimes whose own fetch
@@ -56,40 +50,6 @@ const isServerError = { code: "server", outcome: "unknown", retryable: true, att
  */
 export const faults = [
   { name: "503, 503, then the card", script: [respond(503), respond(503)], expected: isIssued(3) },
-  { name: "503 always", script: Array(9).fill(respond(503)), expected: isServerError },
-  { name: "500 with HTML always", script: Array(9).fill(html(500)), expected: isServerError },
-  { name: "502 with HTML, then the card", script: [html(502)], expected: isIssued(2) },
-  { name: "408 and 425, then the card", script: [problem(408), problem(425)], expected: isIssued(3) },
-  {
-    name: "501 always",
-    script: Array(9).fill(problem(501)),
-    expected: { code: "server", retryable: true, attempts: 3 },
-  },
-  {
-    name: "429 with Retry-After: 1",
-    script: [problem(429, {}, { "retry-after": "1" })],
-    expected: { ...isIssued(2), atLeastMs: 990 },
-  },
-  {
-    name: "503 with an HTTP-date in 3 s",
-    script: [({ response }) => response.writeHead(503, { "retry-after": inSeconds(3) }).end()],
-    expected: { ...isIssued(2), atLeastMs: 1900 },
-  },
-  {
-    name: "503 with an HTTP-date in the past, as clock skew produces it",
-    script: [({ response }) => response.writeHead(503, { "retry-after": inSeconds(-3600) }).end()],
-    expected: { ...isIssued(2), atMostMs: 8000 },
-  },
-  {
-    name: "503 with Retry-After: 3600",
-    script: [respond(503, { "retry-after": "3600" })],
-    expected: { code: "server", retryAfterMs: 3_600_000, attempts: 1, atMostMs: 8000 },
-  },
-  {
-    name: "503 with a malformed Retry-After",
-    script: [respond(503, { "retry-after": "soon" })],
-    expected: { ...isIssued(2), atMostMs: 8000 },
-  },
   {
     name: "503 with two Retry-After lines",
     script: [
@@ -146,13 +106,7 @@ export const faults = [
     options: timeLimit,
     expected: isIssued(2),
   },
-  { name: "201 with HTML", script: [html(201), html(201)], expected: isIssued(3) },
   { name: "201 with an empty body", script: [respond(201, jsonHeaders)], expected: isIssued(2) },
-  {
-    name: "201 with half of the JSON",
-    script: [respond(201, jsonHeaders, card.slice(0, 20))],
-    expected: isIssued(2),
-  },
   {
     name: "201 with a malformed chunk",
     script: [
@@ -166,11 +120,6 @@ export const faults = [
     name: "201 with content-encoding gzip and a plain body",
     script: [respond(201, { ...jsonHeaders, "content-encoding": "gzip" }, card)],
     expected: isIssued(2),
-  },
-  {
-    name: "201 with JSON that is not a card",
-    script: [respond(201, jsonHeaders, '{"ok":true}')],
-    expected: { code: "invalid-response", outcome: "unknown", attempts: 1 },
   },
   { name: "garbage instead of HTTP", script: [raw("what?\r\n\r\n")], expected: isIssued(2) },
   { name: "503 with a body that is cut", script: [part(503, "cut")], expected: isIssued(2) },
@@ -188,7 +137,7 @@ export const faults = [
   {
     name: "500 with more than 4 MiB always",
     script: Array(9).fill(respond(500, {}, tooLong)),
-    expected: isServerError,
+    expected: { code: "server", outcome: "unknown", retryable: true, attempts: 3 },
   },
   {
     name: "404 with more than 4 MiB",
@@ -203,34 +152,14 @@ export const faults = [
   {
     name: "422 with problem details",
     script: [
-      problem(422, {
-        title: "Unprocessable",
-        detail: "Please fill in the name.",
-        errors: [{ pointer: "/name" }],
-      }),
+      respond(422, { "content-type": "application/problem+json" }, '{"detail":"Please fill in the name."}'),
     ],
     expected: {
       code: "validation",
       outcome: "rejected",
       attempts: 1,
       userMessage: "Please fill in the name.",
-      detail: "Please fill in the name.",
     },
-  },
-  {
-    name: "422 as plain JSON",
-    script: [respond(422, jsonHeaders, '{"detail":"Please fill in the name."}')],
-    expected: { code: "validation", attempts: 1, userMessage: "Please fill in the name." },
-  },
-  {
-    name: "404 with HTML",
-    script: [html(404)],
-    expected: { code: "not-found", outcome: "rejected", attempts: 1 },
-  },
-  {
-    name: "401 with an empty body",
-    script: [respond(401)],
-    expected: { code: "unauthorized", outcome: "rejected", attempts: 1 },
   },
   {
     name: "a redirect to another address",

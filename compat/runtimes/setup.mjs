@@ -44,10 +44,8 @@ async function runRow({ createIssuingClient, row, base, path }) {
     return { ok: card.id === "card_1", attempts, tookMs: took() };
   } catch (error) {
     if (error === reason) return { aborted: true, attempts, tookMs: took() };
-    const { code, outcome, retryable, retryAfterMs, userMessage, message } = error;
-    const detail = error.problem?.detail;
-    const fields = { code, outcome, retryable, retryAfterMs, userMessage, message, detail };
-    return { ok: false, ...fields, attempts, tookMs: took() };
+    const { code, outcome, retryable, userMessage, message } = error;
+    return { ok: false, code, outcome, retryable, userMessage, message, attempts, tookMs: took() };
   }
 }
 

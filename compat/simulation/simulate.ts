@@ -62,7 +62,8 @@ async function simulate(): Promise<void> {
   console.log(world.trace.join("\n"));
   for (const { guarantee, message } of violations) console.log(`${guarantee}: ${message}`);
   const others = failedBefore.filter(({ seed: other }) => other !== history.seed);
-  writeFileSync(regressions, `${JSON.stringify([...others, history], null, 2)}\n`);
+  const text = JSON.stringify([...others, history]).replaceAll(/\{"(seed|atMs)"/g, "\n$&"); // a line for each action
+  writeFileSync(regressions, `${text}\n`);
   console.log(`\nThe history is in ${regressions}: a test runs it.`);
   process.exitCode = 1;
 }

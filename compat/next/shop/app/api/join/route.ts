@@ -1,5 +1,5 @@
 /** A route of the edge runtime that issues a card. */
-import { join } from "../../../members";
+import { join } from "../../../shop";
 
 export const runtime = "edge";
 

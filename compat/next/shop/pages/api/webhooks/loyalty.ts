@@ -1,15 +1,14 @@
 /** The Pages Router's receiver. */
-// #region next-pages
 // pages/api/webhooks/loyalty.ts
 import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
 import { nextPagesHandler, type rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
-import { saveBalance, thank } from "../../../back-office";
+import { saveBalance, thank } from "../../../shop";
 
 // a literal: Next reads it from the source text
 export const config = { api: { bodyParser: false } } satisfies typeof rawBodyConfig;
 
 export default nextPagesHandler({
-  secret: () => process.env.LOYALTY_SIGNING_SECRET_PAGES,
+  secret: () => process.env.LOYALTY_SIGNING_SECRET,
   dedupe: memoryDedupe(),
   handler: onEvents({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
@@ -17,4 +16,3 @@ export default nextPagesHandler({
   }),
   afterResponse: onEvents({ "balance.changed": ({ data }) => thank(data.passId), otherTypes: () => {} }),
 });
-// #endregion
