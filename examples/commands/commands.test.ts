@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import {
   memoryDedupe,
@@ -12,19 +11,9 @@ import {
   type WebhookEvent,
 } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { findLine, openShell } from "./shell.ts";
-
-/** A free port below those that systems choose from for `listen(0)` and connections, so that no other test gets it meanwhile. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const port = 11_000 + Math.floor(Math.random() * 20_000);
-    const server = createServer().listen(port, () =>
-      server.close(() => resolve(port)),
-    );
-    server.once("error", () => resolve(freePort()));
-  });
-}
 
 /** The regions of the file that the guides quote. */
 const shown: string[] = [];
@@ -49,13 +38,6 @@ function show(region: string, output: string): void {
 }
 
 describe("getting started", () => {
-  const post = async (url: string, body: unknown) => {
-    const headers = { "content-type": "application/json" };
-    const init = { method: "POST", headers, body: JSON.stringify(body) };
-    const response = await fetch(url, init);
-    return { status: response.status, body: (await response.json()) as object };
-  };
-
   /** A reader's terminals: the mock service and the shop run, and `.env` has the variables. */
   async function openGuide() {
     const [port, shopPort] = [await freePort(), await freePort()];
@@ -70,20 +52,18 @@ describe("getting started", () => {
     await findLine(shell.start("start-express"), /The shop is open/);
     const control = `http://127.0.0.1:${port}/_mock`;
     return {
-      ...shell,
-      control,
       output: async (region: string) => (await shell.run(region)).stdout,
-      signUp: (form: object) => post(`http://localhost:${shopPort}/sign-up`, form),
       readUsers: async () => JSON.parse((await shell.run("users")).stdout),
       async readCards() {
         const response = await fetch(`${control}/cards`);
         return ((await response.json()) as { items: { id: string }[] }).items;
       },
-      waitForDelivery: (count: number) =>
-        post(`${control}/wait`, {
-          delivery: { type: "balance.changed", state: "delivered" },
-          count,
-        }),
+      async waitForDelivery(count: number) {
+        const delivery = { type: "balance.changed", state: "delivered" };
+        const headers = { "content-type": "application/json" };
+        const body = JSON.stringify({ delivery, count });
+        await fetch(`${control}/wait`, { method: "POST", headers, body });
+      },
     };
   }
 
@@ -114,53 +94,6 @@ describe("getting started", () => {
       { name: "Ben", balance: 120 },
     ]);
   });
-
-  it("signs up while the service fails, and shows the balance of an event that arrives before the card's id", async () => {
-    const { control, signUp, readUsers, readCards, waitForDelivery } =
-      await openGuide();
-    // The card is issued, and the shop gets no response.
-    const fault = { phase: "after-commit", kind: "status", status: 503 };
-    await post(`${control}/faults`, fault);
-    expect((await signUp({ name: "Anna" })).status).toBe(202);
-    const [{ id } = { id: "" }] = await readCards();
-    await post(`${control}/cards/${id}/purchase`, { points: 120 });
-    await waitForDelivery(1);
-
-    await fetch(`${control}/faults`, { method: "DELETE" });
-    await expect.poll(readUsers).toMatchObject([{ cardId: id, balance: 120 }]);
-    expect((await signUp({ name: "Ben" })).status).toBe(201); // also without an email
-    expect(await signUp({ name: "Cleo", phone: "12" })).toMatchObject({
-      status: 422,
-      body: { message: "The phone number is not valid." },
-    });
-  });
-
-  it.each(["getting-started/shop-express.ts", "express/main.ts"])(
-    "%s says that its port is taken, and exits with 1",
-    async (file) => {
-      const server = createServer().listen(0);
-      onTestFinished(() => void server.close());
-      const { port } = server.address() as AddressInfo;
-      const program = fileURLToPath(new URL(`../${file}`, import.meta.url));
-      const child = openShell(
-        { "--env-file=.env shop-express.ts": program },
-        {
-          PORT: String(port),
-          LOYALTY_URL: "http://127.0.0.1:4010",
-          LOYALTY_API_KEY: "key_not_used",
-          LOYALTY_TEMPLATE_ID: "tpl_not_used",
-          LOYALTY_SIGNING_SECRET: "whsec_not_used",
-        },
-      ).start("start-express");
-      const exit = once(child, "exit");
-      await findLine(
-        child,
-        new RegExp(`^Error: listen EADDRINUSE: .* \\S+:${port}$`, "m"),
-      );
-      child.stdout?.resume();
-      expect(await exit).toEqual([1, null]);
-    },
-  );
 
   it("starts the service on its port, and a command with the service in its environment", async () => {
     const port = await freePort();

@@ -1,4 +1,4 @@
-/** The demo succeeds only if every step succeeded. */
+/** The demo prints its steps, and leaves the shop open if it is asked to. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -22,22 +22,6 @@ it("succeeds and prints each step with its time, in 80 columns and at most 20 li
     "✓ The shop records a purchase",
     "✓ The signed webhook arrives",
     "✓ An attacker changes that delivery",
-  ]);
-});
-
-it.each([
-  [
-    "The signed webhook arrives",
-    "a balance of 120 in the shop",
-    { deliver: () => new Response(null, { status: 204 }) },
-  ],
-  ["Anna signs up", "201", { templates: [{ id: "tpl_other", name: "Other" }] }],
-])("fails at the step %s", async (step, expected, options) => {
-  const lines: string[] = [];
-  expect(await runDemo((line) => lines.push(line), options)).toBe(false);
-  expect(lines.slice(-2)).toEqual([
-    expect.stringMatching(new RegExp(`^✗ ${step} +\\d+ ms$`, "u")),
-    `    expected ${expected}`,
   ]);
 });
 

@@ -10,10 +10,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, styleText } from "node:util";
 import { watchParent } from "@loyalty-cards/internal/node-parent";
 import { type CardLinks, createIssuingClient } from "@loyalty-cards/issuing-client";
-import {
-  type MockServerOptions,
-  startMockServer,
-} from "@loyalty-cards/mock-server/node";
+import { startMockServer } from "@loyalty-cards/mock-server/node";
 import express from "express";
 import { openShop } from "../express/shop.ts";
 
@@ -26,21 +23,19 @@ const template = {
 const anna = { name: "Anna Kowalska", email: "anna@example.com" };
 const ben = { name: "Ben Nowak", email: "ben@example.com" };
 
-export interface DemoOptions extends MockServerOptions {
-  /** After successful steps the shop and the service run until this resolves. Default: they stop at once. */
-  keepUntil?: Promise<void>;
-}
-
-/** Prints each step with its time and result; the first failure ends the demo. @returns whether all steps succeeded. */
+/**
+ * Prints each step with its time and result; the first failure ends the demo.
+ * @param keepUntil after successful steps the shop and the service run until it resolves. Default: they stop at once.
+ * @returns whether all steps succeeded.
+ */
 export async function runDemo(
   print: Print,
-  { keepUntil, ...mockOptions }: DemoOptions = {},
+  keepUntil?: Promise<void>,
 ): Promise<boolean> {
   const closing: (() => Promise<void> | void)[] = [];
   try {
     const { shopUrl, mockUrl, userId, links } = await runSteps(
       createStep(print),
-      mockOptions,
       closing,
     );
     if (keepUntil === undefined)
@@ -63,12 +58,8 @@ export async function runDemo(
   }
 }
 
-async function runSteps(
-  step: Step,
-  options: MockServerOptions,
-  closing: (() => Promise<void> | void)[],
-) {
-  const mock = await startMockServer({ templates: [template], ...options });
+async function runSteps(step: Step, closing: (() => Promise<void> | void)[]) {
+  const mock = await startMockServer({ templates: [template] });
   const { service } = mock;
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-demo-"));
   closing.push(mock.close, () => rmSync(folder, { recursive: true }));
@@ -222,6 +213,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
         .replace(/^✓/, styleText("green", "✓"))
         .replace(/^✗/, styleText("red", "✗")),
     );
-  const options = values.keep ? { keepUntil: interrupted() } : {};
-  process.exitCode = (await runDemo(print, options)) ? 0 : 1;
+  const keepUntil = values.keep ? interrupted() : undefined;
+  process.exitCode = (await runDemo(print, keepUntil)) ? 0 : 1;
 }
