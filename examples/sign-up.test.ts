@@ -244,22 +244,6 @@ describe("Express", () => {
       .toEqual({ ...user, balance: 100, marketing: 0 });
   });
 
-  it("shows the balance of an event that arrived before the card", async () => {
-    const service = await open();
-    const { signUp, readUser } = await openExpress(service);
-    const { id } = service.service.faults.add(outage);
-    const { status, userId } = await signUp(anna);
-    expect(status).toBe(202);
-    const [card = ""] = await service.readCards();
-    service.service.cards.purchase(card, { points: 120 });
-    await service.service.idle();
-    service.service.faults.remove(id);
-    const { publicUrl: page } = service.service.cards.get(card);
-    await expect
-      .poll(() => readUser(userId))
-      .toMatchObject({ balance: 120, links: { page } });
-  });
-
   // G9
   it("issues separate cards to people who join after the database was lost", async () => {
     const service = await open();

@@ -42,7 +42,7 @@ beforeAll(() => {
   const folder = join(project.folder, "app/webhooks/readme");
   mkdirSync(folder);
   writeFileSync(join(folder, "route.ts"), route);
-  writeFileSync(join(folder, "balances.ts"), 'export { saveBalance } from "../../../shop";\n');
+  writeFileSync(join(folder, "balances.ts"), 'export { saveBalance } from "../../../back-office";\n');
   for (const [bundler, { withProxy }] of Object.entries(builds)) {
     if (withProxy) cpSync(here("proxy.ts"), join(project.folder, "proxy.ts"));
     // Types are checked in the first build.

@@ -1,6 +1,6 @@
 /**
  * Installs the packed tarballs into an empty folder, as a user does, and uses them there: the program of the README as ES module and
- * as CommonJS, its route of Next, every entry point, the commands, and the types in four versions of TypeScript.
+ * as CommonJS, every entry point, the commands, and the types in four versions of TypeScript.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -25,10 +25,6 @@ const peers = [
 ];
 const flags =
   "--strict --exactOptionalPropertyTypes --target es2022 --types node --module node16 --moduleResolution node16";
-
-/** The options of create-next-app's tsconfig.json. */
-const nextFlags =
-  "--strict --target es2017 --lib dom,dom.iterable,esnext --allowJs --skipLibCheck --noEmit --esModuleInterop --module esnext --moduleResolution bundler --resolveJsonModule --isolatedModules --jsx react-jsx --types node";
 
 const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-smoke-"));
 const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
@@ -77,13 +73,6 @@ function writeProgram(): void {
   write("first-card.cjs", compile(`${imports}(async () => {\n${rest}\n})();`, ts.ModuleKind.CommonJS));
 }
 
-/** The route of the README, beside a file of the reader's own code. */
-function writeRoute(): void {
-  const file = "examples/snippets/receivers/next-route.ts";
-  write("route.ts", readRegion(readFromRoot(file), file, "next"));
-  write("balances.ts", readFromRoot("examples/snippets/receivers/balances.ts"));
-}
-
 function runOn(binary: string): void {
   const version = run(binary, "--version").trim();
   const exec = (...command: string[]) =>
@@ -101,14 +90,12 @@ function checkTypes(version: string): void {
     run(process.execPath, `node_modules/typescript-${version}/bin/tsc`, ...flags.split(" "), ...args);
   compile("--declaration", "--emitDeclarationOnly", "--outDir", "declarations", "types.mts", "types.cts");
   compile("--noEmit", "--skipLibCheck", "types-msw.mts");
-  run(process.execPath, `node_modules/typescript-${version}/bin/tsc`, ...nextFlags.split(" "), "route.ts");
   console.log(`✓ TypeScript ${version}: the types, as ES module and as CommonJS`);
 }
 
 try {
   install();
   writeProgram();
-  writeRoute();
   const node24 = join(root, "compat/node_modules/node-24/bin/node");
   for (const binary of [process.execPath, node24].filter((path) => existsSync(path))) runOn(binary);
   const others = entries

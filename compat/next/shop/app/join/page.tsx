@@ -1,6 +1,6 @@
 /** A form whose server action issues a card; it works without JavaScript in the page. */
 import { redirect } from "next/navigation";
-import { join } from "../../shop";
+import { join } from "../../members";
 
 async function joinFromForm(form: FormData): Promise<void> {
   "use server";

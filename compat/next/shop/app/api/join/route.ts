@@ -1,5 +1,5 @@
 /** A route of the edge runtime that issues a card. */
-import { join } from "../../../shop";
+import { join } from "../../../members";
 
 export const runtime = "edge";
 

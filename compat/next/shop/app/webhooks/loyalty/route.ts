@@ -2,7 +2,7 @@
 import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
 import { nextRoute } from "@loyalty-cards/webhook-verify/next";
 import { after } from "next/server";
-import { saveBalance, thank } from "../../../shop";
+import { saveBalance, thank } from "../../../back-office";
 
 export const POST = nextRoute({
   secret: () => process.env.LOYALTY_SIGNING_SECRET,

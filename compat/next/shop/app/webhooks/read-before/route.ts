@@ -1,6 +1,6 @@
 /** What must not be done in the App Router: reading the body before the receiver does. */
 import { nextRoute } from "@loyalty-cards/webhook-verify/next";
-import { saveBalance } from "../../../shop";
+import { saveBalance } from "../../../back-office";
 
 const receive = nextRoute({
   secret: "whsec_never_reached",

@@ -2,7 +2,7 @@
 // pages/api/webhooks/loyalty.ts
 import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
 import { nextPagesHandler, type rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
-import { saveBalance, thank } from "../../../shop";
+import { saveBalance, thank } from "../../../back-office";
 
 // a literal: Next reads it from the source text
 export const config = { api: { bodyParser: false } } satisfies typeof rawBodyConfig;
