@@ -7,11 +7,10 @@ import { parse } from "yaml";
 import { toExports, toTypesVersions } from "../release/build.ts";
 import { adoptService } from "./adopt-service.ts";
 import { isRecord, type Json, recordIn } from "./document.ts";
-import { schemaTypes } from "./schema-types.ts";
 import { eventExamples, eventSchema, eventTable, operationTable } from "./tables.ts";
 import { completeControl, controlValidators, requestValidators, withPlainUnions } from "./validators.ts";
 import { createSignatures } from "./vectors.ts";
-import { wireTypes } from "./wire-types.ts";
+import { schemaTypes, wireTypes } from "./wire-types.ts";
 import { changesBetween, formatChange, patchYaml } from "./yaml-patch.ts";
 
 /**

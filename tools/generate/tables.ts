@@ -1,8 +1,7 @@
 /** Lists the operations and events of the document as tables of TypeScript, and creates the JSON Schema of each event. */
 import { getMember, isRecord, type Json, recordIn, resolved, resolvePointer } from "./document.ts";
-import { toBanner } from "./schema-types.ts";
 import { operationsIn } from "./service-matches.ts";
-import { type Schema, toName } from "./wire-types.ts";
+import { type Schema, toBanner, toName } from "./wire-types.ts";
 
 const banner = toBanner("openapi.yaml");
 const asJson = (value: unknown) => JSON.stringify(value, null, 2);
