@@ -52,31 +52,12 @@ export const otherTransports = {
   "fetch of undici 8": (setup) => runtimes["Node 24"]({ ...setup, undici: "undici-8" }),
 };
 
+/** Bundles `worker.mjs` as wrangler does, and sends the setup to it in workerd. */
 async function inWorkerd(setup) {
-  const port = await freePort();
-  const worker = await startWorkerd({
-    entryPoint: here("worker.mjs"),
-    port,
-    worker: `globalOutbound = "out"`,
-    services: `(name = "out", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),`,
-  });
-  try {
-    const response = await fetch(worker.url, { method: "POST", body: JSON.stringify(setup) });
-    return await response.json();
-  } finally {
-    await worker.stop();
-    worker.remove();
-  }
-}
-
-/**
- * Bundles an entry point as wrangler does and runs it in workerd.
- * @param worker, services: additions to workerd's configuration; `FOLDER` stands for a folder that lives until `remove`.
- */
-export async function startWorkerd({ entryPoint, port, worker, services }) {
   const folder = mkdtempSync(join(tmpdir(), "compat-workerd-"));
+  const port = await freePort();
   await build({
-    entryPoints: [entryPoint],
+    entryPoints: [here("worker.mjs")],
     outfile: join(folder, "worker.js"),
     bundle: true,
     format: "esm",
@@ -86,35 +67,29 @@ export async function startWorkerd({ entryPoint, port, worker, services }) {
   const configuration = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
-    (name = "main", worker = (modules = [(name = "worker", esModule = embed "worker.js")], compatibilityDate = "2026-01-01", ${worker})),
-    ${services.replaceAll("FOLDER", JSON.stringify(folder))}
+    (name = "main", worker = (modules = [(name = "worker", esModule = embed "worker.js")], compatibilityDate = "2026-01-01", globalOutbound = "out")),
+    (name = "out", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
   ],
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")]
 );
 `;
   const file = join(folder, "config.capnp");
   writeFileSync(file, configuration);
-  let child;
-  async function start() {
+  const workerd = binary("@cloudflare/workerd-linux-64/bin/workerd");
+  const child = spawn(workerd, ["serve", "--control-fd=3", file], {
+    stdio: ["ignore", "ignore", "inherit", "pipe"],
+  });
+  try {
     // workerd reports on file descriptor 3 that it listens.
-    child = spawn(binary("@cloudflare/workerd-linux-64/bin/workerd"), ["serve", "--control-fd=3", file], {
-      stdio: ["ignore", "ignore", "inherit", "pipe"],
-    });
     await new Promise((resolve, reject) => {
       child.stdio[3].once("data", resolve);
       child.once("exit", (code) => reject(new Error(`workerd exited with ${code}`)));
     });
+    const url = `http://127.0.0.1:${port}`;
+    const response = await fetch(url, { method: "POST", body: JSON.stringify(setup) });
+    return await response.json();
+  } finally {
+    child.kill("SIGKILL");
+    rmSync(folder, { recursive: true });
   }
-  await start();
-  return {
-    url: `http://127.0.0.1:${port}`,
-    /** Starts it again after `stop`, with the same folder. */
-    start,
-    stop: () =>
-      new Promise((resolve) => {
-        child.once("exit", resolve);
-        child.kill("SIGKILL");
-      }),
-    remove: () => rmSync(folder, { recursive: true }),
-  };
 }

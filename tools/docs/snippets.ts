@@ -26,18 +26,16 @@ const toFenceLanguage = (file: string) => {
 };
 
 /** Returns the lines of a region. @throws when the program has no such region. */
-export const readRegion = (program: string, file: string, region: string) =>
-  splitAtRegion(program, file, region).inside;
-
-/** Returns the lines before, in and after a region. @throws when the program has no such region. */
-export function splitAtRegion(program: string, file: string, region: string) {
+export function readRegion(program: string, file: string, region: string): string {
   const lines = program.split("\n");
   const marks = (mark: string) => [`// ${mark}`, `# ${mark}`];
   const start = lines.findIndex((line) => marks(`#region ${region}`).includes(line.trim()));
   const end = lines.findIndex((line, index) => index > start && marks("#endregion").includes(line.trim()));
   if (start < 0 || end < 0) throw new Error(`${file} has no region ${region}.`);
-  const join = (from: number, to?: number) => lines.slice(from, to).join("\n");
-  return { before: join(0, start), inside: join(start + 1, end).trimEnd(), after: join(end + 1) };
+  return lines
+    .slice(start + 1, end)
+    .join("\n")
+    .trimEnd();
 }
 
 /** Code blocks in these languages must be quoted from a file that runs. */
