@@ -79,6 +79,17 @@ function shuffled(list) {
   );
 }
 
+/** Linux only: the resident memory of a process. */
+export function residentMiB(pid) {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+}
+
+/** Linux only: the processor time of a process, user and system. */
+export function processorSeconds(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
 /** The installed version of a package. */
 export function readVersion(name) {
   const folders = ["node_modules", "../node_modules", "../compat/node_modules"];

@@ -1,0 +1,140 @@
+/** The mock server beside a server by hand and MSW: issuing over sockets, and the start. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { fileURLToPath } from "node:url";
+import { processorSeconds, quantile, residentMiB } from "../measure.mjs";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const bin = here("../../packages/mock-server/bin.js");
+const connections = 10;
+const children = new Set();
+process.on("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+});
+const roundMs = 1_000;
+
+/** The programs. Each prints its address and its API key. */
+const programs = {
+  "node:http by hand": [here("../mock-servers.mjs"), "by hand"],
+  "mock-server": [bin, "--port", "0", "--json", "--quiet"],
+  "MSW behind node:http": [here("../mock-servers.mjs"), "MSW"],
+};
+
+export default {
+  title: "The mock server",
+  question: "How many cards does a mock server issue, and how soon after its start?",
+  notes: `Each request of the first table has a phone number and an idempotency key of its own, on one of ${connections} connections. The server by hand checks
+the API key and the consent, and stores card and key in maps; MSW's handler does the same. The processor time is that of the server. The
+start ends with the first 201. The idle memory is that of a server that listens and got no request yet.`,
+  figures: {
+    rate: { label: "cards per second", unit: "", higherIsBetter: true },
+    p99: { label: "99th percentile of the response time", unit: "ms" },
+    cpu: { label: "processor time per card", unit: "µs" },
+    start: { label: "start", unit: "ms" },
+    idle: { label: "memory (RSS) idle", unit: "MiB", compare: "none" },
+    memory: { label: "memory after the first card", unit: "MiB", compare: "none" },
+  },
+  floor: "node:http by hand",
+  own: ["mock-server"],
+  packages: ["msw"],
+  panels: [
+    { name: "Issuing", starts: 3 },
+    { name: "Start", starts: 1, warmUps: 0, rounds: 7 },
+  ],
+  async open({ name }) {
+    const measure = name === "Start" ? measureStart : measureIssuing;
+    const servers = name === "Start" ? {} : await startAll();
+    const variants = Object.keys(programs).map((program) => [
+      program,
+      () => measure(program, servers[program]),
+    ]);
+    return { variants: Object.fromEntries(variants) };
+  },
+};
+
+async function startAll() {
+  const entries = [];
+  for (const program of Object.keys(programs)) entries.push([program, await start(program)]);
+  return Object.fromEntries(entries);
+}
+
+/** Starts a server, reads its idle memory, and issues its first card. */
+async function start(program) {
+  const child = spawn(process.execPath, programs[program], { stdio: ["ignore", "pipe", "inherit"] });
+  children.add(child);
+  const [line] = await once(child.stdout, "data");
+  child.stdout.resume();
+  const { baseUrl, apiKeys, templateId } = JSON.parse(String(line));
+  const path = `/api/v1/templates/${templateId}/passes`;
+  const server = { child, port: new URL(baseUrl).port, path, key: apiKeys.website, cards: 0 };
+  server.idle = residentMiB(child.pid);
+  await issueCards(server, 1, 0);
+  return server;
+}
+
+async function measureStart(program) {
+  const startedMs = performance.now();
+  const server = await start(program);
+  const figures = {
+    start: performance.now() - startedMs,
+    idle: server.idle,
+    memory: residentMiB(server.child.pid),
+  };
+  server.child.kill("SIGKILL");
+  await once(server.child, "exit");
+  children.delete(server.child);
+  return figures;
+}
+
+async function measureIssuing(_program, server) {
+  const before = processorSeconds(server.child.pid);
+  const startedMs = performance.now();
+  const times = await issueCards(server, connections, roundMs);
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const cpu = ((processorSeconds(server.child.pid) - before) / times.length) * 1e6;
+  return { rate: times.length / seconds, p99: quantile(times, 0.99), cpu };
+}
+
+/** Issues cards on some connections for some time, at least one on each. @returns the time of each response in milliseconds. */
+async function issueCards(server, count, ms) {
+  const untilMs = performance.now() + ms;
+  const times = [];
+  const issueOnOne = async () => {
+    const socket = connect({ port: server.port, host: "127.0.0.1", noDelay: true }).setEncoding("latin1");
+    await once(socket, "connect");
+    do {
+      const startedMs = performance.now();
+      await send(socket, createRequest(server));
+      times.push(performance.now() - startedMs);
+    } while (performance.now() < untilMs);
+    socket.destroy();
+  };
+  await Promise.all(Array.from({ length: count }, issueOnOne));
+  return times;
+}
+
+/** Prepared text: an HTTP client would use more time than the servers. */
+function createRequest(server) {
+  const card = server.cards++;
+  const customer = `{"phone":"+48${600_000_000 + card}","consents":{"privacy":{"version":"2026-01"}}}`;
+  const body = `{"fieldValues":{"name":"Anna"},"customer":${customer}}`;
+  const head = `POST ${server.path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${server.key}\r\nidempotency-key: user-${card}`;
+  return `${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** All servers send a content-length. */
+const send = (socket, request) =>
+  new Promise((resolve, reject) => {
+    let response = "";
+    const read = (chunk) => {
+      response += chunk;
+      const end = response.indexOf("\r\n\r\n");
+      const length = Number(/content-length: (\d+)/i.exec(response)?.[1]);
+      if (end < 0 || response.length < end + 4 + length) return;
+      socket.off("data", read);
+      if (response.startsWith("HTTP/1.1 201 ")) resolve();
+      else reject(new Error(response));
+    };
+    socket.on("data", read).write(request);
+  });
