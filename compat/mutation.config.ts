@@ -10,13 +10,13 @@ export default defineConfig({
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
   test: {
     include: [
-      "packages/issuing-client/test/{configuration,conflicts,deadlines,errors,events,idempotency,issuing-steps,methods,pauses,responses,retries}.test.ts",
-      "packages/webhook-verify/test/{body,on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
+      "packages/issuing-client/test/{configuration,conflicts,deadlines,errors,idempotency,issuing-steps,methods,responses,retries}.test.ts",
+      "packages/webhook-verify/test/{on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
       "packages/issuing-outbox/test/verdict.test.ts",
       "internal/test/jobs-worker.test.ts",
       "internal/test/integration/jobs.test.ts",
     ],
     testTimeout: 60_000, // for a busy machine
-    testNamePattern: /^(?!issues 1,000 cards)/, // takes seconds, and runs for each mutant
+    testNamePattern: /^(?!issues 200 cards)/, // takes seconds, and runs for each mutant
   },
 });

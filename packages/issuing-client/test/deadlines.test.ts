@@ -11,15 +11,16 @@ import {
 import {
   card,
   catchIssuingError,
+  createTestClock,
   json,
   networkError,
   operationCalls,
   type Script,
   scripted,
   signUp,
+  type TestClock,
   template,
 } from "./scripted.ts";
-import { createTestClock, type TestClock } from "./test-clock.ts";
 
 const issued = () => json(card, 201);
 

@@ -15,6 +15,7 @@ import {
   issueScripted,
   json,
   networkError,
+  openWebsite,
   operationCalls,
   readText,
   type Script,
@@ -22,7 +23,6 @@ import {
   signUp,
   template,
 } from "./scripted.ts";
-import { openWebsite } from "./website.ts";
 
 const getRejection = (response: Response) =>
   catchIssuingError(issueScripted([response], { maxRetries: 0 }).result);
@@ -119,22 +119,14 @@ it.each([
   expect(["cause" in error, error.fields]).toEqual([false, []]);
 });
 
-it("names the runtime's error code when a connection fails", async () => {
-  const error = await catchIssuingError(
-    issueScripted([networkError("ECONNRESET")], { maxRetries: 0 }).result,
-  );
-  expect(error).toMatchObject({ code: "network", retryable: true, cause: { code: "ECONNRESET" } });
-  expect([readText(error), (error.cause as Error).message]).toEqual([
-    "The connection to https://cards.test failed (ECONNRESET).",
-    "ECONNRESET",
-  ]);
-});
-
-it.each(["ECONNREFUSED", "ENOTFOUND"])("says after %s what to check", async (code) => {
+it.each([
+  ["ECONNRESET", "."],
+  ["ECONNREFUSED", ": is the service running, and is baseUrl correct?"],
+  ["ENOTFOUND", ": is the service running, and is baseUrl correct?"],
+])("names the runtime's error code %s when a connection fails, and what to check", async (code, check) => {
   const error = await catchIssuingError(issueScripted([networkError(code)], { maxRetries: 0 }).result);
-  expect(readText(error)).toBe(
-    `The connection to https://cards.test failed (${code}): is the service running, and is baseUrl correct?`,
-  );
+  expect(error).toMatchObject({ code: "network", retryable: true, cause: { code, message: code } });
+  expect(readText(error)).toBe(`The connection to https://cards.test failed (${code})${check}`);
 });
 
 it.each([401, 403])("says in the message of a %i that the apiKey is to be checked", async (status) => {

@@ -3,14 +3,12 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
-  createIssuingClient,
   deriveIdempotencyKey,
   type IssueCardOptions,
   type IssuingClientOptions,
   type UserId,
 } from "../src/index.ts";
-import { card, json, scripted, signUp, template } from "./scripted.ts";
-import { openWebsite } from "./website.ts";
+import { card, json, openWebsite, scripted, signUp, template } from "./scripted.ts";
 
 const templateId = "tpl_club";
 const derive = (userId: UserId, others: { keySuffix?: string; namespace?: string } = {}) =>
@@ -18,31 +16,25 @@ const derive = (userId: UserId, others: { keySuffix?: string; namespace?: string
 
 describe("deriveIdempotencyKey", () => {
   // G30
-  it("derives the documented key, which must never change", async () => {
-    const text = "3:lc18:tpl_club2:420:";
-    const expected = `lc1_${createHash("sha256").update(text).digest("base64url")}`;
-    expect(await derive(42)).toBe(expected);
-    expect(expected).toBe("lc1_IUxYW3K87Mw-NH8NdoXaWs7wEe3f1-qUc0Dqt3XYXB4");
-  });
-
   it.each([
-    [{ userId: 42, keySuffix: "second" }, "lc1_kzLxDF_ZVh7YVaKaWMrx73i1DrRz55iGnFrkyIsV1w8"],
-    [{ userId: "żółw-🐢" }, "lc1_a8C2BvCJ4N1D_OC3r951uXScq4HadvhKYXZy3zbJTfU"],
-    [{ userId: 0 }, "lc1_g8k0F6RkP0uScQDKYhof4i6dGMg2BIMUz7b_CeT8vcw"],
+    [42, {}, "3:lc18:tpl_club2:420:", "lc1_IUxYW3K87Mw-NH8NdoXaWs7wEe3f1-qUc0Dqt3XYXB4"],
+    [42, { namespace: "" }, "3:lc18:tpl_club2:420:", "lc1_IUxYW3K87Mw-NH8NdoXaWs7wEe3f1-qUc0Dqt3XYXB4"],
+    [0, {}, "3:lc18:tpl_club1:00:", "lc1_g8k0F6RkP0uScQDKYhof4i6dGMg2BIMUz7b_CeT8vcw"],
+    [
+      42,
+      { keySuffix: "second" },
+      "3:lc18:tpl_club2:426:second",
+      "lc1_kzLxDF_ZVh7YVaKaWMrx73i1DrRz55iGnFrkyIsV1w8",
+    ],
+    ["żółw-🐢", {}, "3:lc18:tpl_club7:żółw-🐢0:", "lc1_a8C2BvCJ4N1D_OC3r951uXScq4HadvhKYXZy3zbJTfU"],
+    [42, { namespace: "staging" }, "3:lc18:tpl_club2:420:7:staging", undefined],
   ])(
-    "derives the same key as earlier versions, without a namespace and with an empty one: %j",
-    async (input, key) => {
-      expect(await deriveIdempotencyKey({ templateId, ...input })).toBe(key);
-      expect(await deriveIdempotencyKey({ templateId, ...input, namespace: "" })).toBe(key);
+    "hashes the parts of %j, %j with their lengths in UTF-16 units, in every version the same way",
+    async (userId, others, text, key) => {
+      const hash = `lc1_${createHash("sha256").update(text).digest("base64url")}`;
+      expect([await derive(userId, others), key ?? hash]).toEqual([hash, hash]);
     },
   );
-
-  it.each([
-    ["the namespace after the other parts", 42, { namespace: "staging" }, "3:lc18:tpl_club2:420:7:staging"],
-    ["lengths in UTF-16 units, and UTF-8", "żółw-🐢", {}, "3:lc18:tpl_club7:żółw-🐢0:"],
-  ])("hashes %s", async (_name, userId, others, text) => {
-    expect(await derive(userId, others)).toBe(`lc1_${createHash("sha256").update(text).digest("base64url")}`);
-  });
 
   it("derives the same key for a number, its text and a bigint", async () => {
     for (const same of [
@@ -56,13 +48,6 @@ describe("deriveIdempotencyKey", () => {
   it("derives different keys for ids that look alike", async () => {
     expect(await derive("Zo\u00eb")).not.toBe(await derive("Zoe\u0308"));
     expect(await derive("Kate")).not.toBe(await derive("\u212Aate"));
-  });
-
-  it("depends on template, user, keySuffix and namespace", async () => {
-    const second = [{ keySuffix: "second" }, { namespace: "second" }];
-    const others = [{}, { userId: 2 }, { templateId: "b" }, ...second, { ...second[0], ...second[1] }];
-    const keys = others.map((other) => deriveIdempotencyKey({ templateId, userId: 1, ...other }));
-    expect(new Set(await Promise.all(keys)).size).toBe(6);
   });
 
   it("derives different keys for parts that join to the same text", async () => {
@@ -153,10 +138,8 @@ describe("the namespace and the keySuffix of a call", () => {
 
   // G9
   it("issues separate cards to two people with the same user id in two namespaces", async () => {
-    const { service, client } = openWebsite({ idempotencyNamespace: "production" });
-    const { baseUrl, apiKeys } = service;
-    const options = { baseUrl, apiKey: apiKeys.website, idempotencyNamespace: "staging" };
-    const staging = createIssuingClient(options);
+    const { client, connect } = openWebsite({ idempotencyNamespace: "production" });
+    const staging = connect({ idempotencyNamespace: "staging" });
     const issue = (to: typeof client, name: string, phone: string) => {
       const customer = { ...signUp.customer, phone, name };
       return to.issueCard(template.id, { fieldValues: { name }, customer }, { userId: 1 });

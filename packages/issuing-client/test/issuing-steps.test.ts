@@ -1,12 +1,7 @@
 /** The steps of `issueCard` that the outbox uses: prepare a request, derive its key, send it. */
 import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import {
-  defineTemplate,
-  deriveIdempotencyKey,
-  type IssuingClientOptions,
-  type UserId,
-} from "../src/index.ts";
+import { defineTemplate, deriveIdempotencyKey, type IssuingClientOptions } from "../src/index.ts";
 import { card, catchIssuingError, json, scripted, signUp, template } from "./scripted.ts";
 
 const openSteps = (
@@ -52,9 +47,6 @@ describe("prepare", () => {
   it.each([
     ["an empty template id", "", signUp],
     ["no customer", template.id, {}],
-    ["no privacy version", template.id, { customer: { consents: {} } }],
-    ["a phone that is a number", template.id, { customer: { ...signUp.customer, phone: 48600100200 } }],
-    ["a field value that JSON would change", template.id, { ...signUp, fieldValues: { name: true } }],
   ])("reports the error of issueCard for %s", async (_name, chosen, request) => {
     const { client, steps, requests } = openSteps();
     const prepared = await toError(() => steps.prepare(chosen, request));
@@ -66,35 +58,22 @@ describe("prepare", () => {
 });
 
 describe("deriveKey", () => {
-  it.each([
-    [42, "42"],
-    [42n, "42"],
-    ["42", "42"],
-    [0, "0"],
-    [2n ** 80n, String(2n ** 80n)],
-    ["żółw-🐢", "żółw-🐢"],
-  ] as [UserId, string][])(
-    "derives the key of deriveIdempotencyKey for %s, and returns the id as text",
-    async (userId, text) => {
-      for (const namespace of ["", "staging"]) {
-        const { steps } = openSteps([], { idempotencyNamespace: namespace });
-        for (const suffix of [{}, { keySuffix: "second" }]) {
-          const input = { templateId: template.id, userId, ...suffix };
-          expect(steps.deriveKey(input)).toEqual({
-            userId: text,
-            idempotencyKey: await deriveIdempotencyKey({ ...input, namespace }),
-          });
-        }
+  it("derives the key of deriveIdempotencyKey, with the namespace of the client, and returns the id as text", async () => {
+    for (const userId of ["żółw-🐢", 0, 2n ** 80n])
+      for (const suffix of [{}, { keySuffix: "second" }]) {
+        const { steps } = openSteps([], { idempotencyNamespace: "staging" });
+        const input = { templateId: template.id, userId, ...suffix };
+        expect(steps.deriveKey(input)).toEqual({
+          userId: String(userId),
+          idempotencyKey: await deriveIdempotencyKey({ ...input, namespace: "staging" }),
+        });
       }
-    },
-  );
+  });
 
   it.each([
     { templateId: "", userId: 1 },
     { templateId: template.id, userId: "" },
-    { templateId: template.id, userId: 0.5 },
     { templateId: template.id, userId: 1, keySuffix: undefined as never },
-    { templateId: template.id, userId: "\ud800" },
   ])("reports the error of deriveIdempotencyKey for %j", async (input) => {
     const error = await toError(() => openSteps().steps.deriveKey(input));
     expect(error.message).toBe((await catchIssuingError(deriveIdempotencyKey(input))).message);

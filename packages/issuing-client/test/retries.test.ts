@@ -1,5 +1,6 @@
-/** Retries: the policy, which failures are retried, the pauses, and the outcome of a failed call. */
+/** Retries: the policy, which failures are retried, the pauses, the outcome of a failed call, and the system clock. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { sleep, systemClock, timeLimit, waitWithin } from "../src/clock.ts";
 import {
   getBackoffMs,
   isIdempotent,
@@ -215,4 +216,24 @@ it.each<[string | null, number | undefined]>([
   ["Sun, 01 Mar 2026 11:59:00 GMT", 0],
 ])("reads the Retry-After value %j", (value, expected) => {
   expect(parseRetryAfter(value, nowMs)).toBe(expected);
+});
+
+it.each([2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])(
+  "does not end a pause of %s ms immediately",
+  async (ms) => {
+    const controller = new AbortController();
+    const end = sleep(ms, { clock: systemClock, signal: controller.signal }).then(
+      () => "over",
+      () => "aborted",
+    );
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    controller.abort(new Error("enough"));
+    expect(await end).toBe("aborted");
+  },
+);
+
+it("ends a short pause, and a wait at its time limit", async () => {
+  const limits = { clock: systemClock, signal: undefined };
+  await sleep(1, limits);
+  expect(await waitWithin(1, new Promise(() => {}), limits)).toBe(timeLimit);
 });

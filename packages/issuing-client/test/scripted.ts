@@ -1,4 +1,6 @@
-/** A client with scripted responses and failures, for tests. */
+/** Clients for tests: one with scripted responses and failures, one of the mock service, and a clock whose time passes only when a test lets it pass. */
+import type { Clock } from "@loyalty-cards/internal/issuing-steps";
+import { createMockService, manualClock } from "@loyalty-cards/mock-server";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import {
@@ -10,7 +12,6 @@ import {
   type IssuingError,
   isIssuingError,
 } from "../src/index.ts";
-import { createTestClock } from "./test-clock.ts";
 
 export const template = {
   id: "tpl_club",
@@ -105,3 +106,82 @@ export const issueScripted = (script: readonly Script[], options = {}) => {
   const run = scripted(script, options);
   return { ...run, result: run.client.issueCard(template.id, signUp, { idempotencyKey: "order-1" }) };
 };
+
+/** A client of a mock service. `connect` creates another one. */
+export function openWebsite(options: Partial<IssuingClientOptions> = {}) {
+  const service = createMockService({ templates: [template], clock: manualClock() });
+  const { baseUrl } = service;
+  const connect = (own: Partial<IssuingClientOptions>) =>
+    createIssuingClient({
+      baseUrl,
+      apiKey: service.apiKeys.website,
+      fetch: (input, init) => service.fetch(new Request(input, init)),
+      ...own,
+    });
+  return { service, connect, client: connect(options) };
+}
+
+export interface TestClock extends Clock {
+  /** Lets time pass and calls every timer that is due. */
+  advance(ms: number): void;
+  /** Lets time pass without calling timers, as when the event loop is blocked. */
+  block(ms: number): void;
+  /** Corrects the date. Durations do not change. */
+  correct(ms: number): void;
+  /** Lets time pass from timer to timer until the work has ended. @throws when no timer is left. */
+  runUntilEnd<Result>(work: Promise<Result>): Promise<Result>;
+  /** The number of timers that were not called or cancelled. */
+  readonly pendingTimers: number;
+}
+
+interface Timer {
+  atMs: number;
+  wake: () => void;
+}
+
+/** @param getDelayMs how late `runUntilEnd` calls the next timer. */
+export function createTestClock(getDelayMs: () => number = () => 0): TestClock {
+  const startMs = Date.parse("2026-03-01T12:00:00.000Z");
+  let passedMs = 0;
+  let correctionMs = 0;
+  const timers = new Set<Timer>();
+
+  return {
+    now: () => startMs + passedMs + correctionMs,
+    monotonicMs: () => passedMs,
+    after(ms, wake) {
+      const timer = { atMs: passedMs + ms, wake };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+    advance(ms) {
+      passedMs += ms;
+      for (const timer of timers) if (timer.atMs <= passedMs && timers.delete(timer)) timer.wake();
+    },
+    block(ms) {
+      passedMs += ms;
+    },
+    correct(ms) {
+      correctionMs += ms;
+    },
+    async runUntilEnd(work) {
+      let hasEnded = false;
+      const end = () => {
+        hasEnded = true;
+      };
+      work.then(end, end);
+      for (;;) {
+        await new Promise((resolve) => setImmediate(resolve)); // lets everything run that needs no timer
+        if (hasEnded) return work;
+        const [next] = [...timers].sort((one, other) => one.atMs - other.atMs);
+        if (next === undefined) throw new Error("The work has not ended, and no timer is left.");
+        timers.delete(next);
+        passedMs = Math.max(passedMs, next.atMs) + getDelayMs();
+        next.wake();
+      }
+    },
+    get pendingTimers() {
+      return timers.size;
+    },
+  };
+}

@@ -109,15 +109,7 @@ const after = (code: IssuingErrorCode, script: NonNullable<FailingCall["script"]
   script,
 });
 const misuse = (call: NonNullable<FailingCall["call"]>): FailingCall => ({ code: "configuration", call });
-const statuses = {
-  401: "unauthorized",
-  404: "not-found",
-  409: "conflict",
-  418: "rejected",
-  422: "validation",
-  429: "rate-limited",
-  500: "server",
-} as const;
+const statuses = { 401: "unauthorized", 404: "not-found", 422: "validation", 500: "server" } as const;
 
 const failingCalls: Record<string, FailingCall> = {
   ...Object.fromEntries(

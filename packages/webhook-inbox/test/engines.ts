@@ -1,19 +1,22 @@
-/** The engines under test, each with its own tables and functions that read the effects at the end. */
-
-import { execFile } from "node:child_process";
+/** Engines with their own tables and functions that read the effects at the end, and receivers on them in separate processes, which get signed deliveries. */
+import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { build } from "esbuild";
 import { Redis } from "ioredis";
 import pg from "pg";
+import { onTestFinished } from "vitest";
 import { sqliteInbox } from "../src/index.ts";
 import { ensureInboxTables } from "../src/postgres.ts";
+import { scratchFile, toBody } from "./inboxes.ts";
 import { freePort, startRedis } from "./own-redis.ts";
-import { pgBossNode } from "./servers.ts";
+import { pgBossNode, redisUrl, databaseUrl as sharedDatabaseUrl } from "./servers.ts";
 
 /** Bundles the program of the receiver, once per process. @returns its path. @param from where it takes the packages from. */
 export function bundleReceiver(from: "sources" | "build"): Promise<string> {
@@ -48,9 +51,6 @@ export interface Engine {
   remove(): Promise<void>;
 }
 
-const sharedDatabaseUrl =
-  process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
-const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 const tables = [
   "CREATE TABLE effects (event_id text)", // without a primary key, so that a second effect is visible
   "CREATE TABLE balances (card text PRIMARY KEY, balance real)",
@@ -162,4 +162,67 @@ export async function bullmq(url = sharedDatabaseUrl): Promise<Engine> {
       redis.disconnect();
     },
   };
+}
+
+export const secret = "whsec_1";
+
+export interface ReceiverProcess {
+  url: string;
+  /** Resolves when a handler has ended in this process. */
+  done: Promise<void>;
+  /** Resolves when the next handler ends in this process. */
+  nextDone(): Promise<void>;
+  /** Whether the process has ended by itself. */
+  hasEnded(): boolean;
+  recorded(): Promise<{ stored: number; duplicate: number }>;
+}
+
+export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
+  const settings = {
+    engine: engine.name,
+    port: 0,
+    secret,
+    runsFile: scratchFile("runs"),
+    ...engine.settings,
+  };
+  const program = await bundleReceiver("sources");
+  const child = spawn(engine.node ?? process.execPath, [program, JSON.stringify(settings)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(
+    () =>
+      new Promise((resolve) => {
+        if (!child.kill("SIGKILL")) resolve();
+        else child.once("exit", () => resolve());
+      }),
+  );
+  const lines = createInterface({ input: child.stdout });
+  const nextDone = () =>
+    new Promise<void>((resolve) => {
+      lines.on("line", function onLine(line) {
+        if (line !== "done") return;
+        lines.off("line", onLine);
+        resolve();
+      });
+    });
+  const done = nextDone();
+  const port = await new Promise<string>((resolve, reject) => {
+    lines.once("line", resolve);
+    child.once("error", reject);
+    lines.once("close", () => reject(new Error("The receiver's process ended.")));
+  });
+  const url = `http://127.0.0.1:${port}/`;
+  const recorded = async () =>
+    ((await (await fetch(url)).json()) as { recorded: { stored: number; duplicate: number } }).recorded;
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  return { url, done, nextDone, hasEnded, recorded };
+}
+
+/** Sends a signed delivery. @returns the status of the response */
+export async function deliver(url: string, event: WebhookEvent): Promise<number> {
+  const body = toBody(event);
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signature = signWebhookSync({ rawBody: body, secret, timestamp });
+  const response = await fetch(url, { method: "POST", headers: { "service-signature": signature }, body });
+  return response.status;
 }

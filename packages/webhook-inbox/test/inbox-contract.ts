@@ -1,9 +1,19 @@
 /** The contract of an inbox. The integration test of each engine runs this suite. */
-import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { requiredData } from "@loyalty-cards/openapi/events";
+import {
+  createReceiver,
+  type Delivery,
+  type EventHandlers,
+  isKnownEvent,
+  onEvents,
+  type ReceiverOutcome,
+  signWebhookSync,
+  type WebhookEvent,
+} from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import type { InboxOutcome } from "../src/index.ts";
 import type { ReplayableInbox } from "../src/reports.ts";
-import { balanceChanged, put, toBody } from "./events.ts";
+import { balanceChanged, put, recordOutcomes } from "./inboxes.ts";
 
 /** The delivery that the workers of all engines pass to their handlers. */
 export type Attempt = Delivery & { attempt: number | undefined; source: string };
@@ -28,6 +38,38 @@ export interface OpenOptions {
 }
 
 const attempts = 3;
+
+/** Known event types with data that differs from the contract, and the paths of the differences. */
+const unexpected: [event: WebhookEvent, paths: string[]][] = [
+  [
+    { ...balanceChanged("evt_text"), data: { ...balanceChanged("x").data, balance: "120" } },
+    ["/data/balance"],
+  ],
+  [{ ...balanceChanged("evt_none"), data: undefined }, ["/data"]],
+  [{ ...balanceChanged("evt_list"), type: "card.added", data: [] }, ["/data"]],
+  [
+    { ...balanceChanged("evt_null"), type: "consent.changed", data: { passIds: ["card_1", 7] } },
+    ["/data/passIds/1"],
+  ],
+  [{ ...balanceChanged("evt_tier"), type: "tier.changed", data: { customerId: "cus_1" } }, ["/data/passId"]],
+];
+
+const uncalled = () => Promise.reject(new Error("called with unexpected data"));
+/** Handlers for every known event type, without `unexpectedData` and `otherTypes`. */
+const knownOnly = Object.fromEntries(
+  Object.keys(requiredData).map((type) => [type, uncalled]),
+) as unknown as EventHandlers;
+
+/** Sends an event to a receiver with this inbox. @returns its outcome. */
+async function receive(inbox: ReplayableInbox, event: WebhookEvent): Promise<ReceiverOutcome | undefined> {
+  const outcomes: ReceiverOutcome[] = [];
+  const options = { secret: "whsec_1", inbox, log: () => {} };
+  const receiver = createReceiver({ ...options, onOutcome: (outcome) => outcomes.push(outcome) });
+  const rawBody = JSON.stringify(event);
+  const headers = { "service-signature": signWebhookSync({ rawBody, secret: "whsec_1" }) };
+  await receiver({ method: "POST", headers, rawBody });
+  return outcomes[0];
+}
 
 /** @param open opens a new inbox for a test, and closes it after the test. */
 export function describeInbox(name: string, open: (options: OpenOptions) => Promise<InboxUnderTest>): void {
@@ -60,7 +102,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
         recover: () => {
           isFailing = false;
         },
-        until: (expected: object) => expect.poll(count, { timeout: 15_000 }).toMatchObject(expected),
+        until: (expected: object) => expect.poll(count).toMatchObject(expected),
       };
     }
     const poison = balanceChanged("evt_poison");
@@ -105,9 +147,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       await work();
       await until({ dead: 1 });
       expect(await put(inbox, poison)).toBe("stored");
-      await expect
-        .poll(() => getAttempts("evt_poison"), { timeout: 15_000 })
-        .toEqual([...everyAttempt, ...everyAttempt]);
+      await expect.poll(() => getAttempts("evt_poison")).toEqual([...everyAttempt, ...everyAttempt]);
       await until({ waiting: 0, dead: 1 });
       recover();
       expect(await put(inbox, poison)).toBe("stored");
@@ -120,12 +160,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
 
     it("passes the bytes and the time of the last delivery to the handler", async () => {
       const { inbox, work, getYearsReceived, recover, until } = await opened();
-      const deliver = (receivedAt: string) =>
-        inbox.put(
-          poison,
-          { body: toBody(poison), receivedAt: new Date(receivedAt) },
-          { signal: new AbortController().signal },
-        );
+      const deliver = (receivedAt: string) => put(inbox, poison, { receivedAt: new Date(receivedAt) });
       await deliver("2024-01-01T00:00:00Z");
       await work();
       await until({ dead: 1 });
@@ -157,9 +192,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       await until({ waiting: 0, dead: 1 });
       expect([await inbox.replay("evt_1"), await inbox.replay("evt_none")]).toEqual([false, false]);
       expect(await inbox.replay("evt_poison")).toBe(true);
-      await expect
-        .poll(() => getAttempts("evt_poison"), { timeout: 15_000 })
-        .toEqual([...everyAttempt, ...everyAttempt]);
+      await expect.poll(() => getAttempts("evt_poison")).toEqual([...everyAttempt, ...everyAttempt]);
       await until({ waiting: 0, dead: 1 });
       recover();
       const replays = await Promise.all([inbox.replay("evt_poison"), inbox.replay("evt_poison")]);
@@ -175,7 +208,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       await work();
       await until({ waiting: 0, dead: 1 });
       await put(inbox, balanceChanged("evt_2")); // some engines delete old events when another event is done
-      await expect.poll(() => handled, { timeout: 15_000 }).toEqual(["evt_1", "evt_2"]);
+      await expect.poll(() => handled).toEqual(["evt_1", "evt_2"]);
       await deleteOld?.();
       expect(await put(inbox, balanceChanged("evt_1"))).toBe("duplicate");
       await until({ waiting: 0, dead: 1 });
@@ -203,10 +236,48 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       const record = ({ id }: WebhookEvent, { source }: Attempt) => void handled.push(`${source} ${id}`);
       await work(record);
       await tea.work(record);
-      await expect.poll(() => [...handled].sort(), { timeout: 15_000 }).toEqual([" evt_1", "tea evt_1"]);
-      await expect.poll(count, { timeout: 15_000 }).toMatchObject({ waiting: 0 });
+      await expect.poll(() => [...handled].sort()).toEqual([" evt_1", "tea evt_1"]);
+      await expect.poll(count).toMatchObject({ waiting: 0 });
       for (const each of [inbox, tea.inbox])
         expect(await put(each, balanceChanged("evt_1"))).toBe("duplicate");
+    });
+
+    // G17
+    it("stores events whose data differs from the contract, and passes them to `unexpectedData`", async () => {
+      const { inbox, count, work } = await open({ attempts, onOutcome() {} });
+      for (const [event, unexpectedData] of unexpected)
+        expect(await receive(inbox, event)).toMatchObject({ outcome: "stored", status: 204, unexpectedData });
+      const seen: [string, boolean][] = [];
+      const unexpectedData = (event: WebhookEvent) => void seen.push([event.id, isKnownEvent(event)]);
+      await work(onEvents({ ...knownOnly, otherTypes: uncalled, unexpectedData }));
+      await expect.poll(count).toEqual({ waiting: 0, dead: 0 });
+      expect(seen.sort()).toEqual(unexpected.map(([{ id }]) => [id, false]).sort());
+    });
+
+    it("dead-letters an event with unexpected data when onEvents has no `unexpectedData`, also with `otherTypes`", async () => {
+      const { onOutcome, until, of } = recordOutcomes();
+      const { inbox, count, work } = await open({ attempts, onOutcome });
+      const [[event] = [poison]] = unexpected;
+      await receive(inbox, event);
+      await work(onEvents({ ...knownOnly, otherTypes: () => {} }));
+      await until("dead");
+      const error = { message: expect.stringContaining("/data/balance") };
+      expect(of("dead")).toMatchObject([{ event: { id: "evt_text" }, error }]);
+      await expect.poll(count).toEqual({ waiting: 0, dead: 1 });
+    });
+
+    it("distinguishes ids of 512 characters that differ in the last one, and accepts types of any text", async () => {
+      const { inbox, count, work } = await open({ attempts, onOutcome() {} });
+      const ids = ["a", "寿", "\t"].map((last) => "寿".repeat(511) + last);
+      const types = ["", "\n", "card renamed"];
+      for (const [index, id] of ids.entries()) {
+        const event = { id, type: types[index] ?? "", createdAt: "x", data: {} };
+        expect([await put(inbox, event), await put(inbox, event)]).toEqual(["stored", "duplicate"]);
+      }
+      const seen: string[] = [];
+      await work((event) => void seen.push(event.id, event.type));
+      await expect.poll(count).toEqual({ waiting: 0, dead: 0 });
+      expect(seen.sort()).toEqual([...ids, ...types].sort());
     });
   });
 }

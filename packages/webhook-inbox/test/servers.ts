@@ -20,8 +20,9 @@ const hasNode24 = existsSync(inCompat(".package-lock.json")) && existsSync(node2
 /** The program for receivers with pg-boss; undefined when there is none. */
 export const pgBossNode = runsPgBoss ? process.execPath : hasNode24 ? node24 : undefined;
 
-const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
-const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
+export const databaseUrl =
+  process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
+export const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 
 /** Tests are skipped without a server, except with LOYALTY_CARDS_SERVERS=required, which `npm run check` sets. */
 const mayBeMissing = process.env["LOYALTY_CARDS_SERVERS"] !== "required";

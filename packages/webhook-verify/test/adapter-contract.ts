@@ -202,11 +202,11 @@ export function describeAdapter(name: string, adapter: Adapter): void {
     });
 
     if (adapter.readsBody !== false) {
-      it("holds at most 1.1 times the limit of a 64 MB stream", async () => {
+      it("holds at most 1.1 times the limit of a 16 MB stream", async () => {
         const maxBodyBytes = 4 * 1024 * 1024;
         const { url, outcomes } = await serve({ maxBodyBytes });
         const { headers } = signedDelivery(balanceChanged());
-        expect(await peakBytes(url, headers, 64)).toBeLessThanOrEqual(1.1 * maxBodyBytes);
+        expect(await peakBytes(url, headers, 16)).toBeLessThanOrEqual(1.1 * maxBodyBytes);
         expect(outcomes).toMatchObject([{ reason: "too-large" }]);
       });
 

@@ -6,7 +6,7 @@ import { signWebhookSync } from "../src/index.ts";
 import { balanceChanged, checkWithWebCrypto, getVerdict, secret } from "./signed-delivery.ts";
 
 /** `npm run compat -- fuzz` runs a million. */
-const runs = Number(process.env["RANDOM_INPUTS"] ?? 100_000);
+const runs = Number(process.env["RANDOM_INPUTS"] ?? 30_000);
 const timeLimitMs = 60_000 + runs;
 
 const nowSeconds = 1_767_225_600;

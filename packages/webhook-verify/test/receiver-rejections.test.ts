@@ -1,7 +1,6 @@
-/** The receiver without a framework: deliveries that it rejects, and how they are reported and logged. */
-
+/** The receiver without a framework: deliveries that it rejects, how they are reported and logged, and how it reads bodies. */
 import { describe, expect, it } from "vitest";
-import { RawBodyError } from "../src/body.ts";
+import { collectBody, decodeBase64, RawBodyError, toBytes } from "../src/body.ts";
 import type { ReceiverOptions } from "../src/index.ts";
 import type { ReceivedRequest } from "../src/receiver.ts";
 import {
@@ -215,4 +214,50 @@ it("responds 500 to a parsed body, and logs the fix once a minute, because anyon
     expect((await receive({ method: "POST", headers, rawBody })).status).toBe(500);
   expect(log).toEqual([expect.stringMatching(/parsed before the webhook receiver could read it/)]);
   expect(outcomes).toMatchObject(Array(3).fill({ outcome: "misconfigured", reason: "already-consumed" }));
+});
+
+describe("the bytes of a body", () => {
+  async function* stream(...chunks: unknown[]) {
+    yield* chunks;
+  }
+  const whole = new Uint8Array([1, 2, 3]);
+
+  it.each([undefined, 0, 5, 1_000])(
+    "are joined in order up to exactly maxBodyBytes, with a content-length of %s",
+    async (expectedBytes) => {
+      const limits = { maxBodyBytes: 8, expectedBytes };
+      const chunks = [Buffer.from("ab"), new Uint8Array(), Buffer.from("cccc"), new Uint16Array([0x6564])];
+      expect(Buffer.from(await collectBody(stream(...chunks), limits)).toString()).toBe("abccccde");
+      const longer = collectBody(stream(...chunks, new Uint8Array(1)), limits);
+      await expect(longer).rejects.toMatchObject({ reason: "too-large" });
+    },
+  );
+
+  it("are not copied when they arrive in one chunk", async () => {
+    for (const expectedBytes of [undefined, 3])
+      expect(await collectBody(stream(whole), { maxBodyBytes: 100, expectedBytes })).toBe(whole);
+    expect(toBytes(whole)).toBe(whole);
+  });
+
+  it("are rejected as text, which decoding may have changed, and when the stream fails", async () => {
+    const reset = new Error("ECONNRESET");
+    async function* broken() {
+      yield whole;
+      throw reset;
+    }
+    const getError = (chunks: AsyncIterable<unknown>) =>
+      collectBody(chunks, { maxBodyBytes: 100 }).catch((error) => error);
+    expect(await getError(broken())).toMatchObject({ reason: "unreadable", cause: reset });
+    const error = { reason: "already-consumed", message: "The request body is already-consumed." };
+    expect(await getError(stream("text"))).toMatchObject(error);
+  });
+
+  it("are decoded from base64 within the limit", () => {
+    const decode = (text: string, maxBytes: number) => () => decodeBase64(text, maxBytes);
+    expect([...decode("AP+A", 3)()]).toEqual([0, 255, 128]);
+    expect([...decode("AP+AAA==", 4)()]).toEqual([0, 255, 128, 0]);
+    expect(decode("AP+AAA==", 3)).toThrow(expect.objectContaining({ reason: "too-large" }));
+    const cause = expect.objectContaining({ name: "InvalidCharacterError" });
+    expect(decode("AP*A", 3)).toThrow(expect.objectContaining({ reason: "unreadable", cause }));
+  });
 });

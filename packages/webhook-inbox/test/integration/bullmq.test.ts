@@ -4,8 +4,8 @@ import * as bullmq5 from "bullmq-5";
 import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmqInbox, inboxHandler } from "../../src/index.ts";
-import { balanceChanged, put } from "../events.ts";
 import { describeInbox } from "../inbox-contract.ts";
+import { balanceChanged, put } from "../inboxes.ts";
 import { freePort, hasRedisServer, startRedis } from "../own-redis.ts";
 import { hasRedis, ownPrefix } from "../servers.ts";
 

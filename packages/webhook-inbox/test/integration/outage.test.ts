@@ -12,12 +12,11 @@ import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { PgBoss } from "pg-boss";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import { pgBossInbox } from "../../src/index.ts";
-import { balanceChanged, put, recordOutcomes } from "../events.ts";
+import { deliver, secret } from "../engines.ts";
+import { balanceChanged, engines, openInbox, put, recordOutcomes } from "../inboxes.ts";
 import { createCluster, hasPostgresPrograms } from "../own-postgres.ts";
 import { freePort } from "../own-redis.ts";
-import { deliver, secret } from "../receivers.ts";
 import { runsPgBoss } from "../servers.ts";
-import { engines, openInbox } from "../sqlite-files.ts";
 
 /** Duration of the database outage; OUTAGE_SECONDS makes it longer. */
 const outageMs = Number(process.env["OUTAGE_SECONDS"] ?? 1) * 1000;

@@ -3,11 +3,10 @@
 // G3
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { bullmq, type Engine, pgBoss } from "../engines.ts";
-import { balanceChanged } from "../events.ts";
+import { bullmq, deliver, type Engine, pgBoss, startReceiver } from "../engines.ts";
+import { balanceChanged } from "../inboxes.ts";
 import { createCluster, hasPostgresPrograms } from "../own-postgres.ts";
 import { freePort } from "../own-redis.ts";
-import { deliver, startReceiver } from "../receivers.ts";
 import { hasRedis, pgBossNode } from "../servers.ts";
 
 /** `npm run compat -- crash-postgres` sets 25. */

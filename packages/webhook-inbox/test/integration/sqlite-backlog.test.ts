@@ -1,8 +1,7 @@
 /** A SQLite file with many events: no statement reads or sorts all of them. */
 import type { OpenSqlite, SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { describe, expect, it } from "vitest";
-import { balanceChanged, put, recordOutcomes } from "../events.ts";
-import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
+import { balanceChanged, engines, openInbox, put, recordOutcomes, scratchFile } from "../inboxes.ts";
 
 /** Opens a database with `open`, and records it and the SQL of every prepared statement. */
 function recordingStatements(open: OpenSqlite) {
@@ -82,34 +81,6 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(handled.indexOf("evt_retried")).toBe(30);
     expect(handled.slice(0, 3)).toEqual(["evt_early_0", "evt_early_1", "evt_early_2"]);
     expect(handled.slice(-2)).toEqual(["evt_late_28", "evt_late_29"]);
-  });
-
-  it("reports how many events wait and are dead after every kind of change", async () => {
-    const recorded = recordOutcomes();
-    const inbox = openInbox({ open, onOutcome: recorded.onOutcome });
-    const counts = async () => {
-      const { waiting, dead } = await inbox.health();
-      expect([waiting, dead]).toEqual([
-        (await inbox.list({ state: "waiting" })).length,
-        (await inbox.list({ state: "dead" })).length,
-      ]);
-      return { waiting, dead };
-    };
-    for (const id of ["evt_done", "evt_1", "evt_2", "evt_3"]) await put(inbox, balanceChanged(id));
-    expect(await counts()).toEqual({ waiting: 4, dead: 0 });
-    const worker = inbox.work(
-      ({ id }) => {
-        if (id !== "evt_done") throw new Error("no");
-      },
-      { maxAttempts: 1 },
-    );
-    await recorded.until("dead", 3);
-    await worker.stop();
-    expect(await counts()).toEqual({ waiting: 0, dead: 3 });
-    await inbox.replay("evt_1");
-    await put(inbox, balanceChanged("evt_2"));
-    await put(inbox, balanceChanged("evt_done"));
-    expect(await counts()).toEqual({ waiting: 2, dead: 1 });
   });
 
   it("deletes processed events in small transactions, until none is older than the retention", async () => {

@@ -1,12 +1,20 @@
-/** The worker on a SQLite file: every event has its effect once, also after failures, timeouts and crashes. */
+/** The worker on a SQLite file: every event has its effect once, also after failures, timeouts and crashes, and when the clock was set back. */
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { SqliteInbox } from "../../src/index.ts";
 import type { SqliteWorkerOptions } from "../../src/sqlite/worker.ts";
-import { balanceChanged, put, recordOutcomes } from "../events.ts";
-import { engines, latch, openInbox, scratchFile } from "../sqlite-files.ts";
+import {
+  balanceChanged,
+  engines,
+  latch,
+  openAhead,
+  openInbox,
+  put,
+  recordOutcomes,
+  scratchFile,
+} from "../inboxes.ts";
 
 const atOnce: SqliteWorkerOptions = { backoff: { initialDelayMs: 0, maxDelayMs: 0 }, pollMs: 5 };
+const hourMs = 3_600_000;
 
 function endlessHandler() {
   const { open, opened: begun } = latch();
@@ -33,6 +41,15 @@ describe.each(engines)("with %s", (_name, open) => {
     (database: { prepare(sql: string): { run(...values: (string | number)[]): unknown } }) => {
       database.prepare("INSERT INTO effects VALUES (?, ?)").run(event.id, attempt);
     };
+  /** An inbox whose only event is leased by a worker whose handler never ends, as in a process that dies. */
+  async function withLeased(options: SqliteWorkerOptions = {}) {
+    const opened = withBalances();
+    const { handler, begun } = endlessHandler();
+    await put(opened.inbox, balanceChanged("evt_1"));
+    const worker = opened.inbox.work(handler, { concurrency: 1, ...options });
+    await begun;
+    return { ...opened, worker };
+  }
 
   it("calls the typed handlers in the order of arrival, also for events stored before the start", async () => {
     const { inbox, recorded } = withBalances();
@@ -42,43 +59,16 @@ describe.each(engines)("with %s", (_name, open) => {
       onEvents({ "balance.changed": ({ data }) => void balances.push(data.balance), otherTypes: () => {} }),
       { concurrency: 1 },
     );
-    await put(inbox, balanceChanged("evt_4", 4));
+    const receivedAt = new Date(Date.now() + 2 * hourMs); // before the clock was set back
+    await put(inbox, balanceChanged("evt_4", 4), { receivedAt });
     await recorded.until("done", 4);
     expect(balances).toEqual([1, 2, 3, 4]);
-    expect(recorded.of("done")[3]).toMatchObject({
-      event: { id: "evt_4", type: "balance.changed" },
-      attempt: 1,
-    });
+    const event = { id: "evt_4", type: "balance.changed" };
+    expect(recorded.of("done")[3]).toMatchObject({ event, attempt: 1, lagMs: 0 });
     expect((await inbox.list()).map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
   });
 
-  it("runs at most `concurrency` handlers at once", async () => {
-    const { inbox, recorded } = withBalances();
-    let running = 0;
-    let most = 0;
-    for (let index = 0; index < 20; index++) await put(inbox, balanceChanged(`evt_${index}`));
-    inbox.work(
-      async () => {
-        running += 1;
-        most = Math.max(most, running);
-        await new Promise(setImmediate);
-        running -= 1;
-      },
-      { concurrency: 3 },
-    );
-    await recorded.until("done", 20);
-    expect(most).toBe(3);
-  });
-
   // G3
-  it("commits the effect and the state of the event in one transaction", async () => {
-    const { inbox, recorded, effects } = withBalances();
-    await put(inbox, balanceChanged("evt_1"));
-    inbox.work((event, delivery) => delivery.write(writeEffect(event, delivery.attempt)));
-    await recorded.until("done");
-    expect(effects()).toMatchObject([{ event_id: "evt_1", attempt: 1 }]);
-  });
-
   it.each([
     ["the handler fails after a call of write", "handler"],
     ["the write itself fails", "write"],
@@ -111,20 +101,35 @@ describe.each(engines)("with %s", (_name, open) => {
   });
 
   // G12
-  it("leases an event for the time of its handler and 30 seconds", async () => {
-    const { inbox, file } = withBalances();
-    const { handler, begun } = endlessHandler();
-    await put(inbox, balanceChanged("evt_1"));
-    inbox.work(handler, { handlerTimeoutMs: 20_000 });
-    await begun;
-    let passedMs = 49_000; // without the time since the event was leased
-    const next = recordOutcomes();
-    const testing = { clock: { now: () => Date.now() + passedMs } };
-    const other = openInbox({ file, open, onOutcome: next.onOutcome, testing });
-    expect(await other.drain(() => {})).toMatchObject({ waiting: 1 });
-    passedMs = 50_001;
-    expect(await other.drain(() => {})).toMatchObject({ waiting: 0 });
-    expect(next.of("done")).toMatchObject([{ attempt: 2 }]);
+  it.each([
+    [{}, 90_000],
+    [{ handlerTimeoutMs: 20_000 }, 50_000],
+  ])(
+    "with the options %o leases an event for the time of its handler and 30 seconds: %i ms",
+    async (options, leaseMs) => {
+      const { file } = await withLeased(options);
+      // Without the time since the event was leased.
+      const { inbox, clock, recorded } = openAhead(leaseMs - 2_000, { file, open });
+      expect(await inbox.drain(() => {})).toMatchObject({ waiting: 1 });
+      clock.aheadMs = leaseMs + 1;
+      expect(await inbox.drain(() => {})).toMatchObject({ waiting: 0 });
+      expect(recorded.of("done")).toMatchObject([{ attempt: 2 }]);
+    },
+  );
+
+  it("leases the event of a process that died, also in one that begins after the clock was set back", async () => {
+    const { file } = await withLeased();
+    const { inbox, clock, recorded } = openAhead(-2 * hourMs, { file, open });
+    inbox.work(() => {}, atOnce);
+    await put(inbox, balanceChanged("evt_own"));
+    await recorded.until("done");
+    clock.aheadMs += 90_000;
+    await recorded.until("done", 2);
+    const done = recorded.of("done").map(({ event, attempt }) => [event.id, attempt]);
+    expect(done).toEqual([
+      ["evt_own", 1],
+      ["evt_1", 2],
+    ]);
   });
 
   // G12
@@ -139,42 +144,50 @@ describe.each(engines)("with %s", (_name, open) => {
     });
     await begun.opened;
 
-    // For this worker, the lease of the other has expired.
-    const later = recordOutcomes();
-    const other = openInbox({
-      file,
-      open,
-      onOutcome: later.onOutcome,
-      testing: { clock: { now: () => Date.now() + 3_600_000 } },
-    });
-    other.work((event, delivery) => delivery.write(writeEffect(event, delivery.attempt)));
-    await later.until("done");
+    const later = openAhead(hourMs, { file, open }); // for this worker, the lease of the other has expired
+    later.inbox.work((event, delivery) => delivery.write(writeEffect(event, delivery.attempt)));
+    await later.recorded.until("done");
     goOn.open();
     await recorded.until("lease-lost");
     expect(effects()).toMatchObject([{ event_id: "evt_1", attempt: 2 }]);
   });
 
+  it("retries an event whose failure could not be stored, when its lease ends", async () => {
+    const { inbox, clock, recorded } = openAhead(0, { open });
+    await put(inbox, balanceChanged("evt_1"));
+    await inbox.write((database) =>
+      database.exec(
+        "CREATE TRIGGER full BEFORE UPDATE OF error ON webhook_inbox_events BEGIN SELECT RAISE(ABORT, 'full'); END",
+      ),
+    );
+    const attempts: number[] = [];
+    inbox.work(
+      (_event, { attempt }) => {
+        attempts.push(attempt);
+        if (attempt === 1) throw new Error("This failure cannot be stored.");
+      },
+      { handlerTimeoutMs: 1_000, pollMs: 5 },
+    );
+    await recorded.until("unavailable");
+    await inbox.write((database) => database.exec("DROP TRIGGER full"));
+    expect(attempts).toEqual([1]);
+    clock.aheadMs = 31_000;
+    await recorded.until("done");
+    expect(recorded.of("done")).toMatchObject([{ event: { id: "evt_1" }, attempt: 2 }]);
+    expect(recorded.of("failed")).toEqual([]);
+  });
+
   // G28
   it("dead-letters an event whose last attempt crashed the process", async () => {
-    const { inbox, recorded, file } = withBalances();
-    await put(inbox, balanceChanged("evt_1"));
-    const { handler, begun } = endlessHandler();
-    inbox.work(handler);
-    await begun;
-    const later = recordOutcomes();
-    const other = openInbox({
-      file,
-      open,
-      onOutcome: later.onOutcome,
-      testing: { clock: { now: () => Date.now() + 3_600_000 } },
-    });
-    other.work(() => {}, { maxAttempts: 1 });
-    await later.until("dead");
-    expect([later.of("done"), recorded.of("done")]).toEqual([[], []]);
-    expect(await other.list()).toMatchObject([
+    const { recorded, file } = await withLeased();
+    const later = openAhead(hourMs, { file, open });
+    later.inbox.work(() => {}, { maxAttempts: 1 });
+    await later.recorded.until("dead");
+    expect([later.recorded.of("done"), recorded.of("done")]).toEqual([[], []]);
+    expect(await later.inbox.list()).toMatchObject([
       { state: "dead", lastFailure: expect.stringContaining("The process ended during the last attempt.") },
     ]);
-    expect(later.of("dead")).toMatchObject([{ event: { id: "evt_1" }, attempt: 1 }]);
+    expect(later.recorded.of("dead")).toMatchObject([{ event: { id: "evt_1" }, attempt: 1 }]);
   });
 
   // G28
@@ -195,37 +208,13 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(recorded.of("done")).toMatchObject([{ attempt: 2 }]);
   });
 
-  it("stops when the running handlers have ended, without leasing more events", async () => {
-    const { inbox, recorded } = withBalances();
-    const [begun, goOn] = [latch(), latch()];
-    await put(inbox, balanceChanged("evt_1"));
-    const worker = inbox.work(
-      async () => {
-        begun.open();
-        await goOn.opened;
-      },
-      { concurrency: 1 },
-    );
-    await begun.opened;
-    const stopping = worker.stop();
-    await put(inbox, balanceChanged("evt_2"));
-    goOn.open();
-    await stopping;
-    expect(recorded.of("done")).toMatchObject([{ event: { id: "evt_1" } }]);
-    expect((await inbox.list({ state: "waiting" })).map(({ id }) => id)).toEqual(["evt_2"]);
-  });
-
   it("releases an event whose handler does not end in the grace period, without counting the attempt", async () => {
-    const { inbox, file } = withBalances();
-    const { handler, begun } = endlessHandler();
-    await put(inbox, balanceChanged("evt_1"));
-    const worker = inbox.work(handler);
-    await begun;
+    const { worker, file } = await withLeased();
     await worker.stop({ graceMs: 0 });
-    const next = recordOutcomes();
-    openInbox({ file, open, onOutcome: next.onOutcome }).work(() => {});
-    await next.until("done");
-    expect(next.of("done")).toMatchObject([{ attempt: 1 }]);
+    const next = openAhead(0, { file, open });
+    next.inbox.work(() => {});
+    await next.recorded.until("done");
+    expect(next.recorded.of("done")).toMatchObject([{ attempt: 1 }]);
   });
 
   it("starts no handler when it is stopped while it leases events", async () => {
@@ -252,13 +241,9 @@ describe.each(engines)("with %s", (_name, open) => {
   });
 
   it("refuses an invalid grace before it closes, and a later close shortens the grace", async () => {
-    const { inbox } = withBalances();
+    const { inbox } = await withLeased();
     for (const graceMs of [Number.POSITIVE_INFINITY, -1])
       await expect(inbox.close({ graceMs })).rejects.toThrow("graceMs must be a number from 0");
-    await put(inbox, balanceChanged("evt_1"));
-    const { handler, begun } = endlessHandler();
-    inbox.work(handler);
-    await begun;
     const closed = inbox.close({ graceMs: 2 ** 31 - 1 });
     await inbox.close({ graceMs: 0 });
     await closed;
@@ -267,7 +252,7 @@ describe.each(engines)("with %s", (_name, open) => {
 
 it("increases the delay after each failure, with jitter", async () => {
   const recorded = recordOutcomes();
-  const inbox: SqliteInbox = openInbox({ onOutcome: recorded.onOutcome, testing: { random: () => 0 } });
+  const inbox = openInbox({ onOutcome: recorded.onOutcome, testing: { random: () => 0 } });
   await put(inbox, balanceChanged("evt_1"));
   inbox.work(
     () => {
@@ -279,34 +264,31 @@ it("increases the delay after each failure, with jitter", async () => {
   expect(recorded.of("failed").map(({ retryInMs }) => retryInMs)).toEqual([2, 4, 5, 5]);
 });
 
-it("runs four handlers at once by default, and leases their events for 90 seconds", async () => {
-  const file = scratchFile();
-  const inbox = openInbox({ file });
+it.each([
+  [{}, 4],
+  [{ concurrency: 3 }, 3],
+])("runs with the options %o at most %i handlers at once", async (options, expected) => {
+  const inbox = openInbox();
   for (let index = 1; index <= 6; index++) await put(inbox, balanceChanged(`evt_${index}`));
-  const begun = latch();
   let running = 0;
-  inbox.work(() => {
-    running += 1;
-    if (running === 4) begun.open();
-    return new Promise(() => {});
-  });
-  await begun.opened;
-  let passedMs = 80_000;
-  const other = openInbox({ file, testing: { clock: { now: () => Date.now() + passedMs } } });
-  expect(await other.drain(() => {})).toMatchObject({ waiting: 4 });
-  passedMs = 90_001;
-  expect(await other.drain(() => {})).toMatchObject({ waiting: 0 });
-  expect(running).toBe(4);
+  inbox.work(
+    () => {
+      running += 1;
+      return new Promise(() => {});
+    },
+    { ...options, pollMs: 5 },
+  );
+  await expect.poll(() => running).toBe(expected);
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(running).toBe(expected);
 });
 
 it("tries an event 25 times by default, with pauses of at most an hour", async () => {
-  const { onOutcome, of } = recordOutcomes();
-  let passedMs = 0;
-  const inbox = openInbox({ onOutcome, testing: { clock: { now: () => Date.now() + passedMs } } });
+  const { inbox, clock, recorded } = openAhead(0, {});
   await put(inbox, balanceChanged("evt_1"));
-  for (; of("dead").length === 0; passedMs += 3_600_000)
+  for (; recorded.of("dead").length === 0; clock.aheadMs += hourMs)
     await inbox.drain(() => Promise.reject(new Error("no")));
-  expect(of("failed")).toHaveLength(24);
+  expect(recorded.of("failed")).toHaveLength(24);
   expect(await inbox.list()).toMatchObject([{ state: "dead", attempts: 25 }]);
 });
 

@@ -172,42 +172,40 @@ describe.each(everyVersion.filter(([, version]) => version === "HTTP/2"))(
   },
 );
 
-describe.each(everyNodeVersion.filter(([, version]) => version === "HTTP/1.1"))(
-  "%s over %s",
-  (_name, version, adapter) => {
-    // G15
-    it("holds only the received bytes of slow bodies, with any content-length", async () => {
-      const arrivedBytes = 16_384;
-      const connections = 100;
-      const cost = async (announcedBytes: number) => {
-        const requests: Parameters<RequestListener>[0][] = [];
-        const { server } = await serve(adapter, version, {}, (request) => void requests.push(request));
-        const before = heldBytes();
-        const { headers } = signedDelivery(balanceChanged());
-        const sockets = Array.from({ length: connections }, () => {
-          const request = httpRequest(server.url, {
-            method: "POST",
-            headers: { ...headers, "content-length": announcedBytes },
-          });
-          request.on("error", () => {}).write(Buffer.alloc(arrivedBytes));
-          return request;
+// Express and the Pages Router read as node:http does.
+describe.each(
+  everyNodeVersion.filter(([name, version]) => /node|Fastify/.test(name) && version === "HTTP/1.1"),
+)("%s over %s", (_name, version, adapter) => {
+  // G15
+  it("holds only the received bytes of slow bodies, with any content-length", async () => {
+    const arrivedBytes = 16_384;
+    const connections = 100;
+    const cost = async (announcedBytes: number) => {
+      const requests: Parameters<RequestListener>[0][] = [];
+      const { server } = await serve(adapter, version, {}, (request) => void requests.push(request));
+      const before = heldBytes();
+      const { headers } = signedDelivery(balanceChanged());
+      const sockets = Array.from({ length: connections }, () => {
+        const request = httpRequest(server.url, {
+          method: "POST",
+          headers: { ...headers, "content-length": announcedBytes },
         });
-        const hasArrived = () =>
-          requests.length === connections && requests.every(({ socket }) => socket.bytesRead > arrivedBytes);
-        while (!hasArrived()) await new Promise((resolve) => setImmediate(resolve));
-        await new Promise((resolve) => setImmediate(resolve));
-        const held = heldBytes() - before;
-        const closed = sockets.map(
-          (socket) => new Promise((resolve) => socket.on("close", resolve).destroy()),
-        );
-        await Promise.all(closed);
-        requests.length = 0; // each still has its body
-        while (heldBytes() - before > arrivedBytes) await new Promise((resolve) => setImmediate(resolve));
-        return held;
-      };
-      const [little, much] = [await cost(2 * arrivedBytes), await cost(1024 * 1024)];
-      expect(little).toBeGreaterThanOrEqual(0.5 * connections * arrivedBytes);
-      expect(much).toBeLessThanOrEqual(1.5 * little);
-    });
-  },
-);
+        request.on("error", () => {}).write(Buffer.alloc(arrivedBytes));
+        return request;
+      });
+      const hasArrived = () =>
+        requests.length === connections && requests.every(({ socket }) => socket.bytesRead > arrivedBytes);
+      while (!hasArrived()) await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+      const held = heldBytes() - before;
+      const closed = sockets.map((socket) => new Promise((resolve) => socket.on("close", resolve).destroy()));
+      await Promise.all(closed);
+      requests.length = 0; // each still has its body
+      while (heldBytes() - before > arrivedBytes) await new Promise((resolve) => setImmediate(resolve));
+      return held;
+    };
+    const [little, much] = [await cost(2 * arrivedBytes), await cost(1024 * 1024)];
+    expect(little).toBeGreaterThanOrEqual(0.5 * connections * arrivedBytes);
+    expect(much).toBeLessThanOrEqual(1.5 * little);
+  });
+});

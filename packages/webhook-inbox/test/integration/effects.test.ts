@@ -1,11 +1,13 @@
-/** Exactly-once, in-order effects in a real PostgreSQL, through each supported client. */
+/** Exactly-once, in-order effects: `markProcessed` and `isNewest` in a real PostgreSQL, through each supported client, and in SQLite. */
 import { readFileSync } from "node:fs";
 import { queryRows } from "@loyalty-cards/internal/postgres/transaction";
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import fc from "fast-check";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ensureInboxTables, isNewest, markProcessed, type PostgresTransaction } from "../../src/postgres.ts";
-import { balanceChanged } from "../events.ts";
+import * as inSqlite from "../../src/sqlite/processed.ts";
+import { balanceChanged, engines, scratchFile } from "../inboxes.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 import {
   inPrismasShape,
@@ -230,7 +232,67 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 });
 
-it("publishes the same tables as a file for migration tools", async () => {
+describe.each(engines)("in SQLite, with %s", (_name, open) => {
+  function openDatabase(): SqliteDatabase {
+    const database = open(scratchFile());
+    onTestFinished(() => void database.close());
+    return database;
+  }
+
+  // G3
+  it("marks an event once, and not when the transaction fails", () => {
+    const database = openDatabase();
+    const event = balanceChanged("evt '1'");
+    const outside = "markProcessed and isNewest need the transaction that writes the effect";
+    expect(() => inSqlite.markProcessed(database, event)).toThrow(outside);
+    expect(() => inSqlite.isNewest(database, "card_1", event)).toThrow(outside);
+    database.exec("BEGIN");
+    expect(() => inSqlite.markProcessed(database, event)).toThrow("call ensureInboxTables first");
+    inSqlite.ensureInboxTables(database);
+    inSqlite.ensureInboxTables(database);
+    database.exec("COMMIT; BEGIN");
+    expect(inSqlite.markProcessed(database, event)).toBe(true);
+    database.exec("ROLLBACK; BEGIN");
+    const marks = [inSqlite.markProcessed(database, event), inSqlite.markProcessed(database, event)];
+    expect(marks).toEqual([true, false]);
+  });
+
+  // G4
+  it("ends with the newest event after any permutation, with duplicates", () => {
+    const database = openDatabase();
+    inSqlite.ensureInboxTables(database);
+    database.exec("BEGIN"); // one fsync for all of them
+    let key = 0;
+    const anyEvent = fc
+      .record({ ms: fc.nat(4), id: fc.nat(4) })
+      .map(({ ms, id }) => ({ id: `evt_${id}`, createdAt: new Date(ms).toISOString() }));
+    fc.assert(
+      fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 12 }), (events) => {
+        key += 1;
+        const kept = events.filter((event) => inSqlite.isNewest(database, `card_${key}`, event)).at(-1);
+        const toOrder = ({ createdAt, id }: (typeof events)[number]) => `${createdAt} ${id}`;
+        const last = events.map(toOrder).sort().at(-1);
+        expect(kept && toOrder(kept)).toBe(last);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("has the same tables as the file for migration tools", () => {
+    const tablesAfter = (create: (database: SqliteDatabase) => void) => {
+      const database = openDatabase();
+      create(database);
+      return database.prepare("SELECT type, name, sql FROM sqlite_master ORDER BY name").all();
+    };
+    const migration = readMigration("sqlite");
+    expect(tablesAfter((database) => database.exec(migration))).toEqual(
+      tablesAfter(inSqlite.ensureInboxTables),
+    );
+    expect(tablesAfter(inSqlite.ensureInboxTables)).toHaveLength(4); // two tables and the indexes of their keys
+  });
+});
+
+it("publishes the tables of PostgreSQL as a file for migration tools", async () => {
   const sent: string[] = [];
   await ensureInboxTables({
     async query(text) {
@@ -238,9 +300,11 @@ it("publishes the same tables as a file for migration tools", async () => {
       return { rows: [] };
     },
   });
-  const file = new URL("../../migrations/postgres/0001-webhook-inbox.sql", import.meta.url);
-  expect(sent).toEqual([readFileSync(file, "utf8")]);
+  expect(sent).toEqual([readMigration("postgres")]);
 });
+
+const readMigration = (folder: string) =>
+  readFileSync(new URL(`../../migrations/${folder}/0001-webhook-inbox.sql`, import.meta.url), "utf8");
 
 const pgQuery = (own: PostgresTransaction, text: string, values: unknown[]) =>
   (own as { query(text: string, values: unknown[]): PromiseLike<unknown> }).query(text, values);
