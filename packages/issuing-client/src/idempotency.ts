@@ -150,11 +150,10 @@ export function getRemainingRetentionMs(
   key: string,
 ): number {
   if (firstAttemptAt === undefined) return retentionMs - retentionMarginMs;
-  if (!(firstAttemptAt >= earliestMs && firstAttemptAt <= nowMs + retentionMarginMs)) {
+  if (!(firstAttemptAt >= earliestMs && firstAttemptAt <= nowMs + retentionMarginMs))
     throw configurationError(
       "firstAttemptAt must be a Date or a time in milliseconds, after 2000 and not in the future. A time in seconds is in 1970.",
     );
-  }
   const remainingMs = firstAttemptAt + retentionMs - retentionMarginMs - nowMs;
   if (remainingMs > 0) return remainingMs;
   throw new IssuingError(

@@ -1,5 +1,4 @@
 /** Entry point: the client, templates, idempotency keys, card links and errors. */
-
 export type { ClientEvent, ResponseMeta } from "./call.ts";
 export {
   type Card,

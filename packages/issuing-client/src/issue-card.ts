@@ -67,16 +67,15 @@ export async function issueCard<Fields>(
   const options = Object(callOptions) as IssueCardOptions;
   const firstAttemptAt = "firstAttemptAt" in options ? Number(options.firstAttemptAt) : undefined;
   const callSettings = parseCallOptions(options, settings);
-  const { templateId, body } = prepareRequest(template, request);
-  const { idempotencyNamespace } = settings;
-  const idempotencyKey = await resolveKey(templateId, options, idempotencyNamespace);
-  return sendCard(settings, { templateId, body, idempotencyKey, firstAttemptAt }, callSettings);
+  const prepared = prepareRequest(template, request);
+  const idempotencyKey = await resolveKey(prepared.templateId, options, settings.idempotencyNamespace);
+  return sendCard(settings, { ...prepared, idempotencyKey, firstAttemptAt }, callSettings);
 }
 
 /** Sends a prepared request under its key, while the service still stores the key. */
 function sendCard<Fields>(
   settings: Settings,
-  request: PreparedRequest & { idempotencyKey: string; firstAttemptAt: number | undefined },
+  request: PreparedRequest & { idempotencyKey: string; firstAttemptAt?: number | undefined },
   options: CallSettings,
 ): Promise<Card<Fields>> {
   const { clock, onEvent } = settings;
@@ -99,11 +98,10 @@ function prepareRequest(
 ): PreparedRequest {
   const templateId = parseTemplateId(typeof template === "string" ? template : template?.id);
   const { customer, fieldValues = {} } = request ?? {}; // spec 4.1: {} when there is nothing to fill
-  if (typeof customer !== "object" || customer === null) {
+  if (typeof customer !== "object" || customer === null)
     throw configurationError(
       "request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.",
     );
-  }
   checkConsents(customer.consents);
   checkFieldValues(fieldValues);
   const sent = { ...customer };
@@ -127,11 +125,10 @@ function checkConsents(
   consents: { privacy?: { version?: unknown } | null; marketing?: unknown } | null | undefined,
 ): void {
   const version = consents?.privacy?.version;
-  if (typeof version !== "string" || isBlank(version)) {
+  if (typeof version !== "string" || isBlank(version))
     throw configurationError(
       'customer.consents.privacy.version is missing or blank: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.',
     );
-  }
   const marketing = consents?.marketing;
   if (marketing === undefined || (typeof marketing === "object" && marketing !== null)) return;
   throw configurationError(
@@ -176,9 +173,7 @@ export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
       userId: formatUserId(input.userId),
       idempotencyKey: deriveKeySync(input.templateId, input, idempotencyNamespace),
     }),
-    async send({ firstAttemptAt, ...prepared }, options = {}) {
-      const callSettings = parseCallOptions({ ...options, maxRetries: 0 }, settings);
-      return sendCard<FieldValues>(settings, { ...prepared, firstAttemptAt }, callSettings);
-    },
+    send: async (request, options = {}) =>
+      sendCard<FieldValues>(settings, request, parseCallOptions({ ...options, maxRetries: 0 }, settings)),
   };
 }

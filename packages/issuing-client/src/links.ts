@@ -18,8 +18,7 @@ export interface CardLinks {
 interface CardLinksOptions {
   /**
    * Address of the service, which has the button images below `/assets` ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)).
-   * Default: the origin of the card's page, which is wrong when the pages are on another host, or when the service's address has a path. The `cardLinks` of a
-   * client knows the address.
+   * Default: the origin of the card's page, which is wrong when the pages are on another host, or when the service's address has a path.
    */
   baseUrl?: string | URL | undefined;
   /** Names of the wallets in the service's addresses. Default: `apple` and `google`. */
@@ -29,8 +28,7 @@ interface CardLinksOptions {
 /**
  * Returns the addresses of a card's page, of both wallets and of both wallet buttons
  * ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). It needs no API key and no request; import it from
- * `@loyalty-cards/issuing-client/links` in a browser. Without `baseUrl` the button images are expected on the origin of the card's page: on a server use
- * `loyalty.cardLinks(card)`, which takes them from the service's address.
+ * `@loyalty-cards/issuing-client/links` in a browser. On a server use `loyalty.cardLinks(card)`, which knows the service's address.
  * @param card a card, or its `publicUrl`.
  * @param options names and address of a service that differs from the defaults.
  * @throws {IssuingError} `configuration` when an address is not http or https.
@@ -74,17 +72,11 @@ function appendPath(address: URL, path: string): string {
   return url.href;
 }
 
-/** Options of {@link qrCodeSvg}. */
-interface QrCodeOptions {
-  /** Width and height in CSS pixels. Default 240. Scanners need about 160 on a screen, and 25 mm on paper. */
-  sizePx?: number | undefined;
-}
-
 /**
  * Returns the QR code of a card as SVG: the address of its page, dark on white in light and dark pages, with the margin that scanners
  * need.
  * @param card a card, or its `publicUrl`.
- * @param options `sizePx`: width and height in CSS pixels; default 240.
+ * @param options `sizePx`: width and height in CSS pixels, default 240. Scanners need about 160 on a screen, and 25 mm on paper.
  * @throws {IssuingError} `configuration` when the address is not http or https, and for a `sizePx` that is not above 0.
  * @throws {RangeError} when the address is too long for a QR code: more than 2 331 bytes.
  * @example
@@ -94,8 +86,10 @@ interface QrCodeOptions {
  * const svg = qrCodeSvg("https://cards.example.com/cards/8sT2kq", { sizePx: 320 });
  * ```
  */
-export function qrCodeSvg(card: { publicUrl: string } | string, options: QrCodeOptions = {}): string {
-  const { sizePx = 240 } = options;
+export function qrCodeSvg(
+  card: { publicUrl: string } | string,
+  { sizePx = 240 }: { sizePx?: number | undefined } = {},
+): string {
   if (!(Number.isFinite(sizePx) && sizePx > 0))
     throw configurationError(`sizePx must be a number above 0, not ${String(sizePx)}.`);
   const { size, path } = toQrPath(cardLinks(card).page);

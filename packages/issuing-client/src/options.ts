@@ -209,12 +209,9 @@ export function isNode({ process, navigator, Deno, EdgeRuntime }: Globals = glob
 }
 
 /** @returns undefined where no environment exists (Workers) or reading it is not allowed (Deno). */
-export function readEnvironment(
-  name: string,
-  { process }: Globals = globalThis as Globals,
-): string | undefined {
+export function readEnvironment(name: string, globals = globalThis as Globals): string | undefined {
   try {
-    return process?.env?.[name];
+    return globals.process?.env?.[name];
   } catch {
     return undefined;
   }
@@ -223,10 +220,11 @@ export function readEnvironment(
 /** @throws {IssuingError} `configuration` when the address is missing. */
 export function getService({ service }: Settings): { baseUrl: string; transport: Transport } {
   if (service !== undefined) return service;
-  throw configurationError(
-    "baseUrl is missing or empty. Set the environment variable LOYALTY_URL, or the option.",
-  );
+  throw missing("baseUrl", "LOYALTY_URL");
 }
+
+const missing = (name: string, variable: string) =>
+  configurationError(`${name} is missing or empty. Set the environment variable ${variable}, or the option.`);
 
 /** @throws {IssuingError} `configuration` for a blank namespace, and for an option that is present but undefined. */
 function getNamespace(options: IssuingClientOptions): string {
@@ -271,10 +269,7 @@ function getApiKey(options: IssuingClientOptions): string | (() => unknown) | un
 
 /** The message never contains the key. */
 export function parseApiKey(apiKey: unknown): string {
-  if (typeof apiKey !== "string" || apiKey.trim() === "")
-    throw configurationError(
-      "apiKey is missing or empty. Set the environment variable LOYALTY_API_KEY, or the option.",
-    );
+  if (typeof apiKey !== "string" || apiKey.trim() === "") throw missing("apiKey", "LOYALTY_API_KEY");
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey;
   throw configurationError(
     'apiKey contains a space, a line break or another character that a key cannot have. Pass the key alone, without "Bearer ".',

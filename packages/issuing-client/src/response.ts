@@ -1,5 +1,4 @@
 /** Reads a response: a body that a method can use, the body of an error, or why the attempt has no usable response. */
-
 import { type AttemptFailure, type Call, type HttpResponse, toUnusable } from "./call.ts";
 import { IssuingError, type IssuingErrorFacts } from "./errors.ts";
 

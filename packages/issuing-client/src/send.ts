@@ -35,17 +35,15 @@ export function createCall(
   id: string,
   content: Pick<Call, "body" | "idempotencyKey" | "hasEarlierAttempt"> & { query?: string } = {},
 ): Call {
-  const { query = "", body, idempotencyKey, hasEarlierAttempt } = content;
+  const { query = "", ...others } = content;
   const { method, path } = operations[operation];
   return {
     operation,
     method,
     path: `/api/v1${path.replace(/\{\w+\}/, encodeURIComponent(id))}${query}`, // spec 9
-    contentType: body === undefined ? undefined : "application/json",
-    body,
+    contentType: others.body === undefined ? undefined : "application/json",
     id,
-    idempotencyKey,
-    hasEarlierAttempt,
+    ...others,
   };
 }
 

@@ -1,9 +1,7 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
-
 import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
-import { toEventKey, toJobData, toJobId } from "./event.ts";
-import { validateRetention } from "./options.ts";
+import { toEventKey, toJobData, toJobId, validateRetention } from "./event.ts";
 import {
   createPut,
   createReport,

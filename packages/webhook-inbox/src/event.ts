@@ -1,4 +1,4 @@
-/** An event as an inbox stores it: the data of a job, with the body as text and the time of receipt. */
+/** An event as an inbox stores it: the data of a job, with the body as text and the time of receipt; its key; how long it is remembered. */
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
@@ -39,11 +39,8 @@ interface JobData {
 
 /** @throws {TypeError} for a body that is not UTF-8, which a receiver rejects before. */
 export function toJobData(body: Uint8Array, receivedAt: Date, source: string): JobData {
-  return {
-    body: utf8.decode(body),
-    receivedAt: receivedAt.toISOString(),
-    ...(source !== "" && { source }),
-  };
+  const data = { body: utf8.decode(body), receivedAt: receivedAt.toISOString() };
+  return source === "" ? data : { ...data, source };
 }
 
 /** The event of a job, with its body and the time of its receipt. @throws {TypeError} for a job that no inbox added. */
@@ -66,4 +63,19 @@ export const toEventKey = ({ id }: Pick<WebhookEvent, "id">, source: string): st
 export function toJobId(key: string): string {
   const wellFormed = new TextDecoder().decode(new TextEncoder().encode(key)); // a lone surrogate cannot be encoded
   return `event-${encodeURIComponent(wellFormed)}`;
+}
+
+/**
+ * After this time the service has ended its retries: 8 h 36 min of pauses and a minute of responses
+ * ([spec 3.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-2), [8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
+ */
+const retryHorizonSeconds = 8 * 3600 + 37 * 60;
+
+/** @throws {TypeError} for a retention under which a late duplicate would be processed as a new event. */
+export function validateRetention(seconds: unknown = 14 * 24 * 3600): number {
+  if (typeof seconds === "number" && seconds >= retryHorizonSeconds) return seconds;
+  throw new TypeError(
+    `retentionSeconds is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +
+      "service delivers an event again for that long, and a forgotten event would be processed twice.",
+  );
 }

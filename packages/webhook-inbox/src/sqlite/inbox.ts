@@ -15,8 +15,7 @@ import {
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import { parseStoredEvent, toJobData } from "../event.ts";
-import { validateRetention } from "../options.ts";
+import { parseStoredEvent, toJobData, validateRetention } from "../event.ts";
 import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "../reports.ts";
 import { ensureInboxTables } from "./processed.ts";
 import { type SqliteHandler, type SqliteWorkerOptions, startEventWorker } from "./worker.ts";
