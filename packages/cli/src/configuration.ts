@@ -20,9 +20,9 @@ export const variables = {
 
 type Variable = keyof typeof variables;
 
-/** All variables, those of other programs included. */
+/** A command can read these variables only, and those of a proxy. */
 export type Environment = Readonly<Partial<Record<Variable, string>>> &
-  Readonly<Record<string, string | undefined>>;
+  Readonly<Record<`${string}_${"proxy" | "PROXY"}`, string | undefined>>;
 
 /** The variables of the process, and those of `.env` in the working folder. */
 export interface Sources {

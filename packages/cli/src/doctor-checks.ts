@@ -131,9 +131,10 @@ async function get(url: string, timeoutMs: number): Promise<Received> {
 /** Node.js uses the proxy of the environment only with `NODE_USE_ENV_PROXY=1`. @returns an empty text when that is not the cause. */
 function getProxyHint(baseUrl: string, environment: Context["environment"]): string {
   const { protocol, hostname } = new URL(baseUrl);
-  const lower = `${protocol.slice(0, -1)}_proxy`;
-  const variable = [lower, lower.toUpperCase()].find((each) => environment[each]);
-  return variable === undefined || isLoopback(hostname) || environment["NODE_USE_ENV_PROXY"] === "1"
+  const lower = `${protocol.slice(0, -1)}_proxy` as const;
+  const upper = lower.toUpperCase() as `${string}_PROXY`;
+  const variable = [lower, upper].find((each) => environment[each]);
+  return variable === undefined || isLoopback(hostname) || environment.NODE_USE_ENV_PROXY === "1"
     ? ""
     : ` ${variable} is set, but Node.js does not use this proxy: set NODE_USE_ENV_PROXY=1 (Node.js 22.21, 24 or newer), for your program too.`;
 }

@@ -1,13 +1,12 @@
-/** `issue`, `card`, `operations` and `consent`, against the mock service. */
-
+/** `issue`, `card`, `operations`, `consent` and `purchase`, against the mock service. */
 import { deriveIdempotencyKey } from "@loyalty-cards/issuing-client";
 import { describe, expect, it } from "vitest";
-import { listen, openMock, run as runCommand } from "./terminal.ts";
+import { listen, openMock, run as runCommand, secret, startReceiver } from "./terminal.ts";
 
 const issueAnna = ["issue", "--user-id", "7", "--privacy", "2026-01", "--phone", "+48600100200"];
 
-async function openShop() {
-  const mock = await openMock();
+async function openShop(options: Parameters<typeof openMock>[0] = {}) {
+  const mock = await openMock(options);
   const run = (...args: string[]) => runCommand(args, { env: mock.env });
   const runJson = async (...args: string[]) => JSON.parse((await run(...args, "--json")).stdout);
   return { ...mock, run, runJson };
@@ -61,21 +60,6 @@ describe("issue", () => {
     });
   });
 
-  it("names the rejected members, and not their values", async () => {
-    const mock = await openMock({
-      templates: [
-        { id: "tpl_bakery", name: "Bakery", fields: [{ key: "name", type: "name", required: true }] },
-      ],
-    });
-    const args = ["issue", "--user-id", "7", "--privacy", "1", "--phone", "+4860", "--email", "anna@"];
-    const { code, stdout, stderr } = await runCommand(args, { env: mock.env });
-    expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("/fieldValues/name");
-    expect(stderr).toContain("/customer/phone");
-    expect(stderr).toContain("/customer/email");
-    expect(stderr).not.toContain("userMessage");
-  });
-
   /** A service that rejects every request with this body. */
   const openRejecting = async (problem: unknown) => ({
     LOYALTY_URL: await listen((request, response) => {
@@ -113,6 +97,7 @@ describe("issue", () => {
       "loyalty-cards: The service responded 422 to issueCard: /customer/phone, /customer/email.",
       "The service says: The phone number is not valid. The email address is not valid.",
     ]);
+    expect(stderr).not.toContain("userMessage");
   });
 
   it.each([
@@ -158,22 +143,14 @@ describe("issue", () => {
   });
 });
 
-describe("card", () => {
-  it("prints the card as the service sent it with --json", async () => {
-    const { runJson, service } = await openShop();
-    const { id } = await runJson(...issueAnna);
-    service.cards.purchase(id, { points: 30 });
-    expect(await runJson("card", id)).toMatchObject({ id, loyaltyBalance: 30, loyaltyTier: null });
-  });
-});
-
-describe("operations", () => {
-  it("prints a table, the newest operation first", async () => {
+describe("card and operations", () => {
+  it("print the card as the service sent it, and a table of its operations, the newest first", async () => {
     const { run, runJson, service } = await openShop();
     const { id } = await runJson(...issueAnna);
     expect((await run("operations", id)).stdout).toBe("This card has no operations.\n");
     service.cards.purchase(id, { points: 120 });
     service.cards.redeem(id, { points: 30 });
+    expect(await runJson("card", id)).toMatchObject({ id, loyaltyBalance: 90, loyaltyTier: null });
     const lines = (await run("operations", id)).stdout.split("\n");
     expect(lines[0]).toMatch(/^Time +Type +Change +Balance +Id$/);
     expect(lines[1]).toMatch(/Z {2}redemption +-30 +90 {2}op_\w+$/);
@@ -222,5 +199,44 @@ describe("consent", () => {
   it("rejects a version without an answer", async () => {
     const { run } = await openShop();
     expect(await run("consent", "x", "--version", "2026-01")).toMatchObject({ code: 2, stdout: "" });
+  });
+});
+
+describe("purchase", () => {
+  it("changes the balance of the card, and delivers balance.changed of that card", async () => {
+    const { url, accepted } = await startReceiver();
+    const endpoints = [{ url, secret, events: ["balance.changed" as const] }];
+    const { run, runJson, service } = await openShop({ endpoints });
+    const { id } = await runJson(...issueAnna);
+    const { code, stdout, stderr } = await run("purchase", id, "120");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^Purchase of 120 points: the balance is 120 \(op_\w+\)\n$/);
+    expect(service.cards.get(id).loyaltyBalance).toBe(120);
+    await expect
+      .poll(() => accepted.map(({ event }) => event))
+      .toMatchObject([{ type: "balance.changed", data: { passId: id, balance: 120 } }]);
+    expect(await runJson("purchase", id, "7")).toMatchObject({ type: "purchase", change: 7, balance: 127 });
+  });
+
+  it("fails for a card that does not exist, for points that are not a whole number, and when nothing listens", async () => {
+    const { run, close } = await openShop();
+    const stderr = 'loyalty-cards: There is no card "card_none".\n';
+    expect(await run("purchase", "card_none", "120")).toEqual({ code: 1, stdout: "", stderr });
+    expect((await run("purchase", "x", "0")).stderr).toContain("whole number of at least 1");
+    await close();
+    const away = { code: 1, stderr: expect.stringContaining("Run `loyalty-cards dev`") };
+    expect(await run("purchase", "card_1", "120")).toMatchObject(away);
+  });
+
+  it("sends no purchase and no key to a service that is not the mock", async () => {
+    const requests: string[] = [];
+    const LOYALTY_URL = await listen(({ method, url, headers }, response) => {
+      requests.push(`${method} ${url} ${headers.authorization}`);
+      response.writeHead(404).end();
+    });
+    const env = { LOYALTY_URL, LOYALTY_API_KEY: "lk" };
+    const { code, stderr } = await runCommand(["purchase", "card_1", "120"], { env });
+    expect([code, requests]).toEqual([2, ["GET /_mock/health undefined"]]);
+    expect(stderr).toContain("This address is not a mock service");
   });
 });

@@ -1,11 +1,14 @@
-/** `dev`: what it prints, forwards and reports, and options that cannot be used. */
-import { parseEnv } from "node:util";
+/** `dev`: what it prints, forwards and reports, its lines of requests and deliveries, and options that cannot be used. */
+import { parseEnv, stripVTControlCharacters } from "node:util";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { describe, expect, it } from "vitest";
+import { createTrafficPrinter } from "../src/traffic-line.ts";
 import {
   createFolder,
   findEndpoints,
   listen,
+  openPrinter,
   parseLines,
   type RunOptions,
   run,
@@ -36,18 +39,12 @@ async function startDev(args: readonly string[], options?: RunOptions) {
       { customer: { consents: { privacy: { version: "1" } } } },
       { userId: "7" },
     );
-  const act = (path: string, body: unknown) =>
-    fetch(`${ready.baseUrl}/_mock/${path}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
   const stop = async () => {
     running.interrupt();
     const { code, stdout, stderr } = await running.exit;
     return { code, stderr, lines: parseLines(stdout).slice(1) };
   };
-  return { ...running, ready, loyalty, issue, act, stop };
+  return { ...running, ready, loyalty, issue, stop };
 }
 
 /** Starts it for a person. `text` is what it prints before the first request. */
@@ -62,6 +59,13 @@ async function startForPerson(args: readonly string[], options?: RunOptions) {
   };
   return { ...running, text, url, loyalty, stop };
 }
+
+const act = (url: string, path: string, body = {}) =>
+  fetch(`${url}/_mock/${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
 
 const getWidth = (lines: readonly string[]) => Math.max(...lines.map((line) => line.length));
 const consents = { privacy: { version: "1" } };
@@ -89,10 +93,10 @@ describe("dev", () => {
       types.push(`${request.headers["service-event"]} ${request.headers["service-signature"] !== undefined}`);
       request.resume().on("end", () => response.writeHead(204).end());
     });
-    const { ready, issue, act, waitFor, stop } = await startDev(["--forward", url]);
+    const { ready, issue, waitFor, stop } = await startDev(["--forward", url]);
     expect(ready.forwarded).toEqual({ url, secret: expect.stringMatching(/^whsec_/) });
     const { id } = await issue();
-    await act(`cards/${id}/purchase`, { points: 150 });
+    await act(ready.baseUrl, `cards/${id}/purchase`, { points: 150 });
     await waitFor(/"delivered".*"delivered"/s);
     const { lines } = await stop();
     expect(types.sort()).toEqual(["balance.changed true", "tier.changed true"]);
@@ -130,7 +134,7 @@ describe("dev", () => {
     expect(running.text).toContain("is the one that you have set.\n");
     expect(running.text).not.toContain(secret);
     const [endpoint] = await findEndpoints(running.url);
-    await fetch(`${running.url}/_mock/webhooks/endpoints/${endpoint?.id}/test`, { method: "POST" });
+    await act(running.url, `webhooks/endpoints/${endpoint?.id}/test`);
     expect(await running.waitFor(/→ ping/)).toMatch(/\n\d\d:\d\d:\d\d {2}204 +\d+ ms {2}→ ping {2}evt_\w+\n/);
     expect(accepted).toHaveLength(1);
   });
@@ -141,11 +145,7 @@ describe("dev", () => {
     });
     const { url, loyalty, waitFor } = await startForPerson(["--forward", receiver], { isTTY: true });
     const card = await loyalty.issueCard("tpl_mock", { customer: { consents } }, { userId: 1 });
-    await fetch(`${url}/_mock/cards/${card.id}/purchase`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: '{"points":5}',
-    });
+    await act(url, `cards/${card.id}/purchase`, { points: 5 });
     const text = await waitFor(/attempt 1, next in 1 min.*mismatch/s);
     expect(text).toMatch(/attempt 1, next in 1 min: signature\\u001b\[2J mismatch\n/);
     expect(text).not.toContain(`${receiver}/attempt`);
@@ -234,5 +234,68 @@ describe("dev", () => {
   ])("exits with 2 for %s", async (_name, args, message) => {
     const { code, stdout, stderr } = await run(["dev", "--port", "0", ...args]);
     expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);
+  });
+});
+
+describe("the line of a request or a delivery", () => {
+  const request: TrafficEvent = {
+    kind: "request",
+    method: "POST",
+    path: "/api/v1/templates/tpl_mock/passes",
+    durationMs: 3,
+  };
+  const last: TrafficEvent = {
+    kind: "delivery",
+    type: "balance.changed",
+    eventId: "evt_1",
+    deliveryId: "dlv_1",
+    url: "http://localhost:3000/webhooks",
+    attempt: 6,
+    durationMs: 3,
+    state: "failed",
+  };
+  const failed: TrafficEvent = { ...last, attempt: 1, state: "pending", nextAttemptInMs: 60_000 };
+  const below = " ".repeat(24);
+  const invalid = "customer.phone: The phone number is not valid";
+  const unknown = "fieldValues has a key that template tpl_mock does not have: nmae (did you mean name?)";
+
+  it.each<[string, TrafficEvent, string[], number?]>([
+    [
+      "has the fault of a broken connection",
+      { ...request, reason: "injected fault: destroy" },
+      ["---     3 ms  ← POST /templates/tpl_mock/passes  injected fault: destroy"],
+    ],
+    [
+      "says when the next attempt is, and why by the start of the response",
+      { ...failed, status: 401, responseStart: "signature\n  mismatch" },
+      ["401     3 ms  → balance.changed  evt_1  attempt 1, next in 1 min: signature mismatch"],
+    ],
+    [
+      "says that there was no response",
+      { ...failed, error: "no response within 10 s" },
+      ["---     3 ms  → balance.changed  evt_1  attempt 1, next in 1 min: no response within 10 s"],
+    ],
+    [
+      "says that there is no other attempt",
+      { ...last, status: 401 },
+      ["401     3 ms  → balance.changed  evt_1  attempt 6, no more"],
+    ],
+    [
+      "has warnings, and what does not fit in 80 columns, aligned below",
+      { ...request, status: 422, reason: invalid, warnings: [unknown] },
+      [
+        "422     3 ms  ← POST /templates/tpl_mock/passes",
+        `${below}${invalid}`,
+        `${below}warning: fieldValues has a key that template tpl_mock`,
+        `${below}does not have: nmae (did you mean name?)`,
+      ],
+      80,
+    ],
+  ])("%s", (_name, event, lines, columns = 200) => {
+    const { print, output } = openPrinter({}, {}, true, columns);
+    createTrafficPrinter(print)(event);
+    // Without the time of day, which depends on the time zone.
+    const printed = stripVTControlCharacters(output.stderr).replace(/^\d\d:\d\d:\d\d {2}/, "");
+    expect(printed).toBe(`${lines.join("\n")}\n`);
   });
 });

@@ -5,6 +5,9 @@ import { createFolder, openMock, type RunOptions, run as runCommand } from "./te
 
 /** Options of an import into the template of the mock service. */
 export const args = ["--template", "tpl_mock", "--privacy", "2026-01", "--yes"];
+export const command = ["import", "members.csv", ...args];
+/** Without `--yes`. */
+export const asking = command.slice(0, -1);
 /** Passes the check, and the service rejects it. */
 export const shortPhone = "+481234";
 
@@ -14,8 +17,9 @@ export const toRows = (count: number) =>
 export const toCsv = (rows: readonly string[]) =>
   `userId,phone,name\n${rows.map((row) => `${row}\n`).join("")}`;
 
-/** `requests` are those that the service got. */
-export async function openShop(files: Record<string, string | Uint8Array>) {
+/** @param list the rows of `members.csv`, or the files. `requests` are those that the service got. */
+export async function openShop(list: string[] | Record<string, string | Uint8Array>) {
+  const files = Array.isArray(list) ? { "members.csv": toCsv(list) } : list;
   const requests: string[] = [];
   const { url, env, service } = await openMock({
     templates: [{ id: "tpl_mock", name: "Bakery" }],
@@ -26,11 +30,18 @@ export async function openShop(files: Record<string, string | Uint8Array>) {
   const { LOYALTY_TEMPLATE_ID: _, ...own } = env;
   const folder = createFolder(files);
   const path = (name: string) => join(folder, name);
+  const read = (name: string) => readFileSync(path(name), "utf8");
+  const run = (line: readonly string[] = command, options: RunOptions = {}) =>
+    runCommand(line, { cwd: folder, ...options, env: { ...own, ...options.env } });
   return {
-    ...{ folder, path, env: own, service, requests },
-    read: (name: string) => readFileSync(path(name), "utf8"),
-    run: (command: readonly string[], options: RunOptions = {}) =>
-      runCommand(command, { cwd: folder, ...options, env: { ...own, ...options.env } }),
+    ...{ folder, path, read, run, env: own, service, requests },
+    /** Stops after ten cards. */
+    stopAfterTen: (more: readonly string[] = []) => run([...asking, ...more], { isTTY: true, stdin: "n\n" }),
+    /** The lines of a result below its header. */
+    readLines: (name: string) => read(name).trimEnd().split("\n").slice(1),
+    /** All that the service has stored, as text. */
+    readStored: () =>
+      JSON.stringify(service.snapshot(), (_key, value) => (value instanceof Map ? [...value] : value)),
     async countCards() {
       const response = await fetch(`${url}/_mock/cards`);
       return ((await response.json()) as { total: number }).total;

@@ -1,12 +1,13 @@
-/** `import` against a service: results, the question, and resuming. */
+/** `import` against a service: results, the question, resuming, and what stops it before anything is sent. */
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { args, openShop, shortPhone, toCsv, toRows } from "./import-shop.ts";
+import { asking, command, openShop, shortPhone, toCsv, toRows } from "./import-shop.ts";
+import type { Ran } from "./terminal.ts";
 
 describe("import", () => {
   it("issues a card for each row, and writes the card id of each user", async () => {
-    const { run, read, path, service, countCards } = await openShop({ "members.csv": toCsv(toRows(25)) });
-    const { code, stdout, stderr } = await run(["import", "members.csv", ...args]);
+    const { run, read, path, service, countCards } = await openShop(toRows(25));
+    const { code, stdout, stderr } = await run();
     expect([code, stdout]).toEqual([
       0,
       expect.stringMatching(
@@ -15,18 +16,16 @@ describe("import", () => {
     ]);
     expect(stderr).toContain("First 10 rows: 10 issued, 0 rejected, 0 unknown.\n");
     const [header, ...lines] = read("members.cards.csv").trimEnd().split("\n");
-    expect([header, lines.length, await countCards()]).toEqual(["user_id,card_id", 25, 25]);
-    expect(lines.map((line) => Number(line.split(",")[0]))).toEqual(
-      Array.from({ length: 25 }, (_, at) => at + 1),
-    );
-    const cards = Object.fromEntries(lines.map((line) => line.split(",")));
-    expect(service.cards.get(cards["7"])).toMatchObject({ fieldValues: {} });
+    expect([header, await countCards()]).toEqual(["user_id,card_id", 25]);
+    const results = lines.map((line) => line.split(","));
+    expect(results.map(([userId]) => Number(userId))).toEqual(Array.from({ length: 25 }, (_, at) => at + 1));
+    expect(service.cards.get(results[6]?.[1] ?? "")).toMatchObject({ fieldValues: {} });
     expect(read("members.rejected.csv")).toBe("line,user_id,code,reason,key\n");
     expect(statSync(path("members.cards.csv")).mode & 0o777).toBe(0o600);
   });
 
   it("sends contacts, consents and field values as they are mapped", async () => {
-    const { run, read, service } = await openShop({
+    const { run, readLines, readStored, service } = await openShop({
       "members.csv":
         "sep=;\nid;tel;mail;full;news;terms;size;field.name\n" +
         "1; +48600100200 ;a@example.com;Anna;YES;true;12.5;A\n" +
@@ -37,31 +36,24 @@ describe("import", () => {
     const name = { key: "name", type: "name" } as const;
     const shoeSize = { key: "shoeSize", type: "number" } as const;
     service.templates.create({ id: "tpl_shoes", name: "Shoes", fields: [name, shoeSize] });
-    const options = [
-      "--template",
-      "tpl_shoes",
-      "--marketing-version",
-      "news-3",
-      "--number-field",
-      "shoeSize",
-    ];
+    const options = "--template tpl_shoes --marketing-version news-3 --number-field shoeSize".split(" ");
     const maps = map.flatMap((one) => ["--map", one]);
-    const { code, stderr } = await run(["import", "members.csv", ...args, ...maps, ...options]);
+    const { code, stderr } = await run([...command, ...maps, ...options]);
     expect([code, stderr]).toEqual([0, expect.stringContaining("2 valid")]);
-    const lines = read("members.cards.csv").trimEnd().split("\n").slice(1).sort();
+    const lines = readLines("members.cards.csv").sort();
     const ids = lines.map((line) => line.split(";")[1] ?? "");
     expect(ids.map((id) => service.cards.get(id)?.fieldValues)).toEqual([{ name: "A", shoeSize: 12.5 }, {}]);
-    const customers = JSON.stringify(service.snapshot(), (_key, value) =>
-      value instanceof Map ? [...value] : value,
-    );
-    expect(customers).toContain('"privacyVersion":"2026-01"');
-    expect(customers).toContain('"marketing":{"isGiven":true,"version":"news-3"}');
-    expect(customers).toContain('"marketing":{"isGiven":false}');
+    for (const stored of [
+      '"privacyVersion":"2026-01"',
+      '"marketing":{"isGiven":true,"version":"news-3"}',
+      '"marketing":{"isGiven":false}',
+    ])
+      expect(readStored()).toContain(stored);
   });
 
   it("prints one JSON value with --json", async () => {
     const { run } = await openShop({ "members.csv": `userId,phone\n1,+48600100200\n2,${shortPhone}\n` });
-    const { stdout } = await run(["import", "members.csv", ...args, "--json", "--quiet"]);
+    const { stdout } = await run([...command, "--json", "--quiet"]);
     expect(JSON.parse(stdout)).toEqual({
       ...{ rows: 2, issued: 1, rejected: 1, unknown: 0 },
       elapsedMs: expect.any(Number),
@@ -73,17 +65,17 @@ describe("import", () => {
 
   // G13
   it("issues no second card when it runs again", async () => {
-    const { run, countCards, read, requests } = await openShop({ "members.csv": toCsv(toRows(15)) });
-    await run(["import", "members.csv", ...args]);
+    const { run, countCards, read, requests } = await openShop(toRows(15));
+    await run();
     const cards = read("members.cards.csv");
     requests.length = 0;
-    const again = await run(["import", "members.csv", ...args]);
+    const again = await run();
     expect([again.code, requests, await countCards()]).toEqual([0, [], 15]);
     expect(read("members.cards.csv")).toBe(cards);
   });
 
   it("reads the template and the key from .env", async () => {
-    const { run, path, countCards } = await openShop({ "members.csv": toCsv(toRows(1)) });
+    const { run, path, countCards } = await openShop(toRows(1));
     writeFileSync(path(".env"), "LOYALTY_TEMPLATE_ID=tpl_mock\n");
     const { code } = await run(["import", "members.csv", "--privacy", "1", "--yes"]);
     expect([code, await countCards()]).toEqual([0, 1]);
@@ -92,40 +84,36 @@ describe("import", () => {
 
 describe("the question after ten rows", () => {
   it("continues after a yes", async () => {
-    const { run, countCards } = await openShop({ "members.csv": toCsv(toRows(15)) });
-    const { code, stderr } = await run(["import", "members.csv", ...args.slice(0, -1)], {
-      stdin: "y\n",
-      isTTY: true,
-    });
+    const { run, countCards } = await openShop(toRows(15));
+    const { code, stderr } = await run(asking, { stdin: "y\n", isTTY: true });
     expect(stderr).toContain("Look at these cards in the service. Issue the other 5? [y/N]\n");
     expect([code, await countCards()]).toEqual([0, 15]);
   });
 
   it("stops after a no, and the same command continues without a question", async () => {
-    const { run, countCards, read } = await openShop({ "members.csv": toCsv(toRows(15)) });
-    const command = ["import", "members.csv", ...args.slice(0, -1)];
-    const stopped = await run(command, { stdin: "\n", isTTY: true });
+    const { run, countCards, readLines } = await openShop(toRows(15));
+    const stopped = await run(asking, { stdin: "\n", isTTY: true });
     expect([stopped.code, await countCards()]).toEqual([3, 10]);
     expect(stopped.stdout).toContain("Stopped: 10 rows in");
     expect(stopped.stderr).toContain("To resume, run the same command again.\n");
-    expect(read("members.cards.csv").split("\n")).toHaveLength(12);
-    const resumed = await run(command, { isTTY: true });
+    expect(readLines("members.cards.csv")).toHaveLength(10);
+    const resumed = await run(asking, { isTTY: true });
     expect([resumed.code, await countCards(), resumed.stderr.includes("?")]).toEqual([0, 15, false]);
   });
 
   it("stops with --yes when none of the ten rows is accepted", async () => {
     const rows = Array.from({ length: 20 }, (_, index) => `${index},${shortPhone}${index},`);
-    const { run, requests } = await openShop({ "members.csv": toCsv(rows) });
-    const { code } = await run(["import", "members.csv", ...args]);
+    const { run, requests } = await openShop(rows);
+    const { code } = await run();
     expect([code, requests.length]).toEqual([3, 10]);
   });
 });
 
 describe("a run that stops", () => {
   it("shows why no card was issued when Ctrl-C comes before the first one", async () => {
-    const { run, path, service } = await openShop({ "members.csv": toCsv(toRows(20)) });
+    const { run, path, service } = await openShop(toRows(20));
     service.faults.add({ phase: "before", kind: "status", status: 429 });
-    const { code, stdout, stderr } = await run(["import", "members.csv", ...args], {
+    const { code, stdout, stderr } = await run(command, {
       isTTY: true,
       columns: 200,
       onOutput: (output, interrupt) => {
@@ -138,10 +126,9 @@ describe("a run that stops", () => {
   });
 
   it("says how to resume at Ctrl-C at the question", async () => {
-    const { run, countCards } = await openShop({ "members.csv": toCsv(toRows(30)) });
-    const command = ["import", "members.csv", ...args.filter((argument) => argument !== "--yes")];
+    const { run, countCards } = await openShop(toRows(30));
     let isInterrupted = false;
-    const { code, stdout, stderr } = await run(command, {
+    const { code, stdout, stderr } = await run(asking, {
       isTTY: true,
       isStdinOpen: true,
       onOutput: (output, interrupt) => {
@@ -156,8 +143,8 @@ describe("a run that stops", () => {
   });
 
   it("exits with 4 when the API key is refused", async () => {
-    const { run, folder, requests } = await openShop({ "members.csv": toCsv(toRows(40)) });
-    const { code, stderr } = await run(["import", "members.csv", ...args], {
+    const { run, folder, requests } = await openShop(toRows(40));
+    const { code, stderr } = await run(command, {
       env: { LOYALTY_API_KEY: "wrong" },
     });
     expect([code, requests.length <= 10]).toEqual([4, true]);
@@ -165,5 +152,124 @@ describe("a run that stops", () => {
     expect(stderr).not.toContain("wrong");
     // Nothing is left, so that a run with the right key, address and template begins anew.
     expect(readdirSync(folder)).toEqual(["members.csv"]);
+  });
+});
+
+describe("nothing is sent", () => {
+  it.each<[string, Record<string, string | Uint8Array>, string[], string | RegExp]>([
+    [
+      "another encoding",
+      { "members.csv": Buffer.from("userId,name\n1,caf\xe9\n", "latin1") },
+      [],
+      /^loyalty-cards: members\.csv line 2 is not UTF-8\. Save it as [^\n]+\n$/,
+    ],
+    [
+      "another file in the place of the outbox",
+      { "members.csv.outbox": "something else\n" },
+      [],
+      "members.csv.outbox cannot be used: file is not a database.",
+    ],
+    [
+      "rows with problems",
+      { "members.csv": "userId,phone\n1,bad\n" },
+      [],
+      /^2:3 +phone is not a phone number\nmembers\.csv: 1 row, 0 valid, 1 problem\n +invalid-phone +1\nNothing was sent\. Correct the rows, or use --skip-invalid to import the others\.\n$/,
+    ],
+    [
+      "another file in the place of the cards",
+      { "members.cards.csv": "user_id,card_number\n1,2\n" },
+      [],
+      "members.cards.csv was not written by an import: rename it, or move it away.",
+    ],
+    [
+      "another file in the place of the rejected rows",
+      { "members.rejected.csv": "" },
+      [],
+      "members.rejected.csv was not written by an import: rename it, or move it away.",
+    ],
+    [
+      "--marketing-version without a column of answers",
+      {},
+      ["--marketing-version", "3"],
+      '--marketing-version needs a column with the answers: use --map marketing=COLUMN. Its columns are "userId", "phone", "name".',
+    ],
+    [
+      "a folder in the place of the outbox",
+      { "members.csv.outbox/file": "" },
+      [],
+      /^loyalty-cards: members\.csv\.outbox cannot be used: [^\n]+\n$/,
+    ],
+  ])("for %s", async (_, files, more, message) => {
+    const { run, requests } = await openShop({ "members.csv": toCsv(toRows(2)), ...files });
+    const { code, stdout, stderr } = await run([...command, ...more]);
+    const said = typeof message === "string" ? `loyalty-cards: ${message}\n` : expect.stringMatching(message);
+    expect([code, requests, stdout, stderr]).toEqual([2, [], "", said]);
+  });
+
+  it.each([
+    [
+      "a template",
+      ["--privacy", "1", "--yes"],
+      "There is no template: use --template, or set LOYALTY_TEMPLATE_ID in the environment or in .env. The service's console shows the ids of your templates.",
+    ],
+    [
+      "--yes without a terminal",
+      ["--privacy", "1", "--template", "t"],
+      "There is no terminal to ask on: use --yes to import without a question.",
+    ],
+  ])("without %s", async (_, options, message) => {
+    const { run, requests } = await openShop(toRows(2));
+    expect(await run(["import", "members.csv", ...options])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `loyalty-cards: ${message}\n`,
+    });
+    expect(requests).toEqual([]);
+  });
+
+  it.each([
+    // Before what is not set.
+    ["nofile.csv", "nofile.csv cannot be used: no such file or directory (ENOENT)."],
+    ["lists", "A file cannot be used: illegal operation on a directory (EISDIR)."],
+    ["", "A file cannot be used: illegal operation on a directory (EISDIR)."], // an unset variable of the shell
+  ])("without a file, but with %j", async (file, message) => {
+    const { run } = await openShop({ "lists/members.csv": "" });
+    for (const command of [["import"], ["import", "check"]])
+      expect(await run([...command, file], { env: { LOYALTY_URL: "", LOYALTY_API_KEY: "" } })).toMatchObject({
+        code: 2,
+        stderr: `loyalty-cards: ${message}\n`,
+      });
+  });
+
+  it("for the outbox of another template, and the results stay", async () => {
+    const { run, requests, read } = await openShop([...toRows(2), `3,${shortPhone},`]);
+    await run();
+    const results = [read("members.cards.csv"), read("members.rejected.csv")];
+    requests.length = 0;
+    expect(await run([...command, "--template", "tpl_other"])).toMatchObject({
+      code: 2,
+      stderr:
+        "loyalty-cards: members.csv.outbox has the cards of template tpl_mock: use that template, or move the file away.\n",
+    });
+    expect([requests, read("members.cards.csv"), read("members.rejected.csv")]).toEqual([[], ...results]);
+  });
+
+  it("by a second run on the outbox of a run that asks its question", async () => {
+    const { run, countCards } = await openShop(toRows(30));
+    let second: Promise<Ran> | undefined;
+    const first = await run(asking, {
+      isTTY: true,
+      isStdinOpen: true,
+      onOutput: (output, interrupt) => {
+        if (!output.includes("[y/N]")) return;
+        second ??= run();
+        void second.then(interrupt);
+      },
+    });
+    expect(await second).toMatchObject({
+      code: 2,
+      stderr: "loyalty-cards: members.csv.outbox is used by another run: wait for it, or stop it.\n",
+    });
+    expect([first.code, await countCards()]).toEqual([130, 10]);
   });
 });

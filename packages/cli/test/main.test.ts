@@ -1,13 +1,20 @@
-/** Usage errors, exit codes, and where the configuration comes from. */
+/** Rules that every command follows: usage errors, exit codes, help and its width, no secret as an option, what is loaded. */
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { promisify, stripVTControlCharacters } from "node:util";
+import type { Option } from "commander";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
-import { sourceFlags, startProcess } from "./process.ts";
-import { createFolder, openMock, run } from "./terminal.ts";
+import {
+  commands,
+  createFolder,
+  openMock,
+  program,
+  type Ran,
+  run,
+  sourceFlags,
+  startProcess,
+} from "./terminal.ts";
 
 describe("an error of usage", () => {
   it.each([
@@ -48,80 +55,6 @@ describe("an error of usage", () => {
 it("prints the version, also beside another command", async () => {
   for (const args of [["--version"], ["card", "--version"]])
     expect(await run(args)).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: "" });
-});
-
-describe("the configuration", () => {
-  it("comes from .env in the working folder, before it from the environment, and before both from an option", async () => {
-    const { env, url } = await openMock();
-    const cwd = createFolder();
-    const unknown = { code: 1, stderr: expect.stringContaining('card "card_none" does not exist') };
-    const card = ["card", "card_none"];
-    writeFileSync(join(cwd, ".env"), `LOYALTY_URL=${url}\nLOYALTY_API_KEY="${env.LOYALTY_API_KEY}"\n`);
-    expect(await run(card, { cwd })).toMatchObject(unknown);
-    writeFileSync(join(cwd, ".env"), "LOYALTY_URL=http://localhost:9\nLOYALTY_API_KEY=other\n");
-    expect(await run(card, { cwd, env })).toMatchObject(unknown);
-    const elsewhere = { ...env, LOYALTY_URL: "http://localhost:9" };
-    expect(await run([...card, "--base-url", url], { env: elsewhere })).toMatchObject(unknown);
-  });
-
-  it("gets the key from a command that prints it", async () => {
-    const { env } = await openMock();
-    const { LOYALTY_API_KEY: key, ...others } = env;
-    const runWith = (command: string) =>
-      run(["card", "card_none"], { env: { ...others, LOYALTY_API_KEY_COMMAND: command } });
-    expect((await runWith(`echo ${key}`)).stderr).toContain("does not exist");
-    expect(await runWith("echo lk_secret; exit 1")).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: "loyalty-cards: LOYALTY_API_KEY_COMMAND failed. Run it by hand to see why.\n",
-    });
-    expect((await runWith("true")).stderr).toContain("printed nothing");
-  });
-
-  it.each(["Bearer lk_1", "bearer lk_1"])("says what to leave out of the key %s", async (key) => {
-    const { env } = await openMock();
-    for (const command of ["card", "doctor"]) {
-      const args = command === "card" ? ["card", "x"] : ["doctor"];
-      const { code, stdout, stderr } = await run(args, { env: { ...env, LOYALTY_API_KEY: key } });
-      expect([code > 0, stdout + stderr]).toEqual([true, expect.stringContaining("Leave out Bearer")]);
-      expect(stdout + stderr).not.toContain("lk_1");
-    }
-  });
-
-  it.each([
-    ["LOYALTY_URL", /There is no address\. Use --base-url/],
-    ["LOYALTY_API_KEY", /There is no API key\. Set LOYALTY_API_KEY/],
-  ])("exits with 2 and says what to set without %s", async (name, message) => {
-    const { env } = await openMock();
-    const result = await run(["card", "card_none"], { env: { ...env, [name]: "" } });
-    expect(result).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(message) });
-  });
-
-  it.each([
-    [
-      "http://cards.example.com",
-      "The address is http://cards.example.com, which would send the API key unencrypted: use https://.",
-    ],
-    [
-      "localhost:4010",
-      "The address has no scheme: write https:// before the host, or http:// for the mock service.",
-    ],
-    ["https://cards.example.com/api/v1", "The address must not end in /api/v1: the client appends it."],
-  ])("says what is wrong with the address %s", async (address, message) => {
-    const { env } = await openMock();
-    const inEnvironment = { ...env, LOYALTY_URL: address };
-    const option = ["--base-url", address];
-    for (const [args, variables] of [
-      [[], inEnvironment],
-      [option, env],
-    ] as const) {
-      const { code, stderr } = await run(["card", "x", ...args], { env: variables });
-      expect([code, stderr.split("\n")[0]]).toEqual([2, `loyalty-cards: ${message}`]);
-      const doctor = await run(["doctor", ...args], { env: variables });
-      expect(doctor.stdout).toContain(message);
-      expect(doctor.stdout).toMatch(/\n– 5 checks need an address\n$/);
-    }
-  });
 });
 
 describe("an error of the service", () => {
@@ -180,13 +113,105 @@ describe("an error with --json", () => {
   });
 });
 
+/** Ids and durations differ between two runs. */
+const withoutId = (word: string) => word.replace(/evt_\w+/, "evt").replace(/^\d+$/, "1");
+
+/** Options that take a value which is a secret itself, and not the name of a file, variable or command that has it. */
+const takesSecret = ({ flags, long = "" }: Option) =>
+  /[<[]/.test(flags) &&
+  /secret|token|password|api-?key|^--key$/i.test(flags) &&
+  !/-(file|command|env|variable)$/.test(long);
+
+it.each(commands)(
+  "loyalty-cards $path describes itself, and takes no secret as an option",
+  async ({ path, command }) => {
+    const names = path.split(" ");
+    expect(command.description()).toMatch(/^[a-z].*[^.]$/);
+    const help = await run([...names, "--help"]);
+    const { code, stdout, stderr } = help;
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/\nExamples:\n {2}(loyalty-cards|curl) ?/);
+    expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    expect(stdout).toMatch(
+      /\nGlobal options: loyalty-cards --help\nGuide: https:\/\/loyalty-cards\.github\.io\/loyalty-cards\/guides\/command-line\n$/,
+    );
+    expect(stdout).not.toContain("errors only on stderr");
+    expect(await run(["help", ...names])).toEqual(help);
+    const declared = [...command.registeredArguments, ...command.options];
+    expect(declared.filter(({ description }) => description === "")).toEqual([]);
+    expect(command.options.filter(takesSecret).map(({ flags }) => flags)).toEqual([]);
+  },
+);
+
+it("prints a help of at most 40 lines, which fits the terminal and begins with `dev`", async () => {
+  const { stdout } = await run(["--help"]);
+  expect(stdout.split("\n").length).toBeLessThanOrEqual(40);
+  expect(stdout).toMatch(/\nExamples:\n {2}loyalty-cards dev /);
+  const { stdout: wide } = await run(["exec", "--help"], { columns: 120 });
+  expect(Math.max(...wide.split("\n").map((line) => line.length))).toBeGreaterThan(80);
+  expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  expect(program.options.filter(takesSecret)).toEqual([]);
+});
+
+it("prints the variables and the exit codes with `help environment`", async () => {
+  const { code, stdout } = await run(["help", "environment"]);
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/LOYALTY_API_KEY_COMMAND .*\n[\s\S]* 4 {4}the service rejected/),
+  ]);
+  expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+});
+
+/** Lines that wrap at no width: commands to paste, addresses, and single words. */
+const isWhole = (line: string) =>
+  /^(Usage:|Guide:| {2}(loyalty-cards|curl|cloudflared)\b| {4}-)/.test(line) ||
+  /^ *(-h, )?\S+( [<[]\S+[>\]])*$/.test(line);
+
+it.each([70, 120])("wraps the help of each command between words at %i columns", async (columns) => {
+  for (const path of ["", ...commands.map((command) => command.path)]) {
+    const args = [...path.split(" ").filter(Boolean), "--help"];
+    const { stdout } = await run(args, { columns });
+    const lines = stdout.split("\n");
+    expect(lines.filter((line) => line.length > columns && !isWhole(line))).toEqual([]);
+    const toWords = (text: string) => text.split(/(?:\s+#?)+/);
+    // No word is broken or lost.
+    expect(toWords(stdout)).toEqual(toWords((await run(args, { columns: 1_000 })).stdout));
+  }
+});
+
+it.each([
+  ["an error of usage", ["isue"]],
+  ["a missing address", ["card", "x"]],
+  ["doctor", ["doctor"]],
+  ["trigger", ["trigger", "ping", "--to", "http://127.0.0.1:1/"]],
+  ["import check", ["import", "check", "members.csv", "--privacy", "2026-01"]],
+  ["purchase", ["purchase", "card_none", "120"]],
+  ["webhook doctor", ["webhook", "doctor"]],
+])("wraps the output of %s between words at 40 columns", async (name, args) => {
+  const { env } = await openMock();
+  const own = name === "a missing address" ? {} : { ...env, LOYALTY_SIGNING_SECRET: "whsec_1" };
+  const cwd = createFolder({ "members.csv": "userId,phone\n1,4.86E+10\n1,+48600100200\n" });
+  const runAt = (columns: number) => run(args, { columns, isTTY: true, env: own, cwd });
+  const toLines = (ran: Ran) => stripVTControlCharacters(ran.stdout + ran.stderr).split("\n");
+  const lines = toLines(await runAt(40));
+  expect(lines.filter((line) => line.length > 40 && / /.test(line.trim()))).toEqual([]);
+  const toWords = (texts: string[]) => texts.join(" ").split(/\s+/).map(withoutId);
+  expect(toWords(lines)).toEqual(toWords(toLines(await runAt(1_000))));
+});
+
+it("lists the options of `import check` as its own, and explains --map", async () => {
+  const { stdout } = await run(["import", "check", "--help"]);
+  expect(stdout).toMatch(/\n {2}--map <.*\n {2}--number-field <key>/s);
+  expect(stdout).toContain("\nTargets of --map: userId (required)");
+});
+
 it("ends without an error when the reader of its output has enough, as with `| head`", async () => {
   const { child, exit } = startProcess(["--help"]);
   child.stdout?.destroy();
   expect(await exit).toMatchObject({ code: 0, stderr: "" });
 });
 
-const program = (url: string) => `
+const loader = (url: string) => `
 import { Session } from "node:inspector";
 const session = new Session();
 session.connect();
@@ -211,7 +236,7 @@ it.each([
 ])(
   "loads the client, the mock server and the CSV library only when they are needed: %s",
   async (line, isNeeded) => {
-    const code = program(new URL("../src/main.ts", import.meta.url).href);
+    const code = loader(new URL("../src/main.ts", import.meta.url).href);
     const args = [...sourceFlags, "--input-type=module", "--eval", code, "--", ...line.split(" ")];
     const cwd = fileURLToPath(new URL("..", import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd });

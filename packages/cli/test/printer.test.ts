@@ -1,21 +1,8 @@
 /** What commands print on terminals and into files: colors, status lines, tables. */
 import { describe, expect, it } from "vitest";
 import { formatTable, style, Text, text } from "../src/printable.ts";
-import { Printer, type PrintOptions, type Terminal } from "../src/printer.ts";
-
-function openPrinter(options: PrintOptions = {}, env: Terminal["env"] = {}, isTTY = true, columns = 20) {
-  const output = { stdout: "", stderr: "" };
-  const createStream = (name: keyof typeof output) => ({
-    isTTY,
-    columns: isTTY ? columns : undefined,
-    write(text: string) {
-      output[name] += text;
-    },
-  });
-  const streams = { stdout: createStream("stdout"), stderr: createStream("stderr") };
-  const print = new Printer({ ...streams, env } as unknown as Terminal, options);
-  return { print, output };
-}
+import type { PrintOptions, Terminal } from "../src/printer.ts";
+import { openPrinter } from "./terminal.ts";
 
 describe("colors", () => {
   const green = "\u001b[32mok\u001b[39m";

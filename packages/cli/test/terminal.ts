@@ -1,16 +1,19 @@
-/** Runs command lines in this process with a terminal in memory, and starts mock services and receivers on real sockets. */
+/** Runs command lines, in this process with a terminal in memory or as processes of their own, and starts mock services and receivers on real sockets. */
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { type MockServer, type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
 import type { ReceiverOptions, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
-import { expect, onTestFinished } from "vitest";
-import { main } from "../src/main.ts";
-import type { Terminal } from "../src/printer.ts";
+import type { Command } from "commander";
+import { expect, inject, onTestFinished } from "vitest";
+import { createProgram, main } from "../src/main.ts";
+import { Printer, type PrintOptions, type Terminal } from "../src/printer.ts";
 
 export interface RunOptions {
   /** Without the environment of this process, so that no test depends on it. */
@@ -24,7 +27,6 @@ export interface RunOptions {
   /** A terminal, of 80 columns by default. Otherwise the streams are pipes. */
   isTTY?: boolean;
   columns?: number;
-  rows?: number;
   /** Called with everything that was printed, after each write. */
   onOutput?: (output: string, interrupt: () => void) => void;
 }
@@ -43,11 +45,34 @@ export interface Running {
   interrupt(): void;
 }
 
-export function start(args: readonly string[], options: RunOptions = {}): Running {
-  const { env = {}, cwd = createFolder(), stdin = "", isStdinOpen = false, isTTY = false, rows } = options;
-  const { columns = isTTY ? 80 : undefined, onOutput } = options;
+/** What a command has written. */
+function createOutput() {
   const written = { stdout: "", stderr: "" };
   const waiting = new Set<() => void>();
+  return {
+    written,
+    write(name: keyof typeof written, text: string) {
+      written[name] += text;
+      for (const check of waiting) check();
+    },
+    waitFor: (pattern: RegExp) =>
+      new Promise<string>((resolve) => {
+        const check = () => {
+          const text = stripVTControlCharacters(written.stdout + written.stderr);
+          if (!pattern.test(text)) return;
+          waiting.delete(check);
+          resolve(text);
+        };
+        waiting.add(check);
+        check();
+      }),
+  };
+}
+
+export function start(args: readonly string[], options: RunOptions = {}): Running {
+  const { env = {}, cwd = createFolder(), stdin = "", isStdinOpen = false, isTTY = false } = options;
+  const { columns = isTTY ? 80 : undefined, onOutput } = options;
+  const { written, write, waitFor } = createOutput();
   const interrupts = new Set<() => void>();
   const interrupt = () => {
     for (const listener of [...interrupts]) listener();
@@ -55,10 +80,8 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
   const createStream = (name: keyof typeof written) => ({
     isTTY,
     columns,
-    rows,
     write(text: string) {
-      written[name] += text;
-      for (const check of waiting) check();
+      write(name, text);
       onOutput?.(written.stdout + written.stderr, interrupt);
     },
   });
@@ -78,24 +101,11 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
     },
   };
   onTestFinished(interrupt);
-  return {
-    exit: main(args, terminal).then((code) => {
-      expectNamesOfVariables(written.stdout + written.stderr);
-      return { code, ...written };
-    }),
-    waitFor: (pattern) =>
-      new Promise((resolve) => {
-        const check = () => {
-          const text = stripVTControlCharacters(written.stdout + written.stderr);
-          if (!pattern.test(text)) return;
-          waiting.delete(check);
-          resolve(text);
-        };
-        waiting.add(check);
-        check();
-      }),
-    interrupt,
-  };
+  const exit = main(args, terminal).then((code) => {
+    expectNamesOfVariables(written.stdout + written.stderr);
+    return { code, ...written };
+  });
+  return { exit, waitFor, interrupt };
 }
 
 export const run = (args: readonly string[], options?: RunOptions) => start(args, options).exit;
@@ -104,6 +114,80 @@ export const run = (args: readonly string[], options?: RunOptions) => start(args
 export function expectNamesOfVariables(output: string): void {
   expect(output).not.toMatch(/(?<!")\b(baseUrl|apiKey|idempotencyNamespace|allowInsecureHttp)\b/);
 }
+
+const bin = fileURLToPath(new URL("../src/bin.ts", import.meta.url));
+/** The arguments of Node.js that run the sources of a package, in any folder. */
+export const sourceFlags = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
+
+/** The command in the place of an installed `loyalty-cards`: the bundle of the integration tests, or the sources. */
+export function getProgram(): string[] {
+  const bundled: string | undefined = inject("bundledCli"); // undefined in unit tests
+  return [process.execPath, ...(bundled === undefined ? [...sourceFlags, bin] : [bundled])];
+}
+
+export interface ProcessOptions {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  /** Commands of the shell before it. */
+  before?: string;
+}
+
+/** Runs a command line as a process of its own. */
+export function startProcess(args: readonly string[], options: ProcessOptions = {}) {
+  const { cwd = createFolder(), env, before } = options;
+  const shell = before === undefined ? [] : ["/bin/sh", "-c", `${before} exec "$@"`, "sh"];
+  const [file = "", ...rest] = [...shell, ...getProgram(), ...args];
+  const child: ChildProcess = spawn(file, rest, {
+    cwd,
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const { written, write, waitFor } = createOutput();
+  for (const name of ["stdout", "stderr"] as const)
+    child[name]?.on("data", (chunk) => write(name, String(chunk)));
+  const exit = new Promise<Omit<Ran, "code"> & { code: number | null; signal: NodeJS.Signals | null }>(
+    (resolve) => child.on("close", (code, signal) => resolve({ code, signal, ...written })),
+  );
+  return { child, exit, waitFor };
+}
+
+/** A printer whose output is in memory. */
+export function openPrinter(
+  options: PrintOptions = {},
+  env: Terminal["env"] = {},
+  isTTY = true,
+  columns = 20,
+) {
+  const output = { stdout: "", stderr: "" };
+  const createStream = (name: keyof typeof output) => ({
+    isTTY,
+    columns: isTTY ? columns : undefined,
+    write(text: string) {
+      output[name] += text;
+    },
+  });
+  const streams = { stdout: createStream("stdout"), stderr: createStream("stderr") };
+  const print = new Printer({ ...streams, env } as unknown as Terminal, options);
+  return { print, output };
+}
+
+const stream = { write: () => undefined };
+const terminal = { stdout: stream, stderr: stream, env: {} } as unknown as Terminal;
+export const program = createProgram({ terminal, args: [], exitCode: 0 });
+
+const listCommands = (parent: Command, path: readonly string[] = []): { path: string; command: Command }[] =>
+  parent
+    .createHelp()
+    .visibleCommands(parent)
+    .filter((child) => child.name() !== "help")
+    .flatMap((command) => {
+      const names = [...path, command.name()];
+      return [{ path: names.join(" "), command }, ...listCommands(command, names)];
+    });
+
+/** All commands of the tree. */
+export const commands = listCommands(program);
 
 /** A new folder with these files, until the end of the test. */
 export function createFolder(files: Record<string, string | Uint8Array> = {}): string {
@@ -138,8 +222,8 @@ export async function openMock(
 }
 
 /** A server until the end of the test. @returns its address. */
-export async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+export async function listen(listener: RequestListener, onConnection = () => {}): Promise<string> {
+  const server = createServer(listener).on("connection", onConnection);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.close();

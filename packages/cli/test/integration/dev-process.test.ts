@@ -4,8 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { getProgram, startProcess } from "../process.ts";
-import { createFolder, findEndpoints, listen } from "../terminal.ts";
+import { createFolder, findEndpoints, getProgram, listen, startProcess } from "../terminal.ts";
 
 it("dev prints, forwards, and ends by SIGINT with 0, also while the receiver does not respond", async () => {
   let arrived = (_type: unknown) => {};
@@ -14,8 +13,8 @@ it("dev prints, forwards, and ends by SIGINT with 0, also while the receiver doe
   });
   const url = await listen((request) => arrived(request.resume().headers["service-event"]));
   const { child, exit, waitFor } = startProcess(["dev", "--port", "0", "--forward", url]);
-  const [, baseUrl] = await waitFor(/LOYALTY_URL=(.*)\n/);
-  const [endpoint] = await findEndpoints(String(baseUrl));
+  const [, baseUrl = ""] = /LOYALTY_URL=(.*)\n/.exec(await waitFor(/LOYALTY_URL=.*\n/)) ?? [];
+  const [endpoint] = await findEndpoints(baseUrl);
   await fetch(`${baseUrl}/_mock/webhooks/endpoints/${endpoint?.id}/test`, { method: "POST" });
   expect(await arrival).toBe("ping");
   child.kill("SIGINT");

@@ -1,22 +1,20 @@
 /** `import` when the machine fails it or it is ended: Ctrl-C, a kill, a full disk, files that cannot be written. */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { args, openShop as openImportShop, toCsv, toRows } from "../import-shop.ts";
-import { type ProcessOptions, startProcess } from "../process.ts";
-
-const command = ["import", "members.csv", ...args];
+import { command, openShop as openImportShop, toCsv, toRows } from "../import-shop.ts";
+import { type ProcessOptions, startProcess } from "../terminal.ts";
 
 /** A service, and a folder with a list of so many rows. */
 async function openShop(count: number) {
-  const shop = await openImportShop({ "members.csv": toCsv(toRows(count)) });
-  const { countCards, env, folder, read } = shop;
+  const shop = await openImportShop(toRows(count));
+  const { countCards, env, folder, readLines } = shop;
   return {
     ...shop,
     start: (line: readonly string[] = command, options: ProcessOptions = {}) =>
       startProcess(line, { cwd: folder, env, ...options }),
     /** Resolves when so many cards are issued. */
     waitForCards: (wanted: number) => expect.poll(countCards, { interval: 5 }).toBeGreaterThanOrEqual(wanted),
-    readCards: () => read("members.cards.csv").trimEnd().split("\n").slice(1),
+    readCards: () => readLines("members.cards.csv"),
   };
 }
 
@@ -32,7 +30,7 @@ describe("SIGINT", () => {
     expect([code, issued < 300, readCards().length]).toEqual([130, true, issued]);
     expect(stderr).toContain("To resume, run the same command again.\n");
     service.faults.clear();
-    const resumed = await run(command);
+    const resumed = await run();
     expect([resumed.code, await countCards(), readCards().length]).toEqual([0, 300, 300]);
   });
 
@@ -46,7 +44,7 @@ describe("SIGINT", () => {
     child.kill("SIGINT");
     expect((await exit).signal).toBe("SIGINT");
     service.faults.clear();
-    expect((await run(command)).code).toBe(0);
+    expect((await run()).code).toBe(0);
     const cards = readCards();
     const ids = new Set(cards.map((line) => line.split(",")[1]));
     expect([await countCards(), cards.length, ids.size]).toEqual([60, 60, 60]);
@@ -63,7 +61,7 @@ describe("SIGINT", () => {
     child.kill("SIGINT");
     expect([(await exit).signal, await countCards()]).toEqual(["SIGINT", 0]);
     writeFileSync(path("members.csv"), toCsv(toRows(20)));
-    expect([(await run(command)).code, await countCards()]).toEqual([0, 20]);
+    expect([(await run()).code, await countCards()]).toEqual([0, 20]);
   });
 });
 
@@ -76,7 +74,7 @@ it("issues each card once after a SIGKILL", async () => {
   child.kill("SIGKILL");
   expect((await exit).signal).toBe("SIGKILL");
   service.faults.clear();
-  expect((await run(command)).code).toBe(0);
+  expect((await run()).code).toBe(0);
   expect([await countCards(), readCards().length]).toEqual([300, 300]);
 });
 
@@ -93,7 +91,7 @@ it.skipIf(isWindows)(
       stdout: "",
       stderr: expect.stringMatching(/^loyalty-cards: members\.csv\.outbox cannot be used: .+\.\n$/),
     });
-    expect((await run(command)).code).toBe(0);
+    expect((await run()).code).toBe(0);
     expect([await countCards(), readCards().length]).toEqual([600, 600]);
   },
 );
@@ -118,7 +116,7 @@ it("ends with 3 when a result cannot be written, and the same command writes it"
     /\nloyalty-cards: members\.cards\.csv\.part cannot be used: .+\. Run the same command again: no row gets a second card\.\n$/,
   );
   rmSync(path("members.cards.csv"), { recursive: true });
-  expect((await run(command)).code).toBe(0);
+  expect((await run()).code).toBe(0);
   expect([await countCards(), readCards().length]).toEqual([20, 20]);
 });
 
@@ -135,7 +133,7 @@ it("reads the list once, so that a change while rows are sent has no effect", as
 it("leaves nothing behind of a run that was killed while it wrote its results", async () => {
   const { run, path } = await openShop(3);
   writeFileSync(path("members.rejected.csv.part"), "x");
-  await run(command);
+  await run();
   const names = ["members.cards.csv", "members.csv", "members.csv.outbox", "members.rejected.csv"];
   expect(readdirSync(path(""))).toEqual(names);
 });

@@ -1,7 +1,7 @@
-/** `webhook verify` and `sign`: bodies in files and on stdin. */
+/** `webhook verify`, `sign` and `doctor`: bodies in files and on stdin, a right receiver and wrong ones. */
 import { signWebhookSync, verifyWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
-import { createFolder, parseLines, run, secret } from "./terminal.ts";
+import { createFolder, parseLines, run, secret, start, startReceiver, startResponding } from "./terminal.ts";
 
 const env = { LOYALTY_SIGNING_SECRET: secret };
 const body = '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}';
@@ -90,5 +90,53 @@ describe("webhook sign", () => {
     const { stdout } = await run(["webhook", "sign", "--body", "-", ...at, "--json"], { env, stdin });
     const value = signWebhookSync({ rawBody: stdin, secret, timestamp: timestamp + 5 });
     expect(parseLines(stdout)).toEqual([{ header: "Service-Signature", value }]);
+  });
+});
+
+describe("webhook doctor", () => {
+  const doctor = ["webhook", "doctor", "--timeout", "1"];
+
+  it("exits with 0 for a right receiver, and prints one line, or with --verbose all checks, without the secret", async () => {
+    const { url, env: own } = await startReceiver({ timeoutMs: 500 });
+    const short = run([...doctor, url], { env: own });
+    const long = run([...doctor, url, "--verbose"], { env: own, isTTY: true });
+    expect(await short).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+ checks: \d+ passed\.\n$/),
+    });
+    const { code, stdout, stderr } = await long;
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/✓.*duplicate/)]);
+    expect(stderr).toMatch(/checks done, the last one: still-responding/);
+    expect(stdout + stderr).not.toContain(secret);
+  });
+
+  it("says once in 80 columns why a receiver that accepts everything is wrong, what was sent and what to change", async () => {
+    const { env: own } = await startResponding(204);
+    const { code, stdout } = await run(doctor, { env: own });
+    expect(code).toBe(1);
+    expect(stdout.match(/^✗/gm)).toHaveLength(1);
+    expect(stdout).toMatch(
+      /✗ forged +responded 204\n {4}Sent: .*\(spec 5\.7\)\.\n {4}Verify .*were not run\.\n/s,
+    );
+    expect(stdout).toMatch(/\d+ checks: \d+ passed, 1 failed.*\.\n$/);
+    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it("counts the one check of an address where nothing listens", async () => {
+    const { code, stdout } = await run([...doctor, "http://127.0.0.1:1/"], { env });
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/\n1 check: 0 passed, 1 failed\.\n$/)]);
+  });
+
+  it("stops at Ctrl-C with 130", async () => {
+    const { url } = await startReceiver();
+    const running = start([...doctor, url, "--verbose"], { env });
+    await running.waitFor(/valid/);
+    running.interrupt();
+    expect((await running.exit).code).toBe(130);
+  });
+
+  it("exits with 2 for an address in the network with http", async () => {
+    const { code, stderr } = await run([...doctor, "http://shop.internal/"], { env });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/url must use https/)]);
   });
 });

@@ -1,0 +1,382 @@
+/** The list of an import: encodings, records and positions of values, and every problem that `import check` reports; nothing is sent. */
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { CommandError } from "../src/command-error.ts";
+import { type ListRecord, openList } from "../src/import/list.ts";
+import { createFolder, run } from "./terminal.ts";
+
+async function readAll(content: string | Uint8Array) {
+  const list = await openList(join(createFolder({ "members.csv": content }), "members.csv"));
+  const records: ListRecord[] = [];
+  for await (const record of list.records) records.push(record);
+  return { list, records };
+}
+
+const readError = async (content: string | Uint8Array) => {
+  const error = await readAll(content).catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(CommandError);
+  return (error as CommandError).message;
+};
+
+const toRows = (records: readonly ListRecord[]) =>
+  records.map(({ line, values }) => [line, ...values.values()]);
+
+describe("reading CSV", () => {
+  it("has values and lines of quoted line ends, quoted quotes, empty lines, rows of delimiters, and each end of line", async () => {
+    const text = 'id,name\r\n1,"Anna\nMaria"\n\r\n2,"says ""hi"", often"\r\n,\r\n3,\r\n\n4,last';
+    const { list, records } = await readAll(text);
+    expect(list).toMatchObject({ columns: ["id", "name"], delimiter: ",", isNdjson: false });
+    expect(toRows(records)).toEqual([
+      [2, "1", "Anna\nMaria"],
+      [5, "2", 'says "hi", often'],
+      [7, "3", ""],
+      [9, "4", "last"],
+    ]);
+    expect(toRows((await readAll("id,name\r1,a\r2,b\r")).records)).toEqual([
+      [2, "1", "a"],
+      [3, "2", "b"],
+    ]);
+  });
+
+  it("locates a value by line and column, also behind a quoted line end", async () => {
+    const { records } = await readAll('id,name,phone\n1,"a, b\nc",5\n');
+    expect(records[0]?.locate("name")).toEqual({ line: 2, column: 3 });
+    expect(records[0]?.locate("phone")).toEqual({ line: 3, column: 4 });
+    expect(records[0]?.locate()).toEqual({ line: 2, column: 1 });
+  });
+
+  it.each([
+    [",", "id,name;x\n1,a\n"],
+    [";", "id;name,x;phone\n1;a;b\n"],
+    ["\t", "id\tname\n1\ta\n"],
+    [",", "id\n1\n"],
+    // The line of Excel names any other one.
+    [";", "sep=;\r\nid;a,b,c\r\n1;2\r\n"],
+    ["|", '"sep=|"\nid|name\n1|a\n'],
+    ["\t", "\ufeffsep=\t\nid\tname\n1\ta\n"],
+  ])("finds the delimiter %j in the first lines", async (delimiter, text) => {
+    const { list, records } = await readAll(text);
+    expect([list.delimiter, list.columns[0], records[0]?.values.get("id")]).toEqual([delimiter, "id", "1"]);
+    expect(records[0]?.line).toBe(text.includes("sep=") ? 3 : 2);
+  });
+
+  it("marks a row with another number of values than the header", async () => {
+    const { records } = await readAll("id,name\n1\n2,a,b\n3,c\n");
+    const malformed = "has another number of values than the header";
+    expect(records.map((record) => record.malformed)).toEqual([malformed, malformed, undefined]);
+  });
+
+  it("gives a second column of a name another name", async () => {
+    const { list } = await readAll("phone,id,phone\n1,2,3\n");
+    expect(list.columns).toEqual(["phone", "id", "phone (3)"]);
+  });
+
+  it.each([
+    ['id,name\n1,a\n2,"b\n3,c\n', 3],
+    [`id,name\n1,"${"line\n".repeat(300_000)}`, 2],
+    ['id,name\n1,12" vinyl\n', 2],
+    ['id,name\n1,a\n1,"a" b\n', 3],
+  ])("refuses quotes that are not RFC 4180, and quotes no value", async (text, line) => {
+    expect(await readError(text)).toBe(
+      `members.csv line ${line}: a quoted value is not closed, or has a quote that is not written twice ("12"" vinyl").`,
+    );
+  });
+});
+
+describe("reading NDJSON", () => {
+  it("has members and lines, and marks lines that are no objects", async () => {
+    const { list, records } = await readAll('{"id": 1, "name":"A"}\r\n\n[1]\n{"id":"2"}');
+    expect(list).toMatchObject({ columns: ["id", "name"], isNdjson: true });
+    expect(toRows(records)).toEqual([[1, 1, "A"], [3], [4, "2"]]);
+    const malformed = "is not a JSON object: write one object per line";
+    expect(records.map((record) => record.malformed)).toEqual([undefined, malformed, undefined]);
+    expect(records[0]?.locate("name")).toEqual({ line: 1, column: 11 });
+  });
+
+  it.each(['[{"id":1}]', '\n  [\n{"id":1}\n]\n'])("is not a JSON array: %j", async (text) => {
+    expect(await readError(text)).toBe(
+      "members.csv is a JSON array, and must have one object per line: jq -c '.[]' members.csv > members.ndjson",
+    );
+  });
+});
+
+/** Encodes text as the file of a spreadsheet, with a byte order mark. */
+function encode(text: string, encoding: "utf8" | "utf16le" | "utf16be"): Buffer {
+  const bytes = Buffer.from(`\ufeff${text}`, encoding === "utf8" ? "utf8" : "utf16le");
+  return encoding === "utf16be" ? bytes.swap16() : bytes;
+}
+
+describe("encodings", () => {
+  it.each(["utf8", "utf16le", "utf16be"] as const)("finds %s by its byte order mark", async (encoding) => {
+    const { list, records } = await readAll(encode("id,name\r\n1,Zażółć\r\n2,Łódź\n", encoding));
+    expect([list.columns, toRows(records)]).toEqual([
+      ["id", "name"],
+      [
+        [2, "1", "Zażółć"],
+        [3, "2", "Łódź"],
+      ],
+    ]);
+  });
+
+  it.each<[string, Buffer, string]>([
+    [
+      "an encoding of older versions of Excel",
+      Buffer.from("id,name\n1,a\n2,caf\xe9\n", "latin1"),
+      "line 3 is not UTF-8",
+    ],
+    ["an unpaired surrogate", Buffer.from("\ufeffid\n1\n\ud800\n", "utf16le"), "line 3 is not UTF-16LE"],
+    ["UTF-16 without a mark", Buffer.from("id\n1\n", "utf16le"), "line 1 is not UTF-8"],
+    ["an Excel workbook", Buffer.from("PK\u0003\u0004\u0014\u0000\u0006\u0000rest"), "line 1 is not UTF-8"],
+  ])("refuses %s, and says how to convert it", async (_, bytes, message) => {
+    const error = await readError(bytes);
+    expect(error.slice(0, `members.csv ${message}`.length)).toBe(`members.csv ${message}`);
+    expect(error).toContain(
+      'Save it as "CSV UTF-8", or convert it: iconv -f ENCODING -t UTF-8 members.csv >',
+    );
+    for (const name of ["WINDOWS-1252", "ANSI", "WINDOWS-1250", "CP1250", "Latin-2", "Unicode"])
+      expect(error).toContain(name);
+  });
+
+  it.each(["", "\ufeff", "\n\n", "id,name\n", ";;\n"])("refuses %j, which has no rows", async (text) => {
+    expect(await readError(text)).toBe("members.csv has no rows.");
+  });
+});
+
+describe("values", () => {
+  const cell = fc.string({ unit: fc.constantFrom("a", "é", "Ł", "1", ",", ";", '"', "\n", "\r\n", " ") });
+  const rows = fc.array(fc.tuple(cell, cell, fc.constantFrom("\n", "\r\n")), { minLength: 1, maxLength: 8 });
+  const quote = (text: string) => (/[",;\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+  it("are those of the file, and are where their position says, in any encoding and over any chunk", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        rows,
+        fc.constantFrom("utf8", "utf16le", "utf16be"),
+        fc.boolean(),
+        async (cells, encoding, isLong) => {
+          const filler = isLong ? "ł".repeat(65_530) : ""; // the file has several chunks
+          const lines = cells.map(([one, other, end]) => [`x${one}`, `${other}${filler}`, end] as const);
+          const text = `id,name\n${lines.map(([one, other, end]) => `${quote(one)},${quote(other)}${end}`).join("")}`;
+          const { records } = await readAll(encode(text, encoding));
+          expect(toRows(records).map(([, ...values]) => values)).toEqual(
+            lines.map(([one, other]) => [one, other].map((value) => value.replaceAll("\r\n", "\n"))),
+          );
+          for (const [index, record] of records.entries()) {
+            const { line, column } = record.locate("name");
+            const before = text
+              .split("\n")
+              .slice(0, line - 1)
+              .map((one) => `${one}\n`)
+              .join("");
+            const found = text.slice(before.length + column - 1);
+            expect(found.startsWith(quote(lines[index]?.[1] ?? ""))).toBe(true);
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
+
+const header = "userId,phone,email,name,marketing";
+
+/** Checks a file. @param text its rows below the header, or the whole file. */
+async function check(text: string | Buffer | readonly string[], ...args: string[]) {
+  const content = Array.isArray(text) ? `${[header, ...text].join("\n")}\n` : (text as string | Buffer);
+  const name = content.toString().startsWith("{") ? "members.ndjson" : "members.csv";
+  const cwd = createFolder({ [name]: content });
+  const options = args.some((arg) => arg === "--privacy" || arg === "") ? args : ["--privacy", "1", ...args];
+  const { code, stdout, stderr } = await run(["import", "check", name, ...options.filter(Boolean)], { cwd });
+  return { code, stderr, lines: stdout.trimEnd().split("\n") };
+}
+
+it("reports a valid file with exit code 0", async () => {
+  const rows = [
+    "1,+48600100200,anna@example.com,Anna,yes",
+    "2,600 100 300,,Jan,no",
+    "3,,eva@example.com,Eva,",
+  ];
+  expect(await check(rows)).toEqual({
+    code: 0,
+    lines: ["members.csv: 3 rows, 3 valid, 0 problems"],
+    stderr: "",
+  });
+});
+
+it("reports each problem with its line and column, counts them by code, and quotes no value", async () => {
+  const changed = "is in scientific notation: a spreadsheet changed it";
+  const rows: [row: string, ...problems: string[]][] = [
+    [",+48600100200,,,", "1  userId is missing"],
+    ["7\u200b,+48600100201,,,", "1  userId has an invisible character (U+200B): remove it"],
+    ["8,,a\u200b@example.com,,", "4  email has an invisible character (U+200B): remove it"],
+    ["9,\u202a+48600100202\u202c,,,", "3  phone has an invisible character (U+202A): remove it"],
+    ["1.2E+11,+48600100203,,,", `1  userId ${changed}`],
+    ["10,4.86E+10,,,", `4  phone ${changed}`],
+    ['11,"4,87E+10",,,', `4  phone ${changed}`],
+    ["13,call secret,,,", "4  phone is not a phone number"],
+    ["14,,secret@example,,", "5  email is not an email address"],
+    ["15,,secret@example.com;b@example.com,,", "5  email is not an email address"],
+    ["16,#NAME?,,,", "4  phone is an error value of a spreadsheet"],
+    ["17,+48600100206,,NULL,", "18  name is a text for an absent value: leave it empty"],
+    ["18,+48600100207,,Za\ufffd,", "18  name has lost characters (U+FFFD): export it again as UTF-8"],
+    ["19,+48600100208,,Anna,secret", "23  marketing must be yes, true or 1, or no, false, 0 or empty"],
+    [`${"secret".repeat(50)},+48600100209,,,`, "1  userId is too long or not Unicode"],
+    ["20,secret", "1  the row has another number of values than the header"],
+    ["21,,,Anna,"],
+    ['22,"12",no,"Jan\nMaria",', "4  phone is not a phone number", "9  email is not an email address"],
+  ];
+  const { code, lines, stderr } = await check(rows.map(([row]) => row));
+  const expected = rows.flatMap(([, ...problems], index) =>
+    problems.map((problem) => `${index + 2}:${problem}`),
+  );
+  const places = lines.slice(0, expected.length).map((line) => line.replace(/^(\S+) +/, "$1  "));
+  expect([code, places]).toEqual([1, expected]);
+  expect(lines.slice(expected.length)).toEqual(
+    expect.arrayContaining([
+      "members.csv: 18 rows, 1 valid, 18 problems",
+      expect.stringMatching(/^ {2}scientific-notation +3$/),
+      expect.stringMatching(/^ {2}unclear-consent +1$/),
+    ]),
+  );
+  expect(lines.join("\n") + stderr).not.toContain("secret");
+});
+
+describe("duplicates", () => {
+  it("are reported by id and by person, whatever rows are between them and however a phone is written", async () => {
+    const rows = [
+      "1,+48 600-100-200,anna@example.com,Anna,",
+      "2,+48600100300,jan@example.com,Jan,",
+      "1,+48600100400,eva@example.com,Eva,",
+      "3,0048600100200,,Anna,",
+      "4,+48 (0)600 100 300,ANNA@example.com,Anna,",
+    ];
+    const two = "one person would get two cards (see --allow-same-person)";
+    expect((await check(rows)).lines.slice(0, 4)).toEqual([
+      "4:1        userId is also in line 2",
+      `5:3        phone is also in line 2: ${two}`,
+      `6:3        phone is also in line 3: ${two}`,
+      `6:22       email is also in line 2: ${two}`,
+    ]);
+    const allowed = await check(rows, "--allow-same-person");
+    expect(allowed.lines.slice(0, 2)).toEqual([
+      "4:1        userId is also in line 2",
+      expect.stringMatching(/ 1 problem$/),
+    ]);
+  });
+
+  it("are found among 20 000 rows", async () => {
+    const rows = Array.from({ length: 20_000 }, (_, index) => `${index},+4860${1_000_000 + index},,,`);
+    const { lines } = await check([...rows, rows[11_111] ?? ""]);
+    expect(lines[0]).toBe("20002:1    userId is also in line 11113");
+  });
+});
+
+it("prints a problem per line with --json, and a summary", async () => {
+  const { lines } = await check(["1,4.86E+10,,,"], "--json");
+  const place = { line: 2, column: 3, target: "phone" };
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    { ...place, code: "scientific-notation", message: expect.any(String) },
+    { summary: { rows: 1, valid: 0, problems: 1, codes: { "scientific-notation": 1 } } },
+  ]);
+});
+
+describe("consents", () => {
+  it.each([
+    ["userId,privacy\n1,\n", [""], "privacy is not accepted: a card needs this consent"],
+    ["userId,privacy\n1,yes\n", [""], "privacy is yes or no, and not the version: add --privacy VERSION"],
+    ["userId,privacy\n1,no\n", [], "privacy is not accepted: a card needs this consent"],
+    ["userId,privacy\n1,2026-01\n", [], "privacy must be yes, true or 1, or no, false, 0 or empty"],
+  ])("of privacy are a problem of the row in %j", async (text, args, problem) => {
+    const { code, lines } = await check(text, ...args);
+    expect([code, lines[0]]).toEqual([1, `2:3        ${problem}`]);
+  });
+
+  it.each([[[""]], [["--privacy", " "]]])("need options that are complete, not %j", async (args) => {
+    expect(await check("userId\n1\n", ...args)).toMatchObject({
+      code: 2,
+      stderr:
+        "loyalty-cards: There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.\n",
+    });
+  });
+});
+
+describe("mapping", () => {
+  const unmapped = "No column of members.csv is mapped to userId: use --map userId=COLUMN.";
+
+  it.each<[string, string[], string]>([
+    ["id,name\n1,a\n", [], `${unmapped} Its columns are "id", "name".`],
+    [
+      "id,mobile\n1,a\n",
+      ["--map", "userId=id", "--map", "phone=moblie"],
+      'members.csv has no column "moblie". Its columns are "id", "mobile".',
+    ],
+    ...["userid=id", "userId"].map((map): [string, string[], string] => [
+      "id\n1\n",
+      ["--map", map],
+      `--map "${map}" must be TARGET=COLUMN, such as userId=id. Targets are userId, phone, email, name, privacy, marketing and field.KEY.`,
+    ]),
+    [
+      "userId,field.points\n1,5\n",
+      ["--number-field", "point"],
+      '--number-field "point": no column of members.csv is mapped to field.point. Its columns are "userId", "field.points".',
+    ],
+    // It quotes nothing of a file without a header.
+    [
+      "1001,Anna,anna@example.com\n1002,Jan,jan@example.com\n",
+      [],
+      `${unmapped} Its first line looks like data: it must be a header with the names of the columns.`,
+    ],
+  ])("of %j with %j is refused with exit code 2", async (text, args, message) => {
+    expect(await check(text, ...args)).toEqual({
+      code: 2,
+      lines: [""],
+      stderr: `loyalty-cards: ${message}\n`,
+    });
+  });
+
+  it("names columns that are not used, and values of --number-field that are no number", async () => {
+    const text = 'userId,Phone,phone,field.points\n1,2,+48600100200,"1,5"\n';
+    const { stderr, lines } = await check(text, "--number-field", "points");
+    expect(stderr).toBe(
+      "Columns that are not used: Phone\nCompare field.points with the template: only the service knows its fields.\n",
+    );
+    expect(lines[0]).toBe("2:18       field.points is not a number such as 12 or 12.5, of at most 15 digits");
+  });
+});
+
+describe("NDJSON", () => {
+  it("has numbers and booleans as text, and reports other members and lines", async () => {
+    const text =
+      '{"userId":9007199254740993,"phone":48600100200}\n{"userId":2,"phone":{}}\n{"userId":3,"phone":null}\nno\n';
+    expect((await check(text)).lines.slice(0, 4)).toEqual([
+      "1:2        userId must be a text",
+      "2:13       phone must be a text",
+      "4:1        the row is not a JSON object: write one object per line",
+      "members.ndjson: 4 rows, 1 valid, 3 problems",
+    ]);
+  });
+
+  it("whose first record has fewer members is not imported without the others", async () => {
+    const text = '{"userId":1,"phone":"+48600100200"}\n{"userId":2,"email":"a@b.pl","field.points":1}\n';
+    const { code, lines } = await check(text);
+    expect([code, lines.slice(0, 2)]).toEqual([
+      1,
+      [
+        "2:1        the row has email: add --map email=email",
+        "2:1        the row has field.points: add --map field.points=field.points",
+      ],
+    ]);
+    const maps = ["--map", "email=email", "--map", "field.points=field.points"];
+    expect((await check(text, ...maps)).code).toBe(0);
+  });
+
+  it.each([
+    ["12345678901234567890", "field.points is not a number such as"],
+    ["1e400", "field.points is not a number such as"],
+    ["9007199254740991", ": 1 row, 1 valid"],
+  ])("has the number %s exactly, or not at all", async (number, found) => {
+    const { code, lines } = await check(`{"userId":1,"phone":"+48600100200","field.points":${number}}\n`);
+    expect([code, lines[0]]).toEqual([found.startsWith(":") ? 0 : 1, expect.stringContaining(found)]);
+  });
+});
