@@ -162,23 +162,6 @@ it("prints the variables and the exit codes with `help environment`", async () =
   expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
 });
 
-/** Lines that wrap at no width: commands to paste, addresses, and single words. */
-const isWhole = (line: string) =>
-  /^(Usage:|Guide:| {2}(loyalty-cards|curl|cloudflared)\b| {4}-)/.test(line) ||
-  /^ *(-h, )?\S+( [<[]\S+[>\]])*$/.test(line);
-
-it.each([70, 120])("wraps the help of each command between words at %i columns", async (columns) => {
-  for (const path of ["", ...commands.map((command) => command.path)]) {
-    const args = [...path.split(" ").filter(Boolean), "--help"];
-    const { stdout } = await run(args, { columns });
-    const lines = stdout.split("\n");
-    expect(lines.filter((line) => line.length > columns && !isWhole(line))).toEqual([]);
-    const toWords = (text: string) => text.split(/(?:\s+#?)+/);
-    // No word is broken or lost.
-    expect(toWords(stdout)).toEqual(toWords((await run(args, { columns: 1_000 })).stdout));
-  }
-});
-
 it.each([
   ["an error of usage", ["isue"]],
   ["a missing address", ["card", "x"]],

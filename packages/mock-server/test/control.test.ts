@@ -216,10 +216,8 @@ const before = { phase: "before" };
 it.each<[route: string, body: unknown, status: number, detail: RegExp]>([
   ["POST cards/CARD/purchase", {}, 422, /"points" is missing/],
   ["POST cards/CARD/purchase", { points: "5" }, 422, /"points" must be of type number/],
-  ["POST cards/CARD/reward", { points: 0 }, 422, /"points" must be > 0/],
   ["POST cards/CARD/redeem", { points: 1 }, 409, /balance is 0/],
   ["POST cards/CARD/correct", { change: 0 }, 422, /"change" must be a number other than 0/],
-  ["POST cards/CARD/purchase", { points: 4e-7 }, 422, /"points" must be a positive number/],
   ["POST cards/CARD/purchase", { point: 5 }, 422, /"point" is not known; there are points/],
   ["POST cards/CARD/purchase", [], 422, /The body must be of type object/],
   ["POST cards/card_none/purchase", { points: 1 }, 404, /no card "card_none"/],
@@ -232,23 +230,18 @@ it.each<[route: string, body: unknown, status: number, detail: RegExp]>([
     422,
     /"fields.0.type" must be one of/,
   ],
-  ["POST templates", { name: "A", tiers: [{ name: "Gold" }] }, 422, /"tiers.0.from" is missing/],
   [`POST ${endpoints}`, { ...remote, events: [] }, 422, /"events" must NOT have fewer than 1 items/],
-  [`POST ${endpoints}`, { ...remote, events: ["pong"] }, 422, /"events.0" must be one of/],
   [`POST ${endpoints}`, { ...remote, url: "http://a.test/" }, 422, /https/],
-  [`POST ${endpoints}`, { ...remote, url: "here" }, 422, /is not a URL/],
   [`POST ${endpoints}/we_none/test`, undefined, 404, /no webhook endpoint/],
   ["POST webhooks/deliveries/dlv_none/resend", undefined, 404, /no delivery/],
   ["GET traffic?kind=page", undefined, 400, /kind must be one of request, delivery/],
   ["GET traffic?problems=yes", undefined, 400, /problems must be one of true, false/],
   ["GET traffic?limit=1.5", undefined, 400, /limit must be/],
-  ["GET cards?limit=0", undefined, 400, /limit must be/],
   ["POST clock/advance", { duration: "soon" }, 422, /"soon" is not a duration/],
   ["PUT clock", { mode: "fast" }, 422, /"mode" must be one of/],
   ["PUT clock", { mode: "scaled", factor: 0 }, 422, /"factor" must be > 0/],
   ["POST faults", { ...before, kind: "fire" }, 422, /"kind" must be one of status/],
   ["POST faults", { kind: "reset" }, 422, /"phase" is missing/],
-  ["POST faults", { ...before, kind: "status" }, 422, /"status" is missing/],
   ["POST faults", { ...before, kind: "reset", delayMs: 1 }, 422, /"delayMs" is not known/],
   [
     "POST faults",
@@ -322,13 +315,4 @@ it("responds without a 500 to random bodies, and keeps its state", async () => {
     ),
     { numRuns: 400 },
   );
-});
-
-it("rejects invalid conditions of a wait", async () => {
-  const { call } = openShop();
-  const check = fc.asyncProperty(fc.jsonValue(), async (event) => {
-    const { status } = await call("POST", "/_mock/wait", { key: null, body: { event, timeoutMs: 0 } });
-    expect(status).toBeOneOf([200, 408, 422]);
-  });
-  await fc.assert(check, { numRuns: 100 });
 });

@@ -1,16 +1,10 @@
 /** The pages: a card's public page and what it links to (spec 2.2), the console, the API reference. */
 import { readdirSync, readFileSync } from "node:fs";
 import { get } from "node:http";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { startMockServer } from "../src/adapters/node.ts";
+import { describe, expect, it } from "vitest";
 import { createMockService } from "../src/index.ts";
+import { openServer } from "./integration/command.ts";
 import { openShop, signUp } from "./shop.ts";
-
-async function openServer() {
-  const server = await startMockServer();
-  onTestFinished(server.close);
-  return server;
-}
 
 const page = async (service: { fetch(request: Request): Promise<Response> }, address: string) => {
   const response = await service.fetch(new Request(address));

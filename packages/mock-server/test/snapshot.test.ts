@@ -1,8 +1,7 @@
 /** The state of a service: snapshot, restore and reset; event ids that stay unique and sorted; services share nothing. */
-import { startMockServer } from "@loyalty-cards/mock-server/node";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { createMockService, type MockService, manualClock } from "../src/index.ts";
-import { temporaryFolder } from "./integration/command.ts";
+import { openServer, temporaryFolder } from "./integration/command.ts";
 import { issueRequest, noon, openShop, receiver, respondWith, signUp, template } from "./shop.ts";
 
 it("shares nothing between services: each has its own cards, keys of requests, clock and faults", async () => {
@@ -111,12 +110,14 @@ function expectSorted(ids: readonly string[]): void {
   expect(new Set(ids).size).toBe(ids.length);
 }
 
-it("sorts event ids by creation within one millisecond of a clock that stands still", async () => {
-  const { service } = openShop();
-  const ids = await makeEvents(service, 200);
-  expectSorted(ids);
-  await service.clock.advance(1);
-  expectSorted([...ids, ...(await makeEvents(service, 40))]);
+it("sorts event ids by creation within one millisecond, and creates different ones in services with the same time", async () => {
+  const services = [openShop().service, openShop().service, openShop().service];
+  const ids = await Promise.all(services.map((each) => makeEvents(each, 100)));
+  expect(new Set(ids.flat()).size).toBe(300);
+  for (const [index, service] of services.entries()) {
+    await service.clock.advance(1);
+    expectSorted([...(ids[index] ?? []), ...(await makeEvents(service, 40))]);
+  }
 });
 
 it("sorts event ids by creation when the clock is set back, starts before 1970, or is beyond the year 5188", async () => {
@@ -148,22 +149,14 @@ it("continues event ids after a reset, an earlier snapshot, and a snapshot of a 
   expectSorted(ids);
 });
 
-it("creates different event ids in services whose clocks have the same time", async () => {
-  const services = [openShop().service, openShop().service, openShop().service];
-  const ids = await Promise.all(services.map((each) => makeEvents(each, 50)));
-  for (const own of ids) expectSorted(own);
-  expect(new Set(ids.flat()).size).toBe(150);
-});
-
 it("continues event ids after a restart with a data file, also after a reset", async () => {
   const dataFile = `${temporaryFolder()}/data.json`;
   const ids: string[] = [];
   for (const shouldReset of [false, true, false]) {
-    const server = await startMockServer({ dataFile, clock: manualClock(noon), templates: [template] });
-    onTestFinished(server.close);
-    ids.push(...(await makeEvents(server.service, 3)));
-    if (shouldReset) server.service.reset();
-    await server.close();
+    const { service, close } = await openServer({ dataFile, clock: manualClock(noon) });
+    ids.push(...(await makeEvents(service, 3)));
+    if (shouldReset) service.reset();
+    await close();
   }
   expectSorted(ids);
 });

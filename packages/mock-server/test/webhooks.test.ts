@@ -1,7 +1,9 @@
-/** Deliveries: each attempt is signed, retried by the schedule of spec 3.2, and logged; endpoints are subscribed, changed and deleted (spec 6.3). */
+/** Deliveries: each attempt is signed, retried by the schedule of spec 3.2, and logged; endpoints are subscribed, changed and deleted (spec 6.3). In process, and over HTTP to real receivers. */
 import { WebhookVerificationError } from "@loyalty-cards/webhook-verify";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { describe, expect, it } from "vitest";
-import { createMockService, type MockService } from "../src/index.ts";
+import { createMockService, type MockService, type MockServiceOptions, manualClock } from "../src/index.ts";
+import { listen } from "./integration/command.ts";
 import { deferResponse, noon, openShop, respondWith, sendPing, shopWithEndpoint } from "./shop.ts";
 
 const minute = 60_000;
@@ -84,19 +86,6 @@ describe("the retry schedule", () => {
       [],
     ]);
     expect([service.clock.now(), inbox.requests.length, inbox.events.length]).toEqual([nowMs, 4, 1]);
-  });
-
-  it("counts a timeout and a broken connection as failures", async () => {
-    const refused = Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } });
-    const { service, purchase } = await shopWithEndpoint([refused, new Promise<Response>(() => {})]);
-    await purchase();
-    await service.clock.runUntilIdle();
-    expect(service.webhooks.deliveries()).toMatchObject([
-      {
-        state: "delivered",
-        attempts: [{ error: "ECONNREFUSED" }, { error: "no response within 0.5 s" }, { status: 204 }],
-      },
-    ]);
   });
 });
 
@@ -286,11 +275,16 @@ describe("an endpoint", () => {
     expect(() => service.webhooks.updateEndpoint("we_none", {})).toThrow(/no webhook endpoint "we_none"/);
   });
 
-  it("gets nothing after it is deleted: its pending deliveries are failed", async () => {
+  it("gets nothing after it is deleted: its pending deliveries are failed, and are not resent", async () => {
     const { service, inbox, endpoint, purchase } = await shopWithFailedDelivery();
-    service.webhooks.deleteEndpoint(endpoint.id);
-    expect(service.webhooks.deliveries()).toMatchObject([{ state: "failed", attempts: [{ status: 500 }] }]);
-    expect(service.webhooks.deliveries()[0]).not.toHaveProperty("nextAttemptAt");
+    const { deleteEndpoint, deliveries, newSecret, resend, sendTest } = service.webhooks;
+    deleteEndpoint(endpoint.id);
+    expect(deliveries()).toMatchObject([{ state: "failed", attempts: [{ status: 500 }] }]);
+    expect(deliveries()[0]).not.toHaveProperty("nextAttemptAt");
+    expect(() => resend(deliveries()[0]?.id ?? "")).toThrow("The endpoint of this delivery was deleted.");
+    for (const act of [deleteEndpoint, sendTest, newSecret])
+      expect(() => act(endpoint.id)).toThrow(/no webhook endpoint/);
+    expect(() => resend("dlv_1")).toThrow(/no delivery/);
     expect(service.clock.nextAttemptAt()).toBeUndefined();
     await purchase();
     expect(await service.clock.runUntilIdle()).toEqual([]);
@@ -320,17 +314,71 @@ describe("an endpoint", () => {
       expect(inbox.requests).toHaveLength(1);
     },
   );
+});
 
-  it("is unknown after it is deleted, and its deliveries are not resent", async () => {
-    const { service, endpoint } = await shopWithFailedDelivery();
-    service.webhooks.deleteEndpoint(endpoint.id);
-    const [delivery] = service.webhooks.deliveries();
-    expect(() => service.webhooks.resend(delivery?.id ?? "")).toThrow(
-      "The endpoint of this delivery was deleted.",
+function sendTestTo(url: string, options: MockServiceOptions = {}) {
+  const service = createMockService({ clock: manualClock(), ...options });
+  return { service, ...sendPing(service, url), log: () => service.webhooks.deliveries()[0] };
+}
+
+describe("over HTTP", () => {
+  it("delivers what a real receiver verifies, also after the clock moved by hours", async () => {
+    const seen: string[] = [];
+    let secret = "";
+    let failures = 3;
+    const receive = nodeReceiver({
+      secret: () => secret,
+      handler: (event) => {
+        if (failures-- > 0) throw new Error("not yet");
+        seen.push(event.type);
+      },
+    });
+    const shop = sendTestTo(await listen(receive));
+    secret = shop.secret;
+    await shop.service.clock.advance("3h");
+    const attempts = shop.log()?.attempts ?? [];
+    expect(attempts.map(({ status }) => status)).toEqual([503, 503, 503, 204]);
+    // The log says so: the last attempt is half an hour later by the service's clock, and signed with the machine's.
+    for (const { signedAt, signedWith } of attempts) {
+      expect([signedWith, Math.abs(Date.parse(signedAt) - Date.now()) < 300_000]).toEqual(["machine", true]);
+    }
+    const [first, last] = [attempts[0]?.at ?? "", attempts.at(-1)?.at ?? ""];
+    expect(Date.parse(last) - Date.parse(first)).toBe(36 * minute);
+    expect(seen).toEqual(["ping"]);
+  });
+
+  it("fails on a redirect, which it does not follow, and on a refused or broken connection", async () => {
+    const paths: (string | undefined)[] = [];
+    const redirected = sendTestTo(
+      await listen((request, response) => {
+        paths.push(request.url);
+        response.writeHead(307, { location: "/elsewhere" }).end();
+      }),
     );
-    expect(() => service.webhooks.deleteEndpoint(endpoint.id)).toThrow(/no webhook endpoint/);
-    expect(() => service.webhooks.sendTest(endpoint.id)).toThrow(/no webhook endpoint/);
-    expect(() => service.webhooks.newSecret(endpoint.id)).toThrow(/no webhook endpoint/);
-    expect(() => service.webhooks.resend("dlv_1")).toThrow(/no delivery/);
+    const refused = sendTestTo("http://127.0.0.1:9/");
+    const broken = sendTestTo(await listen((request) => request.socket.destroy()));
+    for (const { service } of [redirected, refused, broken]) await service.idle();
+    expect([redirected.log()?.attempts[0]?.status, paths]).toEqual([307, ["/webhooks"]]);
+    const error = expect.stringMatching(/ECONNREFUSED|bad port/);
+    expect(refused.log()).toMatchObject({ state: "pending", attempts: [{ error }] });
+    expect(broken.log()).toMatchObject({ state: "pending", attempts: [{ error: "UND_ERR_SOCKET" }] });
+  });
+
+  it("fails on a timeout, and aborts the request", async () => {
+    let closed: () => void = () => {};
+    const gone = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    const url = await listen((request) => void request.socket.once("close", closed));
+    const { service, log } = sendTestTo(url, { deliveryTimeoutMs: 300 });
+    await service.idle();
+    await gone;
+    expect(log()).toMatchObject({ state: "pending", attempts: [{ error: "no response within 0.3 s" }] });
+  });
+
+  it("makes the first attempt at once on the machine's clock", async () => {
+    const service = createMockService();
+    sendPing(service, await listen((_request, response) => response.writeHead(204).end()));
+    expect(await service.waitFor({ delivery: { state: "delivered" } })).toHaveLength(1);
   });
 });

@@ -1,10 +1,8 @@
 /** `dev`, `exec`, `issue` and `webhook listen` as processes of their own: signals and exit codes. */
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { createFolder, findEndpoints, getProgram, listen, startProcess } from "../terminal.ts";
+import { describe, expect, it } from "vitest";
+import { isListening, startWithNpm } from "../../../mock-server/test/integration/command.ts";
+import { createFolder, findEndpoints, getProgram, listen, run, startProcess } from "../terminal.ts";
 
 it("dev prints, forwards, and ends by SIGINT with 0, also while the receiver does not respond", async () => {
   let arrived = (_type: unknown) => {};
@@ -137,9 +135,7 @@ describe("exec", () => {
   it("says that a port is taken, exits with 2, and does not run the command", async () => {
     const { port } = new URL(await listen(() => {}));
     const { exit } = startProcess(["exec", "--port", port, ...node('console.log("ran")')]);
-    const stderr = expect.stringMatching(
-      new RegExp(`^loyalty-cards: Port ${port} is already in use, .*\\n$`),
-    );
+    const stderr = expect.stringMatching(`^loyalty-cards: Port ${port} is already in use, .*\\n$`);
     expect(await exit).toMatchObject({ code: 2, stdout: "", stderr });
   });
 
@@ -149,49 +145,27 @@ describe("exec", () => {
     ["without the two dashes, before flags", ["npm", "run", "e2e", "--watch"], /after two dashes/],
     ["with the two dashes after the command", ["npm", "--", "test"], /after two dashes/],
   ])("exits with 2 %s, and says what to write", async (_name, args, message) => {
-    const { exit } = startProcess(["exec", ...args]);
-    expect(await exit).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(message) });
+    const stderr = expect.stringMatching(message);
+    expect(await run(["exec", ...args])).toEqual({ code: 2, stdout: "", stderr });
   });
 });
 
 describe("ends when only npm receives SIGTERM", () => {
-  const isListening = (url: string) =>
-    fetch(url).then(
-      () => true,
-      () => false,
-    );
   /** A server, so that the test can see whether it runs. */
   const server =
     "http.createServer((q, r) => r.end()).listen(0, '127.0.0.1', function () { console.log(JSON.stringify({ service: process.env.LOYALTY_URL, command: 'http://127.0.0.1:' + this.address().port })) })";
 
   it.each([
     ["dev", "dev --port 0 --json", ["baseUrl"]],
-    ["webhook listen", "webhook listen --port 0 --json --to http://127.0.0.1:9/", ["url"]],
     ["exec, with its command", "exec -- npm run --silent server", ["service", "command"]],
   ])("%s", async (_name, line, members) => {
-    const folder = createFolder();
     const scripts = { start: `${getProgram().join(" ")} ${line}`, server: `node -e "${server}"` };
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }));
-    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"));
-    const npm = spawn("npm", ["run", "--silent", "start"], {
-      cwd: folder,
-      env: { ...Object.fromEntries(inherited), LOYALTY_SIGNING_SECRET: "whsec_only_for_tests" },
-      stdio: ["ignore", "pipe", "ignore"],
-      detached: true,
-    });
-    onTestFinished(() => {
-      try {
-        process.kill(-(npm.pid as number), "SIGKILL");
-      } catch {
-        // all of the group has ended
-      }
-    });
+    const npm = startWithNpm("npm run --silent start", scripts);
     const [output] = await once(npm.stdout, "data");
     const ready = JSON.parse(String(output));
-    const urls = members.map((member) => String(ready[member]));
-    const areListening = () => Promise.all(urls.map(isListening));
-    expect(await areListening()).toEqual(urls.map(() => true));
+    const areListening = () => Promise.all(members.map((member) => isListening(ready[member])));
+    expect(await areListening()).toEqual(members.map(() => true));
     npm.kill("SIGTERM");
-    await expect.poll(areListening, { timeout: 15_000 }).toEqual(urls.map(() => false));
+    await expect.poll(areListening, { timeout: 15_000 }).toEqual(members.map(() => false));
   });
 });

@@ -1,12 +1,14 @@
-/** One suite for every adapter: the service in process, with MSW, and on a port. */
+/** One suite for every adapter: the service in process, with MSW, and on a port; and what `startMockServer` adds. */
+import { EventEmitter, once } from "node:events";
+import { join } from "node:path";
 import { getRequestListener } from "@hono/node-server";
 import { setupServer } from "msw/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mockHandlers } from "../../src/adapters/msw.ts";
-import { startMockServer } from "../../src/adapters/node.ts";
+import { startMockServer, type TrafficEvent } from "../../src/adapters/node.ts";
 import { createMockService, type MockService } from "../../src/index.ts";
 import { caller, issueRequest, signUp, template } from "../shop.ts";
-import { sendRaw } from "./command.ts";
+import { listen, openServer, sendRaw, temporaryFile, temporaryFolder } from "./command.ts";
 
 /** The option of MSW 2, and that of MSW 3. */
 const unhandled = { onUnhandledRequest: "error", onUnhandledFrame: "error" } as const;
@@ -29,8 +31,7 @@ const adapters: Record<string, () => OpenService | Promise<OpenService>> = {
     return { service, fetch: (request) => fetch(request) };
   },
   node: async () => {
-    const { service, close } = await startMockServer({ templates: [template], log: () => {} });
-    onTestFinished(close);
+    const { service } = await openServer();
     return { service, fetch: (request) => fetch(request) };
   },
 };
@@ -135,12 +136,6 @@ describe("with MSW", () => {
 });
 
 describe("on a port", () => {
-  async function openServer() {
-    const { service, url, close } = await startMockServer({ templates: [template], log: () => {} });
-    onTestFinished(close);
-    return { service, url };
-  }
-
   it("handles the next request after a body that was not read", async () => {
     const { service, url } = await openServer();
     const body = "x".repeat(300_000);
@@ -150,18 +145,6 @@ describe("on a port", () => {
       expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
     }
   });
-
-  it.each(["reset", "destroy", "truncate"] as const)(
-    "issues one card for 30 calls with one key under %s",
-    async (kind) => {
-      const { service } = await openServer();
-      service.faults.add({ phase: "after-commit", kind, times: 20 });
-      const issue = async () => (await fetch(issueRequest(service, { "idempotency-key": "user-1" }))).text();
-      const outcomes = await Promise.allSettled(Array.from({ length: 30 }, issue));
-      expect(outcomes.filter(({ status }) => status === "fulfilled").length).toBe(10);
-      expect((service.snapshot().state as { cards: Map<string, unknown> }).cards.size).toBe(1);
-    },
-  );
 
   it("sends status 201 and half of the body under truncate, and then nothing", async () => {
     const { service, url } = await openServer();
@@ -188,10 +171,101 @@ describe("on a port", () => {
   });
 
   it("uses a reachable address in links when it listens on all addresses", async () => {
-    const { url, close } = await startMockServer({ host: "0.0.0.0" });
-    onTestFinished(close);
+    const { url } = await openServer({ host: "0.0.0.0" });
     expect(new URL(url).hostname).toBe("127.0.0.1");
     expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
+  });
+
+  it("starts with the endpoints of the options, then those of the seed file, and rejects with EADDRINUSE on the same port", async () => {
+    const endpoint = (path: string) => ({ url: `http://127.0.0.1:9/${path}`, events: ["ping" as const] });
+    const seedFile = temporaryFile(
+      JSON.stringify({
+        defaultCountry: "DE",
+        templates: [{ name: "Bakery" }],
+        endpoints: [endpoint("seed")],
+      }),
+    );
+    const { service } = await openServer({
+      seedFile,
+      templates: [{ id: "tpl_option", name: "Option" }],
+      endpoints: [endpoint("option")],
+    });
+    expect(service.endpoints.map(({ url }) => new URL(url).pathname)).toEqual(["/option", "/seed"]);
+    expect(service.templateId).toBe("tpl_option");
+    const { port } = new URL(service.baseUrl);
+    await expect(startMockServer({ port: Number(port) })).rejects.toMatchObject({
+      code: "EADDRINUSE",
+      message: expect.stringContaining(`Port ${port} is already in use`),
+    });
+  });
+
+  it("reports requests and delivery attempts as data, without queries", async () => {
+    const events: TrafficEvent[] = [];
+    const url = await listen(
+      (request, response) =>
+        void request.resume().on("end", () => response.writeHead(401).end("signature mismatch\n")),
+    );
+    const { service } = await openServer({
+      templates: [{ name: "Bakery" }],
+      endpoints: [{ url: `${url}?token=abc`, events: ["card.added"] }],
+      onTraffic: (event) => void events.push(event),
+    });
+    const request = issueRequest(service);
+    const response = await fetch(new Request(`${request.url}?from=web`, request));
+    const { id } = (await response.json()) as { id: string };
+    service.cards.addToWallet(id, "apple");
+    await service.idle();
+    expect(events).toEqual([
+      {
+        kind: "request",
+        operation: "issueCard",
+        method: "POST",
+        path: `/api/v1/templates/${service.templateId}/passes`,
+        status: 201,
+        durationMs: expect.any(Number),
+        cardId: id,
+        warnings: [expect.stringContaining("fieldValues has keys that template")],
+      },
+      {
+        kind: "delivery",
+        type: "card.added",
+        eventId: expect.stringMatching(/^evt_/),
+        deliveryId: expect.stringMatching(/^dlv_/),
+        url,
+        attempt: 1,
+        status: 401,
+        responseStart: "signature mismatch",
+        durationMs: expect.any(Number),
+        state: "pending",
+        nextAttemptInMs: expect.any(Number),
+      },
+    ]);
+  });
+
+  it("ends the delivery attempts in progress when it closes, and repeats them with the same data file", async () => {
+    const dataFile = join(temporaryFolder(), "data.json");
+    const ids: unknown[] = [];
+    let isBusy = true;
+    const arrivals = new EventEmitter();
+    const url = await listen((request, response) => {
+      request.resume();
+      ids.push(request.headers["service-delivery"]);
+      arrivals.emit("request");
+      request.socket.once("close", () => arrivals.emit("close"));
+      if (!isBusy) response.writeHead(204).end();
+    });
+    const first = await openServer({ dataFile, endpoints: [{ url, events: ["ping"] }] });
+    const arrived = once(arrivals, "request");
+    const { id } = first.service.webhooks.sendTest(first.service.endpoints[0]?.id ?? "");
+    await arrived;
+    const ended = once(arrivals, "close");
+    await first.close();
+    await ended;
+    isBusy = false;
+    const { service } = await openServer({ dataFile });
+    await service.idle();
+    expect(ids).toEqual([id, id]);
+    expect(service.webhooks.deliveries()).toMatchObject([{ id, state: "delivered" }]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Starts the command `loyalty-cards-mock` as a process of its own; receivers, and raw requests. */
+/** Starts servers, in this process or as the command `loyalty-cards-mock` in one of its own; receivers, and raw requests. */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
@@ -6,7 +6,15 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { inject, onTestFinished } from "vitest";
-import { caller } from "../shop.ts";
+import { type MockServerOptions, startMockServer } from "../../src/adapters/node.ts";
+import { caller, template } from "../shop.ts";
+
+/** A server in this process on a free port, until the end of the test. */
+export async function openServer(options: MockServerOptions = {}) {
+  const server = await startMockServer({ templates: [template], log: () => {}, ...options });
+  onTestFinished(() => server.close().catch(() => {}));
+  return server;
+}
 
 export function start(...args: string[]) {
   const child = spawn(process.execPath, [inject("bundledCommand"), ...args], {
@@ -29,10 +37,13 @@ export function start(...args: string[]) {
   return { child, firstOutput, exit };
 }
 
-/** Runs a command line of npm or npx in a project where the command is installed, in a process group of its own. */
-export function startWithNpm(line: string) {
+/** Runs a command line of npm or npx in a project with these scripts, where the command is installed, in a process group of its own. */
+export function startWithNpm(
+  line: string,
+  scripts: Record<string, string> = {},
+  env: NodeJS.ProcessEnv = {},
+) {
   const folder = temporaryFolder();
-  const scripts = { mock: "loyalty-cards-mock --port 0 --json" };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }));
   const installed = join(folder, "node_modules/.bin/loyalty-cards-mock");
   mkdirSync(dirname(installed), { recursive: true });
@@ -40,10 +51,10 @@ export function startWithNpm(line: string) {
     mode: 0o755,
   });
   const [command = "", ...args] = line.split(" ");
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"));
   const child = spawn(command, args, {
     cwd: folder,
-    env: { ...env, npm_config_update_notifier: "false" },
+    env: { ...Object.fromEntries(inherited), npm_config_update_notifier: "false", ...env },
     stdio: ["ignore", "pipe", "ignore"],
     detached: true,
   });
@@ -56,6 +67,12 @@ export function startWithNpm(line: string) {
   });
   return child;
 }
+
+export const isListening = (url: string) =>
+  fetch(url).then(
+    () => true,
+    () => false,
+  );
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "mock-server-"));

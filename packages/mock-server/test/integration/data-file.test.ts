@@ -8,14 +8,13 @@ import { expect, inject, it, onTestFinished } from "vitest";
 import { type MockServerOptions, startMockServer } from "../../src/adapters/node.ts";
 import { manualClock, scaledClock } from "../../src/index.ts";
 import { caller, noon, signUp, template } from "../shop.ts";
-import { connectTo, start, temporaryFolder } from "./command.ts";
+import { connectTo, openServer, start, temporaryFolder } from "./command.ts";
 
 const temporaryData = () => join(temporaryFolder(), "data.json");
 
 /** Starts a server in this process. */
 async function open(options: MockServerOptions) {
-  const server = await startMockServer({ templates: [template], log: () => {}, ...options });
-  onTestFinished(() => server.close().catch(() => {}));
+  const server = await openServer(options);
   const call = caller(server.url, fetch, server.service.apiKeys.website);
   const path = `/api/v1/templates/${template.id}/passes`;
   const issue = (body: unknown, headers = {}) => call("POST", path, { body, headers });

@@ -1,12 +1,11 @@
 /** Protection of a server on a port: origins, host names, large bodies, slow requests. */
-import { describe, expect, it, onTestFinished } from "vitest";
-import { type MockServerOptions, startMockServer } from "../../src/adapters/node.ts";
+import { describe, expect, it } from "vitest";
+import type { MockServerOptions } from "../../src/adapters/node.ts";
 import { createMockService } from "../../src/index.ts";
-import { sendRaw } from "./command.ts";
+import { openServer, sendRaw } from "./command.ts";
 
-async function openServer(options: MockServerOptions = {}) {
-  const server = await startMockServer(options);
-  onTestFinished(server.close);
+async function open(options: MockServerOptions = {}) {
+  const server = await openServer(options);
   const { port } = new URL(server.url);
   /** Raw, because fetch sets Host and Origin itself. */
   const raw = (text: string) => sendRaw(`http://127.0.0.1:${port}`, text);
@@ -21,7 +20,7 @@ async function openServer(options: MockServerOptions = {}) {
 }
 
 it("responds under host names of this machine only, also to the console; the API has keys", async () => {
-  const { port, status } = await openServer();
+  const { port, status } = await open();
   const names = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, `cards.localhost:${port}`];
   for (const host of names) expect(await status("GET", "/_mock/cards", { host }), host).toBe(200);
   const strangers = ["evil.test", `127.0.0.1.evil.test:${port}`, "localhost.evil.test", "8.8.8.8"];
@@ -35,7 +34,7 @@ it("responds under host names of this machine only, also to the console; the API
 });
 
 it("responds under any host name when it listens on all addresses, and in process", async () => {
-  const { status } = await openServer({ host: "0.0.0.0" });
+  const { status } = await open({ host: "0.0.0.0" });
   const host = "mock:4010";
   expect(await status("GET", "/_mock/cards", { host })).toBe(200);
   expect(await status("POST", "/_mock/reset", { host, origin: "http://mock:4010" })).toBe(204);
@@ -46,7 +45,7 @@ it("responds under any host name when it listens on all addresses, and in proces
 });
 
 it("rejects writes of pages of another origin", async () => {
-  const { port, status } = await openServer();
+  const { port, status } = await open();
   const host = `localhost:${port}`;
   const reset = (headers: Record<string, string>) => status("POST", "/_mock/reset", { host, ...headers });
   for (const own of [{}, { origin: `http://${host}` }, { "sec-fetch-site": "same-origin" }])
@@ -63,7 +62,7 @@ it.each([
   [2, 5],
   [40, 1], // more than is read to its end
 ])("responds 413 to a body of %i MiB each time, without a reset", async (size, times) => {
-  const { url, service } = await openServer();
+  const { url, service } = await open();
   const headers = { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" };
   const issuePath = `/api/v1/templates/${service.templateId}/passes`;
   for (const path of [...Array<string>(times).fill(issuePath), "/_mock/faults"]) {
@@ -73,7 +72,7 @@ it.each([
 });
 
 it("responds 413 before the connection closes, when a large body is sent at once", async () => {
-  const { raw, service } = await openServer();
+  const { raw, service } = await open();
   const body = megabytes(3);
   const response = await raw(
     `POST /api/v1/templates/t/passes HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer ${service.apiKeys.website}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
@@ -82,7 +81,7 @@ it("responds 413 before the connection closes, when a large body is sent at once
 });
 
 it("responds 413 to a chunked body that is too large, and does not store it", async () => {
-  const { url, service } = await openServer();
+  const { url, service } = await open();
   const headers = { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" };
   const chunk = new Uint8Array(1024 * 1024);
   for (const path of [`/api/v1/templates/${service.templateId}/passes`, "/_mock/faults"]) {
@@ -102,7 +101,7 @@ it("responds 413 to a chunked body that is too large, and does not store it", as
 });
 
 it("responds 408 to a request that does not end, and serves others meanwhile", async () => {
-  const { url, raw } = await openServer({ testing: { requestTimeoutMs: 200 } });
+  const { url, raw } = await open({ testing: { requestTimeoutMs: 200 } });
   const slow = raw("POST /_mock/reset HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n{");
   const slowHead = raw("GET /_mock/health HTTP/1.1\r\nhost: loc");
   expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
@@ -132,13 +131,13 @@ describe("a request that cannot be read gets a 4xx, and the server goes on", () 
     ["an upgrade that is not offered", `GET /none HTTP/1.1\r\nupgrade: websocket\r\n${rest}`, 404],
     ["an expectation", `GET /none HTTP/1.1\r\nexpect: tea\r\n${rest}`, 417],
   ])("%s", async (_what, text, status) => {
-    const { raw, url } = await openServer();
+    const { raw, url } = await open();
     expect(await raw(text)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
   });
 
   it("accepts HTTP/1.0 without Host", async () => {
-    const { raw } = await openServer();
+    const { raw } = await open();
     expect(await raw("GET /_mock/health HTTP/1.0\r\n\r\n")).toContain(" 200 OK");
   });
 });

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { start } from "./command.ts";
 
 /** `npm run compat -- fuzz` asks for a hundred thousand. */
-const runs = Number(process.env["RANDOM_REQUESTS"] ?? 3_000);
+const runs = Number(process.env["RANDOM_REQUESTS"] ?? 1_500);
 const seed = Number(process.env["RANDOM_SEED"] ?? Math.floor(Math.random() * 2 ** 32));
 const timeLimitMs = 60_000 + runs * 10;
 const connectionsAtOnce = 20;
@@ -167,66 +167,29 @@ function send(port: number, { bytes, ending, pieces }: RawRequest): Promise<Buff
   });
 }
 
-interface RawResponse {
-  status: number;
-  headers: Headers;
-  body: string;
-}
-
-/** @throws {Error} for text that is not HTTP/1.1. */
-function parseResponses(received: Buffer, { method }: RawRequest): RawResponse[] {
-  const responses: RawResponse[] = [];
-  let rest = received;
-  while (rest.length > 0) {
-    const end = rest.indexOf("\r\n\r\n");
-    if (end < 0) throw new Error("The head does not end.");
-    const [statusLine = "", ...lines] = rest.subarray(0, end).toString("latin1").split("\r\n");
-    const status = Number(/^HTTP\/1\.1 (\d{3}) [\t -~]*$/.exec(statusLine)?.[1]);
-    if (!(status >= 100 && status <= 599)) throw new Error(`"${statusLine}" is not a status line.`);
-    const headers = new Headers(
-      lines.map((line) => {
-        const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t -~]*)$/.exec(line) ?? [];
-        if (name === undefined || value === undefined) throw new Error(`"${line}" is not a header.`);
-        return [name, value];
-      }),
-    );
-    rest = rest.subarray(end + 4);
-    if (status === 100) continue;
-    // Of a request that it cannot parse the server does not know that it is a HEAD.
-    const isHead = method === "HEAD" && rest.length === 0;
-    const hasBody = !isHead && ![204, 304].includes(status);
-    const length = headers.get("content-length");
-    const size = !hasBody ? 0 : length === null ? rest.length : Number(length);
-    if (rest.length < size) throw new Error("The body is cut off.");
-    const body = rest.subarray(0, size).toString("utf8");
-    rest = rest.subarray(size);
-    responses.push({ status, headers, body });
-  }
-  return responses;
-}
-
 /** The statuses with which Node.js itself responds to what it cannot parse, without a body or a type. */
 const ofNode = [400, 408, 413, 417, 431];
 
 function expectSound(request: RawRequest, received: Buffer): void {
   const about = `RANDOM_SEED=${seed}: ${JSON.stringify(request.bytes.toString("latin1").slice(0, 600))}`;
-  if (request.ending === "destroy") return;
-  let responses: RawResponse[];
-  try {
-    responses = parseResponses(received, request);
-  } catch (error) {
-    throw new Error(`${(error as Error).message} ${about}\n${received.subarray(0, 500).toString("latin1")}`);
-  }
-  if (request.isWhole) expect(responses.length, about).toBe(1);
-  for (const { status, headers, body } of responses) {
-    expect(status, about).toBeLessThan(500);
-    if (status < 400 || (body === "" && request.method === "HEAD")) continue;
-    const isPage = headers.get("content-type")?.startsWith("text/html");
-    if (isPage && /^\/(cards|console)\//.test(request.target)) continue;
-    if (ofNode.includes(status) && !headers.has("content-type")) continue;
-    expect(headers.get("content-type"), about).toBe("application/problem+json");
-    expect(JSON.parse(body), about).toMatchObject({ type: "about:blank", title: expect.any(String), status });
-  }
+  // Each request asks for the connection to be closed, so one response follows at most a 100.
+  const text = received.toString("latin1").replace("HTTP/1.1 100 Continue\r\n\r\n", "");
+  if (request.ending === "destroy" || (text === "" && !request.isWhole)) return;
+  const end = text.indexOf("\r\n\r\n");
+  const [statusLine = "", ...lines] = text.slice(0, end).split("\r\n");
+  const body = Buffer.from(text.slice(end + 4), "latin1").toString("utf8");
+  expect(statusLine, about).toMatch(/^HTTP\/1\.1 [1-4]\d\d [\t -~]*$/);
+  for (const line of lines) expect(line, about).toMatch(/^[\w-]+: [\t -~]*$/);
+  const status = Number(statusLine.split(" ")[1]);
+  const headers = new Headers(lines.map((line) => line.split(": ", 2) as [string, string]));
+  const length = headers.get("content-length");
+  if (request.method !== "HEAD" && length !== null) expect(text.length - end - 4, about).toBe(Number(length));
+  if (status < 400 || (body === "" && request.method === "HEAD")) return;
+  const isPage = headers.get("content-type")?.startsWith("text/html");
+  if (isPage && /^\/(cards|console)\//.test(request.target)) return;
+  if (ofNode.includes(status) && !headers.has("content-type")) return;
+  expect(headers.get("content-type"), about).toBe("application/problem+json");
+  expect(JSON.parse(body), about).toMatchObject({ type: "about:blank", title: expect.any(String), status });
 }
 
 it(`survives ${runs} random raw requests, and its responses are valid`, {
