@@ -32,15 +32,10 @@ export interface IssuingSteps<Card> {
   readonly deadlineMs: number;
   /** Validates template and request, and returns what `issueCard` would send. @throws {IssuingError} `configuration`. */
   prepare(template: string | { readonly id: string }, request: unknown): PreparedRequest;
-  /**
-   * Derives the key as `issueCard` does, with the namespace of the client, synchronously.
-   * @returns the key, and the user id as text: `42`, `42n` and `"42"` are one user.
-   * @throws {IssuingError} `configuration`, also in a runtime without node:crypto.
-   */
-  deriveKey(input: { templateId: string; userId: string | number | bigint; keySuffix?: string }): {
-    userId: string;
-    idempotencyKey: string;
-  };
+  /** Returns the user id as text: `42`, `42n` and `"42"` are one user. @throws {IssuingError} `configuration`. */
+  formatUserId(userId: string | number | bigint): string;
+  /** Derives the key as `issueCard` does, synchronously. @throws {IssuingError} `configuration`, also in a runtime without node:crypto. */
+  deriveKey(input: { templateId: string; userId: string | number | bigint; keySuffix?: string }): string;
   /** Sends a prepared request once, under a key. `firstAttemptAt` is in milliseconds since 1970. */
   send(
     request: PreparedRequest & { idempotencyKey: string; firstAttemptAt?: number },

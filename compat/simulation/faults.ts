@@ -52,8 +52,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "a 409 is final while an earlier request is running",
     guarantees: ["G2", "G1"],
     file: `${outbox}/verdict.ts`,
-    find: 'if (!isRunning) return { type: "unknown", error: toEntryError(error) };',
-    replace: 'return { type: isRunning ? "rejected" : "unknown", error: toEntryError(error) };',
+    find: 'return isRunning ? again(error, "works", true) : unknown;',
+    replace: "return isRunning ? rejected : unknown;",
   },
   {
     name: "balances are compared by whole seconds",
@@ -80,8 +80,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "each try of the outbox has a new key",
     guarantees: ["G1"],
     file: `${outbox}/attempt.ts`,
-    find: "idempotencyKey: key, ...firstAttempt",
-    replace: "idempotencyKey: key + job.attempts, ...firstAttempt",
+    find: "idempotencyKey: key, ...first",
+    replace: "idempotencyKey: key + job.attempts, ...first",
   },
   {
     name: "a commit is not synced",

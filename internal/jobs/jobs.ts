@@ -42,27 +42,15 @@ export interface Job {
   lease: string | undefined;
   /** When the first attempt began whose effect may exist. */
   startedAtMs: number | undefined;
-  /** When the last attempt began. */
-  triedAtMs: number | undefined;
   /** When the last attempt began whose effect is not known: it got no response or one such as a 500, or its process ended. */
   lostAtMs: number | undefined;
   /** Since the last restart, without callbacks. */
   attempts: number;
-  /** JSON of the package. */
-  result: string | undefined;
-  /** JSON of the package. */
-  error: string | undefined;
+  /** What the package stores, as JSON. */
+  result: unknown;
+  error: unknown;
   addedAtMs: number;
   endedAtMs: number | undefined;
-}
-
-export interface JobCounts {
-  states: Record<string, number>;
-  callbacks: number;
-  /** When the first one was added that is waiting. */
-  oldestWaitingAtMs: number | undefined;
-  /** The earliest first attempt of those that are waiting. */
-  oldestStartedAtMs: number | undefined;
 }
 
 /** A job that belongs to one attempt until its lease expires. */
@@ -77,11 +65,8 @@ export interface LeasedJob extends Job {
   probe?: number;
 }
 
-/** The job that an end is recorded for: a leased one; or one that is not leased, which has no `lease`. */
-export type EndedJob = Pick<LeasedJob, "id" | "topic" | "isFirstAttempt" | "failures" | "probe"> & {
-  lease: string | undefined;
-  leasedAtMs?: number;
-};
+/** The job that an end is recorded for. It has no `lease` when it is not leased. */
+export type EndedJob = Job & Partial<Pick<LeasedJob, "leasedAtMs" | "probe">>;
 
 /** How an attempt ended. */
 export interface End {
@@ -91,9 +76,9 @@ export interface End {
   /** Until it is due. Default 0. */
   delayMs?: number;
   /** Default: as before. */
-  result?: string | undefined;
+  result?: unknown;
   /** Default: none. */
-  error?: string | undefined;
+  error?: unknown;
   /** Whether nothing can come from this attempt: then it does not count as the first one. Default: something can. */
   hasNoEffect?: boolean;
   isErased?: boolean;
@@ -101,21 +86,13 @@ export interface End {
   finding?: "works" | { reason: string; retryAfterMs?: number | undefined } | undefined;
 }
 
-/** What a job begins again with. */
-export interface Restart {
-  key: string;
-  suffix: string;
-  body: string;
-  startedAtMs?: number | undefined;
-  /** Default 0. */
-  delayMs?: number;
-}
-
 /** Jobs of a topic that failed in a row before its breaker opens. A job counts once. */
 const maxFailures = 3;
 const minPauseMs = 1_000;
 const maxPauseMs = 60_000;
 const maxRequestedMs = 15 * 60_000;
+/** Ends the lease of the attempt that set `startedAtMs`, because RETURNING has the new values only. */
+const firstMark = " first";
 /** Probes 16, 32, 64 and so on try a new job, in case all started ones make the service fail. */
 const firstNewProbe = 16;
 
@@ -154,63 +131,76 @@ function readJob(row: Row): Job {
     dueAtMs: toNumber(row["due"]),
     lease: toOptionalText(row["lease"]),
     startedAtMs: toOptionalNumber(row["started"]),
-    triedAtMs: toOptionalNumber(row["tried"]),
     lostAtMs: toOptionalNumber(row["lost"]),
     attempts: toNumber(row["attempts"]),
-    result: toOptionalText(row["result"]),
-    error: toOptionalText(row["error"]),
+    result: parseJson(row["result"]),
+    error: parseJson(row["error"]),
     addedAtMs: toNumber(row["added"]),
     endedAtMs: toOptionalNumber(row["ended"]),
   };
 }
 
-/** A condition of leases, such as that the tables have the version that this process knows. */
+const parseJson = (value: Row[string] | undefined): unknown =>
+  typeof value === "string" ? JSON.parse(value) : undefined;
+
+/** Nothing is leased while the condition is false, such as that the tables have the version that this process knows. */
 export interface Guard {
-  values: readonly string[];
-  /** @param first the number of the parameter of the first value: `$4`. */
-  format(first: number): string;
+  value: string;
+  /** @param parameter the parameter of the value. */
+  format(parameter: string): string;
 }
 
-/**
- * @param table the name of the table; that of the breakers follows from it.
- * @param guard nothing is leased while it is false. Default: none.
- */
-export function createJobs(table: string, guard: Guard = { values: [], format: () => "true" }) {
+const noGuard: Guard = { value: "", format: (parameter) => `${parameter} = ''` };
+
+/** @param table the name of the table; those of the bodies and breakers follow from it. */
+export function createJobs(table: string, guard = noGuard) {
   const breakers = `${table}_breakers`;
-  const [guardAt2, guardAt4, guardAt5] = [2, 4, 5].map(guard.format);
   const hasOpenBreaker = (topic: string) =>
     `EXISTS (SELECT 1 FROM ${breakers} b WHERE b.topic = ${topic} AND b.due IS NOT NULL)`;
 
-  /** The topics of what is waiting: each is one step in the index. A CROSS JOIN with them, because SQLite reorders other joins. */
-  const withTopics = `WITH RECURSIVE topics (topic) AS (
+  /**
+   * The topics of what is waiting: each is one step in the index. A CROSS JOIN with them, because SQLite reorders other joins.
+   * @param only the parameter of the only topic that counts; null for all.
+   */
+  const topicsOf = (only: string) => `WITH RECURSIVE every (topic) AS (
     SELECT min(topic) FROM ${table} WHERE rank IS NOT NULL
     UNION ALL
-    SELECT (SELECT min(j.topic) FROM ${table} j WHERE j.rank IS NOT NULL AND j.topic > topics.topic) FROM topics WHERE topics.topic IS NOT NULL
+    SELECT (SELECT min(j.topic) FROM ${table} j WHERE j.rank IS NOT NULL AND j.topic > every.topic) FROM every WHERE every.topic IS NOT NULL
+  ), topics AS (SELECT topic FROM every WHERE topic IS NOT NULL AND (${only} IS NULL OR topic = ${only}))`;
+  /** When the first job of each rank is due. A topic whose breaker is open has only callbacks, so the time does not depend on how many of its jobs wait. */
+  const placesOf = (only: string) => `${topicsOf(only)}, places AS (
+    SELECT topics.topic, r.rank, (SELECT min(j.due) FROM ${table} j WHERE j.topic = topics.topic AND j.rank = r.rank) AS due
+    FROM topics CROSS JOIN (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) r
+    WHERE r.rank = ${ranks.callback} OR NOT ${hasOpenBreaker("topics.topic")}
   )`;
-  /** As `withTopics`. @param parameter the number of the parameter of the only topic that counts; it is the last one. */
-  const withTopic = (topic: string | undefined, parameter: number) =>
-    topic === undefined ? withTopics : `WITH topics (topic) AS (SELECT $${parameter}::text)`;
-  const listValues = (value: string | undefined) => (value === undefined ? [] : [value]);
 
-  /**
-   * Marks a job as leased. A callback does not count as an attempt, and changes no instant. When a lease has expired, its attempt may still have an effect.
-   * The lease says whether the attempt is the first one, because RETURNING has the new values only.
-   */
-  const setLease = `lease = $1::text || CASE WHEN rank > 0 AND started IS NULL THEN ' first' ELSE '' END,
+  /** Marks a job as leased. A callback does not count as an attempt, and changes no instant. When a lease has expired, its attempt may still have an effect. */
+  const setLease = `lease = $1::text || CASE WHEN rank > 0 AND started IS NULL THEN '${firstMark}' ELSE '' END,
     lost = CASE WHEN rank > 0 AND lease IS NOT NULL THEN tried ELSE lost END, due = :now + $2::text::bigint,
     attempts = attempts + CASE WHEN rank > 0 THEN 1 ELSE 0 END, tried = CASE WHEN rank > 0 THEN :now ELSE tried END,
     started = CASE WHEN rank > 0 THEN coalesce(started, :now) ELSE started END, rank = CASE WHEN rank > 0 THEN ${ranks.started} ELSE rank END`;
   const columns = `*, (SELECT c.body FROM ${table}_bodies c WHERE c.id = ${table}.id) AS body`;
   const returning = `RETURNING ${columns}, (SELECT b.failures FROM ${breakers} b WHERE b.topic = ${table}.topic) AS failures`;
 
-  const toLeased = (row: Row, leaseMs: number): LeasedJob => {
-    const job = readJob(row);
-    const lease = job.lease ?? "";
-    const isFirstAttempt = lease.endsWith(" first");
-    const failures = toOptionalNumber(row["failures"]) ?? 0;
-    return { ...job, lease, leasedAtMs: job.dueAtMs - leaseMs, isFirstAttempt, failures };
-  };
+  const guarded = guard.format("$3::text");
 
+  /** Leases the jobs of a query, whose parameters begin with `$4`. @param tables what the query reads. */
+  function* leaseChosen(leaseMs: number, chosen: string, values: Value[], tables = "WITH") {
+    const rows = yield* query(
+      `${tables} chosen AS MATERIALIZED (${chosen} FOR UPDATE SKIP LOCKED)
+       UPDATE ${table} SET ${setLease} WHERE id IN (SELECT id FROM chosen) AND ${guarded} ${returning}`,
+      ...[crypto.randomUUID(), leaseMs, guard.value, ...values],
+    );
+    return rows.map((row): LeasedJob => {
+      const job = readJob(row);
+      const lease = job.lease ?? "";
+      const isFirstAttempt = lease.endsWith(firstMark);
+      const failures = toOptionalNumber(row["failures"]) ?? 0;
+      return { ...job, lease, leasedAtMs: job.dueAtMs - leaseMs, isFirstAttempt, failures };
+    });
+  }
+
+  const insert = `INSERT INTO ${table} (topic, name, key, suffix, state, rank, due, started, tried, lost, added)`;
   const putBody = `INSERT INTO ${table}_bodies (id, body) VALUES ($1::text::bigint, $2::text) ON CONFLICT (id) DO UPDATE SET body = excluded.body`;
   const dropBody = `DELETE FROM ${table}_bodies WHERE id = $1::text::bigint`;
 
@@ -226,16 +216,16 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
      * @returns undefined when it was added, else the job that has this topic and name.
      */
     *add(job: NewJob, delayMs: number): Operation<Job | undefined> {
+      const { topic, name, key, suffix = "", body, startedAtMs } = job;
+      const rank = startedAtMs === undefined ? ranks.new : ranks.started;
       const [added] = yield* query(
-        `INSERT INTO ${table} (topic, name, key, suffix, state, rank, due, started, tried, lost, added)
-         VALUES ($1::text, $2::text, $3::text, $4::text, 'waiting', $5::text::integer, :now + $6::text::bigint,
+        `${insert} VALUES ($1::text, $2::text, $3::text, $4::text, 'waiting', $5::text::integer, :now + $6::text::bigint,
            $7::text::bigint, $7::text::bigint, $7::text::bigint, :now)
          ON CONFLICT (name, topic) DO NOTHING RETURNING id`,
-        ...[job.topic, job.name, job.key, job.suffix ?? ""],
-        ...[job.startedAtMs === undefined ? ranks.new : ranks.started, delayMs, job.startedAtMs ?? null],
+        ...[topic, name, key, suffix, rank, delayMs, startedAtMs ?? null],
       );
-      if (added === undefined) return yield* jobs.find(job.topic, job.name);
-      yield* query(putBody, toNumber(added["id"]), job.body);
+      if (added === undefined) return yield* jobs.find(topic, name);
+      yield* query(putBody, toNumber(added["id"]), body);
       return undefined;
     },
 
@@ -244,8 +234,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       if (list.length === 0) return 0;
       const types = ["text", "text", "text", "text", "integer", "bigint"];
       const added = yield* query(
-        `INSERT INTO ${table} (topic, name, key, suffix, state, rank, due, started, tried, lost, added)
-         SELECT v.column1, v.column2, v.column3, v.column4, 'waiting', v.column5, :now, v.column6, v.column6, v.column6, :now
+        `${insert} SELECT v.column1, v.column2, v.column3, v.column4, 'waiting', v.column5, :now, v.column6, v.column6, v.column6, :now
          FROM (VALUES ${formatRows(types, list.length)}) AS v WHERE true ON CONFLICT (name, topic) DO NOTHING RETURNING id, topic, name`,
         ...list.flatMap(({ topic, name, key, suffix = "", startedAtMs }): Value[] => [
           ...[topic, name, key, suffix],
@@ -254,14 +243,13 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       );
       if (added.length === 0) return 0;
       const toPlace = (topic: unknown, name: unknown) => JSON.stringify([topic, name]);
-      const bodies = new Map<string, string>();
-      for (const { topic, name, body } of list)
-        if (!bodies.has(toPlace(topic, name))) bodies.set(toPlace(topic, name), body); // the first of equals was added
+      // The first of equals was added.
+      const bodies = new Map(list.toReversed().map(({ topic, name, body }) => [toPlace(topic, name), body]));
       yield* query(
         `INSERT INTO ${table}_bodies (id, body) VALUES ${formatRows(["bigint", "text"], added.length)}`,
-        ...added.flatMap((row): Value[] => [
-          toNumber(row["id"]),
-          bodies.get(toPlace(row["topic"], row["name"])) ?? "",
+        ...added.flatMap(({ id, topic, name }): Value[] => [
+          toNumber(id),
+          bodies.get(toPlace(topic, name)) ?? "",
         ]),
       );
       return added.length;
@@ -285,39 +273,26 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     },
 
     /**
-     * Leases what is due: of the lowest rank that is due anywhere, in one topic, the jobs that are due longest. A topic whose breaker is open has only
-     * callbacks, so the time does not depend on how many of its jobs wait.
+     * Leases what is due: of the lowest rank that is due anywhere, in one topic, the jobs that are due longest.
      * @param topic default: of all topics.
      */
-    *lease(limit: number, leaseMs: number, topic?: string): Operation<LeasedJob[]> {
-      const rows = yield* query(
-        `${withTopic(topic, 4 + guard.values.length)}, places AS (
-           SELECT topics.topic, r.rank, (SELECT min(j.due) FROM ${table} j WHERE j.topic = topics.topic AND j.rank = r.rank) AS due
-           FROM topics CROSS JOIN (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) r
-           WHERE topics.topic IS NOT NULL AND (r.rank = ${ranks.callback} OR NOT ${hasOpenBreaker("topics.topic")})
-         ), place AS (
-           SELECT topic, rank FROM places WHERE due <= :now ORDER BY rank, due LIMIT 1
-         ), chosen AS MATERIALIZED (
-           SELECT j.id FROM ${table} j WHERE j.topic = (SELECT topic FROM place) AND j.rank = (SELECT rank FROM place) AND j.due <= :now
-             AND ${guardAt4} ORDER BY j.due LIMIT $3::text::integer FOR UPDATE SKIP LOCKED
-         )
-         UPDATE ${table} SET ${setLease} WHERE id IN (SELECT id FROM chosen) ${returning}`,
-        ...[crypto.randomUUID(), leaseMs, limit, ...guard.values, ...listValues(topic)],
-      );
-      return rows.map((row) => toLeased(row, leaseMs));
-    },
+    lease: (limit: number, leaseMs: number, topic?: string): Operation<LeasedJob[]> =>
+      leaseChosen(
+        leaseMs,
+        `SELECT j.id FROM ${table} j WHERE j.topic = (SELECT topic FROM place) AND j.rank = (SELECT rank FROM place) AND j.due <= :now
+         ORDER BY j.due LIMIT $4::text::integer`,
+        [limit, topic ?? null],
+        `${placesOf("$5::text")}, place AS (SELECT topic, rank FROM places WHERE due <= :now ORDER BY rank, due LIMIT 1),`,
+      ),
 
-    /** Leases one job, also before it is due, for a caller who waits. @returns undefined while another attempt has it, and while the breaker is open. */
-    *leaseOne(topic: string, name: string, leaseMs: number): Operation<LeasedJob | undefined> {
-      const [row] = yield* query(
-        `UPDATE ${table} SET ${setLease} WHERE id = (
-           SELECT id FROM ${table} j WHERE topic = $3::text AND name = $4::text AND rank > 0 AND (lease IS NULL OR due <= :now)
-             AND NOT ${hasOpenBreaker("j.topic")} AND ${guardAt5} FOR UPDATE SKIP LOCKED
-         ) ${returning}`,
-        ...[crypto.randomUUID(), leaseMs, topic, name, ...guard.values],
-      );
-      return row && toLeased(row, leaseMs);
-    },
+    /** Leases one job, also before it is due, for a caller who waits. @returns none while another attempt has it, and while the breaker is open. */
+    leaseOne: (topic: string, name: string, leaseMs: number): Operation<LeasedJob[]> =>
+      leaseChosen(
+        leaseMs,
+        `SELECT id FROM ${table} j WHERE topic = $4::text AND name = $5::text AND rank > 0 AND (lease IS NULL OR due <= :now)
+         AND NOT ${hasOpenBreaker("j.topic")}`,
+        [topic, name],
+      ),
 
     /**
      * Leases the job that tries a topic whose breaker is open: the started one that was tried longest ago. One at a time: until it
@@ -326,25 +301,22 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     *leaseProbe(leaseMs: number): Operation<LeasedJob | undefined> {
       const [breaker] = yield* query(
         `UPDATE ${breakers} SET due = :now + $1::text::bigint, probes = probes + 1 WHERE topic = (
-           SELECT topic FROM ${breakers} WHERE due <= :now AND ${guardAt2} ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED
+           SELECT topic FROM ${breakers} WHERE due <= :now AND ${guard.format("$2::text")} ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED
          ) RETURNING topic, probes`,
-        leaseMs,
-        ...guard.values,
+        ...[leaseMs, guard.value],
       );
       if (breaker === undefined) return undefined;
-      const topic = String(breaker["topic"]);
       const probe = toNumber(breaker["probes"]);
       const isNew = probe >= firstNewProbe && Number.isInteger(Math.log2(probe));
       const order = isNew ? [ranks.new, ranks.bulk, ranks.started] : [ranks.started, ranks.new, ranks.bulk];
       for (const rank of order) {
-        const [row] = yield* query(
-          `UPDATE ${table} SET ${setLease} WHERE id = (
-             SELECT id FROM ${table} WHERE topic = $3::text AND rank = $4::text::integer AND (lease IS NULL OR due <= :now)
-             ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED
-           ) ${returning}`,
-          ...[crypto.randomUUID(), leaseMs, topic, rank],
+        const [job] = yield* leaseChosen(
+          leaseMs,
+          `SELECT id FROM ${table} WHERE topic = $4::text AND rank = $5::text::integer AND (lease IS NULL OR due <= :now)
+           ORDER BY due LIMIT 1`,
+          [String(breaker["topic"]), rank],
         );
-        if (row !== undefined) return { ...toLeased(row, leaseMs), probe };
+        if (job !== undefined) return { ...job, probe };
       }
       return undefined; // all are being sent
     },
@@ -362,7 +334,8 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       const waitMs = counted?.isOpen && rank === ranks.started ? 0 : delayMs;
       const [row] = yield* query(
         `UPDATE ${table} SET state = $1::text, rank = $2::text::integer, due = :now + $3::text::bigint, lease = NULL,
-           result = coalesce($4::text, result), error = $5::text, started = CASE WHEN $6::text::integer = 1 THEN NULL ELSE started END,
+           result = coalesce($4::text, result), error = $5::text,
+           started = CASE WHEN $6::text::integer = 1 AND lease LIKE '%${firstMark}' THEN NULL ELSE started END,
            lost = CASE WHEN $7::text::integer = 1 THEN tried ELSE lost END,
            ended = CASE WHEN $1::text = 'waiting' THEN NULL ELSE coalesce(ended, :now) END
          WHERE id = $8::text::bigint AND coalesce(lease, '') = $9::text ${returning}`,
@@ -370,24 +343,29 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
           state,
           rank ?? null,
           waitMs,
-          result ?? null,
-          error ?? null,
-          Number(hasNoEffect && job.isFirstAttempt),
+          JSON.stringify(result) ?? null,
+          JSON.stringify(error) ?? null,
+          Number(hasNoEffect),
         ],
         ...[Number(!hasNoEffect && state === "waiting"), job.id, job.lease ?? ""],
       );
-      if (isErased && row !== undefined) yield* query(dropBody, job.id);
+      if (row !== undefined && isErased) yield* query(dropBody, job.id);
       const settled = row && readJob(row);
       if (finding === undefined) yield* jobs.endProbe(job);
       if (counted?.isOpened) return { job: settled, breaker: "opened" };
-      const failures = row === undefined ? job.failures : (toOptionalNumber(row["failures"]) ?? 0);
-      if (finding !== "works" || failures === 0) return { job: settled };
-      return (yield* jobs.close(job.topic)) ? { job: settled, breaker: "closed" } : { job: settled };
+      if (finding !== "works" || row?.["failures"] === null) return { job: settled };
+      const [closed] = yield* query(
+        `DELETE FROM ${breakers} WHERE topic = $1::text RETURNING due`,
+        job.topic,
+      );
+      return closed === undefined || closed["due"] === null
+        ? { job: settled }
+        : { job: settled, breaker: "closed" };
     },
 
     /** Counts a failure of a topic. The pause until the next probe counts from the start of this one, because it may have ended with a timeout. */
     *fail(
-      { id, topic, probe, leasedAtMs }: Pick<EndedJob, "id" | "topic" | "probe" | "leasedAtMs">,
+      { id, topic, probe, leasedAtMs }: EndedJob,
       { reason, retryAfterMs }: { reason: string; retryAfterMs?: number | undefined },
     ): Operation<{ isOpen: boolean; isOpened: boolean }> {
       const requestedMs = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, maxRequestedMs);
@@ -417,14 +395,8 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       return { isOpen, isOpened };
     },
 
-    /** Closes the breaker of a topic. @returns whether it was open. */
-    *close(topic: string): Operation<boolean> {
-      const [row] = yield* query(`DELETE FROM ${breakers} WHERE topic = $1::text RETURNING due`, topic);
-      return row !== undefined && row["due"] !== null;
-    },
-
     /** Lets another job try the topic: that of this probe says nothing of it. */
-    *endProbe({ topic, probe }: Pick<EndedJob, "topic" | "probe">): Operation<void> {
+    *endProbe({ topic, probe }: EndedJob): Operation<void> {
       if (probe === undefined) return;
       yield* query(
         `UPDATE ${breakers} SET due = :now, probes = probes - 1 WHERE topic = $1::text AND probes = $2::text::integer`,
@@ -437,8 +409,8 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       yield* jobs.endProbe(job);
       yield* query(
         `UPDATE ${table} SET lease = NULL, due = :now, attempts = attempts - CASE WHEN rank > 0 THEN 1 ELSE 0 END,
-           started = CASE WHEN $1::text::integer = 1 THEN NULL ELSE started END WHERE id = $2::text::bigint AND lease = $3::text`,
-        ...[Number(job.isFirstAttempt), job.id, job.lease],
+           started = CASE WHEN lease LIKE '%${firstMark}' THEN NULL ELSE started END WHERE id = $1::text::bigint AND lease = $2::text`,
+        ...[job.id, job.lease],
       );
     },
 
@@ -451,7 +423,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     /** The latest time that the jobs show: when the last one was added, or when one that waits was tried. 0 without jobs. */
     *getLatest(): Operation<number> {
       const [row] = yield* query(
-        `${withTopics} SELECT (SELECT added FROM ${table} WHERE id = (SELECT max(id) FROM ${table})) AS added,
+        `${topicsOf("NULL")} SELECT (SELECT added FROM ${table} WHERE id = (SELECT max(id) FROM ${table})) AS added,
            (SELECT max(j.tried) FROM topics JOIN ${table} j ON j.topic = topics.topic AND j.rank = ${ranks.started}) AS tried`,
       );
       return Math.max(toNumber(row?.["added"] ?? 0), toNumber(row?.["tried"] ?? 0));
@@ -460,13 +432,10 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     /** How long until something is due, in milliseconds: negative when it is overdue; undefined when nothing waits. @param topic default: all. */
     *getDelay(topic?: string): Operation<number | undefined> {
       const [row] = yield* query(
-        `${withTopic(topic, 1)}, places AS (
-           SELECT (SELECT min(j.due) FROM ${table} j WHERE j.topic = topics.topic AND j.rank = r.rank) AS due
-           FROM topics CROSS JOIN (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) r
-           WHERE topics.topic IS NOT NULL AND (r.rank = ${ranks.callback} OR NOT ${hasOpenBreaker("topics.topic")})
-           UNION ALL SELECT due FROM ${breakers} WHERE due IS NOT NULL
-         ) SELECT min(due) - :now AS delay FROM places`,
-        ...listValues(topic),
+        `${placesOf("$1::text")} SELECT min(due) - :now AS delay FROM (
+           SELECT due FROM places UNION ALL SELECT due FROM ${breakers} WHERE due IS NOT NULL
+         ) AS p`,
+        topic ?? null,
       );
       return toOptionalNumber(row?.["delay"]);
     },
@@ -474,7 +443,7 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
     /** How long until the first lease of a running attempt expires, in milliseconds; undefined when none is running. */
     *getLeaseDelay(): Operation<number | undefined> {
       const [row] = yield* query(
-        `${withTopics} SELECT min(j.due) - :now AS delay FROM topics CROSS JOIN ${table} j
+        `${topicsOf("NULL")} SELECT min(j.due) - :now AS delay FROM topics CROSS JOIN ${table} j
            WHERE j.topic = topics.topic AND j.rank IN (${ranks.callback}, ${ranks.started}) AND j.lease IS NOT NULL AND j.due > :now`,
       );
       return toOptionalNumber(row?.["delay"]);
@@ -482,28 +451,28 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
 
     /** Jobs in the order in which they were added. @param state undefined for all. @param topic default: of all topics. */
     *list(state: string | undefined, afterId: number, limit: number, topic?: string): Operation<Job[]> {
-      const ofState = state === undefined ? "" : "state = $3::text AND ";
-      const ofTopic = topic === undefined ? "" : `topic = $${state === undefined ? 3 : 4}::text AND `;
       const rows = yield* query(
-        `SELECT ${columns} FROM ${table} WHERE ${ofState}${ofTopic}id > $1::text::bigint ORDER BY id LIMIT $2::text::integer`,
-        ...[afterId, limit, ...listValues(state), ...listValues(topic)],
+        `SELECT ${columns} FROM ${table} WHERE id > $1::text::bigint AND ($3::text IS NULL OR topic = $3::text)
+           ${state === undefined ? "" : "AND state = $4::text "}ORDER BY id LIMIT $2::text::integer`,
+        ...[afterId, limit, topic ?? null, ...(state === undefined ? [] : [state])],
       );
       return rows.map(readJob);
     },
 
     /** Counts the jobs of each state and the callbacks that are due, and returns the times to monitor. @param topic default: of all topics. */
-    *count(topic?: string): Operation<JobCounts> {
-      const ofTopic = topic === undefined ? "" : " AND topic = $1::text";
+    *count(topic?: string) {
+      const only = topic === undefined ? "" : "AND topic = $1::text ";
+      const values = topic === undefined ? [] : [topic];
       const rows = yield* query(
-        `SELECT state, count(*) AS jobs FROM ${table} WHERE true${ofTopic} GROUP BY state`,
-        ...listValues(topic),
+        `SELECT state, count(*) AS jobs FROM ${table} WHERE true ${only}GROUP BY state`,
+        ...values,
       );
       const [row] = yield* query(
-        `${withTopic(topic, 1)} SELECT
+        `${topicsOf(topic === undefined ? "NULL" : "$1::text")} SELECT
            (SELECT count(*) FROM topics CROSS JOIN ${table} j WHERE j.topic = topics.topic AND j.rank = ${ranks.callback}) AS callbacks,
-           (SELECT added FROM ${table} WHERE state = 'waiting'${ofTopic} ORDER BY id LIMIT 1) AS oldest,
+           (SELECT added FROM ${table} WHERE state = 'waiting' ${only}ORDER BY id LIMIT 1) AS oldest,
            (SELECT min(j.started) FROM topics CROSS JOIN ${table} j WHERE j.topic = topics.topic AND j.rank = ${ranks.started}) AS started`,
-        ...listValues(topic),
+        ...values,
       );
       return {
         states: Object.fromEntries(rows.map(({ state, jobs: count }) => [String(state), toNumber(count)])),
@@ -524,9 +493,12 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       }));
     },
 
-    /** Lets a job begin anew, also while its callback is leased. @param changes what is sent; without `startedAtMs`, no earlier attempt counts. */
-    *restart(id: number, changes: Restart): Operation<void> {
-      const { key, suffix, body, startedAtMs, delayMs = 0 } = changes;
+    /** Lets a job begin anew, also while its callback is leased. @param job what is sent; without `startedAtMs`, no earlier attempt counts. */
+    *restart(
+      job: Pick<Job, "id" | "key" | "suffix" | "startedAtMs"> & { body: string },
+      delayMs = 0,
+    ): Operation<void> {
+      const { id, key, suffix, body, startedAtMs } = job;
       yield* query(
         `UPDATE ${table} SET state = 'waiting', rank = $1::text::integer, due = :now + $2::text::bigint, lease = NULL, key = $3::text,
            suffix = $4::text, started = $5::text::bigint, lost = CASE WHEN $5::text IS NULL THEN NULL ELSE lost END, attempts = 0,
@@ -559,27 +531,22 @@ export function createJobs(table: string, guard: Guard = { values: [], format: (
       return rows.length === 1000;
     },
 
-    /** Deletes jobs that ended long ago, at most a thousand. @param topic default: of all topics. @returns whether more may be left. */
-    *sweep(state: string, retentionMs: number, topic?: string): Operation<boolean> {
+    /** Deletes jobs of a topic that ended long ago, at most a thousand. @returns whether more may be left. */
+    *sweep(topic: string, state: string, retentionMs: number): Operation<boolean> {
       const rows = yield* query(
         `DELETE FROM ${table} WHERE id IN (
-           SELECT id FROM ${table} WHERE state = $1::text AND rank IS NULL AND ended < :now - $2::text::bigint
-             ${topic === undefined ? "" : "AND topic = $3::text "}LIMIT 1000
+           SELECT id FROM ${table} WHERE topic = $1::text AND state = $2::text AND rank IS NULL AND ended < :now - $3::text::bigint LIMIT 1000
          ) RETURNING id`,
-        ...[state, retentionMs, ...listValues(topic)],
+        ...[topic, state, retentionMs],
       );
       yield* dropBodies(rows.map(({ id }) => toNumber(id)));
       return rows.length === 1000;
     },
 
-    /** Deletes a job, also while it is leased. @returns it. */
-    *delete(topic: string, name: string): Operation<Job | undefined> {
-      const [row] = yield* query(
-        `DELETE FROM ${table} WHERE topic = $1::text AND name = $2::text RETURNING ${columns}`,
-        ...[topic, name],
-      );
-      if (row !== undefined) yield* query(dropBody, toNumber(row["id"]));
-      return row && readJob(row);
+    /** Deletes a job, also while it is leased. */
+    *delete(id: number): Operation<void> {
+      yield* query(`DELETE FROM ${table} WHERE id = $1::text::bigint`, id);
+      yield* query(dropBody, id);
     },
   };
   return jobs;

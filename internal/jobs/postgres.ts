@@ -27,13 +27,18 @@ export interface PostgresJobsOptions {
   /** The time in milliseconds, for tests. Default: the time of the database. */
   now?: (() => number) | undefined;
   /** The message of the error when the tables do not exist. */
-  missingTables?: string;
+  missingTables: string;
+  /** Checks the tables, before the first other operation. */
+  check(): Operation<void>;
 }
 
 export function createPostgresDatabase<Transaction extends PostgresTransaction>(
   transact: Transact<Transaction>,
-  { pool, now, missingTables }: PostgresJobsOptions = {},
+  { pool, now, missingTables, check }: PostgresJobsOptions,
 ) {
+  /** Whether the tables were checked. */
+  let isOpen = false;
+
   async function execute(client: PostgresClient, step: Step): Promise<Row[]> {
     if ("call" in step) {
       await step.call(client as never);
@@ -44,12 +49,12 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
     try {
       return Array.from(await queryRows(client, sql, values)) as Row[];
     } catch (error) {
-      if (missingTables === undefined || !hasCode(error, ["42P01"])) throw error;
+      if (!hasCode(error, ["42P01"])) throw error;
       throw withSafeMessage(new Error(missingTables, { cause: error }));
     }
   }
 
-  async function runIn<Result>(client: PostgresClient, operation: Operation<Result>): Promise<Result> {
+  async function executeAll<Result>(client: PostgresClient, operation: Operation<Result>): Promise<Result> {
     let next = operation.next();
     while (!next.done) next = operation.next(await execute(client, next.value));
     return next.value;
@@ -67,15 +72,29 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
   }
 
   const runAlone = <Result>(start: () => Operation<Result>): Promise<Result> =>
-    repeat(() => transact((transaction) => runIn(transaction, start())));
+    repeat(() => transact((transaction) => executeAll(transaction, start())));
+
+  async function open(): Promise<void> {
+    if (!isOpen) await runAlone(check);
+    isOpen = true;
+  }
+
   return {
-    /** Runs an operation in a transaction of the user. */
-    runIn,
+    /** Runs an operation in a transaction of the user. The tables are checked in it too, because it may use the only connection of a pool. */
+    async runIn<Result>(transaction: PostgresTransaction, operation: Operation<Result>): Promise<Result> {
+      if (!isOpen) await executeAll(transaction, check());
+      return executeAll(transaction, operation);
+    },
     /** Runs an operation of which each statement is a transaction. @param start creates it, once for each attempt. */
-    run: <Result>(start: () => Operation<Result>): Promise<Result> =>
-      pool === undefined ? runAlone(start) : repeat(() => runIn(pool, start())),
+    async run<Result>(start: () => Operation<Result>): Promise<Result> {
+      await open();
+      return pool === undefined ? runAlone(start) : repeat(() => executeAll(pool, start()));
+    },
     /** Runs an operation in a transaction of its own. @param start creates it, once for each attempt. */
-    transact: runAlone,
+    async transact<Result>(start: () => Operation<Result>): Promise<Result> {
+      await open();
+      return runAlone(start);
+    },
   };
 }
 

@@ -169,10 +169,8 @@ export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
     clock,
     deadlineMs: limits.deadlineMs,
     prepare: (template, request) => prepareRequest(template, request as IssueCardRequest<unknown>),
-    deriveKey: (input) => ({
-      userId: formatUserId(input.userId),
-      idempotencyKey: deriveKeySync(input.templateId, input, idempotencyNamespace),
-    }),
+    formatUserId,
+    deriveKey: (input) => deriveKeySync(input.templateId, input, idempotencyNamespace),
     send: async (request, options = {}) =>
       sendCard<FieldValues>(settings, request, parseCallOptions({ ...options, maxRetries: 0 }, settings)),
   };

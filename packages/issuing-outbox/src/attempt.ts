@@ -1,5 +1,5 @@
 /** One attempt at one entry: sends the request, records how it ended with the callback of the shop, and reports it. */
-import { generalUserMessage, type IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import {
   type End,
   type EndedJob,
@@ -9,11 +9,11 @@ import {
   ranks,
 } from "@loyalty-cards/internal/jobs/jobs";
 import { callBack, type Operation } from "@loyalty-cards/internal/jobs/statement";
-import { getBackoffMs, maxBackoffMs, withJitter } from "@loyalty-cards/internal/jobs/worker";
+import { maxBackoffMs, withJitter } from "@loyalty-cards/internal/jobs/worker";
 import type { Card } from "@loyalty-cards/issuing-client";
-import { type OutboxEntry, type OutboxEntryError, type StoredCard, toEntry, toRef } from "./entry.ts";
+import { type OutboxEntry, type StoredCard, toEntry, toRef } from "./entry.ts";
 import type { OutboxOutcome, Report } from "./report.ts";
-import { judge, type Verdict } from "./verdict.ts";
+import { judge } from "./verdict.ts";
 
 /** Runs operations. Each promise resolves after the commit. */
 export interface OutboxDatabase {
@@ -68,9 +68,6 @@ export interface AttemptResult {
   retryInMs?: number;
 }
 
-/** A leased job; or one that is not leased, which has no `lease`. */
-type Recordable = Job & EndedJob;
-
 interface Settled {
   /** Undefined when the lease was lost. */
   job: Job | undefined;
@@ -91,20 +88,17 @@ export function createAttempts(context: AttemptContext) {
   const getAgeMs = ({ leasedHere }: OwnLease) =>
     Math.max(clock.now() - leasedHere.atMs, clock.monotonicMs() - leasedHere.monotonicMs);
 
-  /** Checked right before a request begins, because the process may have been stopped for hours since the lease. */
   async function send(
     job: OwnLease,
     signal: AbortSignal,
-  ): Promise<{ card: Card } | { error: unknown } | "lease-expired" | "key-expired"> {
-    const ageMs = getAgeMs(job);
-    if (ageMs >= job.deadlineMs + leaseMarginMs) return "lease-expired";
-    const { startedAtMs = job.leasedAtMs, isFirstAttempt, deadlineMs, body = "", key } = job;
-    const sinceFirstMs = job.leasedAtMs - startedAtMs + ageMs;
-    if (sinceFirstMs > keyLifetimeMs - deadlineMs) return "key-expired";
-    // On the client's clock, which can differ from the database's; before now, or the client would take this attempt for the first one.
-    const firstAttempt = isFirstAttempt ? {} : { firstAttemptAt: clock.now() - Math.max(1, sinceFirstMs) };
+  ): Promise<{ card: Card; error?: never } | { error: unknown }> {
+    const { topic, body = "", key, isFirstAttempt, leasedAtMs, startedAtMs = leasedAtMs, deadlineMs } = job;
+    // On the client's clock, which can differ from the database's. The client sends nothing when the key is too old. It is counted
+    // from a whole deadline earlier, so that the attempt ends in time.
+    const firstAttemptAt = clock.now() - (leasedAtMs - startedAtMs + getAgeMs(job) + deadlineMs);
+    const first = isFirstAttempt ? {} : { firstAttemptAt };
+    const request = { templateId: topic, body, idempotencyKey: key, ...first };
     try {
-      const request = { templateId: job.topic, body, idempotencyKey: key, ...firstAttempt };
       return { card: await steps.send(request, { deadlineMs, signal }) };
     } catch (error) {
       return { error };
@@ -113,48 +107,35 @@ export function createAttempts(context: AttemptContext) {
 
   async function attempt(job: OwnLease, signal: AbortSignal, isVisitor: boolean): Promise<AttemptResult> {
     const entry = toRef(job);
-    const recordEnd = (end: End, outcome: OutboxOutcome) =>
-      record(job, end, outcome, isVisitor ? database.transact : database.transactTogether);
+    const { state, error, attempts } = job;
+    const transact = isVisitor ? database.transact : database.transactTogether;
     if (job.rank === ranks.callback)
-      return recordEnd({ state: job.state, error: job.error }, { outcome: "delivered", entry });
-    const sent = await send(job, signal);
-    if (sent === "lease-expired") {
+      return record(job, { state, error }, { outcome: "delivered", entry }, transact);
+    // The process may have been stopped for hours since the lease.
+    if (getAgeMs(job) >= job.deadlineMs + leaseMarginMs) {
       await database.run(() => jobs.giveBack(job));
       return {};
     }
-    const verdict: Verdict =
-      sent === "key-expired" ? { type: "unknown", error: keyExpired } : judge(sent, job, isVisitor);
-    const end = toEnd(verdict, job);
-    const { attempts } = job;
-    if (verdict.type === "issued") {
-      const { cardId } = verdict.card;
+    const sent = await send(job, signal);
+    const end = judge(sent, job, isVisitor, random);
+    if (end.state === "issued") {
+      const { cardId } = end.result;
       const lagMs = job.leasedAtMs + getAgeMs(job) - job.addedAtMs;
-      const result = await recordEnd(end, { outcome: "issued", entry, cardId, attempts, lagMs });
-      const isOwn = typeof sent === "object" && "card" in sent && cardId === result.entry?.cardId;
-      return isOwn ? { ...result, card: sent.card } : result;
+      const outcome: OutboxOutcome = { outcome: "issued", entry, cardId, attempts, lagMs };
+      const result = await record(job, end, outcome, transact);
+      return "card" in sent && cardId === result.entry?.cardId ? { ...result, card: sent.card } : result;
     }
-    const error = typeof sent === "object" && "error" in sent ? sent.error : undefined;
-    const failure = { entry, code: verdict.error.code, attempts, error };
-    if (verdict.type !== "again") return recordEnd(end, { outcome: verdict.type, ...failure });
-    return recordEnd(end, { outcome: "failed", ...failure, retryInMs: end.delayMs ?? 0 });
-  }
-
-  function toEnd(verdict: Verdict, job: LeasedJob): End {
-    if (verdict.type === "issued")
-      return { state: "issued", result: JSON.stringify(verdict.card), isErased: true, finding: "works" };
-    const error = JSON.stringify(verdict.error);
-    if (verdict.type === "rejected") return { state: "rejected", error, hasNoEffect: true, finding: "works" };
-    if (verdict.type === "unknown") return { state: "unknown", error };
-    const { hasNoEffect, service, retryAfterMs = 0 } = verdict;
-    const delayMs = Math.max(getBackoffMs(job.attempts, random), Math.min(retryAfterMs, maxBackoffMs));
-    const failure = { reason: verdict.error.code, retryAfterMs: verdict.retryAfterMs };
-    const finding = service === "fails" ? failure : service;
-    return { state: "waiting", rank: ranks.started, delayMs, error, hasNoEffect, finding };
+    const failure = { entry, code: end.error.code, attempts, error: sent.error };
+    const outcome: OutboxOutcome =
+      end.state === "waiting"
+        ? { outcome: "failed", ...failure, retryInMs: end.delayMs }
+        : { outcome: end.state, ...failure };
+    return record(job, end, outcome, transact);
   }
 
   /** Records an end in the transaction of its callback. If that fails, records it without the callback, which is called later. */
   async function record(
-    job: Recordable,
+    job: EndedJob,
     end: End,
     outcome?: OutboxOutcome,
     transact = database.transact,
@@ -176,7 +157,7 @@ export function createAttempts(context: AttemptContext) {
     }
   }
 
-  function* settleAndCallBack(job: Recordable, end: End, callback?: Callback): Operation<Settled> {
+  function* settleAndCallBack(job: EndedJob, end: End, callback?: Callback): Operation<Settled> {
     let settled: Settled = yield* jobs.settle(job, end);
     if (settled.job === undefined && end.state === "issued") {
       // The lease was lost, and there is a card: it is that of the entry which this user has now.
@@ -199,7 +180,7 @@ export function createAttempts(context: AttemptContext) {
 
   /** Reports what was recorded. @param outcome when it was recorded under its own lease. */
   function finish(
-    job: Recordable,
+    job: EndedJob,
     end: End,
     { job: settled, breaker, late }: Settled,
     outcome?: OutboxOutcome,
@@ -240,11 +221,4 @@ export function createAttempts(context: AttemptContext) {
   };
 }
 
-const getCardId = (result = "{}"): string => (JSON.parse(result) as StoredCard).cardId;
-
-const keyExpired: OutboxEntryError = {
-  code: "idempotency-expired",
-  message: "The service may have forgotten the key: a request could issue a second card.",
-  userMessage: generalUserMessage,
-  fields: [],
-};
+const getCardId = (result: unknown): string => (result as StoredCard).cardId;

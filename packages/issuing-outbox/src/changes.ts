@@ -2,7 +2,7 @@
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { Job, Jobs } from "@loyalty-cards/internal/jobs/jobs";
 import type { Operation } from "@loyalty-cards/internal/jobs/statement";
-import { deriveKey, invalid, type OutboxEntryError, requireCardId } from "./entry.ts";
+import { invalid, type OutboxEntryError, requireCardId } from "./entry.ts";
 import { maxRunningMs } from "./verdict.ts";
 
 /** What `correct` did: its documentation lists the values. */
@@ -21,33 +21,32 @@ export function* correctEntry(
   body: string | undefined,
 ): Operation<CorrectionResult> {
   if (job.state === "issued" || job.state === "unknown") return job.state;
-  const next = { key: job.key, suffix: job.suffix, body: body ?? requireBody(job) };
+  const next = { ...job, body: body ?? requireBody(job), startedAtMs: undefined };
   if (job.state === "waiting") {
     if (job.startedAtMs !== undefined || job.lease !== undefined) return "waiting";
-    if (next.body === job.body) return "accepted";
-    yield* jobs.restart(job.id, next);
+    if (next.body !== job.body) yield* jobs.restart(next);
     return "accepted";
   }
   // An older request without a response may still issue a card, so the old form goes on when that request has ended.
   const runningMs = job.lostAtMs === undefined ? 0 : job.lostAtMs + maxRunningMs - (yield* jobs.getNow());
   if (runningMs > 0) {
-    const { key, suffix, startedAtMs = job.lostAtMs } = job;
-    yield* jobs.restart(job.id, { key, suffix, body: requireBody(job), startedAtMs, delayMs: runningMs });
+    const { startedAtMs = job.lostAtMs } = job;
+    yield* jobs.restart({ ...job, body: requireBody(job), startedAtMs }, runningMs);
     return "waiting";
   }
   // The service may repeat a 422 for the same key.
   const isKeyUsed = getErrorCode(job) === "validation";
-  yield* jobs.restart(job.id, isKeyUsed ? { ...next, ...withNextSuffix(job, steps) } : next);
+  yield* jobs.restart(isKeyUsed ? { ...next, ...getNextKey(job, steps) } : next);
   return "accepted";
 }
 
 /** Sends the form of an `unknown` entry again, because a person found out that there is no card. */
 export function* resendEntry(jobs: Jobs, steps: Steps, job: Job): Operation<void> {
   requireUnknown(job);
-  const next = { key: job.key, suffix: job.suffix, body: requireBody(job) };
+  const next = { ...job, body: requireBody(job), startedAtMs: undefined };
   // After a 409 that does not end, a request with the old key would get another 409.
   const isKeyUsed = getErrorCode(job) === "conflict";
-  yield* jobs.restart(job.id, isKeyUsed ? { ...next, ...withNextSuffix(job, steps) } : next);
+  yield* jobs.restart(isKeyUsed ? { ...next, ...getNextKey(job, steps) } : next);
 }
 
 /** @throws {TypeError} for an entry in another state. */
@@ -83,12 +82,11 @@ function requireBody({ body, state }: Job): string {
   );
 }
 
-const getErrorCode = ({ error }: Job): string | undefined =>
-  error === undefined ? undefined : (JSON.parse(error) as OutboxEntryError).code;
+const getErrorCode = ({ error }: Job) => (error as OutboxEntryError | undefined)?.code;
 
 /** The next suffix, and its key. They are the same in a restored copy of the database. */
-function withNextSuffix(job: Job, steps: Steps): { key: string; suffix: string } {
-  const [, base = job.suffix, number = "1"] = /^(.*)~(\d+)$/s.exec(job.suffix) ?? [];
-  const suffix = `${base}~${Number(number) + 1}`;
-  return { suffix, key: deriveKey(steps, job.topic, job.name, suffix).idempotencyKey };
+function getNextKey({ topic, name, suffix }: Job, steps: Steps): { key: string; suffix: string } {
+  const [, base = suffix, number = "1"] = /^(.*)~(\d+)$/s.exec(suffix) ?? [];
+  const keySuffix = `${base}~${Number(number) + 1}`;
+  return { suffix: keySuffix, key: steps.deriveKey({ templateId: topic, userId: name, keySuffix }) };
 }

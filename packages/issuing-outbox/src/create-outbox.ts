@@ -5,7 +5,7 @@ import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import { parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Card, UserId } from "@loyalty-cards/issuing-client";
-import { type AttemptContext, createAttempts, type OutboxDatabase, type OwnLease } from "./attempt.ts";
+import { type AttemptContext, createAttempts, type OutboxDatabase } from "./attempt.ts";
 import {
   type CorrectionResult,
   correctEntry,
@@ -15,12 +15,13 @@ import {
   retryEntry,
 } from "./changes.ts";
 import {
-  deriveKey,
   findEntry,
   invalid,
   type OutboxState,
   type OwedCard,
   parseNewEntry,
+  parseTemplateId,
+  parseUserId,
   requireEntry,
   requireInteger,
   toEntry,
@@ -71,11 +72,11 @@ export function createOutbox(
     if (closed !== undefined) throw invalid("The outbox is closed.");
   }
 
-  /** @throws {IssuingError} `configuration` for an invalid user id. */
+  /** @throws {TypeError} {IssuingError} for an invalid id, and when the outbox is closed. */
   function toUser(userId: UserId, { template }: TemplateOption = {}): UserRef {
-    if (template === undefined) return { userId: deriveKey(steps, "template", userId).userId };
-    const id = readTemplateId(template);
-    return { userId: deriveKey(steps, id, userId).userId, template: id };
+    requireNotClosed();
+    const user = { userId: parseUserId(steps, userId) };
+    return template === undefined ? user : { ...user, template: parseTemplateId(template) };
   }
 
   /** Waits for the work, at most `ms`. @returns undefined when the time is over, or the outbox is closed. @throws the reason of the signal. */
@@ -127,9 +128,10 @@ export function createOutbox(
     if (job.state !== "waiting" || leftMs < 1 || closed !== undefined) return toEntry(job);
     let attempt = attempts.running.get(job.id);
     if (attempt === undefined) {
-      const leased = await leaseNow(job, leftMs);
-      if (leased === "paused") return toEntry(job);
-      attempt = leased && attempts.run(leased, aborting.signal, true);
+      const { topic, name } = job;
+      const [leased] = await attempts.lease((leaseMs) => jobs.leaseOne(topic, name, leaseMs), leftMs);
+      if (leased !== undefined) attempt = attempts.run(leased, aborting.signal, true);
+      else if (await isPaused(topic)) return toEntry(job);
     }
     const result = await waitWithin(attempt ? leftMs : Math.min(issuePollMs, leftMs), signal, attempt);
     if (result?.entry === undefined) return undefined; // another process has it, or the time is over
@@ -140,19 +142,12 @@ export function createOutbox(
     return undefined;
   }
 
-  /** Leases an entry. @returns undefined while another process has it. @throws why this process must not lease, which the lease itself does not say. */
-  async function leaseNow(job: Job, leftMs: number): Promise<OwnLease | "paused" | undefined> {
-    const [leased] = await attempts.lease(function* (leaseMs) {
-      const one = yield* jobs.leaseOne(job.topic, job.name, leaseMs);
-      return one === undefined ? [] : [one];
-    }, leftMs);
-    if (leased !== undefined) return leased;
-    const paused = await database.run(function* () {
+  /** @throws why this process must not lease, which the lease itself does not say. */
+  const isPaused = (template: string) =>
+    database.run(function* () {
       yield* checkSettings(steps);
-      return yield* jobs.listBreakers();
+      return (yield* jobs.listBreakers()).some(({ topic }) => topic === template);
     });
-    return paused.some(({ topic }) => topic === job.topic) ? "paused" : undefined;
-  }
 
   async function* list(listOptions: ListOptions = {}) {
     requireKnownOptions("list", listOptions, ["state", "limit", "after"]);
@@ -175,13 +170,11 @@ export function createOutbox(
 
   /** Changes an entry in a transaction. @returns it. */
   async function change(user: UserRef, start: (job: Job) => Operation<unknown>) {
-    requireNotClosed();
-    return toEntry(
-      await database.transact(function* () {
-        yield* start(yield* requireEntry(jobs, user));
-        return yield* requireEntry(jobs, user);
-      }),
-    );
+    const changed = await database.transact(function* () {
+      yield* start(yield* requireEntry(jobs, user));
+      return yield* requireEntry(jobs, user);
+    });
+    return toEntry(changed);
   }
 
   const outbox: Outbox = {
@@ -207,7 +200,6 @@ export function createOutbox(
       const { deadlineMs: waitMs = deadlineMs, signal } = issueOptions;
       requireKnownOptions("issue", issueOptions, ["template", "deadlineMs", "signal"]);
       if (waitMs !== deadlineMs) requireNumber("deadlineMs", waitMs, 1, maxDeadlineMs);
-      requireNotClosed();
       const issued = issueNow(user, waitMs, signal).finally(() => issuing.delete(issued));
       issuing.add(issued);
       return issued;
@@ -219,12 +211,9 @@ export function createOutbox(
       requireResolution(resolution);
       const { cardId } = resolution;
       if (cardId === undefined) return change(user, (job) => resendEntry(jobs, steps, job));
-      requireNotClosed();
       const job = await database.run(() => requireEntry(jobs, user));
       requireUnknown(job);
-      const found = { ...job, isFirstAttempt: false, failures: 0 };
-      const end = { state: "issued", result: JSON.stringify({ cardId }), isErased: true };
-      const { entry } = await attempts.record(found, end);
+      const { entry } = await attempts.record(job, { state: "issued", result: { cardId }, isErased: true });
       return entry ?? toEntry(await database.run(() => requireEntry(jobs, user)));
     },
     async retry(userId, templateOption) {
@@ -233,15 +222,14 @@ export function createOutbox(
     },
     async forget(userId, templateOption) {
       const user = toUser(userId, templateOption);
-      requireNotClosed();
       return database.transact(function* () {
         const job = yield* findEntry(jobs, user, true);
-        return job !== undefined && (yield* jobs.delete(job.topic, job.name)) !== undefined;
+        if (job !== undefined) yield* jobs.delete(job.id);
+        return job !== undefined;
       });
     },
     async get(userId, templateOption) {
       const user = toUser(userId, templateOption);
-      requireNotClosed();
       const job = await database.run(() => findEntry(jobs, user));
       return job && toEntry(job);
     },
@@ -273,19 +261,11 @@ export function createOutbox(
       return known === undefined ? "added" : (known.state as OutboxState);
     },
     *correct(userId: UserId, request: unknown, options?: TemplateOption): Operation<CorrectionResult> {
-      requireNotClosed();
-      const user = toUser(userId, options);
-      const { body } = steps.prepare(user.template ?? "template", request);
-      const job = yield* findEntry(jobs, user, true);
-      return job === undefined ? "absent" : yield* correctEntry(jobs, steps, job, body);
+      const job = yield* findEntry(jobs, toUser(userId, options), true);
+      if (job === undefined) return "absent";
+      return yield* correctEntry(jobs, steps, job, steps.prepare(job.topic, request).body);
     },
   };
 }
 
 const states: readonly unknown[] = ["waiting", "issued", "rejected", "unknown"] satisfies OutboxState[];
-
-function readTemplateId(template: unknown): string {
-  const id = typeof template === "string" ? template : (template as { id?: unknown } | null | undefined)?.id;
-  if (typeof id === "string" && id.trim() !== "") return id;
-  throw invalid("template must be the id of a template, or a template of defineTemplate.");
-}

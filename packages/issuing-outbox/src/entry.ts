@@ -106,15 +106,16 @@ export function parseNewEntry<Fields>(steps: IssuingSteps<unknown>, input: OwedC
     throw invalid(
       "outbox.add takes the transaction, and then the entry: outbox.add(transaction, { userId, template, request }).",
     );
-  const { userId, template, request, keySuffix, firstAttemptAt } = input;
-  requireStorable("keySuffix", keySuffix ?? "", maxSuffixLength);
+  const { userId, template, request, keySuffix: suffix = "", firstAttemptAt } = input;
+  requireStorable("keySuffix", suffix, maxSuffixLength);
   const { templateId, body } = steps.prepare(template, request);
-  const key = deriveKey(steps, templateId, userId, keySuffix);
+  requireStorable("template", templateId);
+  const name = parseUserId(steps, userId);
   return {
     topic: templateId,
-    name: key.userId,
-    key: key.idempotencyKey,
-    suffix: keySuffix ?? "",
+    name,
+    key: steps.deriveKey({ templateId, userId: name, ...(suffix !== "" && { keySuffix: suffix }) }),
+    suffix,
     body,
     ...(firstAttemptAt !== undefined && {
       startedAtMs: parseFirstAttempt(firstAttemptAt, steps.clock.now()),
@@ -122,17 +123,20 @@ export function parseNewEntry<Fields>(steps: IssuingSteps<unknown>, input: OwedC
   };
 }
 
-/** @throws {TypeError} {IssuingError} for an id that no database stores. */
-export function deriveKey(
-  steps: IssuingSteps<unknown>,
-  templateId: string,
-  userId: UserId,
-  keySuffix = "",
-): { userId: string; idempotencyKey: string } {
-  const derived = steps.deriveKey({ templateId, userId, ...(keySuffix !== "" && { keySuffix }) });
-  requireStorable("userId", derived.userId);
-  requireStorable("template", templateId);
-  return derived;
+/** @returns the user's id as text. @throws {TypeError} {IssuingError} for an id that no database stores. */
+export function parseUserId(steps: IssuingSteps<unknown>, userId: UserId): string {
+  const text = steps.formatUserId(userId);
+  requireStorable("userId", text);
+  return text;
+}
+
+/** @throws {TypeError} for a value that is not a template. */
+export function parseTemplateId(template: unknown): string {
+  const id = typeof template === "string" ? template : (template as { id?: unknown } | null)?.id;
+  if (typeof id !== "string" || id.trim() === "")
+    throw invalid("template must be the id of a template, or a template of defineTemplate.");
+  requireStorable("template", id);
+  return id;
 }
 
 export function requireCardId(cardId: unknown): asserts cardId is string {
@@ -183,7 +187,6 @@ export function* requireEntry(jobs: Jobs, user: UserRef): Operation<Job> {
 
 export function toEntry(job: Job): OutboxEntry {
   const state = job.state as OutboxState;
-  const card = job.result === undefined ? undefined : (JSON.parse(job.result) as StoredCard);
   return {
     userId: job.name,
     template: job.topic,
@@ -192,9 +195,9 @@ export function toEntry(job: Job): OutboxEntry {
     attempts: job.attempts,
     ...(state === "waiting" && { nextAttemptAt: new Date(job.dueAtMs) }),
     ...(job.startedAtMs !== undefined && { firstAttemptAt: new Date(job.startedAtMs) }),
-    ...card,
+    ...(job.result as StoredCard | undefined),
     ...((state === "issued" || state === "rejected") && { isDelivered: job.rank !== ranks.callback }),
-    ...(job.error !== undefined && { error: JSON.parse(job.error) as OutboxEntryError }),
+    ...(job.error !== undefined && { error: job.error as OutboxEntryError }),
     addedAt: new Date(job.addedAtMs),
   };
 }

@@ -56,8 +56,8 @@ export function createLoops(
         giveBack: (job) => database.run(() => jobs.giveBack(job)),
         onUnavailable: (error) => report({ outcome: "unavailable", error }),
         async onIdle() {
-          database.tidy();
           await sweep();
+          database.tidy();
         },
       },
       work,
@@ -115,8 +115,6 @@ export function createLoops(
     signal?.addEventListener("abort", stop, { once: true });
     await worker.ended;
     signal?.removeEventListener("abort", stop);
-    await sweep();
-    database.tidy();
     const counts = await database.run(countEntries);
     notify(onProgress, counts);
     return counts;

@@ -1,7 +1,6 @@
 /** Entry point `/postgres`: an outbox in your own PostgreSQL, for processes on several machines. */
 import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { createPostgresDatabase, isConflict, type Transact } from "@loyalty-cards/internal/jobs/postgres";
-import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import {
   type PgPool,
   type PostgresJs,
@@ -15,12 +14,11 @@ import {
   requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
-import type { OutboxDatabase } from "./attempt.ts";
 import type { CorrectionResult } from "./changes.ts";
 import { createOutbox } from "./create-outbox.ts";
 import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
 import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOption } from "./outbox.ts";
-import { checkSettings, createOutboxJobs, hasPostgresTables, postgresTables } from "./tables.ts";
+import { checkSettings, createOutboxJobs, findPostgresTables, postgresTables } from "./tables.ts";
 
 interface WithPool<Transaction> {
   /** A `Pool` of `pg`, or the `sql` of postgres.js. No connection is held while a request is sent. Serialization failures and deadlocks are repeated. */
@@ -66,7 +64,6 @@ export interface PostgresOutbox<Transaction> extends Outbox {
 /**
  * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in several processes
  * at once. A role that may not create tables can call it when they exist.
- * @throws when they are of a newer version, or are not those of the outbox, and when row-level security hides their rows.
  * @example
  * ```ts
  * import { ensureOutboxTables } from "@loyalty-cards/issuing-outbox/postgres";
@@ -76,10 +73,8 @@ export interface PostgresOutbox<Transaction> extends Outbox {
  * ```
  */
 export async function ensureOutboxTables(client: PostgresClient): Promise<void> {
-  const rows = (sql: string) => queryRows(client, sql, []);
-  if (await hasPostgresTables(rows)) return;
-  await rows(postgresTables);
-  await hasPostgresTables(rows);
+  const rows = await queryRows(client, findPostgresTables, []);
+  if (rows.length === 0) await queryRows(client, postgresTables, []);
 }
 
 /**
@@ -110,50 +105,26 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
   const given = readIssuingSteps<Card>(client);
   const steps = { ...given, clock: testing?.clock ?? given.clock };
   const transact = getTransact(options);
-  const jobsDatabase = createPostgresDatabase(transact, {
+  const database = createPostgresDatabase(transact, {
     pool: pool as PostgresClient | undefined,
     now: testing?.clock && (() => steps.clock.now()),
+    check: () => checkSettings(steps),
     missingTables:
       "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql.",
   });
-  /** Whether it was checked that the tables are those of this service. */
-  let isOpen = false;
-  async function open(): Promise<void> {
-    if (!isOpen) await jobsDatabase.transact(() => checkSettings(steps));
-    isOpen = true;
-  }
-  const transactOpen: OutboxDatabase["transact"] = async (start) => {
-    await open();
-    return jobsDatabase.transact(start);
-  };
-  const database: OutboxDatabase = {
-    async run(start) {
-      await open();
-      return jobsDatabase.run(start);
-    },
-    transact: transactOpen,
-    transactTogether: transactOpen, // PostgreSQL commits concurrent transactions together
+  const { outbox, add, correct } = createOutbox(options as never, steps, createOutboxJobs(steps), {
+    ...database,
+    transactTogether: database.transact, // PostgreSQL commits concurrent transactions together
     isConflict,
     tidy() {}, // PostgreSQL removes deleted rows itself
     close() {}, // the pool is the program's
-  };
-  const parts = createOutbox(options as never, steps, createOutboxJobs(steps), database);
-
-  /** Runs an operation in the user's transaction. The settings are checked in it too, because it may use the only connection of the pool. */
-  async function runIn<Result>(
-    transaction: PostgresTransaction,
-    operation: Operation<Result>,
-  ): Promise<Result> {
-    requireTransaction(transaction, need, consequence);
-    if (!isOpen) await jobsDatabase.runIn(transaction, checkSettings(steps));
-    return jobsDatabase.runIn(transaction, operation);
-  }
-
+  });
+  const require = (transaction: PostgresTransaction) => requireTransaction(transaction, need, consequence);
   return {
-    ...parts.outbox,
-    add: async (transaction, entry) => runIn(transaction, parts.add(entry)),
+    ...outbox,
+    add: async (transaction, entry) => database.runIn(require(transaction), add(entry)),
     correct: async (transaction, userId, request, templateOption) =>
-      runIn(transaction, parts.correct(userId, request, templateOption)),
+      database.runIn(require(transaction), correct(userId, request, templateOption)),
     write: (work) => transact(work),
   };
 }

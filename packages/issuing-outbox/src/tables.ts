@@ -1,5 +1,5 @@
 /** The tables of the outbox, for both databases, and the settings that all its processes share. */
-import { createJobs, formatTables, type Guard, idTypes } from "@loyalty-cards/internal/jobs/jobs";
+import { createJobs, formatTables, idTypes } from "@loyalty-cards/internal/jobs/jobs";
 import { type Operation, query, toNumber, toOptionalText } from "@loyalty-cards/internal/jobs/statement";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 
@@ -21,6 +21,9 @@ ${formatTables(entriesTable, idTypes.postgres)}
 ${settingsTables}END $$;
 `;
 
+/** Returns a row when the tables exist: the settings are the last of them. */
+export const findPostgresTables = `SELECT 1 AS found WHERE to_regclass('${settingsTable}') IS NOT NULL`;
+
 /** The service of an outbox, as the client knows it. */
 export interface Service {
   baseUrl: string;
@@ -28,14 +31,12 @@ export interface Service {
 }
 
 /** The statements of an outbox, which lease nothing after another process has changed the tables or the service. */
-export function createOutboxJobs({ baseUrl, idempotencyNamespace }: Service) {
-  const guard: Guard = {
-    values: [baseUrl, idempotencyNamespace],
-    format: (first) =>
-      `EXISTS (SELECT 1 FROM ${settingsTable} WHERE version = ${version} AND url = $${first}::text AND namespace = $${first + 1}::text)`,
-  };
-  return createJobs(entriesTable, guard);
-}
+export const createOutboxJobs = ({ baseUrl, idempotencyNamespace }: Service) =>
+  createJobs(entriesTable, {
+    value: `${baseUrl} ${idempotencyNamespace}`,
+    format: (service) =>
+      `EXISTS (SELECT 1 FROM ${settingsTable} WHERE version = ${version} AND url || ' ' || namespace = ${service})`,
+  });
 
 /**
  * Reads the settings, and writes those that are missing: of new tables, and of those that a test suite emptied.
@@ -69,38 +70,3 @@ function requireSame(option: string, column: string, stored: string | undefined,
 }
 
 const failure = (message: string) => withSafeMessage(new Error(message));
-
-/**
- * Looks at the tables of a PostgreSQL. @returns whether all exist.
- * @throws when `ensureOutboxTables` cannot help.
- */
-export async function hasPostgresTables(
-  rows: (sql: string) => Promise<ArrayLike<unknown>>,
-): Promise<boolean> {
-  const found = Array.from(
-    await rows(
-      `SELECT name, to_regclass(name) IS NOT NULL AS exists, EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass(name) AND attname = own) AS known
-       FROM (VALUES ('${entriesTable}', 'topic'), ('${entriesTable}_bodies', 'body'), ('${entriesTable}_breakers', 'failures'), ('${settingsTable}', 'version')) AS t (name, own)`,
-    ),
-  ) as { name: string; exists: boolean; known: boolean }[];
-  const foreign = found.find(({ exists, known }) => exists && !known);
-  if (foreign !== undefined)
-    throw failure(
-      `There is a ${foreign.name} that is not the table of the outbox: rename it, or use another schema.`,
-    );
-  if (found.some(({ exists }) => !exists)) return false;
-  const [settings] = Array.from(
-    await rows(
-      `SELECT (SELECT max(version) FROM ${settingsTable})::text AS version, row_security_active('${settingsTable}') OR row_security_active('${entriesTable}') AS hidden`,
-    ),
-  ) as { version: string | null; hidden: boolean }[];
-  if (settings?.hidden === true)
-    throw failure(
-      `Row-level security hides rows of ${entriesTable} and ${settingsTable} from this role: disable it for these tables, or use a role with BYPASSRLS.`,
-    );
-  if (Number(settings?.version) > version)
-    throw failure(
-      `The tables of the outbox are of the newer version ${settings?.version}: update @loyalty-cards/issuing-outbox.`,
-    );
-  return true;
-}

@@ -132,8 +132,9 @@ describe("correct", () => {
   });
 
   it("returns absent for a user without an entry, and throws for an invalid form", async () => {
-    const { correct, run, outbox } = openSignedUp();
+    const { start, correct, run, outbox } = openSignedUp();
     expect(await run(correct())).toBe("absent");
+    await start();
     const invalid = { customer: { consents: {} } } as never;
     await expect(run(outbox.write((database) => outbox.correct(database, 1, invalid)))).rejects.toThrow(
       "privacy",

@@ -2,7 +2,7 @@
 import type { LeasedJob } from "@loyalty-cards/internal/jobs/jobs";
 import { IssuingError } from "@loyalty-cards/issuing-client";
 import { expect, it } from "vitest";
-import { judge, type Verdict } from "../src/verdict.ts";
+import { judge } from "../src/verdict.ts";
 
 const minute = 60_000;
 const nowMs = Date.UTC(2026, 2, 1);
@@ -17,13 +17,13 @@ const failure = (facts: Partial<Facts>) =>
   new IssuingError("It failed.", { code: "server", outcome: "unknown", ...facts } as Facts);
 
 const again = (hasNoEffect: boolean, service?: "fails" | "works") => ({
-  type: "again",
+  state: "waiting",
   hasNoEffect,
-  service,
+  finding: service === "fails" ? { reason: expect.any(String) } : service,
 });
 const issued = (publicUrl?: string) => ({
-  type: "issued",
-  card: { cardId: "card_1", ...(publicUrl && { publicUrl }) },
+  state: "issued",
+  result: { cardId: "card_1", ...(publicUrl && { publicUrl }) },
 });
 const notSent = { outcome: "not-sent", retryable: true } as const;
 const rejected = { outcome: "rejected" } as const;
@@ -43,14 +43,14 @@ it.each<[string, unknown, LeasedJob, object]>([
   ],
   ["a card without a page", failure({ code: "invalid-response", cardId: "card_1" }), first, issued()],
   // spec 7: what the service rejects
-  ["422", failure({ code: "validation", status: 422, ...rejected }), first, { type: "rejected" }],
+  ["422", failure({ code: "validation", status: 422, ...rejected }), first, { state: "rejected" }],
   [
     "422 after a lost response",
     failure({ code: "validation", status: 422, ...rejected }),
     later,
-    { type: "rejected" },
+    { state: "rejected" },
   ],
-  ["another 4xx", failure({ code: "rejected", status: 400, ...rejected }), first, { type: "rejected" }],
+  ["another 4xx", failure({ code: "rejected", status: 400, ...rejected }), first, { state: "rejected" }],
   [
     "another 4xx after a lost response",
     failure({ code: "rejected", status: 400, ...rejected }),
@@ -62,7 +62,7 @@ it.each<[string, unknown, LeasedJob, object]>([
     "a 409 of the business",
     failure({ code: "conflict", status: 409, ...rejected }),
     first,
-    { type: "rejected" },
+    { state: "rejected" },
   ],
   [
     "409 while an earlier request may run",
@@ -74,14 +74,14 @@ it.each<[string, unknown, LeasedJob, object]>([
     "409 after ten minutes",
     failure({ code: "conflict", status: 409, ...unknown }),
     muchLater,
-    { type: "unknown" },
+    { state: "unknown" },
   ],
   // spec 8: 24 hours
   [
     "a key that has expired",
     failure({ code: "idempotency-expired", outcome: "not-sent" }),
     later,
-    { type: "unknown" },
+    { state: "unknown" },
   ],
   // failures of the service, or of the way to it
   ["a refused connection", failure({ code: "network", ...notSent }), first, again(true, "fails")],
@@ -116,31 +116,29 @@ it.each<[string, unknown, LeasedJob, object]>([
   ["the end of the worker", new Error("The worker stops."), first, again(false)],
 ])("judges %s", (_name, end, job, expected) => {
   const attemptEnd = end instanceof Error ? { error: end } : { card: end as never };
-  expect(judge(attemptEnd, job, false)).toMatchObject(expected);
+  expect(judge(attemptEnd, job, false, Math.random)).toMatchObject(expected);
 });
 
 it.each(["stopped", null, undefined])(
   "takes %s, which is not an error, for the end of the worker",
   (error) => {
-    expect(judge({ error }, first, false)).toMatchObject(again(false));
+    expect(judge({ error }, first, false, Math.random)).toMatchObject(again(false));
   },
 );
 
 it("counts a deadline as a failure of the service, unless it is that of a visitor", () => {
   const end = { error: failure({ code: "deadline", ...unknown }) };
-  expect(judge(end, first, false)).toMatchObject({ service: "fails" });
-  expect(judge(end, first, true)).toMatchObject({ service: undefined });
-  expect(judge({ error: failure({}) }, first, true)).toMatchObject({ service: "fails" });
+  expect(judge(end, first, false, Math.random)).toMatchObject(again(false, "fails"));
+  expect(judge(end, first, true, Math.random)).toMatchObject(again(false));
+  expect(judge({ error: failure({}) }, first, true, Math.random)).toMatchObject(again(false, "fails"));
 });
 
 it("stores an error without NUL, and a general message for an error that is not the client's", () => {
-  const { error } = judge(
-    { error: failure({ code: "validation", userMessage: "The phone\0 is not valid." }) },
-    first,
-    false,
-  ) as Verdict & { type: "rejected" };
-  expect(error.userMessage).toBe("The phone is not valid.");
-  expect(judge({ error: new Error("anna@example.com") }, first, false)).toMatchObject({
+  const error = failure({ code: "validation", userMessage: "The phone\0 is not valid." });
+  expect(judge({ error }, first, false, Math.random)).toMatchObject({
+    error: { userMessage: "The phone is not valid." },
+  });
+  expect(judge({ error: new Error("anna@example.com") }, first, false, Math.random)).toMatchObject({
     error: { code: "aborted", message: "The attempt was aborted.", fields: [] },
   });
 });

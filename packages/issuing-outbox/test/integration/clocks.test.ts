@@ -96,7 +96,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       const { first, second, pass, getDelayMs, signUp, weather, requests, countCards } = openMachines();
       await signUp();
       weather.push(new Response(null, { status: 503, headers: { "retry-after": "60" } }));
-      expect(await first.issue(1, { deadlineMs: 100 })).toMatchObject({ state: "waiting", attempts: 1 });
+      expect(await first.issue(1, { deadlineMs: 10_000 })).toMatchObject({ state: "waiting", attempts: 1 });
       await pass((await getDelayMs()) - 20_000);
       expect(await second.drain()).toMatchObject({ waiting: 1 });
       expect(requests).toHaveLength(1);

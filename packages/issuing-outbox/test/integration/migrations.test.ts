@@ -36,11 +36,13 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
     expect(await outbox.drain()).toMatchObject({ issued: 1 });
     await empty.query("UPDATE issuing_outbox_settings SET version = 9");
-    await expect(ensureOutboxTables(empty)).rejects.toThrow("newer version 9");
+    await ensureOutboxTables(empty);
     await expect(outbox.drain({ maxMs: 300 })).resolves.toMatchObject({ issued: 1 });
+    const other = postgresOutbox({ client: network.createClient(), pool: empty });
+    await expect(other.count()).rejects.toThrow("The tables of the outbox are of version 9");
   });
 
-  it("may be used by a role that cannot create tables, and says what hides their rows", async () => {
+  it("may be used by a role that cannot create tables", async () => {
     const own = await createSchema("roles");
     await ensureOutboxTables(own);
     const role = `${schema}_app`;
@@ -62,11 +64,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     const outbox = postgresOutbox({ client: createNetwork().createClient(), pool: app, log: () => {} });
     await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
     expect(await outbox.drain()).toMatchObject({ issued: 1, paused: [] });
-    await own.query("ALTER TABLE issuing_outbox_settings ENABLE ROW LEVEL SECURITY");
-    await expect(ensureOutboxTables(app)).rejects.toThrow("Row-level security hides rows");
   });
 
-  it("heals tables that a test suite emptied, and names a foreign object", async () => {
+  it("heals tables that a test suite emptied", async () => {
     const own = await createSchema("emptied");
     await ensureOutboxTables(own);
     const { rows } = await own.query<{ tablename: string }>(
@@ -77,9 +77,6 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     const outbox = postgresOutbox({ client: createNetwork().createClient(), pool: own, log: () => {} });
     await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
     expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
-    const foreign = await createSchema("foreign");
-    await foreign.query("CREATE TABLE issuing_outbox_settings (colour text)");
-    await expect(ensureOutboxTables(foreign)).rejects.toThrow("is not the table of the outbox");
   });
 
   it("has the same tables from the files and from ensureOutboxTables, which several processes run at once", async () => {

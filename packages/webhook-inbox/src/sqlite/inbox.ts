@@ -232,7 +232,7 @@ function* store(job: NewJob): Operation<"stored" | "duplicate"> {
   const known = yield* jobs.add(job, 0);
   if (known === undefined) return "stored";
   if (known.state !== "dead") return "duplicate";
-  yield* jobs.delete(job.topic, job.name);
+  yield* jobs.delete(known.id);
   yield* jobs.add(job, 0);
   return "stored";
 }
@@ -246,5 +246,5 @@ function* replay(source: string, eventId: string): Operation<boolean> {
 function toEntry({ body, name, state, attempts, error }: Job): InboxEntry {
   const { event, receivedAt } = parseStoredEvent(body);
   const entry = { id: name, type: event.type, state: state as InboxEntry["state"], receivedAt, attempts };
-  return error === undefined ? entry : { ...entry, lastFailure: error };
+  return error === undefined ? entry : { ...entry, lastFailure: String(error) };
 }

@@ -126,7 +126,7 @@ export function startEventWorker(
       async onIdle() {
         const nowMs = performance.now();
         if (nowMs - sweptAtMs < sweepIntervalMs) return;
-        const sweep = jobs.sweep("done", retentionMs, source);
+        const sweep = jobs.sweep(source, "done", retentionMs);
         if (!database.transact((connection) => database.runIn(connection, sweep))) sweptAtMs = nowMs;
       },
     },
