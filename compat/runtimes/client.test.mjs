@@ -1,16 +1,14 @@
 /** The fault matrix, with the built client on every runtime and with each transport. The faults are produced over real sockets. */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { faults } from "./faults.mjs";
 import { otherTransports, runtimes } from "./runtimes.mjs";
 
 const manifest = new URL("../../packages/issuing-client/package.json", import.meta.url);
+const selfSigned = readFileSync(new URL("../../packages/issuing-client/test/localhost.pem", import.meta.url));
 const userAgent = `loyalty-cards/${JSON.parse(readFileSync(manifest, "utf8")).version}`;
 /** The rows without their scripts, which stay with the server. */
 const rows = faults.map(({ base, options, abortAfterMs }) => ({ base, options, abortAfterMs }));
@@ -83,7 +81,7 @@ async function startFaultServer() {
     });
     request.on("error", () => {});
   });
-  const tls = createTlsServer(selfSigned(), (_request, response) => response.end());
+  const tls = createTlsServer({ key: selfSigned, cert: selfSigned }, (_request, response) => response.end());
   const [port, tlsPort, closedPort] = [await listen(server), await listen(tls), await freePort()];
   const base = `http://127.0.0.1:${port}`;
   return {
@@ -105,17 +103,3 @@ async function startFaultServer() {
 
 const listen = (server) =>
   new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server.address().port)));
-
-function selfSigned() {
-  const folder = mkdtempSync(join(tmpdir(), "compat-tls-"));
-  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const subject = ["-subj", "/CN=127.0.0.1", "-days", "1"];
-  execFileSync(
-    "openssl",
-    ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, ...subject],
-    { stdio: "ignore" },
-  );
-  const pair = { key: readFileSync(key), cert: readFileSync(cert) };
-  rmSync(folder, { recursive: true });
-  return pair;
-}

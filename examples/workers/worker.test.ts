@@ -1,7 +1,5 @@
 /** The Worker in workerd, with deliveries of the mock service. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
@@ -12,33 +10,24 @@ import { runWorker } from "./run.ts";
 const folder = mkdtempSync(join(tmpdir(), "worker-"));
 let mock: MockServer;
 let worker: Awaited<ReturnType<typeof runWorker>>;
-let endpoint: { id: string; secret: string };
-let port: number;
 let url: string;
+const secret = "whsec_worker";
 
+async function start(): Promise<void> {
+  worker = await runWorker({ port: 0, secret, folder });
+  url = (await worker.ready).origin;
+}
 beforeAll(async () => {
-  port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  mock = await startMockServer();
-  endpoint = mock.service.webhooks.createEndpoint({
-    url: `${url}/webhooks/loyalty`,
-    events: ["balance.changed", "tier.changed", "consent.changed"],
-  });
-  worker = await runWorker({ port, secret: endpoint.secret, folder });
+  await start();
+  const events = ["balance.changed", "tier.changed", "consent.changed"] as const;
+  const endpoint = { url: `${url}/webhooks/loyalty`, secret, events };
+  mock = await startMockServer({ endpoints: [endpoint] });
 }, 60_000);
 afterAll(async () => {
   await worker.dispose();
   await mock.close();
   rmSync(folder, { recursive: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function issueCard(customer: object): Promise<string> {
   const { service, url } = mock;
@@ -56,9 +45,9 @@ const readCard = async (id: string) => (await fetch(`${url}/cards/${id}`)).json(
 const readStatuses = () =>
   mock.service.webhooks.deliveries().map(({ attempts }) => attempts.at(-1)?.status);
 
-async function deliver(event: object, secret = endpoint.secret): Promise<number> {
+async function deliver(event: object, key = secret): Promise<number> {
   const body = JSON.stringify(event);
-  const signature = await signWebhook({ rawBody: body, secret });
+  const signature = await signWebhook({ rawBody: body, secret: key });
   const headers = { "service-signature": signature };
   const init = { method: "POST", headers, body };
   return (await fetch(`${url}/webhooks/loyalty`, init)).status;
@@ -85,7 +74,7 @@ it("stores the balance, tier and consent of the events", async () => {
 });
 
 it("accepts a test event, rejects a forgery, and accepts a duplicate without effect", async () => {
-  mock.service.webhooks.sendTest(endpoint.id);
+  mock.service.webhooks.sendTest(mock.service.endpoints[0]?.id ?? "");
   await mock.service.idle();
   expect(readStatuses().at(-1)).toBe(204);
   const first = createEvent("evt_1", "card_duplicates", 0, 5);
@@ -119,7 +108,7 @@ it("stores the newest balance when events arrive concurrently and out of order",
 it("still has the events after a restart", async () => {
   expect(await deliver(createEvent("evt_restart", "card_restart", 0, 7))).toBe(204);
   await worker.dispose();
-  worker = await runWorker({ port, secret: endpoint.secret, folder });
+  await start();
   expect(await readCard("card_restart")).toEqual({ balance: 7 });
   expect(await deliver(createEvent("evt_restart", "card_restart", 1, 8))).toBe(204);
   expect(await readCard("card_restart")).toEqual({ balance: 7 });

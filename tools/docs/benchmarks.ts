@@ -19,10 +19,7 @@ interface Panel {
 
 /** benchmarks/subjects/NAME.mjs, which benchmarks/run.mjs describes. */
 interface Subject extends Record<"title" | "question" | "notes" | "floor", string> {
-  figures: Record<
-    string,
-    { label: string; unit: string; compare?: Compared | "none"; higherIsBetter?: boolean }
-  >;
+  figures: Record<string, { label: string; unit: string; compare?: Compared | "none" }>;
   own: string[];
 }
 
@@ -58,8 +55,7 @@ interface Column {
 /** The best variants of the first column come first. */
 function renderTable(subject: Subject, heading: string, columns: Column[]): string {
   const names = columns.flatMap(({ key, panel }) => {
-    const direction = subject.figures[key]?.higherIsBetter ? -1 : 1;
-    const rank = ({ figures }: Panel["rows"][number]) => (figures[key]?.value[1] ?? 0) * direction;
+    const rank = ({ figures }: Panel["rows"][number]) => figures[key]?.value[1] ?? 0;
     return panel.rows.toSorted((one, other) => rank(one) - rank(other)).map(({ name }) => name);
   });
   const lines = [...new Set(names)].map((name) => [
