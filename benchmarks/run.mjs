@@ -8,7 +8,7 @@
  *     title, question   heading and first sentence of its section of the page
  *     notes             optional Markdown after the tables: the conditions
  *     figures           { time: { label: "Time per call", unit: "µs" } }: what a round measures. Options of a figure:
- *                       compare: "ratio" to the floor (default), "difference" from it, or "none"
+ *                       compare: "ratio" to the floor (default), "difference" from it, or "none"; higherIsBetter
  *     floor, own        the variant that the others are compared with; the names of our variants. The rest are peers
  *     panels            [{ name: "2 KB" }]: groups of variants that are compared. A panel can have members of its own for `open`, and
  *                       `node: 22` (runs on Node 22; default 24), `starts`, `rounds`, `warmUps`

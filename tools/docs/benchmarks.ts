@@ -19,7 +19,10 @@ interface Panel {
 
 /** benchmarks/subjects/NAME.mjs, which benchmarks/run.mjs describes. */
 interface Subject extends Record<"title" | "question" | "notes" | "floor", string> {
-  figures: Record<string, { label: string; unit: string; compare?: Compared | "none" }>;
+  figures: Record<
+    string,
+    { label: string; unit: string; compare?: Compared | "none"; higherIsBetter?: boolean }
+  >;
   own: string[];
 }
 
@@ -55,7 +58,8 @@ interface Column {
 /** The best variants of the first column come first. */
 function renderTable(subject: Subject, heading: string, columns: Column[]): string {
   const names = columns.flatMap(({ key, panel }) => {
-    const rank = ({ figures }: Panel["rows"][number]) => figures[key]?.value[1] ?? 0;
+    const direction = subject.figures[key]?.higherIsBetter ? -1 : 1;
+    const rank = ({ figures }: Panel["rows"][number]) => (figures[key]?.value[1] ?? 0) * direction;
     return panel.rows.toSorted((one, other) => rank(one) - rank(other)).map(({ name }) => name);
   });
   const lines = [...new Set(names)].map((name) => [
