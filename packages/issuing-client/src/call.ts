@@ -104,6 +104,7 @@ export interface ResponseMeta {
 
 /** A response of the service has a few kilobytes. */
 export const maxBodyBytes = 4 * 1024 * 1024;
+export const toTooLong = (status: number) => toUnusable(status, `more than ${maxBodyBytes} bytes.`);
 
 /** Creates `Headers`, without the names and values that HTTP parsers accept and `Headers` does not. */
 export function toHeaders(pairs: Iterable<readonly [string, string]>): Headers {

@@ -43,11 +43,10 @@ export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl
     syscall === "getaddrinfo" ||
     (syscall === undefined && notConnected.test(code ?? "")) ||
     notConnectedByMessage.test(message);
-  // Bytes of an earlier response on a kept connection cause the same code, so the service may have received the request.
-  const isNotHttp = notHttp.test(`${code} ${message}`);
   const shownCode = code ?? "no code";
   let hint = ".";
-  if (isNotHttp) hint = ": the response is not HTTP. Does this port speak http?";
+  // Bytes of an earlier response on a kept connection cause the same code, so the service may have received the request.
+  if (notHttp.test(`${code} ${message}`)) hint = ": the response is not HTTP. Does this port speak http?";
   if (/REFUSED|ENOTFOUND/i.test(shownCode)) hint = ": is the service running, and is baseUrl correct?";
   return {
     code: isWrongScheme ? "configuration" : "network",

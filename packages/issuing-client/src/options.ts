@@ -78,7 +78,8 @@ const defaultLimits: Limits = { timeoutMs: 10_000, deadlineMs: 30_000, maxRetrie
  * @throws {IssuingError} `configuration`, naming the option and the fix.
  */
 export function parseOptions(options: IssuingClientOptions) {
-  const { fetch, onEvent, testing } = options;
+  const { onEvent, testing } = options;
+  const fetch = options.fetch ?? undefined;
   const { clock = systemClock, random = Math.random } = testing ?? {};
   requireFunction("fetch", fetch);
   requireFunction("onEvent", onEvent);
@@ -88,10 +89,7 @@ export function parseOptions(options: IssuingClientOptions) {
   });
   return Object.freeze({
     /** The address of the service, and what sends to it; undefined when the address is missing. */
-    service:
-      baseUrl === undefined
-        ? undefined
-        : { baseUrl, transport: selectTransport(baseUrl, fetch ?? undefined) },
+    service: baseUrl === undefined ? undefined : { baseUrl, transport: selectTransport(baseUrl, fetch) },
     /** A valid key, or the function that returns one; undefined when it is missing. */
     apiKey: getApiKey(options),
     idempotencyNamespace: getNamespace(options),

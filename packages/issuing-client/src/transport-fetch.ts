@@ -6,7 +6,7 @@ import {
   maxBodyBytes,
   type Transport,
   toHeaders,
-  toUnusable,
+  toTooLong,
 } from "./call.ts";
 import { describeNetworkFailure } from "./network-failure.ts";
 
@@ -64,8 +64,7 @@ export function createFetchTransport(
           const chunk = part.value as Uint8Array<ArrayBuffer>;
           chunks.push(chunk);
           length += chunk.byteLength;
-          if (length > maxBodyBytes)
-            return { ...head, text: "", bodyFailure: toUnusable(status, `more than ${maxBodyBytes} bytes.`) };
+          if (length > maxBodyBytes) return { ...head, text: "", bodyFailure: toTooLong(status) };
         }
         isAllRead = header("content-encoding") === null;
         return { ...head, text: await decodeUtf8(chunks) };

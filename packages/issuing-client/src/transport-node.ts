@@ -8,6 +8,7 @@ import {
   maxBodyBytes,
   type Transport,
   toHeaders,
+  toTooLong,
   toUnusable,
 } from "./call.ts";
 import { describeNetworkFailure } from "./network-failure.ts";
@@ -77,12 +78,11 @@ function readMessage(
   }
   const chunks: Buffer[] = [];
   let length = 0;
-  const tooLong = `more than ${maxBodyBytes} bytes.`;
   message.on("data", (chunk: Buffer) => {
     chunks.push(chunk);
     length += chunk.length;
     if (length <= maxBodyBytes) return;
-    end("", toUnusable(status, tooLong));
+    end("", toTooLong(status));
     message.destroy();
   });
   message.on("end", () => {
@@ -96,7 +96,7 @@ function readMessage(
     decode(bytes, { maxOutputLength: maxBodyBytes }, (error, decoded) => {
       const isTooLong = (error as { code?: string } | null)?.code === "ERR_BUFFER_TOO_LARGE";
       if (error === null) end(decoded.toString());
-      else if (isTooLong) end("", toUnusable(status, tooLong));
+      else if (isTooLong) end("", toTooLong(status));
       else end("", toUnusable(status, `a body that is not valid ${encoding}.`, true));
     });
   });
