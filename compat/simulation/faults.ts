@@ -35,6 +35,13 @@ export const plantedFaults: readonly PlantedFault[] = [
       "(inbox.put(event, { body, receivedAt }, { signal: delivery.signal }).catch(() => {}), 'stored' as const);",
   },
   {
+    name: "the age of a key begins anew with each attempt",
+    guarantees: ["G1", "G2", "G12"],
+    file: "internal/jobs/jobs.ts",
+    find: "started = CASE WHEN rank > 0 THEN coalesce(started, :now) ELSE started END",
+    replace: "started = CASE WHEN rank > 0 THEN :now ELSE started END",
+  },
+  {
     name: "a correction overtakes a request that may still be running",
     guarantees: ["G1", "G9"],
     file: `${outbox}/changes.ts`,
@@ -77,6 +84,13 @@ export const plantedFaults: readonly PlantedFault[] = [
     replace: "idempotencyKey: key + job.attempts, ...first",
   },
   {
+    name: "a commit is not synced",
+    guarantees: ["G2", "G3", "G4"],
+    file: "internal/sqlite/database-node.ts",
+    find: "PRAGMA synchronous = FULL",
+    replace: "PRAGMA synchronous = OFF",
+  },
+  {
     name: "a worker that lost its lease writes all the same",
     guarantees: ["G3"],
     file: `${inbox}/sqlite/worker.ts`,
@@ -117,6 +131,13 @@ export const plantedFaults: readonly PlantedFault[] = [
     file: `${outbox}/create-outbox.ts`,
     find: "    const leftMs = endsAtMs - clock.monotonicMs();",
     replace: "    const leftMs = deadlineMs;",
+  },
+  {
+    name: "a stale delivery is accepted",
+    guarantees: ["G5"],
+    file: `${verify}/verify.ts`,
+    find: 'if (skewSeconds > toleranceSeconds) return { reason: "stale", skewSeconds };',
+    replace: "",
   },
   {
     name: "a request of a killed process is never sent again",
