@@ -204,24 +204,6 @@ describe("dev", () => {
     expect([endpoint?.url, others]).toEqual([url, []]);
   });
 
-  it("uses the templates and endpoints of a seed file", async () => {
-    const seed = {
-      templates: [{ id: "tpl_bakery", name: "Bakery" }],
-      endpoints: [{ url: "http://127.0.0.1:9/", events: ["ping"], secret: "whsec_seed" }],
-    };
-    const cwd = createFolder({ "seed.json": JSON.stringify(seed) });
-    const { text } = await startForPerson(["--seed", "seed.json"], { cwd });
-    expect(text).toContain("LOYALTY_TEMPLATE_ID=tpl_bakery\n");
-    expect(text).toContain("LOYALTY_SIGNING_SECRET=whsec_seed\n");
-  });
-
-  it("names a port that is in use", async () => {
-    const { port } = new URL(await listen(() => {}));
-    const { code, stderr } = await run(["dev", "--port", port]);
-    const message = new RegExp(`^loyalty-cards: Port ${port} is already in use, .*--port 0`);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
-  });
-
   it.each([
     [
       "an address without a scheme",

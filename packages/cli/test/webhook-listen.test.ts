@@ -1,7 +1,7 @@
 /** `webhook listen`: what passes byte for byte, and what does not pass. */
 import { once } from "node:events";
 import { request as httpRequest, type IncomingHttpHeaders, type RequestListener } from "node:http";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -47,6 +47,20 @@ async function send(
 
 const post = (url: string, body: Uint8Array | string, signature: string) =>
   send(url, body, { "content-type": "application/json", "service-signature": signature });
+
+/** A connection that has sent these bytes. */
+function open(tunnel: string, ...bytes: (string | Uint8Array)[]) {
+  const socket = connect(Number(new URL(tunnel).port), "127.0.0.1");
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += chunk;
+  });
+  socket.on("error", () => {}); // the server may reset it
+  onTestFinished(() => void socket.destroy());
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  for (const each of bytes) socket.write(each);
+  return { socket, closed, read: () => text };
+}
 
 /** A receiver that shows what arrived, and responds as the test says. */
 async function startRecorder(respond: RequestListener) {
@@ -185,36 +199,26 @@ describe("webhook listen", () => {
   it("survives hostile clients, and goes on", async () => {
     const { url, accepted } = await startReceiver();
     const { url: tunnel } = await startListening(url);
-    const { hostname, port } = new URL(tunnel);
-    const open = async (text: string): Promise<Socket> => {
-      const socket = connect({ host: hostname, port: Number(port) });
-      socket.on("error", () => {}); // the server may reset it
-      onTestFinished(() => void socket.destroy());
-      await once(socket, "connect");
-      socket.write(text);
-      return socket;
-    };
     const head = "POST / HTTP/1.1\r\nhost: x\r\n";
     const closing = [
-      await open("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"), // TLS
-      await open("nonsense\r\n\r\n"),
-      await open(`${head}content-length: -1\r\n\r\n`),
-      await open(`${head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`),
-      await open(`${head}transfer-encoding: chunked\r\n\r\nzz\r\n`),
-      await open(`${head}x: ${"y".repeat(100_000)}\r\n\r\n`),
+      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", // TLS
+      "nonsense\r\n\r\n",
+      `${head}content-length: -1\r\n\r\n`,
+      `${head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+      `${head}transfer-encoding: chunked\r\n\r\nzz\r\n`,
+      `${head}x: ${"y".repeat(100_000)}\r\n\r\n`,
     ];
-    // `once` would reject when the server resets the connection.
-    const untilClosed = (socket: Socket) =>
-      socket.closed || new Promise((resolve) => socket.resume().once("close", resolve));
-    await Promise.all(closing.map(untilClosed));
-    for (let count = 0; count < 20; count++) {
-      (await open(`${head}content-length: 1000000000\r\n\r\nx`)).destroy(); // ends in the middle of the body
-      (await open(head)).destroy(); // ends in the middle of the headers
-    }
+    await Promise.all(closing.map((text) => open(tunnel, text).closed));
+    for (let count = 0; count < 20; count++)
+      for (const text of [`${head}content-length: 1000000000\r\n\r\nx`, head]) {
+        const { socket } = open(tunnel, text);
+        await once(socket, "connect");
+        socket.destroy(); // in the middle of the body, or of the headers
+      }
     const names = "Service-Signature: t=1,v1=1\r\n".repeat(50);
-    const socket = await open(`${head}connection: close\r\n${names}content-length: 2\r\n\r\n{}`);
-    const [answer] = await once(socket, "data");
-    expect(String(answer)).toMatch(/^HTTP\/1\.1 401/);
+    const { closed, read } = open(tunnel, `${head}connection: close\r\n${names}content-length: 2\r\n\r\n{}`);
+    await closed;
+    expect(read()).toMatch(/^HTTP\/1\.1 401/);
     expect((await post(tunnel, event, sign(event))).status).toBe(204);
     expect(accepted).toHaveLength(1);
   });
@@ -224,6 +228,7 @@ describe("webhook listen holds the bodies of at most 32 requests", () => {
   const body = Buffer.from(JSON.stringify({ ...JSON.parse(event), data: "x".repeat(1024 * 1024 - 200) }));
   const signature = sign(body);
   const head = `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.byteLength}\r\nservice-signature: ${signature}\r\n\r\n`;
+  const request = Buffer.concat([Buffer.from(head), body]);
 
   /** A receiver that gets deliveries and does not respond until it is released. */
   async function startHanging() {
@@ -241,24 +246,10 @@ describe("webhook listen holds the bodies of at most 32 requests", () => {
     return { url, received, release };
   }
 
-  function open(tunnel: string): { socket: Socket; closed: Promise<void>; read: () => string } {
-    const socket = connect(Number(new URL(tunnel).port), "127.0.0.1");
-    let text = "";
-    socket.on("data", (chunk) => {
-      text += chunk;
-    });
-    socket.on("error", () => {}); // it is closed while it sends
-    onTestFinished(() => void socket.destroy());
-    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
-    return { socket, closed, read: () => text };
-  }
-
   it("and closes a connection whose requests are pipelined", async () => {
     const { url, received, release } = await startHanging();
     const { url: tunnel, stop } = await startListening(url);
-    const { socket, closed } = open(tunnel);
-    for (let count = 0; count < 200; count++) socket.write(Buffer.concat([Buffer.from(head), body]));
-    await closed;
+    await open(tunnel, ...Array<Buffer>(200).fill(request)).closed;
     await expect.poll(() => received.length).toBe(1);
     release();
     expect((await post(tunnel, event, sign(event))).status).toBe(204);
@@ -273,8 +264,7 @@ describe("webhook listen holds the bodies of at most 32 requests", () => {
     });
     const { url, received } = await startRecorder((_request, response) => response.once("close", end));
     const { url: tunnel, stop } = await startListening(url);
-    const { socket } = open(tunnel);
-    socket.write(Buffer.concat([Buffer.from(head), body]));
+    const { socket } = open(tunnel, request);
     await expect.poll(() => received.length).toBe(1);
     socket.destroy();
     await ended;
@@ -284,8 +274,7 @@ describe("webhook listen holds the bodies of at most 32 requests", () => {
   it("also over many connections at once, and closes each after its response", async () => {
     const { url, received, release } = await startHanging();
     const { url: tunnel, stop } = await startListening(url);
-    const connections = Array.from({ length: 60 }, () => open(tunnel));
-    for (const { socket } of connections) socket.write(Buffer.concat([Buffer.from(head), body]));
+    const connections = Array.from({ length: 60 }, () => open(tunnel, request));
     await expect.poll(() => connections.filter(({ socket }) => socket.closed).length).toBe(28);
     await expect.poll(() => received.length).toBe(32);
     release();

@@ -194,6 +194,32 @@ describe("an attempt", () => {
     expect(service.webhooks.deliveries()).toMatchObject([{ attempts: [{ status: 200 }] }]);
   });
 
+  it.each([
+    [0, undefined],
+    [999, 999],
+    [1_000, 1_000],
+    [1_001, 1_000],
+    [Number.POSITIVE_INFINITY, 1_000],
+  ])(
+    "stores at most the first 1,000 characters of its response: of %d it stores %s",
+    async (length, stored) => {
+      let sent = 0;
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          const part = Math.min(length - sent, 300);
+          sent += part;
+          if (part === 0) controller.close();
+          else controller.enqueue(new Uint8Array(part).fill(97));
+        },
+      });
+      const { service } = openShop({ deliver: () => new Response(body) });
+      sendPing(service);
+      await service.idle();
+      const [attempt] = service.webhooks.deliveries()[0]?.attempts ?? [];
+      expect([attempt?.status, attempt?.responseBody]).toEqual([200, stored && "a".repeat(stored)]);
+    },
+  );
+
   it("is followed by another one when the delivery is resent meanwhile", async () => {
     const { response, respond } = deferResponse();
     const { service, inbox, purchase } = await shopWithEndpoint([response]);
