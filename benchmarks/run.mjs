@@ -52,7 +52,6 @@ async function measureAll(subjects) {
 }
 
 async function measure(name, subject) {
-  const startedMs = performance.now();
   const { packages = [], starts = 5 } = subject;
   const panels = subject.panels.map((panel) => ({
     starts,
@@ -70,7 +69,6 @@ async function measure(name, subject) {
   }
   return {
     date: new Date().toISOString().slice(0, 10),
-    seconds: Math.round((performance.now() - startedMs) / 1000),
     machine: describeMachine(),
     versions: Object.fromEntries(packages.map((each) => [each, readVersion(each)])),
     panels: panels.map((panel) => ({ name: panel.name, rows: summarize(panel.measured, subject) })),

@@ -1,9 +1,8 @@
 /** The mock server beside a server by hand and MSW: issuing over sockets, and the start. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
-import { processorSeconds, quantile, residentMiB } from "../measure.mjs";
+import { openSocket, processorSeconds, quantile, residentMiB, send } from "../measure.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const bin = here("../../packages/mock-server/bin.js");
@@ -101,11 +100,10 @@ async function issueCards(server, count, ms) {
   const untilMs = performance.now() + ms;
   const times = [];
   const issueOnOne = async () => {
-    const socket = connect({ port: server.port, host: "127.0.0.1", noDelay: true }).setEncoding("latin1");
-    await once(socket, "connect");
+    const socket = await openSocket(server.port);
     do {
       const startedMs = performance.now();
-      await send(socket, createRequest(server));
+      await send(socket, createRequest(server), 201);
       times.push(performance.now() - startedMs);
     } while (performance.now() < untilMs);
     socket.destroy();
@@ -114,7 +112,7 @@ async function issueCards(server, count, ms) {
   return times;
 }
 
-/** Prepared text: an HTTP client would use more time than the servers. */
+/** Prepared text, for `send`. */
 function createRequest(server) {
   const card = server.cards++;
   const customer = `{"phone":"+48${600_000_000 + card}","consents":{"privacy":{"version":"2026-01"}}}`;
@@ -122,19 +120,3 @@ function createRequest(server) {
   const head = `POST ${server.path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${server.key}\r\nidempotency-key: user-${card}`;
   return `${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
-
-/** All servers send a content-length. */
-const send = (socket, request) =>
-  new Promise((resolve, reject) => {
-    let response = "";
-    const read = (chunk) => {
-      response += chunk;
-      const end = response.indexOf("\r\n\r\n");
-      const length = Number(/content-length: (\d+)/i.exec(response)?.[1]);
-      if (end < 0 || response.length < end + 4 + length) return;
-      socket.off("data", read);
-      if (response.startsWith("HTTP/1.1 201 ")) resolve();
-      else reject(new Error(response));
-    };
-    socket.on("data", read).write(request);
-  });

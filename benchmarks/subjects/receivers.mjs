@@ -1,9 +1,8 @@
 /** Our receivers beside routes that verify by hand and with stripe, in four frameworks. */
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { connect } from "node:net";
 import { eventText } from "../by-hand.mjs";
-import { startModule } from "../measure.mjs";
+import { openSocket, send, startModule } from "../measure.mjs";
 
 const connections = 32;
 const requests = 3_000;
@@ -52,7 +51,7 @@ async function deliver({ child, message: port }, request) {
   const before = await cpu();
   let left = requests;
   const sender = async (socket) => {
-    while (left-- > 0) await send(socket, request);
+    while (left-- > 0) await send(socket, request, 204);
   };
   await Promise.all(sockets.map(sender));
   const figures = { cpu: ((await cpu()) - before) / requests };
@@ -60,7 +59,7 @@ async function deliver({ child, message: port }, request) {
   return figures;
 }
 
-/** Prepared bytes: an HTTP client would use more time than the servers. */
+/** Prepared bytes, for `send`. */
 function createRequest(body) {
   const t = Math.floor(Date.now() / 1000);
   const signature = createHmac("sha256", "whsec_bench").update(`${t}.`).update(body).digest("hex");
@@ -74,24 +73,4 @@ function createRequest(body) {
     `service-signature: t=${t},v1=${signature}`,
   ];
   return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]);
-}
-
-/** A 204 has no body, so the next request can follow its head. */
-const send = (socket, request) =>
-  new Promise((resolve, reject) => {
-    let response = "";
-    const read = (chunk) => {
-      response += chunk;
-      if (!response.endsWith("\r\n\r\n")) return;
-      socket.off("data", read);
-      if (response.startsWith("HTTP/1.1 204 ")) resolve();
-      else reject(new Error(response));
-    };
-    socket.on("data", read).write(request);
-  });
-
-async function openSocket(port) {
-  const socket = connect({ port, host: "127.0.0.1", noDelay: true }).setEncoding("latin1");
-  await once(socket, "connect");
-  return socket;
 }

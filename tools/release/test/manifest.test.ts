@@ -54,6 +54,14 @@ it.each(["issuing-client", "webhook-verify", "contract"])("%s has no dependencie
   expect(Object.keys(dependencies)).toEqual([]);
 });
 
+// npm reports ERESOLVE for a project that has another version for its own reasons.
+it.each(published)("$name accepts every version of its peers, and requires none", ({ manifest }) => {
+  const { peerDependencies = {}, peerDependenciesMeta = {} } = manifest;
+  expect(Object.values(peerDependencies).filter((range) => range !== "*")).toEqual([]);
+  const optional = Object.keys(peerDependencies).map((name) => [name, { optional: true }]);
+  expect(peerDependenciesMeta).toEqual(Object.fromEntries(optional));
+});
+
 // Later versions than 20 are those of databases and queues.
 it("names the same minimum of Node.js on every page and in every package.json", () => {
   const mentions = listPages().flatMap((page) =>
