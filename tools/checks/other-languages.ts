@@ -21,7 +21,7 @@ const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1" };
 
 interface Language {
   /** The folder below `examples/other-languages`; there the commands run. */
-  name: "python" | "php";
+  name: string;
   /** The interpreter, and the Debian package that contains it. */
   program: string;
   debian: string;
@@ -33,18 +33,12 @@ interface Language {
 
 const languages: readonly Language[] = [
   {
-    name: "python",
-    program: "python3",
-    debian: "python3",
-    vectors: "vectors.py",
+    ...{ name: "python", program: "python3", debian: "python3", vectors: "vectors.py" },
     receiver: () => ["receiver.py"],
     endsSlowRequests: true,
   },
   {
-    name: "php",
-    program: "php",
-    debian: "php-cli",
-    vectors: "vectors.php",
+    ...{ name: "php", program: "php", debian: "php-cli", vectors: "vectors.php" },
     receiver: (port) => ["-S", `127.0.0.1:${port}`, "receiver.php"],
     endsSlowRequests: false,
   },
@@ -112,16 +106,11 @@ async function checkReceiver({ name, program, receiver, endsSlowRequests }: Lang
   }
 }
 
-/** Resolves when something listens on the port. */
+/** Resolves when something responds on the port. */
 async function waitForPort(port: number): Promise<void> {
   for (let attempt = 0; attempt < 400; attempt++) {
-    const socket = connect(port, "127.0.0.1");
-    const isOpen = await once(socket, "connect").then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (isOpen) return;
+    const response = await fetch(`http://127.0.0.1:${port}`).catch(() => undefined);
+    if (response !== undefined) return;
     await setTimeout(50);
   }
   throw new Error(`Nothing listens on port ${port}.`);
