@@ -35,15 +35,14 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
       signal: abort.signal,
       onFinding,
     });
-    print.status(undefined);
     print.data(report, () => formatSummary(report.findings));
     return report.passed ? exitCodes.complete : exitCodes.failed;
   } catch (error) {
-    print.status(undefined);
     if (abort.signal.aborted) return exitCodes.interrupted;
     if (error instanceof TypeError) throw new CommandError(error.message); // `checkReceiver` throws it for an invalid option
     throw error;
   } finally {
+    print.status(undefined);
     remove();
   }
 }

@@ -60,6 +60,7 @@ export async function runListen(
       requestTimeout: requestTimeoutMs,
       headersTimeout: requestTimeoutMs,
       connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 1, // a connection has one request, and its client may not close it
     },
     (request, response) => void respond(request, response),
   );

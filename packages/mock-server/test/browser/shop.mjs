@@ -10,7 +10,7 @@ import { openBrowser, openPage } from "../../../../compat/browser.mjs";
 const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
 
 export async function openShop(test, ...args) {
-  const child = spawn(process.execPath, [bin, "--port", "0", "--json", ...args], {
+  const child = spawn(process.execPath, [bin, "--port", "0", "--json", "--quiet", ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   test.onTestFinished(async () => {
