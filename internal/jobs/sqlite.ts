@@ -113,7 +113,7 @@ const maxPrepared = 200;
 
 function execute(connection: SqliteDatabase, step: Step, nowMs: number): Row[] {
   if ("call" in step) {
-    requireSynchronous("The callback", step.call(connection as never));
+    requireSynchronous(step.name, step.call(connection as never));
     return [];
   }
   const { statement, order, hasRows } = prepare(connection, step.sql);

@@ -19,33 +19,21 @@ export interface WorkerContext<Leased extends LeasedJob> {
   clock: { monotonicMs(): number; after(ms: number, wake: () => void): () => void };
 }
 
-/** How fast a worker runs jobs, and how often it looks for them. */
-export interface WorkOptions {
-  /** The maximum number of jobs that run at once. */
-  concurrency: number;
-  /** The maximum number of jobs that begin in a second. */
-  maxPerSecond: number;
-  /** How often to look for jobs that others added, in milliseconds. */
-  pollMs: number;
-}
+/** How many jobs run at once, how many begin in a second, and how often to look for those that others added. */
+export type WorkOptions = Record<"concurrency" | "maxPerSecond" | "pollMs", number>;
 
 /** When a worker ends without being stopped. */
 export interface WorkLimits {
   /** It ends when nothing is due within this time and nothing runs. */
-  maxIdleMs: number;
-  maxJobs: number;
+  maxIdleMs?: number;
+  maxJobs?: number;
   /** Begins nothing after this time, on the monotonic clock. */
-  endsAtMs: number;
+  endsAtMs?: number;
   /** How long until the lease of an attempt of another process expires: the worker waits for it. undefined when none is running. */
-  getLeaseDelay(): Promise<number | undefined>;
+  getLeaseDelay?(): Promise<number | undefined>;
 }
 
-const unlimited: WorkLimits = {
-  maxIdleMs: Number.POSITIVE_INFINITY,
-  maxJobs: Number.POSITIVE_INFINITY,
-  endsAtMs: Number.POSITIVE_INFINITY,
-  getLeaseDelay: async () => undefined,
-};
+const endless = Number.POSITIVE_INFINITY;
 
 export interface Worker {
   /** Resolves when the worker has ended and its jobs are recorded. */
@@ -61,14 +49,14 @@ const minWaitMs = 50;
 
 /**
  * Starts a worker: it leases and runs what is due, waits until something is due or a job ends, or stops.
- * @param limited default: it works until it is stopped.
+ * @param limits default: it works until it is stopped.
  */
 export function startWorker<Leased extends LeasedJob>(
   { lease, getDelay, run, giveBack, onUnavailable, onIdle, clock }: WorkerContext<Leased>,
   { concurrency, maxPerSecond, pollMs }: WorkOptions,
-  limited: Partial<WorkLimits> = {},
+  limits: WorkLimits = {},
 ): Worker {
-  const limits = { ...unlimited, ...limited };
+  const { maxIdleMs = endless, maxJobs = endless, endsAtMs = endless, getLeaseDelay } = limits;
   const running = new Map<Promise<unknown>, AbortController>();
   let isStopping = false;
   /** Whether a job ended, or was added, since the worker looked. */
@@ -83,10 +71,10 @@ export function startWorker<Leased extends LeasedJob>(
   /** Of those that run. */
   let probes = 0;
 
-  const isOver = () => isStopping || begun >= limits.maxJobs || clock.monotonicMs() >= limits.endsAtMs;
+  const isOver = () => isStopping || begun >= maxJobs || clock.monotonicMs() >= endsAtMs;
 
   function wait(ms: number): Promise<void> {
-    const waitMs = Math.max(1, Math.min(ms, pollMs, limits.endsAtMs - clock.monotonicMs(), maxTimerMs));
+    const waitMs = Math.max(1, Math.min(ms, pollMs, endsAtMs - clock.monotonicMs(), maxTimerMs));
     return new Promise((resolve) => {
       const cancel = clock.after(waitMs, resolve);
       endWait = () => {
@@ -128,7 +116,7 @@ export function startWorker<Leased extends LeasedJob>(
     if (waitMs > 0) return waitMs;
     const atOnce = Number.isFinite(maxPerSecond) ? 1 : free;
     leasedAtMs = clock.monotonicMs();
-    const leased = await lease(Math.min(atOnce, limits.maxJobs - begun));
+    const leased = await lease(Math.min(atOnce, maxJobs - begun));
     for (const job of leased) {
       if (isOver()) await giveBack(job);
       else begin(job);
@@ -138,8 +126,8 @@ export function startWorker<Leased extends LeasedJob>(
     const delayMs = (await getDelay()) ?? Number.POSITIVE_INFINITY;
     if (running.size > 0) return Math.max(minWaitMs, delayMs);
     if (delayMs > 0) await onIdle?.();
-    if (delayMs <= limits.maxIdleMs) return Math.max(minWaitMs, delayMs);
-    const leaseDelayMs = await limits.getLeaseDelay();
+    if (delayMs <= maxIdleMs) return Math.max(minWaitMs, delayMs);
+    const leaseDelayMs = await getLeaseDelay?.();
     return leaseDelayMs === undefined ? undefined : Math.max(minWaitMs, leaseDelayMs);
   }
 

@@ -128,6 +128,17 @@ export function rollBack(database: SqliteDatabase): void {
   } catch {}
 }
 
+/** Whether the connection is in a transaction: BEGIN fails inside of one in every binding. */
+export function isInTransaction(database: SqliteDatabase): boolean {
+  try {
+    database.exec("BEGIN");
+  } catch {
+    return true;
+  }
+  database.exec("ROLLBACK");
+  return false;
+}
+
 /** Whether the error says that another connection holds the lock: then a retry helps. */
 export function isBusy(error: unknown): boolean {
   const { code, errcode, message } = error as { code?: unknown; errcode?: unknown; message?: unknown };

@@ -54,7 +54,7 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
     giveBack: async (job: LeasedJob) => database.run(jobs.giveBack(job)),
     onUnavailable: (error: unknown) => errors.push(error),
   };
-  const start = (options: Partial<WorkOptions> = {}, limits?: Partial<WorkLimits>, more = {}) =>
+  const start = (options: Partial<WorkOptions> = {}, limits?: WorkLimits, more = {}) =>
     startWorker(
       { ...context, ...more },
       { concurrency: 8, maxPerSecond: Number.POSITIVE_INFINITY, pollMs: 1_000, ...options },

@@ -53,12 +53,6 @@ export interface OwnLease extends LeasedJob {
 /** A lease lasts this much longer than its attempt, so that the result can be committed. */
 export const leaseMarginMs = 30_000;
 
-/** How long after the first attempt a request may begin: 24 hours (spec 8), less a minute for clocks that differ. */
-const keyLifetimeMs = 24 * 3_600_000 - 60_000;
-
-/** When an entry that waits becomes `unknown`. */
-export const getExpiryMs = (firstAttemptAtMs: number): number => firstAttemptAtMs + keyLifetimeMs;
-
 /** How an attempt ended. */
 export interface AttemptResult {
   /** Absent when it was not recorded. */
@@ -72,8 +66,8 @@ interface Settled {
   /** Undefined when the lease was lost. */
   job: Job | undefined;
   breaker?: "opened" | "closed";
-  /** What a card is that arrived after the lease was lost. */
-  late?: "same-card" | "another-card" | "forgotten-card";
+  /** What is reported. */
+  outcome?: OutboxOutcome | undefined;
 }
 
 export type Attempts = ReturnType<typeof createAttempts>;
@@ -142,58 +136,57 @@ export function createAttempts(context: AttemptContext) {
   ): Promise<AttemptResult> {
     const callback = end.state === "issued" ? onIssued : end.state === "rejected" ? onRejected : undefined;
     try {
-      return finish(job, end, await transact(() => settleAndCallBack(job, end, callback)), outcome);
+      return finish(job, end, await transact(() => settleAndCallBack(job, end, outcome, callback)));
     } catch (error) {
       if (callback === undefined) throw error;
       // The delay doubles: it is as long as the time since the entry ended.
       const endedForMs = job.rank === ranks.callback ? (job.leasedAtMs ?? 0) - (job.endedAtMs ?? 0) : 0;
       const retryInMs = withJitter(Math.min(maxBackoffMs, Math.max(1_000, endedForMs)), random);
       const postponed = { ...end, rank: ranks.callback, delayMs: retryInMs };
-      const settled = await transact(() => settleAndCallBack(job, postponed));
-      const result = finish(job, postponed, settled, job.rank === ranks.callback ? undefined : outcome);
+      const first = job.rank === ranks.callback ? undefined : outcome;
+      const result = finish(job, postponed, await transact(() => settleAndCallBack(job, postponed, first)));
       if (result.entry?.isDelivered === false)
         report({ outcome: "not-delivered", entry: toRef(job), error, retryInMs });
       return result;
     }
   }
 
-  function* settleAndCallBack(job: EndedJob, end: End, callback?: Callback): Operation<Settled> {
-    let settled: Settled = yield* jobs.settle(job, end);
-    if (settled.job === undefined && end.state === "issued") {
-      // The lease was lost, and there is a card: it is that of the entry which this user has now.
-      const [current] = yield* jobs.findByName(job.name, job.topic, true);
-      if (current === undefined) return { ...settled, late: "forgotten-card" };
-      if (current.state === "issued") {
-        const isSame = getCardId(current.result) === getCardId(end.result);
-        return { ...settled, job: current, late: isSame ? "same-card" : "another-card" };
-      }
-      settled = {
-        ...settled,
-        ...(yield* jobs.settle({ ...job, id: current.id, lease: current.lease }, end)),
-      };
-    }
-    const { job: recorded } = settled;
-    if (callback !== undefined && recorded !== undefined)
-      yield* callBack((transaction) => callback(toEntry(recorded) as never, transaction));
-    return settled;
-  }
-
-  /** Reports what was recorded. @param outcome when it was recorded under its own lease. */
-  function finish(
+  function* settleAndCallBack(
     job: EndedJob,
     end: End,
-    { job: settled, breaker, late }: Settled,
-    outcome?: OutboxOutcome,
-  ): AttemptResult {
-    const entry = toRef(job);
+    outcome: OutboxOutcome | undefined,
+    callback?: Callback,
+  ): Operation<Settled> {
+    const settled = yield* jobs.settle(job, end);
+    let recorded = settled.job;
+    if (recorded === undefined && end.state === "issued") {
+      // The lease was lost, and there is a card: it is that of the entry which this user has now.
+      const [current] = yield* jobs.findByName(job.name, job.topic, true);
+      const cardId = getCardId(end.result);
+      if (current === undefined) return { ...settled, outcome: { outcome: "forgotten-card", cardId } };
+      if (current.state === "issued") {
+        const isSame = getCardId(current.result) === cardId;
+        const another: OutboxOutcome = { outcome: "another-card", entry: toRef(job), cardId };
+        return { ...settled, job: current, outcome: isSame ? undefined : another };
+      }
+      recorded = (yield* jobs.settle({ ...job, id: current.id, lease: current.lease }, end)).job;
+    }
+    if (recorded === undefined) return { ...settled, outcome: { outcome: "lease-lost", entry: toRef(job) } };
+    const entry = toEntry(recorded);
+    if (callback !== undefined)
+      yield* callBack(end.state === "issued" ? "onIssued" : "onRejected", (transaction) =>
+        callback(entry as never, transaction),
+      );
+    return { ...settled, job: recorded, outcome };
+  }
+
+  /** Reports what was recorded. */
+  function finish({ topic }: EndedJob, end: End, { job, breaker, outcome }: Settled): AttemptResult {
     if (breaker === "opened" && typeof end.finding === "object")
-      report({ outcome: "paused", template: job.topic, reason: end.finding.reason });
-    if (breaker === "closed") report({ outcome: "resumed", template: job.topic });
-    if (late === "forgotten-card") report({ outcome: late, cardId: getCardId(end.result) });
-    else if (late === "another-card") report({ outcome: late, entry, cardId: getCardId(end.result) });
-    else if (settled === undefined) report({ outcome: "lease-lost", entry });
-    else if (late === undefined && outcome !== undefined) report(outcome);
-    return settled === undefined ? {} : { entry: toEntry(settled), retryInMs: end.delayMs ?? 0 };
+      report({ outcome: "paused", template: topic, reason: end.finding.reason });
+    if (breaker === "closed") report({ outcome: "resumed", template: topic });
+    if (outcome !== undefined) report(outcome);
+    return job === undefined ? {} : { entry: toEntry(job), retryInMs: end.delayMs ?? 0 };
   }
 
   return {

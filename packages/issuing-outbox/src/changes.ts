@@ -5,7 +5,10 @@ import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import { invalid, type OutboxEntryError, requireCardId } from "./entry.ts";
 import { maxRunningMs } from "./verdict.ts";
 
-/** What `correct` did: its documentation lists the values. */
+/**
+ * What `correct` did. `accepted`: the new form is sent. `waiting`: the old one goes on; call it again when that is rejected. `unknown`:
+ * nothing changes until `resolve`. `issued`: there is a card. `absent`: there is no entry.
+ */
 export type CorrectionResult = "accepted" | "waiting" | "unknown" | "issued" | "absent";
 
 type Steps = IssuingSteps<unknown>;

@@ -4,19 +4,15 @@ import { startWorker, type Worker, type WorkLimits } from "@loyalty-cards/intern
 import { maxTimerMs, parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { notify } from "@loyalty-cards/internal/reporting";
-import {
-  type AttemptContext,
-  type AttemptResult,
-  type Attempts,
-  getExpiryMs,
-  type OwnLease,
-} from "./attempt.ts";
+import type { AttemptContext, AttemptResult, Attempts, OwnLease } from "./attempt.ts";
 import { type OutboxCounts, requireInteger } from "./entry.ts";
 import type { DrainOptions, OutboxWorker, WorkOptions } from "./outbox.ts";
 import { checkSettings } from "./tables.ts";
 
 /** `drain` waits for entries that are due within this time. */
 const drainIdleMs = 10_000;
+/** How long after the first attempt an entry becomes `unknown`: 24 hours (spec 8), less a minute for clocks that differ. */
+const keyLifetimeMs = 24 * 3_600_000 - 60_000;
 const progressIntervalMs = 100;
 const sweepIntervalMs = 600_000;
 const endless = Number.POSITIVE_INFINITY;
@@ -83,7 +79,7 @@ export function createLoops(
     return {
       ...{ waiting, issued, rejected, unknown, undelivered: callbacks },
       ...(oldestWaitingAtMs !== undefined && { oldestWaitingAt: new Date(oldestWaitingAtMs) }),
-      ...(oldestStartedAtMs !== undefined && { nextExpiryAt: new Date(getExpiryMs(oldestStartedAtMs)) }),
+      ...(oldestStartedAtMs !== undefined && { nextExpiryAt: new Date(oldestStartedAtMs + keyLifetimeMs) }),
       paused: paused.map(({ topic, sinceMs, reason }) => ({
         template: topic,
         since: new Date(sinceMs),

@@ -30,22 +30,15 @@ export interface OutboxOptions<Transaction> extends ReportOptions {
   testing?: { clock?: IssuingSteps<Card>["clock"]; random?: () => number };
 }
 
-const optionNames = [
-  "onIssued",
-  "onRejected",
-  "retentionDays",
-  "onOutcome",
-  "log",
-  "logErrorMessages",
-  "testing",
-];
+const callbackNames = ["onIssued", "onRejected", "onOutcome", "log"] as const;
+const optionNames = ["client", ...callbackNames, "retentionDays", "logErrorMessages", "testing"];
 
 /** @param own the options of the database. @throws {TypeError} for an option that is unknown, and for callbacks that are no functions. */
 export function requireOutboxOptions(owner: string, options: OutboxOptions<never>, ...own: string[]): void {
   if (typeof options !== "object" || options === null)
     throw invalid(`${owner} needs options: ${[...own, "client", "onIssued"].join(", ")}.`);
-  requireKnownOptions(owner, options, ["client", ...own, ...optionNames]);
-  for (const name of ["onIssued", "onRejected", "onOutcome", "log"] as const) {
+  requireKnownOptions(owner, options, [...own, ...optionNames]);
+  for (const name of callbackNames) {
     const value: unknown = options[name];
     // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not reach the users.
     if (name in options && typeof value !== "function" && (value !== undefined || name === "onIssued"))

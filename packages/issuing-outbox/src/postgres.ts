@@ -20,21 +20,20 @@ import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
 import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOption } from "./outbox.ts";
 import { checkSettings, createOutboxJobs, findPostgresTables, postgresTables } from "./tables.ts";
 
-interface WithPool<Transaction> {
-  /** A `Pool` of `pg`, or the `sql` of postgres.js. No connection is held while a request is sent. Serialization failures and deadlocks are repeated. */
-  pool: PgPool<Transaction> | PostgresJs<Transaction>;
-  transaction?: never;
-}
-
-interface WithTransaction<Transaction> {
-  /** Runs work in a transaction of another client, such as `(work) => prisma.$transaction(work)`. */
-  transaction: <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
-  pool?: never;
-}
-
 /** The options of both outboxes, and either a pool or a function that runs transactions. */
 export type PostgresOutboxOptions<Transaction extends PostgresTransaction> = OutboxOptions<Transaction> &
-  (WithPool<Transaction> | WithTransaction<Transaction>);
+  (
+    | {
+        /** A `Pool` of `pg`, or the `sql` of postgres.js. No connection is held while a request is sent. Serialization failures and deadlocks are repeated. */
+        pool: PgPool<Transaction> | PostgresJs<Transaction>;
+        transaction?: never;
+      }
+    | {
+        /** Runs work in a transaction of another client, such as `(work) => prisma.$transaction(work)`. */
+        transaction: Transact<Transaction>;
+        pool?: never;
+      }
+  );
 
 export interface PostgresOutbox<Transaction> extends Outbox {
   /**
@@ -46,11 +45,7 @@ export interface PostgresOutbox<Transaction> extends Outbox {
    * @throws {IssuingError} `configuration` for a request that `issueCard` would not send.
    */
   add<Fields>(transaction: PostgresTransaction, entry: OwedCard<Fields>): Promise<"added" | OutboxState>;
-  /**
-   * Replaces the form of an entry, in your own transaction, unless the service may have received the old one.
-   * @returns `accepted`: the new form is sent. `waiting`: the old one goes on; call it again when that is rejected. `unknown`: nothing
-   * changes until `resolve`. `issued`: there is a card. `absent`: there is no entry.
-   */
+  /** Replaces the form of an entry, in your own transaction, unless the service may have received the old one. */
   correct(
     transaction: PostgresTransaction,
     userId: UserId,

@@ -2,13 +2,8 @@
 import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { toEventKey, toJobData, toJobId, validateRetention } from "./event.ts";
-import {
-  createPut,
-  createReport,
-  type ReplayableInbox,
-  type ReportOptions,
-  untilAborted,
-} from "./reports.ts";
+import { createPut, type ReplayableInbox, untilAborted } from "./put.ts";
+import { createReport, type ReportOptions } from "./reports.ts";
 
 interface BullmqJob {
   data: unknown;

@@ -7,7 +7,8 @@ export { type BullmqInboxOptions, bullmqInbox } from "./bullmq.ts";
 export { inboxHandler, type QueueDelivery, type QueueHandler } from "./inbox-handler.ts";
 export { type PgBossInboxOptions, pgBossInbox } from "./pg-boss.ts";
 // Every inbox
-export type { InboxOutcome, ReplayableInbox } from "./reports.ts";
+export type { ReplayableInbox } from "./put.ts";
+export type { InboxOutcome } from "./reports.ts";
 export {
   type InboxEntry,
   type InboxHealth,

@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import { requireNumber } from "@loyalty-cards/internal/limits";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { toEventKey, toJobData, validateRetention } from "./event.ts";
-import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "./reports.ts";
+import { createPut, type ReplayableInbox } from "./put.ts";
+import { createReport, type ReportOptions } from "./reports.ts";
 
 /** The methods of a started `PgBoss` of version 11 or 12 that the inbox calls. */
 interface PgBoss {

@@ -1,7 +1,6 @@
 /** What an inbox reports: the outcome of each event, and a log line for each failure. */
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
-import type { Inbox } from "@loyalty-cards/webhook-verify";
 
 /** The id and type of an event. */
 export interface EventRef {
@@ -38,12 +37,6 @@ export interface ReportOptions {
   logErrorMessages?: boolean;
 }
 
-/** An inbox whose dead letters can be processed again. */
-export interface ReplayableInbox extends Inbox {
-  /** Gives a dead letter all of its attempts again, as a new delivery of the event does. @returns false when the id is not a dead letter. */
-  replay(eventId: string): Promise<boolean>;
-}
-
 export type Report = (outcome: InboxOutcome) => void;
 
 export function createReport(options: ReportOptions): Report {
@@ -65,39 +58,4 @@ function formatFailure(outcome: InboxOutcome, options: ReportOptions): string | 
   const { type, id } = outcome.event;
   const what = outcome.outcome === "failed" ? "failed in attempt" : "is a dead letter after attempt";
   return `${toPrintable(type)} ${toPrintable(id)} ${what} ${outcome.attempt}: ${error}`;
-}
-
-/**
- * Wraps the `put` of an engine: measures and reports it, and rejects when the receiver's signal aborts. `store` may ignore
- * the signal: what it still writes is harmless, because the next delivery is a duplicate of it.
- */
-export function createPut(
-  report: Report,
-  store: (...delivery: Parameters<Inbox["put"]>) => Promise<"stored" | "duplicate">,
-): Inbox["put"] {
-  return async (event, raw, options) => {
-    const { id, type } = event;
-    const startedMs = performance.now();
-    const facts = () => ({ event: { id, type }, durationMs: performance.now() - startedMs });
-    try {
-      const outcome = await untilAborted(options.signal, () => store(event, raw, options));
-      report({ outcome, ...facts() });
-      return outcome;
-    } catch (error) {
-      report({ outcome: "not-stored", ...facts(), error });
-      throw error;
-    }
-  };
-}
-
-/** Waits for work until the signal aborts, also when the work ignores it. @throws the signal's reason, and what the work throws. */
-export function untilAborted<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    work()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

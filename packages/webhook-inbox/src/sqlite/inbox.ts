@@ -16,7 +16,8 @@ import {
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { parseStoredEvent, toJobData, validateRetention } from "../event.ts";
-import { createPut, createReport, type ReplayableInbox, type ReportOptions } from "../reports.ts";
+import { createPut, type ReplayableInbox } from "../put.ts";
+import { createReport, type ReportOptions } from "../reports.ts";
 import { ensureInboxTables } from "./processed.ts";
 import { type SqliteHandler, type SqliteWorkerOptions, startEventWorker } from "./worker.ts";
 
@@ -159,11 +160,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const transact = <Result>(operation: Operation<Result>) =>
     database.transact((connection) => database.runIn(connection, operation));
 
-  function start(
-    handler: SqliteHandler,
-    workerOptions?: SqliteWorkerOptions,
-    limits?: Partial<WorkLimits>,
-  ): Worker {
+  function start(handler: SqliteHandler, workerOptions?: SqliteWorkerOptions, limits?: WorkLimits): Worker {
     database.open();
     const worker = startEventWorker(context, handler, workerOptions, limits);
     workers.add(worker);

@@ -1,7 +1,6 @@
 /** Entry point `/sqlite`: exactly-once, in-order effects in a SQLite database of your own, inside its transaction. */
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
-import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
-import { isInTransaction } from "@loyalty-cards/internal/sqlite/in-transaction";
+import { isInTransaction, type SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { explainMissingTable, type OrderedEvent, parseCreatedAt, toEventKey } from "../event.ts";
 
 export type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";

@@ -11,7 +11,8 @@ import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toBytes } from "../event.ts";
-import { type EventRef, type Report, untilAborted } from "../reports.ts";
+import { untilAborted } from "../put.ts";
+import type { EventRef, Report } from "../reports.ts";
 
 /** One attempt at one event. It extends the `Delivery` of a receiver, so a handler of `onEvents` can be used. */
 export interface SqliteDelivery extends Delivery {
@@ -67,7 +68,7 @@ export function startEventWorker(
   { source, jobs, database, report, describe, now, random, retentionMs }: WorkerContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
-  limits?: Partial<WorkLimits>,
+  limits?: WorkLimits,
 ) {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
   const { concurrency, maxAttempts, handlerTimeoutMs, pollMs, initialDelayMs, maxDelayMs } =
