@@ -147,14 +147,6 @@ describe("startWorker", () => {
     expect([work.count(), work.clock.monotonicMs()]).toEqual([{ done: 50 }, 0]);
   });
 
-  it("begins at most `maxPerSecond` jobs in a second", async () => {
-    const work = openWork();
-    for (const name of range(21)) work.add(name);
-    await work.clock.run(work.start({ maxPerSecond: 4 }, {}).ended);
-    expect(work.attempts.at(-1)?.atMs).toBeGreaterThanOrEqual(5_000);
-    expect(work.attempts.at(-1)?.atMs).toBeLessThan(6_500);
-  });
-
   it("tries few jobs while the service fails for 30 hours, has the first card within 61 s of its recovery, and then all", async () => {
     const hour = 3_600_000;
     const work = openWork(async (job) => {

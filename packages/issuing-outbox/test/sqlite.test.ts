@@ -110,16 +110,6 @@ it("runs the function of write in the async context of its caller, also with the
   expect(seen).toEqual(["a", "b"]);
 });
 
-it("calls back outside of the async context of the request that started the worker", async () => {
-  const tenant = new AsyncLocalStorage<string>();
-  const seen: (string | undefined)[] = [];
-  const { outbox, signUp } = openShop(createNetwork(), { onIssued: () => seen.push(tenant.getStore()) });
-  await signUp("1");
-  const worker = tenant.run("a", () => outbox.work({ pollMs: 20 }));
-  await expect.poll(() => seen).toEqual([undefined]);
-  await worker.stop();
-});
-
 it("refuses an async function in write with one error, and rolls back", async () => {
   const { outbox, database } = openShop();
   const work = async (own: SqliteDatabase) => {
