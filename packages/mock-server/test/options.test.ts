@@ -79,8 +79,7 @@ it.each<[what: string, misbehave: () => unknown, error: unknown]>([
   const { service } = openShop({ deliver: deliver as () => Response });
   sendPing(service);
   await service.idle();
-  const text = error instanceof RegExp ? expect.stringMatching(error) : error;
-  expect(service.webhooks.deliveries()).toMatchObject([{ state: "pending", attempts: [{ error: text }] }]);
+  expect(service.webhooks.deliveries()).toMatchObject([{ state: "pending", attempts: [{ error }] }]);
   isWell = true;
   await service.clock.runUntilIdle();
   expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
