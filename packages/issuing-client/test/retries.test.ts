@@ -89,6 +89,19 @@ describe("the pause before a retry", () => {
   });
 
   it.each([
+    [301, 2],
+    [300.5, 1],
+  ])(
+    "of 300 ms before a deadline of %s ms makes %i attempts: a millisecond must be left",
+    async (ms, attempts) => {
+      const options = { testing: { random: () => 1 }, maxRetries: 1, deadlineMs: ms };
+      const { client, requests } = scripted(down(), options);
+      await catchIssuingError(client.getCard("card_1"));
+      expect(requests).toHaveLength(attempts);
+    },
+  );
+
+  it.each([
     ["3600", 3_600_000],
     ["86400", 86_400_000],
     ["86401", 86_400_000],
