@@ -32,7 +32,7 @@ export interface Job {
   name: string;
   key: string;
   suffix: string;
-  /** undefined when it was erased. */
+  /** undefined when it was erased, or not read. */
   body: string | undefined;
   /** `waiting`, or how it ended: a word of the package. */
   state: string;
@@ -91,7 +91,7 @@ const maxFailures = 3;
 const minPauseMs = 1_000;
 const maxPauseMs = 60_000;
 const maxRequestedMs = 15 * 60_000;
-/** Ends the lease of the attempt that set `startedAtMs`, because RETURNING has the new values only. */
+/** The last word of a lease whose attempt set `startedAtMs`: RETURNING does not say that it was not set before. */
 const firstMark = " first";
 /** Probes 16, 32, 64 and so on try a new job, in case all started ones make the service fail. */
 const firstNewProbe = 16;
@@ -179,16 +179,21 @@ export function createJobs(table: string, guard = noGuard) {
     lost = CASE WHEN rank > 0 AND lease IS NOT NULL THEN tried ELSE lost END, due = :now + $2::text::bigint,
     attempts = attempts + CASE WHEN rank > 0 THEN 1 ELSE 0 END, tried = CASE WHEN rank > 0 THEN :now ELSE tried END,
     started = CASE WHEN rank > 0 THEN coalesce(started, :now) ELSE started END, rank = CASE WHEN rank > 0 THEN ${ranks.started} ELSE rank END`;
-  const columns = `*, (SELECT c.body FROM ${table}_bodies c WHERE c.id = ${table}.id) AS body`;
-  const returning = `RETURNING ${columns}, (SELECT b.failures FROM ${breakers} b WHERE b.topic = ${table}.topic) AS failures`;
+  const returning = `RETURNING *, (SELECT b.failures FROM ${breakers} b WHERE b.topic = ${table}.topic) AS failures`;
 
   const guarded = guard.format("$3::text");
 
-  /** Leases the jobs of a query, whose parameters begin with `$4`. @param tables what the query reads. */
+  /**
+   * Leases the jobs of a query, whose parameters begin with `$4`. The bodies are locked too: then PostgreSQL returns those that were committed
+   * last, not those at the start of the statement.
+   * @param tables what the query reads.
+   */
   function* leaseChosen(leaseMs: number, chosen: string, values: Value[], tables = "WITH") {
     const rows = yield* query(
-      `${tables} chosen AS MATERIALIZED (${chosen} FOR UPDATE SKIP LOCKED)
-       UPDATE ${table} SET ${setLease} WHERE id IN (SELECT id FROM chosen) AND ${guarded} ${returning}`,
+      `${tables} chosen AS MATERIALIZED (${chosen} FOR UPDATE SKIP LOCKED),
+       bodies AS MATERIALIZED (SELECT id, body FROM ${table}_bodies WHERE id IN (SELECT id FROM chosen) FOR UPDATE SKIP LOCKED)
+       UPDATE ${table} SET ${setLease} WHERE id IN (SELECT id FROM chosen) AND ${guarded}
+       ${returning}, (SELECT c.body FROM bodies c WHERE c.id = ${table}.id) AS body`,
       ...[crypto.randomUUID(), leaseMs, guard.value, ...values],
     );
     return rows.map((row): LeasedJob => {
@@ -224,7 +229,9 @@ export function createJobs(table: string, guard = noGuard) {
          ON CONFLICT (name, topic) DO NOTHING RETURNING id`,
         ...[topic, name, key, suffix, rank, delayMs, startedAtMs ?? null],
       );
-      if (added === undefined) return yield* jobs.find(topic, name);
+      // Added again when the other one was deleted meanwhile.
+      if (added === undefined)
+        return (yield* jobs.findByName(name, topic))[0] ?? (yield* jobs.add(job, delayMs));
       yield* query(putBody, toNumber(added["id"]), body);
       return undefined;
     },
@@ -255,21 +262,24 @@ export function createJobs(table: string, guard = noGuard) {
       return added.length;
     },
 
-    *find(topic: string, name: string): Operation<Job | undefined> {
-      return (yield* jobs.findByName(name, topic))[0];
-    },
-
     /**
      * Finds the jobs of a name, at most two.
      * @param topic default: of all topics.
-     * @param isLocked locks them until the end of the transaction, which changes them.
+     * @param isLocked locks them until the end of the transaction, which changes them, and reads their bodies.
      */
     *findByName(name: string, topic?: string, isLocked = false): Operation<Job[]> {
       const rows = yield* query(
-        `SELECT ${columns} FROM ${table} WHERE name = $1::text ${topic === undefined ? "" : "AND topic = $2::text "}LIMIT 2${isLocked ? " FOR UPDATE" : ""}`,
+        `SELECT * FROM ${table} WHERE name = $1::text ${topic === undefined ? "" : "AND topic = $2::text "}LIMIT 2${isLocked ? " FOR UPDATE" : ""}`,
         ...(topic === undefined ? [name] : [name, topic]),
       );
-      return rows.map(readJob);
+      const found = rows.map(readJob);
+      if (!isLocked) return found;
+      for (const job of found) {
+        // A subquery above would not see what another transaction committed just before the lock.
+        const [row] = yield* query(`SELECT body FROM ${table}_bodies WHERE id = $1::text::bigint`, job.id);
+        job.body = toOptionalText(row?.["body"]);
+      }
+      return found;
     },
 
     /**
@@ -452,7 +462,7 @@ export function createJobs(table: string, guard = noGuard) {
     /** Jobs in the order in which they were added. @param state undefined for all. @param topic default: of all topics. */
     *list(state: string | undefined, afterId: number, limit: number, topic?: string): Operation<Job[]> {
       const rows = yield* query(
-        `SELECT ${columns} FROM ${table} WHERE id > $1::text::bigint AND ($3::text IS NULL OR topic = $3::text)
+        `SELECT *, (SELECT c.body FROM ${table}_bodies c WHERE c.id = ${table}.id) AS body FROM ${table} WHERE id > $1::text::bigint AND ($3::text IS NULL OR topic = $3::text)
            ${state === undefined ? "" : "AND state = $4::text "}ORDER BY id LIMIT $2::text::integer`,
         ...[afterId, limit, topic ?? null, ...(state === undefined ? [] : [state])],
       );

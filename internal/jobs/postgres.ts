@@ -42,6 +42,8 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
   async function execute(client: PostgresClient, step: Step): Promise<Row[]> {
     if ("call" in step) {
       await step.call(client as never);
+      // Not every client says that its COMMIT was a ROLLBACK, because the callback caught the error of a statement.
+      await queryRows(client, "SELECT 1", []);
       return [];
     }
     const sql = step.sql.replaceAll(":now", now === undefined ? databaseTime : `${now()}::bigint`);
@@ -85,7 +87,7 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
       if (!isOpen) await executeAll(transaction, check());
       return executeAll(transaction, operation);
     },
-    /** Runs an operation of which each statement is a transaction. @param start creates it, once for each attempt. */
+    /** Runs an operation: with a pool, each statement is a transaction. @param start creates it, once for each attempt. */
     async run<Result>(start: () => Operation<Result>): Promise<Result> {
       await open();
       return pool === undefined ? runAlone(start) : repeat(() => executeAll(pool, start()));

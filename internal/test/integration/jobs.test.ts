@@ -94,7 +94,8 @@ describe.each([
       const { job: settled, ...rest } = await run(() => jobs.settle(job, end));
       return { isLost: settled === undefined, ...rest };
     };
-    const find = (name: string | number) => run(() => jobs.find("tpl_1", String(name)));
+    const find = async (name: string | number) =>
+      (await run(() => jobs.findByName(String(name), "tpl_1", true)))[0];
     const namesOf = (list: readonly { name: string }[]) => list.map(({ name }) => name);
     const advance = (ms: number) => {
       clock.nowMs += ms;

@@ -17,7 +17,7 @@ import { judge } from "./verdict.ts";
 
 /** Runs operations. Each promise resolves after the commit. */
 export interface OutboxDatabase {
-  /** Runs an operation of which each statement is a transaction. */
+  /** Runs an operation. Each statement can be a transaction. */
   run<Result>(start: () => Operation<Result>): Promise<Result>;
   /** Runs an operation in a transaction. @param start creates it, once for each time that the transaction is repeated. */
   transact<Result>(start: () => Operation<Result>): Promise<Result>;
@@ -105,8 +105,8 @@ export function createAttempts(context: AttemptContext) {
     const transact = isVisitor ? database.transact : database.transactTogether;
     if (job.rank === ranks.callback)
       return record(job, { state, error }, { outcome: "delivered", entry }, transact);
-    // The process may have been stopped for hours since the lease.
-    if (getAgeMs(job) >= job.deadlineMs + leaseMarginMs) {
+    // The process may have been stopped for hours since the lease; without a body the entry was changed just now.
+    if (job.body === undefined || getAgeMs(job) >= job.deadlineMs + leaseMarginMs) {
       await database.run(() => jobs.giveBack(job));
       return {};
     }

@@ -56,7 +56,7 @@ export function createOutbox(
   const { clock, deadlineMs } = steps;
   requireNumber("retentionDays", retentionDays, 1, 3_650);
   requireNumber("deadlineMs of the client", deadlineMs, 1, maxDeadlineMs);
-  const retentionMs = retentionDays * 86_400_000;
+  const retentionMs = Math.round(retentionDays * 86_400_000);
   const random = testing?.random ?? Math.random;
   const report = createReport(options);
   const context: AttemptContext = { database, jobs, steps, report, random, onIssued, onRejected };
@@ -100,7 +100,9 @@ export function createOutbox(
       waits.add(end);
       signal?.addEventListener("abort", abort, { once: true });
       work?.then(end);
-      if (signal?.aborted) abort(); // while the entry was leased
+      // While the entry was leased:
+      if (signal?.aborted) abort();
+      if (closed !== undefined) end();
     });
   }
 

@@ -51,7 +51,7 @@ export interface OutboxEntry {
   firstAttemptAt?: Date;
   /** Set when the entry is `issued`. */
   cardId?: string;
-  /** The address of the card's page, for its links. Absent when a person resolved the entry: `getCard` returns it. */
+  /** The address of the card's page, for its links. Absent when it is not known: `getCard` returns it. */
   publicUrl?: string;
   /** Set when the entry is `issued` or `rejected`: whether `onIssued` or `onRejected` has succeeded. True when there is no such callback. */
   isDelivered?: boolean;

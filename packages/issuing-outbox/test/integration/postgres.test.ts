@@ -143,6 +143,31 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
   });
 
+  it("sends the form of the last correction, which waited for another one", async () => {
+    const { outbox, signUp, requests } = openShop();
+    const form = toRequest({ email: "first@example.com" });
+    await signUp("1", form);
+    const other = await pool.connect();
+    await other.query("BEGIN");
+    expect(await outbox.correct(other, 1, toRequest({ email: "other@example.com" }))).toBe("accepted");
+    const last = outbox.write((own) => outbox.correct(own, 1, form));
+    const isWaiting = "SELECT FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'";
+    await expect.poll(async () => (await pool.query(isWaiting, [schema])).rowCount).toBe(1);
+    await other.query("COMMIT");
+    other.release();
+    expect(await last).toBe("accepted");
+    await outbox.issue(1);
+    expect(requests.at(-1)?.body).toContain("first@example.com");
+  });
+
+  it("erases nothing too early, and drains, with a retention that is no whole number of milliseconds", async () => {
+    const { outbox, signUp, weather } = openShop(undefined, { retentionDays: 1.1 });
+    await signUp("1");
+    weather.push(422);
+    expect(await outbox.drain()).toMatchObject({ rejected: 1 });
+    expect((await pool.query("SELECT FROM issuing_outbox_entries_bodies")).rowCount).toBe(1);
+  });
+
   it("keeps the form of a correction that is committed while old forms are erased", async () => {
     const { outbox, signUp, weather, requests } = openShop();
     await signUp("1");
@@ -189,6 +214,21 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(await transaction((own) => outbox.correct(own, 1, corrected))).toBe("accepted");
       expect(await outbox.drain()).toMatchObject({ issued: 1, waiting: 0 });
       expect(requests.map(({ body }) => JSON.parse(body).customer.email)).toEqual(["new@example.com"]);
+    });
+
+    it("records the card when the callback ignores the failure of a statement", async () => {
+      const runs = new WeakMap<object, (text: string) => Promise<unknown>>();
+      const { outbox } = openShop(undefined, {
+        pool: undefined,
+        transaction: (work: (own: object) => Promise<unknown>) =>
+          transaction((own, run) => work(runs.set(own, run) && own)),
+        onIssued: (_entry: unknown, own: object) =>
+          runs
+            .get(own)?.("SELECT 1 FROM nowhere")
+            .catch(() => {}),
+      } as never);
+      await outbox.addAll([{ userId: 1, template, request: toRequest() }]);
+      expect(await outbox.issue(1)).toMatchObject({ state: "issued", isDelivered: false });
     });
 
     it("refuses a client that is not in a transaction", async () => {

@@ -235,7 +235,7 @@ function* store(job: NewJob): Operation<"stored" | "duplicate"> {
 }
 
 function* replay(source: string, eventId: string): Operation<boolean> {
-  const job = yield* jobs.find(source, eventId);
+  const [job] = yield* jobs.findByName(eventId, source, true);
   if (job?.state !== "dead" || job.body === undefined) return false;
   return (yield* store({ topic: source, name: eventId, key: "", body: job.body })) === "stored";
 }
