@@ -1,4 +1,5 @@
 /** The tests that have to notice a change of what decides over signatures, retries, keys and leases; Stryker runs those that reach it. */
+import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
 
 // Else asctime dates read as local ones would pass; the threads that Stryker uses cannot set it themselves.
@@ -6,13 +7,23 @@ process.env["TZ"] = "Asia/Kolkata";
 const conditions = ["@loyalty-cards/source"];
 
 export default defineConfig({
-  resolve: { conditions },
+  resolve: {
+    conditions,
+    // Stryker changes a copy of the repository, whose node_modules lead to the original.
+    alias: [
+      {
+        find: /^@loyalty-cards\/internal\/(.*)$/,
+        replacement: `${resolve(import.meta.dirname, "../internal")}/$1.ts`,
+      },
+    ],
+  },
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
   test: {
     include: [
       "packages/issuing-client/test/{configuration,conflicts,deadlines,errors,idempotency,issuing-steps,methods,responses,retries}.test.ts",
       "packages/webhook-verify/test/{on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
-      "packages/issuing-outbox/test/verdict.test.ts",
+      "packages/issuing-outbox/test/{callbacks,data,verdict}.test.ts",
+      "packages/webhook-inbox/test/integration/sqlite-{inbox,worker}.test.ts",
       "internal/test/jobs-worker.test.ts",
       "internal/test/integration/jobs.test.ts",
     ],
