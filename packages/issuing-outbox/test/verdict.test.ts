@@ -25,6 +25,8 @@ const issued = (publicUrl?: string) => ({
   state: "issued",
   result: { cardId: "card_1", ...(publicUrl && { publicUrl }) },
 });
+/** No card comes from the attempt, and the service works. */
+const final = { state: "rejected", hasNoEffect: true, finding: "works" };
 const notSent = { outcome: "not-sent", retryable: true } as const;
 const rejected = { outcome: "rejected" } as const;
 const unknown = { outcome: "unknown", retryable: true } as const;
@@ -43,14 +45,9 @@ it.each<[string, unknown, LeasedJob, object]>([
   ],
   ["a card without a page", failure({ code: "invalid-response", cardId: "card_1" }), first, issued()],
   // spec 7: what the service rejects
-  ["422", failure({ code: "validation", status: 422, ...rejected }), first, { state: "rejected" }],
-  [
-    "422 after a lost response",
-    failure({ code: "validation", status: 422, ...rejected }),
-    later,
-    { state: "rejected" },
-  ],
-  ["another 4xx", failure({ code: "rejected", status: 400, ...rejected }), first, { state: "rejected" }],
+  ["422", failure({ code: "validation", status: 422, ...rejected }), first, final],
+  ["422 after a lost response", failure({ code: "validation", status: 422, ...rejected }), later, final],
+  ["another 4xx", failure({ code: "rejected", status: 400, ...rejected }), first, final],
   [
     "another 4xx after a lost response",
     failure({ code: "rejected", status: 400, ...rejected }),
@@ -58,12 +55,7 @@ it.each<[string, unknown, LeasedJob, object]>([
     again(true, "works"),
   ],
   // the assumption `concurrent-key`
-  [
-    "a 409 of the business",
-    failure({ code: "conflict", status: 409, ...rejected }),
-    first,
-    { state: "rejected" },
-  ],
+  ["a 409 of the business", failure({ code: "conflict", status: 409, ...rejected }), first, final],
   [
     "409 while an earlier request may run",
     failure({ code: "conflict", status: 409, ...unknown }),
