@@ -160,7 +160,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(requests.at(-1)?.body).toContain("first@example.com");
   });
 
-  it("erases nothing too early, and drains, with a retention that is no whole number of milliseconds", async () => {
+  it("erases nothing too early, and drains, with a retention that is not a whole number of milliseconds", async () => {
     const { outbox, signUp, weather } = openShop(undefined, { retentionDays: 1.1 });
     await signUp("1");
     weather.push(422);
