@@ -50,8 +50,7 @@ it("shows a purchase from end to end in one list: the card, the purchase, the we
 it("loses a response, and shows that the retry gets the first card", async (test) => {
   const { shop, page, texts, cleanly } = await openConsole(test);
   const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
-  const presets = await page.$$eval("option:not([value=''])", (all) => all.map(({ value }) => value));
-  assert.equal(presets.length, 6);
+  const presets = await texts("option:not([value=''])", 6);
   await choose("response lost, card exists");
   assert.deepEqual(await texts(".chip", 1), ["response lost · issueCard · once✕"]);
   const issue = () => shop.issue({ name: "Anna" }, {}, shop.templateId, "user-7");
@@ -168,7 +167,7 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   await first(".traffic .row", /204 .* ✕✕✓···$/);
   await press("+6 h");
   await text("No delivery was due.");
-  assert.ok(await page.$eval(".next", ({ disabled }) => disabled));
+  await page.locator(".next:disabled").wait();
   await view("Setup");
   await press("Stand still");
   await text("Clock: stands still");
