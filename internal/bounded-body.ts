@@ -1,21 +1,16 @@
 /** Reads a body into memory, up to a limit. */
 
-const empty = new Uint8Array();
-
 /**
  * One buffer for all chunks of a body. It grows with the bytes that arrive, so a sender that announces a long body and sends
  * little of it takes little memory. A body in one chunk is not copied; with more chunks the buffer doubles, up to the limit.
  */
 export class BoundedBuffer {
   readonly #maxBytes: number;
-  readonly #expectedBytes: number;
-  #buffer: Uint8Array = empty;
+  #buffer: Uint8Array = new Uint8Array();
   #length = 0;
 
-  /** @param expectedBytes the length that the sender announced: the buffer grows beyond it only when more bytes arrive. */
-  constructor(maxBytes: number, expectedBytes = maxBytes) {
+  constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-    this.#expectedBytes = Math.min(expectedBytes, maxBytes);
   }
 
   /** @returns false when the body would be longer than the limit; the chunk is not added then. */
@@ -25,7 +20,11 @@ export class BoundedBuffer {
     if (this.#length === 0) {
       this.#buffer = chunk;
     } else {
-      if (end > this.#buffer.length) this.#grow(end);
+      if (end > this.#buffer.length) {
+        const larger = new Uint8Array(Math.min(Math.max(end, 2 * this.#buffer.length), this.#maxBytes));
+        larger.set(this.#buffer);
+        this.#buffer = larger;
+      }
       this.#buffer.set(chunk, this.#length);
     }
     this.#length = end;
@@ -35,13 +34,6 @@ export class BoundedBuffer {
   /** Returns the body. A full buffer is returned as it is, because creating a view takes as long as parsing an event. */
   bytes(): Uint8Array {
     return this.#length === this.#buffer.length ? this.#buffer : this.#buffer.subarray(0, this.#length);
-  }
-
-  #grow(end: number): void {
-    const limit = end > this.#expectedBytes ? this.#maxBytes : this.#expectedBytes;
-    const larger = new Uint8Array(Math.min(Math.max(end, 2 * this.#buffer.length), limit));
-    larger.set(this.#buffer);
-    this.#buffer = larger;
   }
 }
 
@@ -66,15 +58,12 @@ export interface ByteStream {
 }
 
 /** The chunks of a web stream. Not every runtime can iterate over one. */
-export function toChunks(stream: Pick<ByteStream, "getReader">): AsyncIterable<Uint8Array> {
+export async function* toChunks(stream: Pick<ByteStream, "getReader">): AsyncGenerator<Uint8Array, void> {
   const reader = stream.getReader();
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => reader.read() as Promise<IteratorResult<Uint8Array>>,
-      return: () => {
-        reader.cancel().catch(() => {}); // not awaited: with some sources this promise never settles
-        return Promise.resolve({ done: true, value: undefined });
-      },
-    }),
-  };
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      yield part.value as Uint8Array;
+  } finally {
+    reader.cancel().catch(() => {}); // not awaited: with some sources this promise never settles
+  }
 }

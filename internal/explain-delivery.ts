@@ -8,47 +8,18 @@ export const explanations = {
     "The signature is valid, but the body is not an event: a JSON object with the strings id, type and createdAt.",
 } as const;
 
-interface BodyChange {
-  /** What happened to the body, as a sentence for people. */
-  explanation: string;
-  /** Returns the body before this change, or undefined when the change cannot be undone. */
-  undo: (text: string) => string | undefined;
-}
-
-const changes: readonly BodyChange[] = [
-  {
-    explanation:
-      "The signature matches without the line break at the end of the body: an editor or `echo` added it.",
-    undo: (text) => text.replace(/\r?\n$/, ""),
-  },
-  {
-    explanation:
-      "The signature matches with a line break at the end of the body: it was lost in the capture.",
-    undo: (text) => `${text}\n`,
-  },
-  {
-    explanation: "The signature matches with LF as line breaks: an editor or git wrote CRLF.",
-    undo: (text) => text.replaceAll("\r\n", "\n"),
-  },
-  {
-    explanation: "The signature matches with CRLF as line breaks: an editor or git wrote LF.",
-    undo: (text) => text.replace(/\r?\n/g, "\r\n"),
-  },
-  {
-    explanation: "The signature matches without the byte order mark at the start: an editor added it.",
-    undo: (text) => text.replace(/^\uFEFF/, ""),
-  },
-  {
-    explanation:
-      "The signature matches the compact form of this JSON: the body was formatted after it arrived.",
-    undo: (text) => formatJson(text),
-  },
-  {
-    explanation:
-      "The signature matches this JSON with an indentation of two spaces: the body was parsed and serialized again.",
-    undo: (text) => formatJson(text, 2),
-  },
-];
+/** How to undo each change, by its explanation. A change that cannot be undone gives undefined. */
+const changes: Readonly<Record<string, (text: string) => string | undefined>> = {
+  "without the line break at the end of the body: an editor or `echo` added it": (text) =>
+    text.replace(/\r?\n$/, ""),
+  "with a line break at the end of the body: it was lost in the capture": (text) => `${text}\n`,
+  "with LF as line breaks: an editor or git wrote CRLF": (text) => text.replaceAll("\r\n", "\n"),
+  "with CRLF as line breaks: an editor or git wrote LF": (text) => text.replace(/\r?\n/g, "\r\n"),
+  "without the byte order mark at the start: an editor added it": (text) => text.replace(/^\uFEFF/, ""),
+  "the compact form of this JSON: the body was formatted after it arrived": (text) => formatJson(text),
+  "this JSON with an indentation of two spaces: the body was parsed and serialized again": (text) =>
+    formatJson(text, 2),
+};
 
 function formatJson(text: string, indentation?: number): string | undefined {
   try {
@@ -68,9 +39,10 @@ export async function explainMismatch(
   matches: (other: string) => Promise<boolean>,
 ): Promise<string | undefined> {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
-  for (const { explanation, undo } of changes) {
+  for (const [explanation, undo] of Object.entries(changes)) {
     const other = undo(text);
-    if (other !== undefined && other !== text && (await matches(other))) return explanation;
+    if (other !== undefined && other !== text && (await matches(other)))
+      return `The signature matches ${explanation}.`;
   }
   return undefined;
 }

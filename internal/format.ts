@@ -1,20 +1,4 @@
-/** Formats text, bytes, durations and links for HTML, logs, headers and messages. */
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Characters that neither HTML nor XML can contain, not even as a reference: controls, and unpaired surrogates. */
-const forbidden = /[^\P{Cc}\t\n\r]|[\uFFFE\uFFFF]|\p{Cs}/gu;
-
-/** Escapes text for an element or a quoted attribute. Characters that HTML cannot contain become U+FFFD. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? "").replace(forbidden, "\uFFFD");
-}
+/** Formats text, bytes, durations and links for logs, headers and messages. */
 
 /** Puts foreign text on one line of at most `maxLength` characters, so that it cannot add lines to a log or control a terminal. */
 export function toPrintable(text: string, maxLength = 100): string {

@@ -12,7 +12,7 @@ import { issuingErrorBrand } from "./issuing-steps.ts";
 export function notify<Value>(
   listener: ((value: Value) => unknown) | undefined,
   value: Value,
-  onError: (error: unknown) => void = ignore,
+  onError: (error: unknown) => void = () => {},
 ): void {
   try {
     const result = listener?.(value);
@@ -23,8 +23,6 @@ export function notify<Value>(
     onError(error);
   }
 }
-
-function ignore(): void {}
 
 /** The name of an error, or the type of what was thrown instead of one. */
 export function formatErrorKind(error: unknown): string {
@@ -58,18 +56,16 @@ export function describeError(error: unknown, { logErrorMessages = false } = {})
     }
     const chain = listCauses(error);
     const frame = chain.map(findFrame).find((place) => place !== undefined);
-    const where = frame === undefined ? "" : ` at ${frame}`;
     const [own, ...causes] = chain.map((each) => {
       const isQuoted =
         logErrorMessages ||
         safeBrands.some((brand) => (each as unknown as Record<symbol, unknown>)[brand] === true);
-      return {
-        head: formatNameAndCode(each),
-        message: isQuoted && each.message !== "" ? `: ${toPrintable(each.message, maxMessageLength)}` : "",
-      };
+      const where = each === error && frame !== undefined ? ` at ${frame}` : "";
+      const message =
+        isQuoted && each.message !== "" ? `: ${toPrintable(each.message, maxMessageLength)}` : "";
+      return `${formatNameAndCode(each)}${where}${message}`;
     });
-    const why = causes.map(({ head, message }) => ` (cause: ${head}${message})`).join("");
-    return `${own?.head}${where}${own?.message}${why}`;
+    return `${own}${causes.map((cause) => ` (cause: ${cause})`).join("")}`;
   } catch {
     return "an unreadable error";
   }
@@ -81,33 +77,23 @@ const maxStackLength = 10_000;
 
 function listCauses(error: Error): Error[] {
   const chain = [error];
-  for (let { cause } = error; cause instanceof Error && chain.length <= maxCauses; { cause } = cause) {
-    if (chain.includes(cause)) break;
+  for (let { cause } = error; cause instanceof Error && chain.length <= maxCauses; { cause } = cause)
     chain.push(cause);
-  }
   return chain;
-}
-
-/** Returns the name and the code of an error. For a network error it includes the system call that failed, such as `connect`, but never the address. */
-function formatNameAndCode(error: Error): string {
-  const { errors } = error as { errors?: unknown }; // an AggregateError has one error for each address of a host name
-  const { code, syscall } = {
-    ...pickCode(Array.isArray(errors) ? errors[0] : undefined),
-    ...pickCode(error),
-  };
-  return [formatErrorKind(error), syscall, code].filter((part) => part !== undefined).join(" ");
 }
 
 /** A code such as `ECONNREFUSED`, `42P01`, `P2002` or 11000. Other values might be data. */
 const codePattern = /^(?=.*[A-Za-z])[\w./-]{1,40}$|^\d{1,5}$/;
 
-export function pickCode(error: unknown): { code?: string; syscall?: string } {
-  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
-  const isCode = (typeof code === "string" || typeof code === "number") && codePattern.test(String(code));
-  return {
-    ...(isCode && { code: String(code) }),
-    ...(typeof syscall === "string" && /^[a-z]{1,20}$/i.test(syscall) && { syscall }),
-  };
+/** Returns the name and the code of an error. For a network error it includes the system call that failed, such as `connect`, but never the address. */
+function formatNameAndCode(error: Error): string {
+  const { errors } = error as { errors?: unknown };
+  // An AggregateError has one error for each address of a host name.
+  const first = ((Array.isArray(errors) && errors[0]) || {}) as NodeJS.ErrnoException;
+  const { code = first.code, syscall = first.syscall } = error as NodeJS.ErrnoException;
+  const isCode = /^(?:string|number)$/.test(typeof code) && codePattern.test(String(code));
+  const isSyscall = typeof syscall === "string" && /^[a-z]{1,20}$/i.test(syscall);
+  return [formatErrorKind(error), isSyscall && syscall, isCode && String(code)].filter(Boolean).join(" ");
 }
 
 /** A frame of V8, JavaScriptCore in Bun, or Deno. The name of a function has no parenthesis; a path may have some. */

@@ -1,13 +1,7 @@
 /** Runs operations in a SQLite file, which is opened at first use. Nothing waits on a timer, so that fake timers of a test stop nothing. */
-
 import { withSafeMessage } from "../reporting.ts";
-import {
-  type OpenSqliteDatabase,
-  rollBack,
-  type SqliteDatabase,
-  type SqliteStatement,
-} from "../sqlite/database-node.ts";
-import type { Operation, Row, Step } from "./statement.ts";
+import { type OpenSqliteDatabase, rollBack, type SqliteDatabase } from "../sqlite/database-node.ts";
+import type { Operation, Row, Step, Value } from "./statement.ts";
 
 /** The result of a function that must not be asynchronous: an async one does not compile, and the error shows this text. */
 export type Synchronous<Result> =
@@ -99,15 +93,10 @@ export function createSqliteDatabase(
 
 export type SqliteJobsDatabase = ReturnType<typeof createSqliteDatabase>;
 
-interface Prepared {
-  statement: SqliteStatement;
-  /** For each `?` the index of its value; -1 is the time. */
-  order: readonly number[];
-  hasRows: boolean;
-}
+type RunStatement = (values: readonly Value[], nowMs: number) => Row[];
 
 /** Prepared statements of each connection. */
-const prepared = new WeakMap<SqliteDatabase, Map<string, Prepared>>();
+const prepared = new WeakMap<SqliteDatabase, Map<string, RunStatement>>();
 /** Statements for many rows differ by the number of rows. */
 const maxPrepared = 200;
 
@@ -116,31 +105,19 @@ function execute(connection: SqliteDatabase, step: Step, nowMs: number): Row[] {
     requireSynchronous(step.name, step.call(connection as never));
     return [];
   }
-  const { statement, order, hasRows } = prepare(connection, step.sql);
-  const values = order.map((index) => (index < 0 ? nowMs : (step.values[index] ?? null)));
-  if (hasRows) return statement.all(...values) as Row[];
-  statement.run(...values);
-  return [];
-}
-
-function prepare(connection: SqliteDatabase, sql: string): Prepared {
   let statements = prepared.get(connection);
   if (statements === undefined || statements.size >= maxPrepared) {
     statements = new Map();
     prepared.set(connection, statements);
   }
-  let found = statements.get(sql);
-  if (found === undefined) {
-    found = compile(connection, sql);
-    statements.set(sql, found);
-  }
-  return found;
+  const run = statements.get(step.sql) ?? prepare(connection, step.sql);
+  statements.set(step.sql, run);
+  return run(step.values, nowMs);
 }
 
-/**
- * SQLite has no types of parameters, one `?` for each use of a value, and one writer, so that no rows of other transactions are skipped.
- */
-function compile(connection: SqliteDatabase, sql: string): Prepared {
+/** SQLite has no types of parameters, one `?` for each use of a value, and one writer, so that no rows of other transactions are skipped. */
+function prepare(connection: SqliteDatabase, sql: string): RunStatement {
+  /** For each `?` the index of its value; -1 is the time. */
   const order: number[] = [];
   const text = sql
     .replace(/\$(\d+)(?:::\w+)*|:now\b/g, (_whole, number: string | undefined) => {
@@ -148,6 +125,12 @@ function compile(connection: SqliteDatabase, sql: string): Prepared {
       return "?";
     })
     .replace(/ FOR UPDATE[\w ]*/g, "");
+  const statement = connection.prepare(text);
   const hasRows = /^\s*(SELECT|WITH)|\bRETURNING\b/.test(text);
-  return { statement: connection.prepare(text), order, hasRows };
+  return (given, nowMs) => {
+    const values = order.map((index) => (index < 0 ? nowMs : (given[index] ?? null)));
+    if (hasRows) return statement.all(...values) as Row[];
+    statement.run(...values);
+    return [];
+  };
 }

@@ -8,7 +8,7 @@ export type Row = Record<string, string | number | bigint | null>;
 export type Step =
   /** A statement of PostgreSQL: each parameter has its type (`$1::text`, `$2::text::bigint`), and `:now` is the time of the database. */
   | { sql: string; values: Value[] }
-  /** A function of the user, with the transaction, and the name of its option. */
+  /** A function of the user, with the transaction, and the name of its option. Its error ends the operation. */
   | { call: (transaction: never) => unknown; name: string };
 
 export type Operation<Result> = Generator<Step, Result, Row[]>;
@@ -16,11 +16,6 @@ export type Operation<Result> = Generator<Step, Result, Row[]>;
 /** Runs one statement. @returns its rows. */
 export function* query(sql: string, ...values: Value[]): Operation<Row[]> {
   return yield { sql, values };
-}
-
-/** Runs a function of the user. Its error ends the operation. */
-export function* callBack(name: string, call: (transaction: never) => unknown): Operation<void> {
-  yield { call, name };
 }
 
 export const toNumber = (value: Row[string] | undefined): number => Number(value);

@@ -139,15 +139,9 @@ export function isInTransaction(database: SqliteDatabase): boolean {
   return false;
 }
 
-/** Whether the error says that another connection holds the lock: then a retry helps. */
-export function isBusy(error: unknown): boolean {
-  const { code, errcode, message } = error as { code?: unknown; errcode?: unknown; message?: unknown };
-  return (
-    code === "SQLITE_BUSY" ||
-    (typeof errcode === "number" && (errcode & 0xff) === 5) ||
-    /database is locked/.test(String(message))
-  );
-}
+/** Whether another connection holds the lock: then a retry helps. Codes differ between the bindings; the message is SQLite's own. */
+export const isBusy = (error: unknown): boolean =>
+  /database is locked/.test(String((error as Error | undefined)?.message));
 
 /** Whether two names are of one file. A file that does not exist, such as a database in memory, is like no other. */
 export function isSameFile(one: string, other: string): boolean {

@@ -8,7 +8,7 @@ import {
   type LeasedJob,
   ranks,
 } from "@loyalty-cards/internal/jobs/jobs";
-import { callBack, type Operation } from "@loyalty-cards/internal/jobs/statement";
+import type { Operation } from "@loyalty-cards/internal/jobs/statement";
 import { maxBackoffMs, withJitter } from "@loyalty-cards/internal/jobs/worker";
 import type { Card } from "@loyalty-cards/issuing-client";
 import { type OutboxEntry, type StoredCard, toEntry, toRef } from "./entry.ts";
@@ -174,9 +174,10 @@ export function createAttempts(context: AttemptContext) {
     if (recorded === undefined) return { ...settled, outcome: { outcome: "lease-lost", entry: toRef(job) } };
     const entry = toEntry(recorded);
     if (callback !== undefined)
-      yield* callBack(end.state === "issued" ? "onIssued" : "onRejected", (transaction) =>
-        callback(entry as never, transaction),
-      );
+      yield {
+        call: (transaction) => callback(entry as never, transaction),
+        name: end.state === "issued" ? "onIssued" : "onRejected",
+      };
     return { ...settled, job: recorded, outcome };
   }
 

@@ -91,7 +91,7 @@ export function addChunk(buffer: BoundedBuffer, chunk: unknown): void {
 
 /** Collects the chunks of a stream. @throws {RawBodyError} as {@link addChunk} does, or `unreadable`. */
 export async function collectBody(chunks: AsyncIterable<unknown>, limits: ReadLimits): Promise<Uint8Array> {
-  const buffer = new BoundedBuffer(limits.maxBodyBytes, limits.expectedBytes);
+  const buffer = new BoundedBuffer(limits.maxBodyBytes);
   try {
     for await (const chunk of chunks) addChunk(buffer, chunk);
   } catch (cause) {

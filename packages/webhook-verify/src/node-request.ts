@@ -65,7 +65,7 @@ export function failToRespond(error: unknown, response: ServerResponse, reporter
 
 /** Uses events: an async iterator takes longer than the rest of the receiver, and destroys the stream of a body that is too large. */
 function collectFromEvents(stream: Readable, limits: ReadLimits): Promise<Uint8Array> {
-  const buffer = new BoundedBuffer(limits.maxBodyBytes, limits.expectedBytes);
+  const buffer = new BoundedBuffer(limits.maxBodyBytes);
   return new Promise((resolve, reject) => {
     const unreadable = (cause?: unknown) => reject(new RawBodyError("unreadable", { cause }));
     const add = (chunk: unknown) => {

@@ -199,7 +199,7 @@ function toCommandError(error: unknown, outbox: string, hasSent: boolean): unkno
   const { code, message, cause } = error as { code?: unknown; message: string; cause?: unknown };
   let problem: string | undefined;
   if (isIssuingError(error)) problem = code === "not-found" ? splitMessage(error).text : undefined;
-  else if (isBusy(cause ?? {})) problem = `${outbox} is used by another run: wait for it, or stop it.`;
+  else if (isBusy(cause)) problem = `${outbox} is used by another run: wait for it, or stop it.`;
   else if (cause instanceof Error) problem = `${outbox} cannot be used: ${nameVariables(cause.message)}.`;
   else if (String(code).includes("SQLITE")) problem = `${outbox} cannot be used: ${message}.`;
   else if (!(error instanceof CommandError)) problem = describeSystemError(error);
