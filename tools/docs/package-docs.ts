@@ -1,6 +1,6 @@
 /**
- * Copies guides into `docs/` of a package, for its tarball. Their links lead to the site, which has the pages that they belong to. The
- * build of each package runs it in the package's folder.
+ * Copies the licence and guides, in `docs/`, into a package, for its tarball. The guides' links lead to the site, which has the pages
+ * that they belong to. The build of each package runs it in the package's folder.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
@@ -44,6 +44,7 @@ function createCopy(file: string): string {
 }
 
 const folder = process.cwd();
+writeFileSync(join(folder, "LICENSE"), readFromRoot("LICENSE"));
 const destination = join(folder, "docs");
 rmSync(destination, { recursive: true, force: true });
 mkdirSync(destination);
