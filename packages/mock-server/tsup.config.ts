@@ -30,7 +30,6 @@ const shared: Options = {
     options.esbuildOptions?.(build, context);
     build.minifyWhitespace = true;
   },
-  shims: true, // import.meta.url in CommonJS
 };
 
 /** Copies Swagger UI, compressed, with its licences. As a dependency it would report its installation to a third party. */

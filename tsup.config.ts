@@ -1,16 +1,14 @@
-/** Builds every entry twice, ESM and CommonJS. */
+/** Builds the entries of each package without a tsup.config.ts of its own, as ESM and CommonJS. tsup looks for it in the parent folders. */
 import { defineConfig } from "tsup";
-import { readBuild, workspacePaths } from "../../tools/release/build.ts";
+import { readBuild, workspacePaths } from "./tools/release/build.ts";
 
 const { entries, options } = readBuild();
 
 export default defineConfig({
   ...options,
   entry: entries,
-  platform: "node",
   // As paths, because in node_modules the imports between these files would not be inlined.
   dts: { compilerOptions: { paths: workspacePaths } },
   splitting: true,
-  shims: true, // import.meta.url in CommonJS
   clean: true,
 });
