@@ -1,6 +1,6 @@
 /** Callbacks: in the transaction that records the state, repeated without another request. */
 import { expect, it } from "vitest";
-import { nextPhone, openVirtualShop, template, toRequest } from "./shop.ts";
+import { openVirtualShop, toEntries } from "./shop.ts";
 
 const minute = 60_000;
 
@@ -61,11 +61,7 @@ it("records the cards of a list when the callback of one throws, and delivers ea
       }
     },
   });
-  const list = Array.from({ length: 60 }, (_, userId) => ({
-    userId,
-    template,
-    request: toRequest({ phone: nextPhone() }),
-  }));
+  const list = toEntries(60);
   await run(outbox.addAll(list));
   expect(await run(outbox.drain())).toMatchObject({ issued: 60, undelivered: 0 });
   expect(database.prepare("SELECT count(card) AS cards FROM users").get()).toMatchObject({ cards: 60 });
@@ -81,11 +77,7 @@ it("records the other cards when a callback ends their transaction", async () =>
     },
   });
   database.exec("INSERT INTO users VALUES ('7', NULL)");
-  const list = Array.from({ length: 20 }, (_, userId) => ({
-    userId,
-    template,
-    request: toRequest({ phone: nextPhone() }),
-  }));
+  const list = toEntries(20);
   await run(outbox.addAll(list));
   const drained = outbox.drain({ maxMs: 5_000 });
   expect(await run(drained)).toMatchObject({ issued: 20, undelivered: 1 });
@@ -193,15 +185,7 @@ it("issues 1,000 cards when the service responds 409 while it works for three se
     return clock.monotonicMs() - first < 3_000 ? 409 : ("ok" as const);
   };
   weather.push(...Array.from({ length: 50_000 }, () => byKey));
-  await run(
-    outbox.addAll(
-      Array.from({ length: 1_000 }, (_, userId) => ({
-        userId,
-        template,
-        request: toRequest({ phone: nextPhone() }),
-      })),
-    ),
-  );
+  await run(outbox.addAll(toEntries(1_000)));
   const worker = outbox.work({ concurrency: 32, pollMs: 1_000 });
   for (let minutes = 0; minutes < 600 && (await outbox.count()).waiting > 0; minutes++)
     await clock.pass(minute);

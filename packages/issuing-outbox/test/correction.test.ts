@@ -168,20 +168,20 @@ it("1,000 interleavings of a correction and the running job give one card each, 
       const delayMs = Math.floor(random() * 3_000);
       weather.push(async () => {
         const sent = requests.at(-1)?.body;
-        await new Promise<void>((resolve) => clock.after(delayMs, resolve));
+        await clock.wait(delayMs);
         // A service does not reject a form for which it has issued a card.
         return kind === 422 && cards.some(({ body }) => body === sent) ? "ok" : kind;
       });
     }
-    const wait = (ms: number) =>
-      new Promise<void>((resolve) => clock.after(Math.floor(random() * ms), resolve));
     const job = async () => {
       await signUp(userId, toRequest({ email: `old_${index}@example.com` }));
-      const correction = wait(2_000).then(() =>
-        outbox.write((database) =>
-          outbox.correct(database, userId, toRequest({ email: `new_${index}@example.com` })),
-        ),
-      );
+      const correction = clock
+        .wait(Math.floor(random() * 2_000))
+        .then(() =>
+          outbox.write((database) =>
+            outbox.correct(database, userId, toRequest({ email: `new_${index}@example.com` })),
+          ),
+        );
       const [result] = await Promise.all([
         correction,
         outbox.issue(userId, { deadlineMs: 1 + random() * 2_000 }),

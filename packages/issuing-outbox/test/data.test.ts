@@ -1,9 +1,16 @@
 /** What an outbox stores about people, and when it is erased. */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { describe, expect, it } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
-import { createNetwork, openShop, openVirtualShop, scratchFile, template, toRequest } from "./shop.ts";
+import {
+  createNetwork,
+  openShop,
+  openVirtualShop,
+  openWatched,
+  scratchFile,
+  template,
+  toRequest,
+} from "./shop.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -31,21 +38,8 @@ describe("personal data", () => {
 
   it("stays in the log while another connection reads, for which the process does not wait", async () => {
     const statements: string[] = [];
-    const { outbox, database, signUp } = openShop(createNetwork(), {
-      open: (path) => {
-        const opened = openSqlite(path);
-        const [exec, prepare] = [opened.exec.bind(opened), opened.prepare.bind(opened)];
-        opened.exec = (sql) => {
-          statements.push(sql);
-          exec(sql);
-        };
-        opened.prepare = (sql) => {
-          statements.push(sql);
-          return prepare(sql);
-        };
-        return opened;
-      },
-    });
+    const open = openWatched((sql) => statements.push(sql));
+    const { outbox, database, signUp } = openShop(createNetwork(), { open });
     await signUp("1", form);
     database.exec("BEGIN; SELECT count(*) FROM users");
     await outbox.drain();
@@ -140,12 +134,9 @@ describe("forget", () => {
   it("reports the card that arrives while the user is forgotten", async () => {
     const { outbox, signUp, weather, run, outcomes, clock } = openVirtualShop();
     await run(signUp("1", form));
-    weather.push(async () => {
-      await new Promise<void>((resolve) => clock.after(1_000, resolve));
-      return "ok";
-    });
+    weather.push(() => clock.wait(1_000));
     const issuing = outbox.issue(1).catch((error: Error) => error.message);
-    await run(new Promise<void>((resolve) => clock.after(500, resolve)));
+    await clock.pass(500);
     await run(outbox.forget(1));
     expect(await run(issuing)).toContain("no committed entry");
     expect(outcomes).toMatchObject([{ outcome: "forgotten-card", cardId: expect.any(String) }]);

@@ -4,7 +4,7 @@ import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { expect, it } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
 import { postgresOutbox } from "../src/postgres.ts";
-import { createNetwork, openShop, scratchFile, template, toRequest } from "./shop.ts";
+import { createNetwork, openShop, scratchFile, template, toEntries, toRequest } from "./shop.ts";
 
 const request = toRequest({ phone: "+48600100200" });
 
@@ -124,26 +124,15 @@ it("distinguishes the templates of one user", async () => {
 
 it("lists entries in pages, by state and after an entry", async () => {
   const { outbox } = openShop();
-  const entries = Array.from({ length: 450 }, (_, index) => ({
-    userId: `u${index}`,
-    template,
-    request,
-  }));
-  await outbox.addAll(entries);
-  const list = await collect(outbox.list({ state: "waiting" }));
+  await outbox.addAll(toEntries(450));
+  const list = await toArray(outbox.list({ state: "waiting" }));
   expect(list).toHaveLength(450);
-  const rest = await collect(outbox.list({ after: list[399] as never, limit: 20 }));
-  expect(rest.map(({ userId }) => userId)).toEqual(
-    Array.from({ length: 20 }, (_, index) => `u${400 + index}`),
+  const rest = await toArray(outbox.list({ after: list[399] as never, limit: 20 }));
+  expect(rest.map(({ userId }) => Number(userId))).toEqual(
+    Array.from({ length: 20 }, (_, index) => 400 + index),
   );
-  await expect(collect(outbox.list({ state: "done" as never }))).rejects.toThrow("state must be");
+  await expect(toArray(outbox.list({ state: "done" as never }))).rejects.toThrow("state must be");
 });
-
-async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const list: Item[] = [];
-  for await (const item of items) list.push(item);
-  return list;
-}
 
 it("uses the key that issueCard derives", async () => {
   const { outbox, signUp, requests, createClient } = openShop();

@@ -26,8 +26,7 @@ export function testOutage(outage: (typeof outages)[number], fleet: (typeof flee
       return result;
     }
     /** The service issues the card when the client has stopped waiting, and its response is lost. */
-    const respondLate = () =>
-      new Promise<Weather>((resolve) => void clock.after(15_000, () => resolve("lost")));
+    const respondLate = () => clock.wait(15_000, "lost");
     const weathers: Record<typeof outage, Weather> = {
       "503": 503,
       timeouts: respondLate,

@@ -4,11 +4,12 @@ import { describe, expect, it } from "vitest";
 import { testOutage } from "./outage.ts";
 import {
   createNetwork,
-  nextPhone,
   openShop,
   openVirtualShop,
   scratchFile,
   template,
+  toEntries,
+  toEntry,
   toRequest,
   type Weather,
 } from "./shop.ts";
@@ -84,14 +85,7 @@ describe("the 24 hours of a key", () => {
   it("count from firstAttemptAt of add", async () => {
     const { outbox, requests, run, clock } = openVirtualShop();
     const add = (userId: number, firstAttemptAt: number) =>
-      outbox.write((database) =>
-        outbox.add(database, {
-          userId,
-          template,
-          request: toRequest({ phone: nextPhone() }),
-          firstAttemptAt,
-        }),
-      );
+      outbox.write((database) => outbox.add(database, { ...toEntry(userId), firstAttemptAt }));
     await run(add(1, clock.now() - 25 * hour));
     await run(add(2, clock.now() - 23 * hour));
     expect(await run(outbox.drain())).toMatchObject({ unknown: 1, issued: 1 });
@@ -173,11 +167,7 @@ describe("an outage", () => {
 
   it("is not begun by visitors whose deadline is shorter than the service needs", async () => {
     const { outbox, signUp, weather, run, clock } = openVirtualShop();
-    const slow = async () => {
-      await new Promise<void>((resolve) => clock.after(2_000, resolve));
-      return "ok" as const;
-    };
-    weather.push(...Array.from({ length: 5 }, () => slow));
+    weather.push(...Array.from({ length: 5 }, () => () => clock.wait(2_000)));
     for (const userId of ["1", "2", "3", "4", "5"]) {
       await run(signUp(userId));
       expect(await run(outbox.issue(userId, { deadlineMs: 500 }))).toMatchObject({ state: "waiting" });
@@ -227,12 +217,7 @@ describe("an outage", () => {
 
   it("goes on when a single request fails among others that succeed", async () => {
     const { outbox, weather, run, names } = openVirtualShop();
-    const list = Array.from({ length: 200 }, (_, userId) => ({
-      userId,
-      template,
-      request: toRequest({ phone: nextPhone() }),
-    }));
-    await run(outbox.addAll(list));
+    await run(outbox.addAll(toEntries(200)));
     for (let index = 0; index < 200; index++) weather.push(index % 50 === 25 ? 503 : "ok");
     expect(await run(outbox.drain())).toMatchObject({ issued: 200 });
     expect(names().filter((name) => name === "failed")).toHaveLength(4);
@@ -243,12 +228,7 @@ describe("an outage", () => {
 describe("a template that is not found", () => {
   it("does not delay another one, with 1,000 entries that wait, and resumes by itself", async () => {
     const { outbox, signUp, service, run, clock, names, lines } = openVirtualShop();
-    const toLater = (userId: number) => ({
-      userId,
-      template: "tpl_later",
-      request: toRequest({ phone: nextPhone() }),
-    });
-    await run(outbox.addAll(Array.from({ length: 1_000 }, (_, index) => toLater(index))));
+    await run(outbox.addAll(toEntries(1_000).map((entry) => ({ ...entry, template: "tpl_later" }))));
     const worker = outbox.work({ pollMs: 30_000 });
     await clock.pass(minute);
     await run(signUp("new"));

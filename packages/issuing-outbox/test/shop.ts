@@ -93,7 +93,37 @@ export const toRequest = (contact: { phone?: string; email?: string } = {}): Iss
 });
 
 let lastPhone = 48_600_000_000;
-export const nextPhone = () => `+${++lastPhone}`;
+const nextPhone = () => `+${++lastPhone}`;
+
+/** What `add` takes for a user with a phone of their own. */
+export const toEntry = (userId: number | string) => ({
+  ...{ userId, template },
+  request: toRequest({ phone: nextPhone() }),
+});
+export const toEntries = (count: number) => Array.from({ length: count }, (_, userId) => toEntry(userId));
+
+/** For the option `open`. @param onStatement gets each statement before it runs. */
+export const openWatched =
+  (onStatement: (sql: string) => void): OpenSqlite =>
+  (file) => {
+    const database = openSqlite(file);
+    return {
+      close: () => database.close(),
+      exec(sql) {
+        onStatement(sql);
+        return database.exec(sql);
+      },
+      prepare(sql) {
+        const statement = database.prepare(sql);
+        const watch = (method: "run" | "get" | "all") =>
+          ((...values: never[]) => {
+            onStatement(sql);
+            return statement[method](...values);
+          }) as never;
+        return { run: watch("run"), get: watch("get"), all: watch("all") };
+      },
+    };
+  };
 
 export interface ShopOptions extends Partial<SqliteOutboxOptions> {
   clientOptions?: Partial<IssuingClientOptions>;
@@ -145,12 +175,11 @@ export function openShop(network = createNetwork(), { clientOptions, ...options 
   database.exec("CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, card TEXT)");
 
   /** Saves a user and adds the entry. */
-  function signUp(userId: string, request = toRequest({ phone: nextPhone() })) {
-    return outbox.write((own) => {
+  const signUp = (userId: string, request = toRequest({ phone: nextPhone() })) =>
+    outbox.write((own) => {
       own.prepare("INSERT INTO users (id) VALUES (?)").run(userId);
       return outbox.add(own, { userId, template, request });
     });
-  }
   const getCardOf = (userId: string) =>
     (database.prepare("SELECT card FROM users WHERE id = ?").get(userId) as { card: string | null }).card;
   /** Names of outcomes, such as `issued`. */

@@ -9,12 +9,12 @@ import {
 import { expect, it, onTestFinished, vi } from "vitest";
 import {
   createNetwork,
-  nextPhone,
   openShop,
   openVirtualShop,
   scratchFile,
   template,
-  toRequest,
+  toEntries,
+  toEntry,
 } from "./shop.ts";
 
 it("issues the card of a sign-up and stores it with the user in one transaction", async () => {
@@ -34,7 +34,7 @@ it("adds neither the user nor the entry when the transaction is rolled back", as
   const { outbox, database } = openShop();
   const failed = outbox.write((own) => {
     own.prepare("INSERT INTO users (id) VALUES ('1')").run();
-    outbox.add(own, { userId: 1, template, request: toRequest({ phone: nextPhone() }) });
+    outbox.add(own, toEntry(1));
     throw new Error("The name is taken.");
   });
   await expect(failed).rejects.toThrow("The name is taken.");
@@ -44,11 +44,7 @@ it("adds neither the user nor the entry when the transaction is rolled back", as
 
 it("issues the cards of a list with drain, each once", async () => {
   const { outbox, requests } = openShop();
-  const list = Array.from({ length: 1_000 }, (_, userId) => ({
-    userId,
-    template,
-    request: toRequest({ phone: nextPhone() }),
-  }));
+  const list = toEntries(1_000);
   expect(await outbox.addAll(list)).toEqual({ added: 1_000, known: 0 });
   expect(await outbox.addAll(list.slice(0, 10))).toEqual({ added: 0, known: 10 });
   expect(await outbox.drain()).toMatchObject({ waiting: 0, issued: 1_000 });
@@ -87,7 +83,7 @@ it("adds in a transaction of the program before the outbox has opened its file",
   onTestFinished(() => void own.close());
   own.exec("CREATE TABLE users (id TEXT PRIMARY KEY, card TEXT)");
   const { outbox } = openShop(network, { file });
-  const entry = { userId: 1, template, request: toRequest({ phone: nextPhone() }) };
+  const entry = toEntry(1);
   own.exec("BEGIN IMMEDIATE");
   expect(outbox.add(own, entry)).toBe("added");
   own.exec("ROLLBACK");

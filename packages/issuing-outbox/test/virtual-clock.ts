@@ -25,6 +25,10 @@ export function createVirtualClock(startMs = Date.parse("2026-03-01T12:00:00.000
       timers.add(timer);
       return () => void timers.delete(timer);
     },
+    /** Resolves with the result after this much time. */
+    wait<const Result = "ok">(ms: number, result = "ok" as Result): Promise<Result> {
+      return new Promise((resolve) => void this.after(ms, () => resolve(result)));
+    },
     /** Corrects the date. Durations do not change. */
     correct(ms: number) {
       correctionMs += ms;
@@ -52,7 +56,7 @@ export function createVirtualClock(startMs = Date.parse("2026-03-01T12:00:00.000
     },
     /** Lets this much time pass. */
     pass(ms: number): Promise<void> {
-      return this.run(new Promise<void>((resolve) => this.after(ms, resolve)));
+      return this.run(this.wait(ms));
     },
   };
 }

@@ -1,13 +1,6 @@
 /** The worker: its limits, its order and its end. */
 import { expect, it, onTestFinished } from "vitest";
-import { createNetwork, nextPhone, openShop, openVirtualShop, template, toRequest } from "./shop.ts";
-
-const toEntries = (count: number, prefix = "u") =>
-  Array.from({ length: count }, (_, index) => ({
-    userId: `${prefix}${index}`,
-    template,
-    request: toRequest({ phone: nextPhone() }),
-  }));
+import { createNetwork, openShop, openVirtualShop, toEntries, toRequest } from "./shop.ts";
 
 it("begins at most maxPerSecond requests in a second", async () => {
   const { outbox, run, clock } = openVirtualShop();
@@ -19,7 +12,7 @@ it("begins at most maxPerSecond requests in a second", async () => {
 
 it("sends entries that may have been sent first, then those of add, then those of addAll", async () => {
   const { outbox, run, signUp, weather, requests, clock } = openVirtualShop();
-  await run(outbox.addAll(toEntries(3, "listed")));
+  await run(outbox.addAll(toEntries(3)));
   await run(signUp("retried", toRequest({ email: "retried@example.com" })));
   weather.push("lost");
   await run(outbox.issue("retried", { deadlineMs: 100 }));
@@ -62,10 +55,7 @@ it("stops at the end of a block, and sends nothing after that", async () => {
 it("sends an entry that is added while another one is being sent", async () => {
   const { outbox, run, weather, signUp, clock } = openVirtualShop();
   const worker = outbox.work({ concurrency: 4 });
-  weather.push(async () => {
-    await new Promise<void>((resolve) => clock.after(9_000, resolve));
-    return "ok";
-  });
+  weather.push(() => clock.wait(9_000));
   await run(signUp("1"));
   await clock.pass(2_000);
   await run(signUp("2"));
@@ -115,11 +105,8 @@ it.each([
 ])("returns what was leased and not sent at the end by %s as it was", async (_name, options) => {
   const { outbox, run, weather, clock, requests } = openVirtualShop();
   await run(outbox.addAll(toEntries(40)));
-  const afterSecond = async () => {
-    await new Promise<void>((resolve) => clock.after(1_000, resolve));
-    return options.maxMs === undefined ? 503 : ("ok" as const);
-  };
-  weather.push(...Array.from({ length: 1_000 }, () => afterSecond));
+  const result = options.maxMs === undefined ? 503 : "ok";
+  weather.push(...Array.from({ length: 1_000 }, () => () => clock.wait(1_000, result)));
   const counts = await run(outbox.drain({ concurrency: 4, ...(options.maxMs !== undefined && options) }));
   expect(counts.waiting).toBeGreaterThan(20);
   const sent = new Set(requests.map(({ key }) => key));

@@ -4,7 +4,7 @@ import type { ManualClock } from "@loyalty-cards/mock-server";
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
 import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
-import { createNetwork, nextPhone, template, toRequest } from "../shop.ts";
+import { createNetwork, toEntry } from "../shop.ts";
 
 const minute = 60_000;
 /** A request begins at most this long after the first attempt: 24 hours less a minute and the deadline of a worker's attempt. */
@@ -59,8 +59,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         return Number(rows[0]?.delay);
       }
       const [first, second] = [openMachine(offsetMs), openMachine(-offsetMs)];
-      const signUp = () =>
-        first.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+      const signUp = () => first.addAll([toEntry(1)]);
       const countCards = () => new Set(network.cards.map(({ cardId }) => cardId)).size;
       return { ...network, first, second, pass, getDelayMs, signUp, countCards };
     }

@@ -4,7 +4,7 @@ import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
 import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
-import { createNetwork, nextPhone, template, toRequest } from "../shop.ts";
+import { createNetwork, toEntry } from "../shop.ts";
 
 const folder = new URL("../../migrations/postgres/", import.meta.url);
 const migrations = readdirSync(folder)
@@ -33,7 +33,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     const outbox = postgresOutbox({ client: network.createClient(), pool: empty, log: () => {} });
     await expect(outbox.count()).rejects.toThrow("call ensureOutboxTables(pool)");
     await empty.query(migrations);
-    await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+    await outbox.addAll([toEntry(1)]);
     expect(await outbox.drain()).toMatchObject({ issued: 1 });
     await empty.query("UPDATE issuing_outbox_settings SET version = 9");
     await ensureOutboxTables(empty);
@@ -62,7 +62,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     });
     await ensureOutboxTables(app);
     const outbox = postgresOutbox({ client: createNetwork().createClient(), pool: app, log: () => {} });
-    await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+    await outbox.addAll([toEntry(1)]);
     expect(await outbox.drain()).toMatchObject({ issued: 1, paused: [] });
   });
 
@@ -75,7 +75,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await own.query(`TRUNCATE ${rows.map(({ tablename }) => tablename).join()}`);
     await ensureOutboxTables(own);
     const outbox = postgresOutbox({ client: createNetwork().createClient(), pool: own, log: () => {} });
-    await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+    await outbox.addAll([toEntry(1)]);
     expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
   });
 

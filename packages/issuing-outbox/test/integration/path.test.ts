@@ -1,6 +1,5 @@
 /** The path of a sign-up: how many statements, files and functions of ours it needs while a worker runs. */
 import { createServer } from "node:http";
-import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { listOwnFunctions } from "@loyalty-cards/internal/test/own-functions";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -8,7 +7,7 @@ import { card } from "../../../issuing-client/test/scripted.ts";
 import { listen } from "../../../issuing-client/test/server.ts";
 import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
 import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
-import { createNetwork, nextPhone, openShop, scratchFile, template, toRequest } from "../shop.ts";
+import { createNetwork, openShop, openWatched, scratchFile, toEntry } from "../shop.ts";
 
 /** The worker looks for entries too; it is idle while the sign-up is counted. */
 const pollMs = 60_000;
@@ -16,28 +15,9 @@ const pollMs = 60_000;
 it("needs 14 statements in SQLite at most", async () => {
   const statements: string[] = [];
   let isCounting = false;
-  const count = (sql: string) => {
+  const open = openWatched((sql) => {
     if (isCounting) statements.push(sql);
-  };
-  const open: OpenSqlite = (file) => {
-    const database = openSqlite(file);
-    return {
-      close: () => database.close(),
-      exec(sql) {
-        count(sql);
-        return database.exec(sql);
-      },
-      prepare(sql) {
-        const statement = database.prepare(sql);
-        const counted = (method: "run" | "get" | "all") =>
-          ((...values: never[]) => {
-            count(sql);
-            return statement[method](...values);
-          }) as never;
-        return { run: counted("run"), get: counted("get"), all: counted("all") };
-      },
-    };
-  };
+  });
   const { outbox, signUp, getCardOf } = openShop(createNetwork(), { open });
   const worker = outbox.work({ pollMs });
   await signUp("1");
@@ -76,7 +56,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     const signUp = async (userId: string) => {
       await outbox.write(async (transaction) => {
         await transaction.query("INSERT INTO users (id) VALUES ($1)", [userId]);
-        await outbox.add(transaction, { userId, template, request: toRequest({ phone: nextPhone() }) });
+        await outbox.add(transaction, toEntry(userId));
       });
       return outbox.issue(userId);
     };

@@ -14,7 +14,7 @@ import {
 } from "../../../webhook-inbox/test/transactions.ts";
 import type { OutboxOutcome } from "../../src/index.ts";
 import { ensureOutboxTables, type PostgresOutboxOptions, postgresOutbox } from "../../src/postgres.ts";
-import { createNetwork, nextPhone, template, toRequest } from "../shop.ts";
+import { createNetwork, template, toEntries, toEntry, toRequest } from "../shop.ts";
 
 describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   const { pool: createPool, schema, url } = ownSchema();
@@ -48,7 +48,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       ...options,
     } as PostgresOutboxOptions<pg.PoolClient>);
     onTestFinished(() => outbox.close({ graceMs: 0 }));
-    const signUp = (userId: string, request = toRequest({ phone: nextPhone() })) =>
+    const signUp = (userId: string, request = toEntry(userId).request) =>
       outbox.write(async (transaction) => {
         await transaction.query("INSERT INTO users (id) VALUES ($1)", [userId]);
         return outbox.add(transaction, { userId, template, request });
@@ -90,13 +90,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
   it("reports one pause when many requests fail at once", async () => {
     const { outbox, outcomes, weather } = openShop();
-    await outbox.addAll(
-      Array.from({ length: 30 }, (_, userId) => ({
-        userId,
-        template,
-        request: toRequest({ phone: nextPhone() }),
-      })),
-    );
+    await outbox.addAll(toEntries(30));
     weather.push(...Array.from({ length: 1_000 }, () => 503));
     await outbox.drain({ concurrency: 16, maxMs: 1_500 });
     expect(outcomes.filter(({ outcome }) => outcome === "failed").length).toBeGreaterThan(2);
@@ -110,13 +104,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         await transaction.query("INSERT INTO users VALUES ($1, $2)", [userId, cardId]).catch(() => {});
       },
     });
-    await outbox.addAll(
-      Array.from({ length: 20 }, (_, userId) => ({
-        userId,
-        template,
-        request: toRequest({ phone: nextPhone() }),
-      })),
-    );
+    await outbox.addAll(toEntries(20));
     const worker = outbox.work({ concurrency: 20 });
     await expect.poll(() => outbox.count()).toMatchObject({ issued: 20, undelivered: 1 });
     await worker.stop();
@@ -128,7 +116,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await signUp("1");
     const other = await pool.connect();
     await other.query("BEGIN");
-    await outbox.correct(other, 1, toRequest({ phone: nextPhone() }));
+    await outbox.correct(other, 1, toEntry(1).request);
     let queries = 0;
     const { query } = pg.Client.prototype;
     pg.Client.prototype.query = function (this: pg.Client, ...values: unknown[]) {
@@ -233,7 +221,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
     it("refuses a client that is not in a transaction", async () => {
       const { outbox } = openShop();
-      const entry = { userId: 1, template, request: toRequest({ phone: nextPhone() }) };
+      const entry = toEntry(1);
       await expect(outbox.add(outside as never, entry)).rejects.toThrow(
         /^outbox.add and outbox.correct need the transaction that saves the user, .* Pass the client after BEGIN/,
       );
@@ -243,7 +231,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   it("works with postgres.js, and with a transaction of another client", async () => {
     const network = createNetwork();
     const overSql = postgresOutbox({ client: network.createClient(), pool: sql as never, log: () => {} });
-    await overSql.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+    await overSql.addAll([toEntry(1)]);
     expect(await overSql.drain()).toMatchObject({ issued: 1 });
     const { transaction } = clients["Kysely"] as Transacting;
     const overKyselys = postgresOutbox({
@@ -251,7 +239,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       transaction: (work) => transaction((own) => work(own)),
       log: () => {},
     });
-    await overKyselys.addAll([{ userId: 2, template, request: toRequest({ phone: nextPhone() }) }]);
+    await overKyselys.addAll([toEntry(2)]);
     expect(await overKyselys.drain()).toMatchObject({ issued: 2 });
   });
 
@@ -267,7 +255,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       },
     });
     onTestFinished(() => outbox.close({ graceMs: 0 }));
-    await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+    await outbox.addAll([toEntry(1)]);
     expect(await outbox.issue(1)).toMatchObject({ state: "issued", attempts: 1 });
     expect(network.requests).toHaveLength(1);
   });
@@ -304,11 +292,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         const transaction = own as unknown as postgres.TransactionSql;
         await transaction.unsafe(before);
         await transaction`INSERT INTO users (id) VALUES (${id})`;
-        return outbox.add(transaction as never, {
-          userId: id,
-          template,
-          request: toRequest({ phone: nextPhone() }),
-        });
+        return outbox.add(transaction as never, toEntry(id));
       });
     for (let index = 0; index < 20; index++) {
       // What another server connection of a pooler amounts to: the prepared statements are gone.
@@ -330,7 +314,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     });
     onTestFinished(() => camel.end());
     const { outbox } = openShop(createNetwork(), { pool: camel, onIssued: () => {} } as never);
-    await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+    await outbox.addAll([toEntry(1)]);
     expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
   });
 
@@ -379,12 +363,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   // G1, G2
   it("distributes entries to several outboxes: each card once, none left, although connections are cut", async () => {
     const network = createNetwork();
-    const list = Array.from({ length: 600 }, (_, index) => ({
-      userId: `u${index}`,
-      template,
-      request: toRequest({ phone: nextPhone() }),
-    }));
-    for (const { userId } of list) await pool.query("INSERT INTO users (id) VALUES ($1)", [userId]);
+    const list = toEntries(600);
+    await pool.query("INSERT INTO users SELECT generate_series(0, 599)::text");
     const shops = [1, 2, 3].map(() => openShop(network, { pool: createPool(4) }));
     const [first] = shops;
     expect(await first?.outbox.addAll(list)).toEqual({ added: 600, known: 0 });
