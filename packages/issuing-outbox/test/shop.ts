@@ -102,29 +102,6 @@ export const toEntry = (userId: number | string) => ({
 });
 export const toEntries = (count: number) => Array.from({ length: count }, (_, userId) => toEntry(userId));
 
-/** For the option `open`. @param onStatement gets each statement before it runs. */
-export const openWatched =
-  (onStatement: (sql: string) => void): OpenSqlite =>
-  (file) => {
-    const database = openSqlite(file);
-    return {
-      close: () => database.close(),
-      exec(sql) {
-        onStatement(sql);
-        return database.exec(sql);
-      },
-      prepare(sql) {
-        const statement = database.prepare(sql);
-        const watch = (method: "run" | "get" | "all") =>
-          ((...values: never[]) => {
-            onStatement(sql);
-            return statement[method](...values);
-          }) as never;
-        return { run: watch("run"), get: watch("get"), all: watch("all") };
-      },
-    };
-  };
-
 export interface ShopOptions extends Partial<SqliteOutboxOptions> {
   clientOptions?: Partial<IssuingClientOptions>;
 }

@@ -1,6 +1,7 @@
 /** The statements of the outbox: they find rows by an index, whatever waits. */
 import { expect, it } from "vitest";
-import { openVirtualShop, openWatched, template, toEntries, toEntry } from "./shop.ts";
+import { openWatched } from "../../webhook-inbox/test/inboxes.ts";
+import { openVirtualShop, template, toEntries, toEntry } from "./shop.ts";
 
 it("records the results of a worker that arrive together in one transaction", async () => {
   let commits = 0;

@@ -26,6 +26,29 @@ export function scratchFile(name = "inbox.db"): string {
   return join(folder, name);
 }
 
+/** For the option `open`. @param onStatement gets each statement before it runs. */
+export const openWatched =
+  (onStatement: (sql: string) => void, open = openSqlite): OpenSqlite =>
+  (file) => {
+    const database = open(file);
+    return {
+      close: () => database.close(),
+      exec(sql) {
+        onStatement(sql);
+        return database.exec(sql);
+      },
+      prepare(sql) {
+        const statement = database.prepare(sql);
+        const watch = (method: "run" | "get" | "all") =>
+          ((...values: never[]) => {
+            onStatement(sql);
+            return statement[method](...values);
+          }) as never;
+        return { run: watch("run"), get: watch("get"), all: watch("all") };
+      },
+    };
+  };
+
 /** Opens an inbox that is closed at the end of the test. It logs only to the `log` that the test passes. */
 export function openInbox(options: Partial<SqliteInboxOptions> = {}): SqliteInbox {
   const inbox = sqliteInbox({ file: options.file ?? scratchFile(), log: () => {}, ...options });

@@ -1,4 +1,4 @@
-/** A transaction of each PostgreSQL client. */
+/** Transactions of the PostgreSQL clients. */
 import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { drizzle as drizzleOverPostgresJs } from "drizzle-orm/postgres-js";
@@ -24,30 +24,27 @@ export function overPg(pool: pg.Pool): Transacting {
   };
 }
 
-export function overPostgresJs(sql: postgres.Sql): Transacting {
+/** A transaction of each supported client. */
+export function overEveryClient(pool: pg.Pool, client: postgres.Sql): Record<string, Transacting> {
   return {
-    outside: sql,
-    transaction: (work) => sql.begin((own) => work(own, (text) => own.unsafe(text))) as never,
+    pg: overPg(pool),
+    "postgres.js": {
+      outside: client,
+      transaction: (work) => client.begin((own) => work(own, (text) => own.unsafe(text))) as never,
+    },
+    "Drizzle over pg": overDrizzle(drizzle(pool)),
+    "Drizzle over postgres.js": overDrizzle(drizzleOverPostgresJs(client) as never),
+    Kysely: overKysely(pool),
+    "the shape of Prisma": inPrismasShape(pool),
   };
 }
 
-export function overDrizzle(pool: pg.Pool): Transacting {
-  const database = drizzle(pool);
-  return {
-    outside: database,
-    transaction: (work) => database.transaction((own) => work(own, (text) => own.execute(sql.raw(text)))),
-  };
-}
+const overDrizzle = (database: Pick<ReturnType<typeof drizzle>, "transaction">): Transacting => ({
+  outside: database,
+  transaction: (work) => database.transaction((own) => work(own, (text) => own.execute(sql.raw(text)))),
+});
 
-export function overDrizzleAndPostgresJs(client: postgres.Sql): Transacting {
-  const database = drizzleOverPostgresJs(client);
-  return {
-    outside: database,
-    transaction: (work) => database.transaction((own) => work(own, (text) => own.execute(sql.raw(text)))),
-  };
-}
-
-export function overKysely(pool: pg.Pool): Transacting {
+function overKysely(pool: pg.Pool): Transacting {
   const database = new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool }) });
   return {
     outside: database,
@@ -57,7 +54,7 @@ export function overKysely(pool: pg.Pool): Transacting {
 }
 
 /** The two used methods of Prisma's transactions, on the driver of its adapter. */
-export function inPrismasShape(pool: pg.Pool): Transacting {
+function inPrismasShape(pool: pg.Pool): Transacting {
   const plain = overPg(pool);
   return {
     outside: { $queryRawUnsafe: () => {}, $connect: () => {} },

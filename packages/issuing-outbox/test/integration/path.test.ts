@@ -5,9 +5,10 @@ import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { card } from "../../../issuing-client/test/scripted.ts";
 import { listen } from "../../../issuing-client/test/server.ts";
+import { openWatched } from "../../../webhook-inbox/test/inboxes.ts";
 import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
 import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
-import { createNetwork, openShop, openWatched, scratchFile, toEntry } from "../shop.ts";
+import { createNetwork, openShop, scratchFile, toEntry } from "../shop.ts";
 
 /** The worker looks for entries too; it is idle while the sign-up is counted. */
 const pollMs = 60_000;

@@ -3,15 +3,7 @@ import pg from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
-import {
-  inPrismasShape,
-  overDrizzle,
-  overDrizzleAndPostgresJs,
-  overKysely,
-  overPg,
-  overPostgresJs,
-  type Transacting,
-} from "../../../webhook-inbox/test/transactions.ts";
+import { overEveryClient, overPg, type Transacting } from "../../../webhook-inbox/test/transactions.ts";
 import type { OutboxOutcome } from "../../src/index.ts";
 import { ensureOutboxTables, type PostgresOutboxOptions, postgresOutbox } from "../../src/postgres.ts";
 import { createNetwork, template, toEntries, toEntry, toRequest } from "../shop.ts";
@@ -178,14 +170,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await expect(outbox.drain({ maxMs: 100 })).rejects.toThrow("ECONNREFUSED");
   });
 
-  const clients: Record<string, Transacting> = {
-    pg: overPg(pool),
-    "postgres.js": overPostgresJs(sql),
-    "Drizzle over pg": overDrizzle(pool),
-    "Drizzle over postgres.js": overDrizzleAndPostgresJs(sql),
-    Kysely: overKysely(pool),
-    "the shape of Prisma": inPrismasShape(pool),
-  };
+  const clients = overEveryClient(pool, sql);
 
   describe.each(Object.entries(clients))("with %s", (_name, { transaction, outside }) => {
     it("adds and corrects with the user, or not at all", async () => {

@@ -9,15 +9,7 @@ import { ensureInboxTables, isNewest, markProcessed, type PostgresTransaction } 
 import * as inSqlite from "../../src/sqlite/processed.ts";
 import { balanceChanged, engines, scratchFile } from "../inboxes.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
-import {
-  inPrismasShape,
-  overDrizzle,
-  overDrizzleAndPostgresJs,
-  overKysely,
-  overPg,
-  overPostgresJs,
-  type Transacting,
-} from "../transactions.ts";
+import { overEveryClient, overPg } from "../transactions.ts";
 
 describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   const { pool: createPool, schema, url } = ownSchema();
@@ -31,14 +23,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   const countEffects = async (id: string) =>
     (await pool.query("SELECT FROM effects WHERE event_id = $1", [id])).rows.length;
 
-  const clients: Record<string, Transacting> = {
-    pg: overPg(pool),
-    "postgres.js": overPostgresJs(sql),
-    "Drizzle over pg": overDrizzle(pool),
-    "Drizzle over postgres.js": overDrizzleAndPostgresJs(sql),
-    Kysely: overKysely(pool),
-    "the shape of Prisma": inPrismasShape(pool),
-  };
+  const clients = overEveryClient(pool, sql);
 
   describe.each(Object.entries(clients))("through %s", (name, { transaction, outside }) => {
     it("marks an event once, with any characters in its id", async () => {

@@ -147,18 +147,13 @@ describe.each(engines)("with %s", (name, open) => {
         return opened;
       },
     });
+    await openInbox({ file, open }).close(); // without being used
     expect([database, existsSync(file)]).toEqual([undefined, false]);
     await put(inbox, balanceChanged("evt_1"));
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(Object.values(database?.prepare("PRAGMA journal_mode").get() as object)[0]).toBe("wal");
     expect(Object.values(database?.prepare("PRAGMA synchronous").get() as object)[0]).toBe(2); // FULL
     expect(Object.values(database?.prepare("PRAGMA temp_store").get() as object)[0]).toBe(2); // MEMORY
-  });
-
-  it("creates no file when it is closed without being used", async () => {
-    const file = scratchFile();
-    await openInbox({ file, open }).close();
-    expect(existsSync(file)).toBe(false);
   });
 
   it("opens the file of an inbox while another connection of the process has a transaction", async () => {
