@@ -1,11 +1,11 @@
 /** The worker of the engine, on a SQLite database in memory, in virtual time. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createVirtualClock } from "../../packages/issuing-outbox/test/virtual-clock.ts";
 import { createJobs, type End, formatTables, idTypes, type LeasedJob, ranks } from "../jobs/jobs.ts";
 import { createSqliteDatabase } from "../jobs/sqlite.ts";
 import { getBackoffMs, startWorker, type WorkLimits, type WorkOptions } from "../jobs/worker.ts";
 import { openSqlite } from "../sqlite/database-node.ts";
+import { createVirtualClock } from "./virtual-clock.ts";
 
 const jobs = createJobs("work");
 const leaseMs = 40_000;
@@ -66,7 +66,6 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
     );
   const add = (name: string | number, topic = "tpl_1") =>
     database.run(jobs.add({ topic, name: String(name), key: `${topic}${name}`, body: "{}" }, 0));
-  const takes = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
   return {
     clock,
     database,
@@ -75,7 +74,6 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
     most,
     start,
     add,
-    takes,
     count: () => database.run(jobs.count()).states,
   };
 }
@@ -86,7 +84,7 @@ const range = (count: number) => Array.from({ length: count }, (_, index) => ind
 describe("startWorker", () => {
   it("runs every job once, and at most `concurrency` at a time", async () => {
     const work = openWork(async () => {
-      await work.takes(100);
+      await work.clock.wait(100);
       return done;
     });
     for (const name of range(50)) work.add(name);
@@ -99,7 +97,7 @@ describe("startWorker", () => {
 
   it("runs `concurrency` jobs when some of them take long, also those that are added later", async () => {
     const work = openWork(async (job) => {
-      await work.takes(job.name.startsWith("long") ? 600_000 : 100);
+      await work.clock.wait(job.name.startsWith("long") ? 600_000 : 100);
       return done;
     });
     const worker = work.start({ concurrency: 4 });
@@ -150,7 +148,7 @@ describe("startWorker", () => {
   it("tries few jobs while the service fails for 30 hours, has the first card within 61 s of its recovery, and then all", async () => {
     const hour = 3_600_000;
     const work = openWork(async (job) => {
-      await work.takes(200);
+      await work.clock.wait(200);
       return work.clock.monotonicMs() < 30 * hour ? failing(job) : done;
     });
     const worker = work.start({ pollMs: 60_000 });
@@ -199,7 +197,7 @@ describe("startWorker", () => {
     let isHanging = false;
     const work = openWork(async (job) => {
       if (job.topic === "tpl_2") return done;
-      if (isHanging) await work.takes(30_000);
+      if (isHanging) await work.clock.wait(30_000);
       return failing(job);
     });
     const worker = work.start({ concurrency: 2 });
@@ -233,7 +231,7 @@ describe("startWorker", () => {
 
   it("ends after `maxJobs`, and at its time", async () => {
     const work = openWork(async () => {
-      await work.takes(1_000);
+      await work.clock.wait(1_000);
       return done;
     });
     for (const name of range(30)) work.add(name);
@@ -249,7 +247,7 @@ describe("startWorker", () => {
     const work = openWork(async (job, signal) => {
       if (job.name === "slow")
         await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-      else await work.takes(500);
+      else await work.clock.wait(500);
       return signal.aborted ? { state: "waiting", rank: ranks.started } : done;
     });
     work.add("quick");

@@ -93,7 +93,7 @@ async function run(event: Event, state: (typeof states)[number]): Promise<Result
     ...options,
     ...(firstAttemptMsAgo !== undefined && { firstAttemptAt: clock.now() - firstAttemptMsAgo }),
   };
-  const error: unknown = await clock.runUntilEnd(
+  const error: unknown = await clock.run(
     client.issueCard(template.id, signUp, given).then(
       () => undefined,
       (thrown: unknown) => thrown ?? new Error("thrown"),

@@ -1,12 +1,13 @@
 /** 409 and 423: retried while an earlier attempt with the same key may still be running, and final otherwise. */
+
 import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import { createVirtualClock } from "@loyalty-cards/internal/test/virtual-clock";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { describe, expect, it } from "vitest";
 import { createIssuingClient } from "../src/index.ts";
 import {
   card,
   catchIssuingError,
-  createTestClock,
   issueScripted,
   json,
   networkError,
@@ -36,14 +37,14 @@ describe.each(statuses)("a %i", (status) => {
     ["after a connection that was refused", () => [networkError("ECONNREFUSED")]],
     ["after a 429", () => [json({}, 429)]],
   ])("ends a call %s after five seconds at most, as a conflict of the business", async (_name, first) => {
-    const clock = createTestClock();
+    const clock = createVirtualClock();
     const { client, requests } = scripted([...first(), ...times(100, conflict)], {
       testing: { clock, random: () => 0.5 },
       onEvent: undefined,
     });
     clock.block(60_000); // before the call
     const call = client.issueCard(template.id, signUp, { userId: 1 });
-    const error = await clock.runUntilEnd(catchIssuingError(call));
+    const error = await clock.run(catchIssuingError(call));
     expect(error).toMatchObject({ code: "conflict", outcome: "rejected", retryable: false });
     expect(clock.monotonicMs()).toBeGreaterThan(64_000);
     expect(clock.monotonicMs()).toBeLessThanOrEqual(65_500);
@@ -68,13 +69,11 @@ describe.each(statuses)("a %i", (status) => {
       [1, "unknown", 25_000],
       [0, "rejected", 4_000],
     ] as const) {
-      const clock = createTestClock();
+      const clock = createVirtualClock();
       const testing = { clock, random: () => 1 };
       const { client } = scripted(times(200, conflict), { testing, onEvent: undefined });
       const options = { userId: 1, firstAttemptAt: clock.now() - earlierMs };
-      const error = await clock.runUntilEnd(
-        catchIssuingError(client.issueCard(template.id, signUp, options)),
-      );
+      const error = await clock.run(catchIssuingError(client.issueCard(template.id, signUp, options)));
       expect(error).toMatchObject({ code: "conflict", outcome, retryable: outcome === "unknown" });
       expect(clock.monotonicMs()).toBeGreaterThan(endMs);
     }
@@ -104,13 +103,13 @@ describe.each(statuses)("a %i", (status) => {
   });
 
   it("is unknown and retryable at the deadline", async () => {
-    const clock = createTestClock();
+    const clock = createVirtualClock();
     const { client } = scripted([lost(), ...times(100, conflict)], {
       testing: { clock, random: () => 0.5 },
       onEvent: undefined,
     });
     const call = client.issueCard(template.id, signUp, { userId: 1, deadlineMs: 8_000 });
-    const error = await clock.runUntilEnd(catchIssuingError(call));
+    const error = await clock.run(catchIssuingError(call));
     expect(error).toMatchObject({ code: "conflict", outcome: "unknown", retryable: true });
     // 150 (the first retry), 150, 300, and then 500 and 1 000 ms at most between two attempts.
     expect(clock.monotonicMs()).toBeGreaterThan(7_000);
@@ -165,7 +164,7 @@ it.each([
 ] as const)(
   "issues 200 cards for 200 sign-ups when the service %s, works for three seconds and responds 409 meanwhile",
   async (_name, kind) => {
-    const clock = createTestClock();
+    const clock = createVirtualClock();
     const service = createMockService({ templates: [template], clock: { now: clock.now } });
     service.faults.add({ phase: "before", kind: "in-progress", durationMs: 3_000 });
     const conflicts = { count: 0 };
@@ -187,7 +186,7 @@ it.each([
       return client.issueCard(template.id, signUp, { idempotencyKey });
     };
     const joins = Array.from({ length: 200 }, (_, user) => join(user));
-    const cards = await clock.runUntilEnd(Promise.all(joins));
+    const cards = await clock.run(Promise.all(joins));
     const all = await service.fetch(new Request(`${service.baseUrl}/_mock/cards`));
     expect([
       new Set(cards.map(({ id }) => id)).size,

@@ -1,5 +1,7 @@
 /** Timeouts, deadlines and aborts of a call. */
+
 import { getEventListeners } from "node:events";
+import { createVirtualClock, type VirtualClock } from "@loyalty-cards/internal/test/virtual-clock";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -11,14 +13,12 @@ import {
 import {
   card,
   catchIssuingError,
-  createTestClock,
   json,
   networkError,
   operationCalls,
   type Script,
   scripted,
   signUp,
-  type TestClock,
   template,
 } from "./scripted.ts";
 
@@ -35,7 +35,7 @@ describe("timeoutMs and deadlineMs", () => {
       const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1, timeoutMs: 500 }));
       const message = expect.stringContaining("did not respond in time");
       const expected = { code: "timeout", outcome: "unknown", retryable: true, attempts: 1, message };
-      expect(await clock.runUntilEnd(failure)).toMatchObject(expected);
+      expect(await clock.run(failure)).toMatchObject(expected);
       expect([clock.monotonicMs(), clock.pendingTimers]).toEqual([500, 0]);
     }
   });
@@ -51,7 +51,7 @@ describe("timeoutMs and deadlineMs", () => {
       const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
       const message = expect.stringContaining("did not succeed before its deadline");
       const expected = { code: "deadline", outcome: "unknown", attempts, message };
-      expect(await clock.runUntilEnd(failure)).toMatchObject(expected);
+      expect(await clock.run(failure)).toMatchObject(expected);
       expect([clock.monotonicMs(), requests.length, clock.pendingTimers]).toEqual([500, attempts, 0]);
     },
   );
@@ -95,7 +95,7 @@ describe("timeoutMs and deadlineMs", () => {
     const { client, clock, requests } = scripted([], { apiKey, deadlineMs: 500 });
     clock.block(60_000); // before the call
     const failure = catchIssuingError(client.getCard("card_1"));
-    expect(await clock.runUntilEnd(failure)).toMatchObject(notBegun);
+    expect(await clock.run(failure)).toMatchObject(notBegun);
     expect(requests).toEqual([]);
   });
 });
@@ -218,7 +218,7 @@ const issuedCard = JSON.stringify(card);
 // With random delays: a call ends in time, and reports "not-sent" only when nothing was sent.
 
 /** A body in two chunks: the second is delayed, or the connection is cut. */
-function body(time: TestClock, text: string, bodyMs: number | null, isCut: boolean): ReadableStream {
+function body(time: VirtualClock, text: string, bodyMs: number | null, isCut: boolean): ReadableStream {
   const bytes = new TextEncoder().encode(text);
   return new ReadableStream({
     start(stream) {
@@ -237,7 +237,7 @@ function body(time: TestClock, text: string, bodyMs: number | null, isCut: boole
   });
 }
 
-type End = (time: TestClock, bodyMs: number | null) => Response;
+type End = (time: VirtualClock, bodyMs: number | null) => Response;
 const respondWith =
   (status: number, text: string, headers: Record<string, string> = {}, isCut = false): End =>
   (time, bodyMs) =>
@@ -302,7 +302,7 @@ it("ends a call before its deadline with the right outcome and number of attempt
       const { scenarios, maxRetries, timeoutMs, deadlineMs, keyMs } = testCase;
       /** Time in which the event loop was blocked and no timer was called. */
       let lostMs = 0;
-      const time = createTestClock(() => {
+      const time = createVirtualClock(() => {
         const lateMs = Number(testCase.lateMs.next().value);
         lostMs += lateMs;
         return lateMs;
@@ -336,7 +336,7 @@ it("ends a call before its deadline with the right outcome and number of attempt
         () => undefined,
         (thrown: IssuingError) => thrown,
       );
-      const error = await time.runUntilEnd(ended);
+      const error = await time.run(ended);
 
       expect(sent.length).toBeLessThanOrEqual(maxRetries + 1);
       for (const { atMs } of sent) expect(atMs).toBeLessThan(deadlineMs);

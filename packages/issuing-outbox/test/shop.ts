@@ -7,6 +7,7 @@ import {
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
+import { createVirtualClock } from "@loyalty-cards/internal/test/virtual-clock";
 import {
   createIssuingClient,
   type IssueCardRequest,
@@ -20,7 +21,6 @@ import {
 } from "@loyalty-cards/mock-server";
 import { onTestFinished } from "vitest";
 import { type OutboxOutcome, type SqliteOutboxOptions, sqliteOutbox } from "../src/index.ts";
-import { createVirtualClock } from "./virtual-clock.ts";
 
 export const template = "tpl_members";
 
