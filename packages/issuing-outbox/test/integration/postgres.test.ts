@@ -47,6 +47,18 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       });
     return { ...network, outbox, outcomes, signUp };
   }
+  /** Calls `before` with the text of each statement of pg, until the end of the test. The statement waits for it. */
+  function beforeQueries(before: (text: string) => unknown) {
+    const { query } = pg.Client.prototype;
+    onTestFinished(() => void Object.assign(pg.Client.prototype, { query }));
+    pg.Client.prototype.query = async function (this: pg.Client, ...values: unknown[]) {
+      await before(String(values[0]));
+      return Reflect.apply(query, this, values);
+    } as typeof query;
+  }
+  const isWaiting = "SELECT FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'";
+  const untilOneWaits = () =>
+    expect.poll(async () => (await pool.query(isWaiting, [schema])).rowCount).toBe(1);
   const readUsers = async () =>
     (await pool.query<{ id: string; card: string | null }>("SELECT id, card FROM users ORDER BY id")).rows;
 
@@ -110,12 +122,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await other.query("BEGIN");
     await outbox.correct(other, 1, toEntry(1).request);
     let queries = 0;
-    const { query } = pg.Client.prototype;
-    pg.Client.prototype.query = function (this: pg.Client, ...values: unknown[]) {
-      queries += 1;
-      return Reflect.apply(query, this, values);
-    } as typeof query;
-    onTestFinished(() => void Object.assign(pg.Client.prototype, { query }));
+    beforeQueries(() => void queries++);
     expect(await outbox.issue(1, { deadlineMs: 500 })).toMatchObject({ state: "waiting", attempts: 0 });
     expect(queries).toBeLessThan(200);
     await other.query("COMMIT");
@@ -131,13 +138,68 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await other.query("BEGIN");
     expect(await outbox.correct(other, 1, toRequest({ email: "other@example.com" }))).toBe("accepted");
     const last = outbox.write((own) => outbox.correct(own, 1, form));
-    const isWaiting = "SELECT FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'";
-    await expect.poll(async () => (await pool.query(isWaiting, [schema])).rowCount).toBe(1);
+    await untilOneWaits();
     await other.query("COMMIT");
     other.release();
     expect(await last).toBe("accepted");
     await outbox.issue(1);
     expect(requests.at(-1)?.body).toContain("first@example.com");
+  });
+
+  it("sends the form of a correction that is committed while the entry is leased", async () => {
+    const { outbox, signUp, requests } = openShop();
+    await signUp("1", toRequest({ email: "old@example.com" }));
+    // The lease waits when it has seen the old form, and has not locked the entry. The other connection does not wait for itself.
+    await pool.query(
+      `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$;
+       CREATE TRIGGER wait BEFORE UPDATE ON issuing_outbox_entries FOR EACH STATEMENT EXECUTE FUNCTION wait()`,
+    );
+    onTestFinished(async () => void (await pool.query("DROP FUNCTION wait CASCADE")));
+    const other = await pool.connect();
+    await other.query("SELECT pg_advisory_lock(7)");
+    const issued = outbox.issue(1);
+    await untilOneWaits();
+    await other.query("BEGIN");
+    expect(await outbox.correct(other, 1, toRequest({ email: "new@example.com" }))).toBe("accepted");
+    await other.query("COMMIT");
+    await other.query("SELECT pg_advisory_unlock(7)");
+    other.release();
+    expect(await issued).toMatchObject({ state: "issued" });
+    expect(requests.map(({ body }) => JSON.parse(body).customer.email)).toEqual(["new@example.com"]);
+  });
+
+  it("adds the entry of a user who is forgotten while it is added", async () => {
+    const { outbox, signUp } = openShop();
+    await signUp("1");
+    let isFirst = true;
+    beforeQueries(async (text) => {
+      if (!isFirst || !text.startsWith("SELECT * FROM issuing_outbox_entries")) return;
+      isFirst = false;
+      expect(await outbox.forget(1)).toBe(true);
+    });
+    const entry = { userId: 1, template, request: toRequest() };
+    expect(await outbox.write((own) => outbox.add(own, entry))).toBe("added");
+    expect(isFirst).toBe(false);
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
+  });
+
+  it("ends issue when the outbox is closed while the entry is leased", async () => {
+    const { outbox, signUp, weather } = openShop();
+    await signUp("1");
+    let respond: (now: "ok") => void = () => {};
+    const response = new Promise<"ok">((resolve) => {
+      respond = resolve;
+    });
+    weather.push(() => response);
+    let closed: Promise<void> | undefined;
+    beforeQueries((text) => {
+      if (text.includes("lease = $1")) closed ??= outbox.close({ graceMs: 60_000 });
+    });
+    const entry = await outbox.issue(1, { deadlineMs: 3_600_000 });
+    expect(entry).toMatchObject({ state: "waiting", attempts: 1 });
+    expect(entry.error).toBeUndefined(); // it waited for no timeout of the request
+    respond("ok");
+    await closed;
   });
 
   it("erases nothing too early, and drains, with a retention that is not a whole number of milliseconds", async () => {
