@@ -24,10 +24,9 @@ export function* correctEntry(
   body: string | undefined,
 ): Operation<CorrectionResult> {
   if (job.state === "issued" || job.state === "unknown") return job.state;
-  const next = { ...job, body: body ?? requireBody(job), startedAtMs: undefined };
   if (job.state === "waiting") {
     if (job.startedAtMs !== undefined || job.lease !== undefined) return "waiting";
-    if (next.body !== job.body) yield* jobs.restart(next);
+    if (body !== job.body) yield* beginAnew(jobs, steps, job, body);
     return "accepted";
   }
   // An older request without a response may still issue a card, so the old form goes on when that request has ended.
@@ -37,24 +36,22 @@ export function* correctEntry(
     yield* jobs.restart({ ...job, body: requireBody(job), startedAtMs }, runningMs);
     return "waiting";
   }
-  // The service may repeat a 422 for the same key.
-  const isKeyUsed = getErrorCode(job) === "validation";
-  yield* jobs.restart(isKeyUsed ? { ...next, ...getNextKey(job, steps) } : next);
+  yield* beginAnew(jobs, steps, job, body);
   return "accepted";
 }
 
-/** Sends the form of an `unknown` entry again, because a person found out that there is no card. */
-export function* resendEntry(jobs: Jobs, steps: Steps, job: Job): Operation<void> {
-  requireUnknown(job);
-  const next = { ...job, body: requireBody(job), startedAtMs: undefined };
-  // After a 409 that does not end, a request with the old key would get another 409.
-  const isKeyUsed = getErrorCode(job) === "conflict";
-  yield* jobs.restart(isKeyUsed ? { ...next, ...getNextKey(job, steps) } : next);
+/** Sends a form as if there were no earlier attempt. @param body default: the old form. */
+export function* beginAnew(jobs: Jobs, steps: Steps, job: Job, body = requireBody(job)): Operation<void> {
+  const code = (job.error as OutboxEntryError | undefined)?.code;
+  // The service may repeat a 422 for the same key, and a 409 that does not end.
+  const isKeyUsed = code === (job.state === "unknown" ? "conflict" : "validation");
+  yield* jobs.restart({ ...job, body, startedAtMs: undefined, ...(isKeyUsed && getNextKey(job, steps)) });
 }
 
 /** @throws {TypeError} for an entry in another state. */
-export function requireUnknown({ state }: Job): void {
-  if (state !== "unknown") throw invalid(`resolve is for entries that are unknown; this one is ${state}.`);
+export function requireUnknown(job: Job): Job {
+  if (job.state === "unknown") return job;
+  throw invalid(`resolve is for entries that are unknown; this one is ${job.state}.`);
 }
 
 /** Makes an entry due now. A form that was rejected is sent again, because the template may have changed. */
@@ -84,8 +81,6 @@ function requireBody({ body, state }: Job): string {
     `The form of this entry was erased after the retention: use ${state === "unknown" ? "forget, and add the user again" : "correct with a new form"}.`,
   );
 }
-
-const getErrorCode = ({ error }: Job) => (error as OutboxEntryError | undefined)?.code;
 
 /** The next suffix, and its key. They are the same in a restored copy of the database. */
 function getNextKey({ topic, name, suffix }: Job, steps: Steps): { key: string; suffix: string } {

@@ -7,11 +7,11 @@ import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import { type AttemptContext, createAttempts, type OutboxDatabase } from "./attempt.ts";
 import {
+  beginAnew,
   type CorrectionResult,
   correctEntry,
   requireResolution,
   requireUnknown,
-  resendEntry,
   retryEntry,
 } from "./changes.ts";
 import {
@@ -79,30 +79,21 @@ export function createOutbox(
     return template === undefined ? user : { ...user, template: parseTemplateId(template) };
   }
 
-  /** Waits for the work, at most `ms`. @returns undefined when the time is over, or the outbox is closed. @throws the reason of the signal. */
-  function waitWithin<Result>(
-    ms: number,
-    signal: AbortSignal | undefined,
-    work?: Promise<Result>,
-  ): Promise<Result | undefined> {
-    return new Promise((resolve, reject) => {
+  /** Waits for the work, at most `ms`. @returns undefined when the time is over, the signal is aborted, or the outbox is closed. */
+  function waitWithin<Result>(ms: number, signal: AbortSignal | undefined, work?: Promise<Result>) {
+    return new Promise<Result | undefined>((resolve) => {
       const end = (result?: Result) => {
         cancel();
         signal?.removeEventListener("abort", abort);
         waits.delete(end);
         resolve(result);
       };
-      const abort = () => {
-        reject(signal?.reason);
-        end();
-      };
+      const abort = () => end();
       const cancel = clock.after(ms, end);
       waits.add(end);
-      signal?.addEventListener("abort", abort, { once: true });
+      signal?.addEventListener("abort", abort);
       work?.then(end);
-      // While the entry was leased:
-      if (signal?.aborted) abort();
-      if (closed !== undefined) end();
+      if (signal?.aborted || closed !== undefined) end(); // while the entry was leased
     });
   }
 
@@ -212,9 +203,8 @@ export function createOutbox(
       const user = toUser(userId, templateOption);
       requireResolution(resolution);
       const { cardId } = resolution;
-      if (cardId === undefined) return change(user, (job) => resendEntry(jobs, steps, job));
-      const job = await database.run(() => requireEntry(jobs, user));
-      requireUnknown(job);
+      if (cardId === undefined) return change(user, (job) => beginAnew(jobs, steps, requireUnknown(job)));
+      const job = requireUnknown(await database.run(() => requireEntry(jobs, user)));
       const { entry } = await attempts.record(job, { state: "issued", result: { cardId }, isErased: true });
       return entry ?? toEntry(await database.run(() => requireEntry(jobs, user)));
     },

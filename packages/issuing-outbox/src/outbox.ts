@@ -1,5 +1,5 @@
 /** What an outbox does, whatever its database: the public methods and options, and their documentation. */
-import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import { type IssuingSteps, readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Card, FieldValues, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
 import type { Resolution } from "./changes.ts";
@@ -33,8 +33,15 @@ export interface OutboxOptions<Transaction> extends ReportOptions {
 const callbackNames = ["onIssued", "onRejected", "onOutcome", "log"] as const;
 const optionNames = ["client", ...callbackNames, "retentionDays", "logErrorMessages", "testing"];
 
-/** @param own the options of the database. @throws {TypeError} for an option that is unknown, and for callbacks that are no functions. */
-export function requireOutboxOptions(owner: string, options: OutboxOptions<never>, ...own: string[]): void {
+/**
+ * @param own the options of the database. @returns the steps of the client, with the clock of the options.
+ * @throws {TypeError} for an option that is unknown, for callbacks that are no functions, and without a client.
+ */
+export function parseOutboxOptions(
+  owner: string,
+  options: OutboxOptions<never>,
+  ...own: string[]
+): IssuingSteps<Card> {
   if (typeof options !== "object" || options === null)
     throw invalid(`${owner} needs options: ${[...own, "client", "onIssued"].join(", ")}.`);
   requireKnownOptions(owner, options, [...own, ...optionNames]);
@@ -44,6 +51,8 @@ export function requireOutboxOptions(owner: string, options: OutboxOptions<never
     if (name in options && typeof value !== "function" && (value !== undefined || name === "onIssued"))
       throw invalid(`${name} must be a function; it is ${value === null ? "null" : typeof value}.`);
   }
+  const steps = readIssuingSteps<Card>(options.client);
+  return { ...steps, clock: options.testing?.clock ?? steps.clock };
 }
 
 /** The template, for users who have entries of several. */

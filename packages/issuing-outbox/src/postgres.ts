@@ -1,5 +1,4 @@
 /** Entry point `/postgres`: an outbox in your own PostgreSQL, for processes on several machines. */
-import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { createPostgresDatabase, isConflict, type Transact } from "@loyalty-cards/internal/jobs/postgres";
 import {
   type PgPool,
@@ -13,11 +12,11 @@ import {
   queryRows,
   requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
-import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
+import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import type { CorrectionResult } from "./changes.ts";
 import { createOutbox } from "./create-outbox.ts";
 import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
-import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOption } from "./outbox.ts";
+import { type Outbox, type OutboxOptions, parseOutboxOptions, type TemplateOption } from "./outbox.ts";
 import { checkSettings, createOutboxJobs, findPostgresTables, postgresTables } from "./tables.ts";
 
 /** The options of both outboxes, and either a pool or a function that runs transactions. */
@@ -95,10 +94,8 @@ export async function ensureOutboxTables(client: PostgresClient): Promise<void> 
 export function postgresOutbox<Transaction extends PostgresTransaction>(
   options: PostgresOutboxOptions<Transaction>,
 ): PostgresOutbox<Transaction> {
-  requireOutboxOptions("postgresOutbox", options, "pool", "transaction");
-  const { client, pool, testing } = options;
-  const given = readIssuingSteps<Card>(client);
-  const steps = { ...given, clock: testing?.clock ?? given.clock };
+  const steps = parseOutboxOptions("postgresOutbox", options, "pool", "transaction");
+  const { pool, testing } = options;
   const transact = getTransact(options);
   const database = createPostgresDatabase(transact, {
     pool: pool as PostgresClient | undefined,

@@ -1,6 +1,5 @@
 /** `sqliteOutbox`: an outbox in a SQLite file, for the processes of one machine. */
 
-import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import {
   createSqliteDatabase,
   requireSynchronous,
@@ -17,12 +16,12 @@ import {
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
+import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxDatabase } from "./attempt.ts";
 import type { CorrectionResult } from "./changes.ts";
 import { createOutbox } from "./create-outbox.ts";
 import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
-import { type Outbox, type OutboxOptions, requireOutboxOptions, type TemplateOption } from "./outbox.ts";
+import { type Outbox, type OutboxOptions, parseOutboxOptions, type TemplateOption } from "./outbox.ts";
 import { checkSettings, createOutboxJobs, settingsTables, sqliteTables } from "./tables.ts";
 
 export interface SqliteOutboxOptions extends OutboxOptions<SqliteDatabase> {
@@ -84,12 +83,10 @@ export interface SqliteOutbox extends Outbox {
  * ```
  */
 export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
-  requireOutboxOptions("sqliteOutbox", options, "file", "open");
-  const { client, file, open = openSqlite, testing } = options;
+  const steps = parseOutboxOptions("sqliteOutbox", options, "file", "open");
+  const { file, open = openSqlite } = options;
   if (typeof file !== "string" || file === "" || file.startsWith(":memory:"))
     throw invalid(`sqliteOutbox needs a file on a disk: { file: "shop.db" }.`);
-  const given = readIssuingSteps<Card>(client);
-  const steps = { ...given, clock: testing?.clock ?? given.clock };
   const jobs = createOutboxJobs(steps);
   const jobsDatabase = createSqliteDatabase(
     () => openDurableFile("sqliteOutbox", file, open, prepareTables),

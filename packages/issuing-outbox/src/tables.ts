@@ -1,6 +1,7 @@
 /** The tables of the outbox, for both databases, and the settings that all its processes share. */
+import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { createJobs, formatTables, idTypes } from "@loyalty-cards/internal/jobs/jobs";
-import { type Operation, query, toNumber, toOptionalText } from "@loyalty-cards/internal/jobs/statement";
+import { type Operation, query, toNumber } from "@loyalty-cards/internal/jobs/statement";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 
 const entriesTable = "issuing_outbox_entries";
@@ -25,10 +26,7 @@ ${settingsTables}END $$;
 export const findPostgresTables = `SELECT 1 AS found WHERE to_regclass('${settingsTable}') IS NOT NULL`;
 
 /** The service of an outbox, as the client knows it. */
-export interface Service {
-  baseUrl: string;
-  idempotencyNamespace: string;
-}
+type Service = Pick<IssuingSteps<unknown>, "baseUrl" | "idempotencyNamespace">;
 
 /** The statements of an outbox, which lease nothing after another process has changed the tables or the service. */
 export const createOutboxJobs = ({ baseUrl, idempotencyNamespace }: Service) =>
@@ -43,26 +41,24 @@ export const createOutboxJobs = ({ baseUrl, idempotencyNamespace }: Service) =>
  * @throws when this process must not use the tables.
  */
 export function* checkSettings({ baseUrl, idempotencyNamespace }: Service): Operation<void> {
-  const select = `SELECT version, url, namespace FROM ${settingsTable}`;
-  let [row] = yield* query(select);
-  if (toOptionalText(row?.["url"]) === undefined || toOptionalText(row?.["namespace"]) === undefined) {
-    yield* query(
+  let [row] = yield* query(`SELECT version, url, namespace FROM ${settingsTable}`);
+  if (typeof row?.["url"] !== "string" || typeof row["namespace"] !== "string")
+    [row] = yield* query(
       `INSERT INTO ${settingsTable} AS s (id, version, url, namespace) VALUES (1, ${version}, $1::text, $2::text)
-       ON CONFLICT (id) DO UPDATE SET url = coalesce(s.url, excluded.url), namespace = coalesce(s.namespace, excluded.namespace)`,
+       ON CONFLICT (id) DO UPDATE SET url = coalesce(s.url, excluded.url), namespace = coalesce(s.namespace, excluded.namespace)
+       RETURNING version, url, namespace`,
       ...[baseUrl, idempotencyNamespace],
     );
-    [row] = yield* query(select);
-  }
   const found = toNumber(row?.["version"]);
   if (found !== version)
     throw failure(
       `The tables of the outbox are of version ${found}, and this process knows version ${version}: update @loyalty-cards/issuing-outbox in every process.`,
     );
-  requireSame("baseUrl", "url", toOptionalText(row?.["url"]), baseUrl);
-  requireSame("idempotencyNamespace", "namespace", toOptionalText(row?.["namespace"]), idempotencyNamespace);
+  requireSame("baseUrl", "url", row?.["url"], baseUrl);
+  requireSame("idempotencyNamespace", "namespace", row?.["namespace"], idempotencyNamespace);
 }
 
-function requireSame(option: string, column: string, stored: string | undefined, own: string): void {
+function requireSame(option: string, column: string, stored: unknown, own: string): void {
   if (stored === own) return;
   throw failure(
     `This outbox issues cards with the ${option} "${stored}", and the client of this process has "${own}": its keys would issue second cards. If the file or database is of another environment, use one for each. If the same service has a new ${option}, stop all processes and run: UPDATE ${settingsTable} SET ${column} = NULL`,
