@@ -49,11 +49,6 @@ curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
   -d '{ "name": "Anna", "email": "anna@example.com", "phone": "600100200" }'
 # #endregion
 
-# #region sign-up-ben
-curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
-  -d '{ "name": "Ben", "email": "ben@example.com", "phone": "600100201" }'
-# #endregion
-
 # #region purchase
 card=$(curl --silent http://localhost:3000/users | grep -o 'card_[[:alnum:]]*' | tail -n 1)
 npx loyalty-cards purchase $card 120 --base-url http://localhost:4010
@@ -104,10 +99,6 @@ npx loyalty-cards import check members.csv --map userId=id --map phone=mobile --
 
 # #region import
 npx loyalty-cards import members.csv --map userId=id --map phone=mobile --privacy 2026-01 --skip-invalid --yes
-# #endregion
-
-# #region script
-npx loyalty-cards issue --user-id 8 --privacy 2026-01 --json > card.json
 # #endregion
 
 # #region purchase-card

@@ -34,10 +34,7 @@ export async function runDemo(
 ): Promise<boolean> {
   const closing: (() => Promise<void> | void)[] = [];
   try {
-    const { shopUrl, mockUrl, userId, links } = await runSteps(
-      createStep(print),
-      closing,
-    );
+    const { shopUrl, mockUrl, userId, links } = await runSteps(print, closing);
     if (keepUntil === undefined)
       print(
         "\nnpm run demo -- --keep leaves the shop, the card and the console open.",
@@ -58,7 +55,8 @@ export async function runDemo(
   }
 }
 
-async function runSteps(step: Step, closing: (() => Promise<void> | void)[]) {
+async function runSteps(print: Print, closing: (() => Promise<void> | void)[]) {
+  const step = createStep(print);
   const mock = await startMockServer({ templates: [template] });
   const { service } = mock;
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-demo-"));
@@ -168,7 +166,6 @@ async function runSteps(step: Step, closing: (() => Promise<void> | void)[]) {
 }
 
 type Print = (line: string) => void;
-type Step = ReturnType<typeof createStep>;
 
 function createStep(print: Print) {
   /** @param act returns the line to print, and a value for the next steps. */

@@ -1,6 +1,4 @@
 /** Starts the shop with the settings of its environment. */
-// #region main
-// main.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { openShop } from "./shop.ts";
 
@@ -23,4 +21,3 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   // The running requests end, then the workers.
   process.once(signal, () => server.close(() => void close()));
 }
-// #endregion

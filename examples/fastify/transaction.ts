@@ -1,6 +1,4 @@
 /** A transaction of pg that commits all of its work or nothing, also when PostgreSQL closes the connection. */
-// #region transaction
-// transaction.ts
 import type pg from "pg";
 
 export async function inTransaction<Result>(
@@ -37,4 +35,3 @@ const connect = (pool: pg.Pool) =>
     });
   });
 const ignore = () => {};
-// #endregion

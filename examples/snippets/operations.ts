@@ -91,7 +91,7 @@ export interface User {
 
 const template = "tpl_coffee";
 
-function toOwedCard({ id, name, phone }: User): OwedCard {
+export function toOwedCard({ id, name, phone }: User): OwedCard {
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   return { userId: id, template, request: { fieldValues: { name }, customer } };
 }

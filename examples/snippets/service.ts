@@ -1,6 +1,6 @@
 /** What the tests of the snippets need: a mock service with a client, a server, a shop and a folder. They end with the test. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,11 +76,14 @@ export function createFolder(): string {
   return folder;
 }
 
-/** @returns the address of a server. */
-export async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+/** @param atEnd registers what closes the server. @returns its address. */
+export async function listen(
+  listener: RequestListener | Server,
+  atEnd: (close: () => void) => void = onTestFinished,
+): Promise<string> {
+  const server = listener instanceof Server ? listener : createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
+  atEnd(() => void server.close().closeAllConnections());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 

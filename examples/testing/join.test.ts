@@ -28,13 +28,6 @@ it("says what to correct, and issues a card to the corrected form", async ({
 });
 // #endregion
 
-it("issues a card to a member without a phone number", async ({ shop }) => {
-  const { outbox, templateId } = shop;
-  const member = { ...anna, phone: "" };
-  expect(await join(outbox, templateId, member)).toEqual({
-    cardId: expect.any(String),
-  });
-});
 // G1, G10
 // #region faults
 it("issues one card when the first response is lost", async ({ shop }) => {

@@ -1,5 +1,4 @@
 /** Concurrent tests: each starts a server of its own, on any free port. */
-// parallel.test.ts
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it } from "vitest";
 import { registerMember } from "./register-member.ts";

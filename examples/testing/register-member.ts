@@ -1,6 +1,4 @@
 /** The code under test: issues a card to a new member. */
-// #region register-member
-// register-member.ts, the code under test
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 
 export interface LoyaltySettings {
@@ -25,4 +23,3 @@ export async function registerMember(
   );
   return card.id;
 }
-// #endregion

@@ -1,6 +1,6 @@
 /** The client's examples in the guides, run against the mock service; and which requests MSW intercepts, as the guide "Testing" says. */
 import { createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import {
   createIssuingClient,
   type IssuingClientOptions,
@@ -16,7 +16,6 @@ import {
   issueCardOrCorrect,
   showCard,
   toFieldMessages,
-  toMessage,
   type User,
 } from "./client.ts";
 
@@ -53,26 +52,13 @@ it("issues a card through a proxy, with undici", async () => {
     upstream.pipe(socket).pipe(upstream);
     onTestFinished(() => void upstream.destroy());
   });
-  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void proxy.close());
   setEnvironment();
-  const { port } = proxy.address() as AddressInfo;
-  const HTTP_PROXY = `http://127.0.0.1:${port}`;
+  const HTTP_PROXY = await listen(proxy);
   Object.assign(process.env, { HTTP_PROXY, NO_PROXY: "" });
   vi.resetModules();
   const { loyalty } = await import("./client.ts");
   await loyalty.issueCard(coffeeClub.id, anna, { userId: 1 });
   expect(targets).toEqual([new URL(url).host]);
-});
-
-it("shows an error in the visitor's language, and a code without a text in English", () => {
-  const error = {
-    code: "server",
-    userMessage: "Your card is not available.",
-  } as const;
-  expect(toMessage(error, "pl")).toMatch(/^Nie możemy/);
-  expect(toMessage(error, "en")).toBe(error.userMessage);
-  expect(toMessage({ ...error, code: "rejected" }, "pl")).toBe(error.userMessage);
 });
 
 it("names the message for each input of a form", async () => {

@@ -1,5 +1,4 @@
-/** A client behind a proxy, and what follows a sign-up: the card as HTML, what is wrong beside each input of a form, the errors in the visitor's language, a form that is corrected without an outbox, and a consent that is withdrawn. */
-import type { IssuingError, IssuingErrorCode } from "@loyalty-cards/issuing-client";
+/** A client behind a proxy, and what follows a sign-up: the card as HTML, what is wrong beside each input of a form, a form that is corrected without an outbox, and a consent that is withdrawn. */
 // #region links
 import { cardLinks, qrCodeSvg } from "@loyalty-cards/issuing-client/links";
 
@@ -34,28 +33,6 @@ export function toFieldMessages(error: unknown): Map<string, string> {
   );
 }
 // #endregion
-
-const later = "Nie możemy teraz wydać karty. Spróbuj ponownie później.";
-
-/** A code without a text has the general English sentence. */
-const polish: Partial<Record<IssuingErrorCode, string>> = {
-  validation: "Popraw formularz.",
-  "rate-limited": later,
-  server: later,
-  network: later,
-  timeout: later,
-  deadline: later,
-};
-const textsByLanguage = { en: {} as typeof polish, pl: polish };
-
-/** The error in the visitor's language. @param error an error of the client, or the `error` of an outbox entry. */
-export function toMessage(
-  error: Pick<IssuingError, "code" | "userMessage">,
-  language: keyof typeof textsByLanguage,
-): string {
-  const texts = textsByLanguage[language];
-  return texts[error.code] ?? error.userMessage;
-}
 
 export interface User {
   id: string;

@@ -33,7 +33,6 @@ export async function signUp({ id, name, phone }: Member) {
 }
 // #endregion
 
-// #region correction
 export async function correct({ id, name, phone }: Member) {
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   await outbox.write((database) => {
@@ -44,4 +43,3 @@ export async function correct({ id, name, phone }: Member) {
   });
   return outbox.issue(id, { deadlineMs: 5_000 });
 }
-// #endregion

@@ -15,6 +15,7 @@ import {
   signUp as signUpBeside,
   sweep,
   toEntries,
+  toOwedCard,
   type User,
   type Users,
 } from "../operations.ts";
@@ -22,14 +23,6 @@ import { coffeeClub, createFolder, openService, outage } from "../service.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
 const ben = { id: "user-ben", name: "Ben", phone: "600100201" };
-const toRequest = ({ name, phone }: Omit<User, "id">) => ({
-  fieldValues: { name },
-  customer: { name, phone, consents: { privacy: { version: "2026-01" } } },
-});
-const toOwedCard = (user: User) => ({
-  ...{ userId: user.id, template: coffeeClub.id },
-  request: toRequest(user),
-});
 async function open() {
   const shop = await openService({ templates: [coffeeClub] });
   const folder = createFolder();
@@ -147,7 +140,7 @@ it.each([false, true])(
       const update = "UPDATE users SET card = ? WHERE id = ?";
       database.prepare(update).run(cardId, userId);
     });
-    const request = toRequest(anna);
+    const { request } = toOwedCard(anna);
     const consents = {
       privacy: { version: "1" },
       marketing: { version: "1-news" },
@@ -202,7 +195,7 @@ it("adds existing users without a card: with an earlier request, and without one
   const template = service.templateId;
   // The card exists, and the shop got no response.
   const tried = { userId: ben.id, keySuffix: "2" };
-  const bensCard = await client.issueCard(template, toRequest(ben), tried);
+  const bensCard = await client.issueCard(template, toOwedCard(ben).request, tried);
 
   const cleo = { id: "user-cleo", name: "Cleo", phone: "600100202" };
   const outbox = openOutbox();

@@ -18,15 +18,6 @@ import { app as honoApp } from "./hono.ts";
 import { POST } from "./next-route.ts";
 import { handle } from "./verify.ts";
 
-/** Delivers a purchase to an app, whose secret is in the environment. */
-async function deliverTo(listener: RequestListener) {
-  const { mock, secret, cardId, listen, buy } = await openShop();
-  process.env["LOYALTY_SIGNING_SECRET"] = secret;
-  listen(listener);
-  await buy(12);
-  return { cardId, log: mock.service.webhooks.deliveries() };
-}
-
 const apps: Record<string, () => RequestListener | Promise<RequestListener>> = {
   Express: () => expressApp,
   Fastify: async () => {
@@ -40,10 +31,10 @@ const apps: Record<string, () => RequestListener | Promise<RequestListener>> = {
 it.each(Object.entries(apps))(
   "receives a delivery on %s",
   async (_name, createListener) => {
-    const { cardId, log } = await deliverTo(await createListener());
-    expect(log).toMatchObject([
-      { state: "delivered", attempts: [{ status: 204 }] },
-    ]);
+    const { secret, cardId, listen, buy } = await openShop();
+    process.env["LOYALTY_SIGNING_SECRET"] = secret;
+    listen(await createListener());
+    expect(await buy(12)).toBe(204);
     expect(saved.at(-1)).toEqual([cardId, 12]);
   },
 );

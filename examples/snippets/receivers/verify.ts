@@ -1,5 +1,4 @@
 /** Verifies a delivery without a receiver, from the bytes and the header to the event. */
-// #region verify
 import {
   isWebhookVerificationError,
   verifyWebhook,
@@ -19,5 +18,3 @@ export async function handle(
     return { status: error.reason === "invalid-payload" ? 400 : 401 };
   }
 }
-
-// #endregion

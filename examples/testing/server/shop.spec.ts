@@ -1,5 +1,4 @@
 /** The same shop against the mock server on a port, over real sockets. */
-// server/shop.spec.ts
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
