@@ -1,5 +1,5 @@
 /** Copies code from files that run in the tests into the pages that quote it, and updates their generated tables. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { updateTables } from "./tables.ts";
@@ -74,16 +74,20 @@ function needsNoSource(program: string, home: string): boolean {
     });
 }
 
+/** The files below a folder, relative to the root, without what is installed or built. */
+export function listFiles(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (!entry.isDirectory()) return [path];
+    return /^(node_modules|dist|\.\w+)$/.test(entry.name) ? [] : listFiles(path);
+  });
+}
+
 /** Returns the path of every page, relative to the root. */
 export function listPages(): string[] {
-  const inDocs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".md") && !/^(reference|\.vitepress|node_modules)\b/.test(file))
-    .map((file) => `docs/${file.replaceAll("\\", "/")}`);
-  const inPackages = readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`);
-  const inExamples = readdirSync(join(root, "examples"))
-    .map((name) => `examples/${name}/README.md`)
-    .filter((file) => existsSync(join(root, file)));
-  return ["README.md", "CONTRIBUTING.md", ...inPackages, ...inExamples, ...inDocs];
+  const folders = ["docs", "packages", "examples"].flatMap(listFiles);
+  const pages = folders.filter((file) => /^docs\/(?!reference\/).*\.md$|\/README\.md$/.test(file));
+  return ["README.md", "CONTRIBUTING.md", "AGENTS.md", "SECURITY.md", ...pages];
 }
 
 export const readFromRoot = (file: string) => readFileSync(join(root, file), "utf8");

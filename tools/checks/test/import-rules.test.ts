@@ -1,9 +1,9 @@
 /** The source files follow the import rules, and each violation is reported. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { root } from "../../published.ts";
+import { listFiles, readFromRoot } from "../../docs/snippets.ts";
 import { findViolations } from "../import-rules.ts";
 
 it("finds no violation of the import rules", async () => {
@@ -75,16 +75,13 @@ it("reports each violation, with the file and the rule", async () => {
 });
 
 describe("source files", () => {
-  const paths = ["internal", "examples", "packages"].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .map((path) => `${folder}/${path.replaceAll("\\", "/")}`)
-      .filter((path) => /^(internal|examples|packages\/[^/]+\/src)\/.*\.ts$/.test(path))
-      .filter((path) => !/node_modules|\.next\/|\.d\.ts$/.test(path)),
-  );
+  const paths = ["internal", "examples", "packages"]
+    .flatMap(listFiles)
+    .filter((path) => /^(internal|examples|packages\/[^/]+\/src)\/.*(?<!\.d)\.ts$/.test(path));
 
   it("begin with a sentence that says what they do", () => {
     const sentence = /^(#!.*\n)?\/\*\* .+/;
-    expect(paths.filter((path) => !sentence.test(readFileSync(join(root, path), "utf8")))).toEqual([]);
+    expect(paths.filter((path) => !sentence.test(readFromRoot(path)))).toEqual([]);
   });
 
   it("have names that say what they contain", () => {

@@ -1,47 +1,72 @@
-/** What a user can import: the names that each entry point of each package exports, types included. */
-import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+/** What a user can import: the names that each entry point exports, types included, and an example of each function that compiles as it stands. */
+import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
+import { published, root } from "../../published.ts";
 import { readEntries } from "../../release/build.ts";
 
-const packages = fileURLToPath(new URL("../../../packages/", import.meta.url));
+const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
+const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
 
-/** The names that an entry point exports, from its source: no `export *` hides one. */
-function readExports(path: string): string[] {
-  const source = ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true);
-  return source.statements.flatMap((statement): string[] => {
-    if (ts.isExportDeclaration(statement)) {
-      if (statement.exportClause === undefined || !ts.isNamedExports(statement.exportClause))
-        throw new Error(`${path} must name what it exports.`);
-      return statement.exportClause.elements.map(({ name }) => name.text);
-    }
-    const isExported =
-      ts.canHaveModifiers(statement) &&
-      ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
-    if (!isExported) return [];
-    if (ts.isVariableStatement(statement))
-      return statement.declarationList.declarations.map(({ name }) => name.getText());
-    return [(statement as ts.DeclarationStatement).name?.getText() ?? "default"];
+/** A type guard, whose name shows its use. */
+const withoutExample = ["isIssuingError"];
+
+const entries = published.flatMap(({ name, folder, manifest }) =>
+  Object.entries(readEntries(manifest.exports ?? {})).map(([entry, source]) => ({
+    name,
+    entry: entry === "index" ? name : `${name}/${entry}`,
+    path: join(folder, source),
+  })),
+);
+const program = ts.createProgram(
+  entries.map(({ path }) => path),
+  options,
+);
+const checker = program.getTypeChecker();
+
+function readExports(path: string): ts.Symbol[] {
+  const module = checker.getSymbolAtLocation(program.getSourceFile(path) as ts.SourceFile);
+  return checker.getExportsOfModule(module as ts.Symbol);
+}
+
+/** Compiles programs that exist in memory only; the files of the packages are not parsed again. */
+function compile(files: ReadonlyMap<string, string>): string[] {
+  const host = ts.createCompilerHost(options);
+  const { getSourceFile, fileExists } = host;
+  host.fileExists = (path) => files.has(path) || fileExists(path);
+  host.getSourceFile = (path, language, ...more) => {
+    const text = files.get(path);
+    return text === undefined
+      ? getSourceFile(path, language, ...more)
+      : ts.createSourceFile(path, text, language, true);
+  };
+  const examples = ts.createProgram([...files.keys()], options, host, program);
+  return [...files.keys()].flatMap((path) => {
+    const source = examples.getSourceFile(path) as ts.SourceFile;
+    return [...examples.getSyntacticDiagnostics(source), ...examples.getSemanticDiagnostics(source)].map(
+      ({ messageText }) => `${path}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`,
+    );
   });
 }
 
-const manifests = readdirSync(packages).map((folder) => ({
-  folder,
-  ...(JSON.parse(readFileSync(`${packages}${folder}/package.json`, "utf8")) as {
-    exports?: Record<string, unknown>;
-  }),
-}));
+/** The programs of the `@example` tags of a declaration and of its members. */
+function readExamples({ declarations = [] }: ts.Symbol): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    for (const { tagName, comment } of ts.getJSDocTags(node))
+      if (tagName.text === "example") found.push(ts.getTextOfJSDocComment(comment) ?? "");
+    ts.forEachChild(node, visit);
+  };
+  declarations.forEach(visit);
+  return found.map((text) => /^```ts\n(.*)\n```$/s.exec(text.trim())?.[1] ?? `not a program: ${text}`);
+}
 
 it("exports these names", () => {
-  const names: Record<string, string> = {};
-  for (const { folder, exports = {} } of manifests) {
-    for (const [entry, source] of Object.entries(readEntries(exports))) {
-      const exported = readExports(`${packages}${folder}/${source}`).sort();
-      names[entry === "index" ? folder : `${folder}/${entry}`] = exported.join(" ");
-    }
-  }
-  expect(names).toMatchInlineSnapshot(`
+  const names = entries.map(({ entry, path }) => {
+    const exported = readExports(path).map(({ name }) => name);
+    return [entry, exported.sort().join(" ")];
+  });
+  expect(Object.fromEntries(names)).toMatchInlineSnapshot(`
     {
       "issuing-client": "CallOptions Card CardLinks ClientEvent ConsentState Customer FieldValues IssueCardOptions IssueCardRequest IssuingClient IssuingClientOptions IssuingError IssuingErrorCode Operation ProblemDetails RejectedField ResponseMeta Template UserId cardLinks createIssuingClient defineTemplate deriveIdempotencyKey isIssuingError",
       "issuing-client/links": "CardLinks cardLinks qrCodeSvg",
@@ -63,4 +88,27 @@ it("exports these names", () => {
       "webhook-verify/node": "nodeReceiver",
     }
   `);
+});
+
+it("every exported function has an example that uses it, and every example compiles", {
+  timeout: 90_000,
+}, () => {
+  const missing: string[] = [];
+  const examples = new Map<string, string>();
+  for (const { name, path } of entries) {
+    for (const exported of readExports(path)) {
+      const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0;
+      const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported;
+      const own = readExamples(symbol);
+      const isFunction =
+        (symbol.flags & ts.SymbolFlags.Value) !== 0 &&
+        checker.getTypeOfSymbol(symbol).getCallSignatures().length > 0;
+      if (isFunction && !own[0]?.includes(exported.name) && !withoutExample.includes(exported.name))
+        missing.push(`${name}: ${exported.name}`);
+      for (const [index, example] of own.entries())
+        examples.set(join(root, "packages", name, `test/example-${exported.name}-${index}.ts`), example);
+    }
+  }
+  expect(missing).toEqual([]);
+  expect(compile(examples)).toEqual([]);
 });

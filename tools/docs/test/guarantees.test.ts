@@ -1,10 +1,8 @@
 /** The guarantees of docs/guarantees.md, the checks of the simulation and the marks in tests, such as `// G6`, agree in both directions. */
-import { existsSync, readdirSync } from "node:fs";
-import { join, posix } from "node:path";
+import { posix } from "node:path";
 import { expect, it } from "vitest";
 import { checks } from "../../../compat/simulation/checks.ts";
-import { root } from "../../published.ts";
-import { readFromRoot } from "../snippets.ts";
+import { listFiles, readFromRoot } from "../snippets.ts";
 
 const page = "docs/guarantees.md";
 const simulation = "compat/simulation/checks.ts";
@@ -22,9 +20,9 @@ const guarantees = readFromRoot(page)
 
 /** Programs with the guarantees that their marks name: lines such as `// G6` and `// G1, G9`. */
 const marks = new Map(
-  ["compat", "examples", ...readdirSync(join(root, "packages")).map((name) => `packages/${name}/test`)]
-    .filter((folder) => existsSync(join(root, folder)))
-    .flatMap(listPrograms)
+  ["compat", "examples", "packages"]
+    .flatMap(listFiles)
+    .filter((file) => /\.(ts|tsx|mjs)$/.test(file))
     .map((file) => {
       const found = readFromRoot(file).matchAll(/^[ \t]*\/\/ (G\d+(?:, G\d+)*)$/gm);
       return [file, [...found].flatMap(([, list = ""]) => list.split(", "))] as const;
@@ -32,14 +30,6 @@ const marks = new Map(
     .filter(([, found]) => found.length > 0),
 );
 for (const number of Object.keys(checks)) marks.set(simulation, [...(marks.get(simulation) ?? []), number]);
-
-function listPrograms(folder: string): string[] {
-  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return /^(node_modules|dist|\.\w+)$/.test(entry.name) ? [] : listPrograms(path);
-    return /\.(ts|tsx|mjs)$/.test(entry.name) ? [path] : [];
-  });
-}
 
 it("links exactly the files whose tests have the mark, and the simulation where it has a check", () => {
   expect(guarantees.length).toBeGreaterThan(20);

@@ -1,11 +1,15 @@
-/** Links between the pages lead to files and headings that exist, and so do cited clauses and the files of the request paths. */
-import { existsSync, readdirSync } from "node:fs";
-import { join, posix } from "node:path";
+/** The pages: their code is quoted from files that run in the tests, their tables are fresh, and what they link, cite and name exists. */
+import { existsSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { operations } from "@loyalty-cards/openapi/operations";
+import type { ReceiverOutcome } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
+import { reasons } from "../../../packages/webhook-verify/src/reasons.ts";
 import { root } from "../../published.ts";
-import { listPages, readFromRoot } from "../snippets.ts";
+import { renderPage } from "../benchmarks.ts";
+import { findUnquoted, listFiles, listPages, readFromRoot, updateSnippets } from "../snippets.ts";
+import { updateTables } from "../tables.ts";
 
 const withoutCode = (page: string) => page.replace(/^```[\s\S]*?^```$/gm, "");
 
@@ -22,9 +26,20 @@ function readAnchors(file: string): string[] {
   return [...headings, ...[...page.matchAll(/<a id="([\w-]+)">/g)].map(([, id = ""]) => id)];
 }
 
-describe.each([...listPages(), "AGENTS.md", "SECURITY.md"])("%s", (page) => {
+describe.each(listPages())("%s", (page) => {
+  const text = readFromRoot(page);
+
+  it("has quotations and generated tables as their sources are now (otherwise run npm run snippets)", async () => {
+    expect(await updateTables(updateSnippets(text, readFromRoot), readFromRoot)).toBe(text);
+  });
+
+  it("has no code block that does not run", () => {
+    // The commands of an example run in its folder.
+    expect(findUnquoted(text, page.startsWith("examples/") ? dirname(page) : ".")).toEqual([]);
+  });
+
   it("links to files and headings that exist", () => {
-    const broken = [...withoutCode(readFromRoot(page)).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)]
+    const broken = [...withoutCode(text).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)]
       .map(([link, path = "", anchor]) => {
         const target = path === "" ? page : posix.join(posix.dirname(page), path);
         if (!existsSync(join(root, target))) return link;
@@ -35,17 +50,33 @@ describe.each([...listPages(), "AGENTS.md", "SECURITY.md"])("%s", (page) => {
   });
 });
 
+it("the page of the benchmarks has the committed results (npm run bench -- --page)", async () => {
+  expect(readFromRoot("docs/benchmarks.md")).toBe(await renderPage());
+});
+
+const allReasons = { ...reasons, "handler-error": true } satisfies Record<
+  Extract<ReceiverOutcome, { reason: unknown }>["reason"],
+  unknown
+>;
+
+it("the page about errors has a section for each code of the client and reason of the receiver, to which messages link", () => {
+  const headings = readFromRoot("docs/errors.md").matchAll(/^### (.+)$/gm);
+  const [, codes] =
+    /type IssuingErrorCode =([^;]+);/.exec(readFromRoot("packages/issuing-client/src/errors.ts")) ?? [];
+  const expected = [
+    ...(codes?.match(/[\w-]+/g) ?? []),
+    ...Object.keys(allReasons).map((reason) => `webhook-${reason}`),
+  ];
+  expect(Array.from(headings, ([, heading]) => heading).sort()).toEqual(expected.sort());
+});
+
 /** Programs and pages that cite the specification, such as "spec 4.4, 4.5", or in openapi.yaml `x-spec: "4.4"`. */
-const citing = ["internal", "openapi", "packages", "examples", "docs", "tools", "compat"].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-    .map((file) => `${folder}/${file.replaceAll("\\", "/")}`)
-    .filter((file) => /\.(tsx?|mjs|md|yaml)$/.test(file))
-    .filter(
-      (file) =>
-        !/(^|\/)(node_modules|dist|\.\w[\w-]*|reference|CHANGELOG\.md|THIRD-PARTY\.md)(\/|$)/.test(file),
-    )
-    .filter((file) => !/^packages\/[\w-]+\/docs\//.test(file)),
-);
+const citing = ["internal", "openapi", "packages", "examples", "docs", "tools", "compat"]
+  .flatMap(listFiles)
+  .filter((file) => /\.(tsx?|mjs|md|yaml)$/.test(file))
+  .filter(
+    (file) => !/^docs\/reference\/|^packages\/[\w-]+\/docs\/|\/(CHANGELOG|THIRD-PARTY)\.md$/.test(file),
+  );
 
 it("every clause of the specification that a file cites has its anchor", () => {
   const anchors = new Set(readAnchors("docs/specification.md"));
@@ -73,9 +104,7 @@ it("the request paths of the architecture page name files that exist", () => {
   const page = readFromRoot("docs/architecture.md");
   const paths = page.slice(page.indexOf("## Request paths"), page.indexOf("## Dependencies"));
   const named = [...paths.matchAll(/`([a-z][\w/-]*\w)`/g)].map(([, name = ""]) => name);
-  const files = ["packages", "internal"].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }),
-  );
+  const files = ["packages", "internal"].flatMap(listFiles);
   const known = ["emit", "retryDelaysMs"]; // functions and values
   const exists = (name: string) => files.some((file) => new RegExp(`/${name}\\.[jt]s$`).test(file));
   expect(named.length).toBeGreaterThan(40);
