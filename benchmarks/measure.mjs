@@ -139,11 +139,25 @@ async function measureRounds(subject, panel) {
   return measured;
 }
 
+/** `open` of a subject whose variants are each measured alone, in a fresh process, beside a service that issues cards. */
+async function openAlone({ alone }, file, panel) {
+  const { child, message: port } = await startModule(new URL("issuing-service.mjs", import.meta.url));
+  const measure = async (name) => (await startModule(import.meta.url, [file, panel, name, port])).message;
+  return {
+    variants: Object.fromEntries(alone.map((name) => [name, () => measure(name)])),
+    close: () => child.kill(),
+  };
+}
+
 async function main() {
-  const [file, panel] = process.argv.slice(2);
+  const [file, text, name, port] = process.argv.slice(2);
   const { default: subject } = await import(file);
-  const rounds = await measureRounds(subject, JSON.parse(panel));
-  process.send(rounds, () => process.exit()); // open connections would keep the process alive
+  const panel = JSON.parse(text);
+  const figures =
+    name === undefined
+      ? await measureRounds({ open: () => openAlone(subject, file, text), ...subject }, panel)
+      : await subject.measureAlone(name, `http://127.0.0.1:${port}`, panel);
+  process.send(figures, () => process.exit()); // open connections would keep the process alive
 }
 // Not awaited: the subject imports this module.
 if (process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.url)) main();

@@ -16,6 +16,9 @@
  *     packages          the names of the peers' packages, whose versions are recorded
  *     open(panel)       called in the fresh process. Returns { variants: { NAME: async () => ({ time: 62, cpu: 61 }) }, close }: each
  *                       function measures one round and returns its figures; rounds are interleaved, in random order
+ *     alone, measureAlone(name, baseUrl, panel)
+ *                       instead of `open`: the names of the variants, and a function that returns the figures of one. It is called in
+ *                       a process of its own for each round, with a service that issues cards at this address
  */
 import { execFileSync, fork } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,10 +1,6 @@
-/**
- * issueCard beside node:http, fetch, undici and other clients: a JSON POST over loopback, 32 at a time. As a program, it measures one
- * of them alone in its process.
- */
+/** issueCard beside node:http, fetch, undici and other clients: a JSON POST over loopback, 32 at a time. */
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
-import { fileURLToPath } from "node:url";
-import { perCall, startModule } from "../measure.mjs";
+import { perCall } from "../measure.mjs";
 
 const calls = 2_000;
 const path = "/api/v1/templates/t/passes";
@@ -17,6 +13,21 @@ const key = () => `key_${counter++}`;
 const idempotency = () => ({ "idempotency-key": key() });
 const headers = () => ({ authorization: "Bearer k", ...idempotency() });
 const jsonHeaders = () => ({ ...headers(), "content-type": "application/json" });
+
+/** The senders by name. Each is created in a process of its own, which imports nothing that another one needs. */
+const senders = {
+  "bare fetch": createBareFetch,
+  "bare node:http": createBareHttp,
+  "bare undici": createBareUndici,
+  issueCard: (baseUrl) => createOwn(baseUrl, ["idempotencyKey", key]),
+  "issueCard, userId": (baseUrl) => createOwn(baseUrl, ["userId", key]),
+  "issueCard, fetch": (baseUrl) => createOwn(baseUrl, ["idempotencyKey", key], { fetch: globalThis.fetch }),
+  "issueCard, fetch, userId": (baseUrl) => createOwn(baseUrl, ["userId", key], { fetch: globalThis.fetch }),
+  "openapi-fetch": createOpenapiFetch,
+  stripe: createStripe,
+  ky: createKy,
+  "axios + axios-retry": createAxios,
+};
 
 const peers = ["ky", "axios", "axios-retry", "stripe"];
 
@@ -39,45 +50,20 @@ counter. axios and stripe send over node:http, ky and openapi-fetch over fetch.`
     { name: "Node 24", node: 24 },
   ],
   packages: [...peers, "undici", "openapi-fetch", "node-20", "node-24"],
-  async open() {
-    const { child, message: port } = await startModule(new URL("../issuing-service.mjs", import.meta.url));
-    const measure = async (name) => {
-      const { child: alone, message } = await startModule(import.meta.url, [name, String(port)]);
-      alone.kill();
-      return message;
-    };
-    const variants = Object.fromEntries(Object.keys(senders).map((name) => [name, () => measure(name)]));
-    return { variants, close: () => child.kill() };
+  alone: Object.keys(senders),
+  /** @returns microseconds per call, when the code is warm. */
+  async measureAlone(name, baseUrl) {
+    const send = await senders[name](baseUrl);
+    const response = await send();
+    if ((response.data ?? response).id !== "card_1")
+      throw new Error(`${name} returned ${JSON.stringify(response)}`);
+    await perCall(send, calls);
+    return perCall(send, 2 * calls);
   },
 };
 
-/** The senders by name. Each is created in a process of its own, which imports nothing that another one needs. */
-const senders = {
-  "bare fetch": createBareFetch,
-  "bare node:http": createBareHttp,
-  "bare undici": createBareUndici,
-  issueCard: (port) => createOwn(port, ["idempotencyKey", key]),
-  "issueCard, userId": (port) => createOwn(port, ["userId", key]),
-  "issueCard, fetch": (port) => createOwn(port, ["idempotencyKey", key], { fetch: globalThis.fetch }),
-  "issueCard, fetch, userId": (port) => createOwn(port, ["userId", key], { fetch: globalThis.fetch }),
-  "openapi-fetch": createOpenapiFetch,
-  stripe: createStripe,
-  ky: createKy,
-  "axios + axios-retry": createAxios,
-};
-
-/** @returns microseconds per call, when the code is warm. */
-async function measureAlone(name, port) {
-  const send = await senders[name](port);
-  const response = await send();
-  if ((response.data ?? response).id !== "card_1")
-    throw new Error(`${name} returned ${JSON.stringify(response)}`);
-  await perCall(send, calls);
-  return perCall(send, 2 * calls);
-}
-
-function createBareFetch(port) {
-  const url = `http://127.0.0.1:${port}${path}`;
+function createBareFetch(baseUrl) {
+  const url = baseUrl + path;
   return async () => {
     const response = await fetch(url, { method: "POST", headers: jsonHeaders(), body: JSON.stringify(body) });
     if (response.status !== 201) throw new Error(`status ${response.status}`);
@@ -85,11 +71,12 @@ function createBareFetch(port) {
   };
 }
 
-function createBareHttp(port) {
+function createBareHttp(baseUrl) {
+  const { hostname: host, port } = new URL(baseUrl);
   const agent = new HttpAgent({ keepAlive: true });
   return () =>
     new Promise((resolve, reject) => {
-      const options = { agent, port, host: "127.0.0.1", path, method: "POST", headers: jsonHeaders() };
+      const options = { agent, port, host, path, method: "POST", headers: jsonHeaders() };
       const request = httpRequest(options, (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (chunk) => {
@@ -104,9 +91,9 @@ function createBareHttp(port) {
     });
 }
 
-async function createBareUndici(port) {
+async function createBareUndici(baseUrl) {
   const { Pool } = await import("undici");
-  const pool = new Pool(`http://127.0.0.1:${port}`);
+  const pool = new Pool(baseUrl);
   return async () => {
     const options = { path, method: "POST", headers: jsonHeaders(), body: JSON.stringify(body) };
     const response = await pool.request(options);
@@ -115,40 +102,36 @@ async function createBareUndici(port) {
   };
 }
 
-async function createOwn(port, [name, create], options = {}) {
+async function createOwn(baseUrl, [name, create], options = {}) {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
-  const client = createIssuingClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: "k", ...options });
+  const client = createIssuingClient({ baseUrl, apiKey: "k", ...options });
   return () => client.issueCard("t", body, { [name]: create() });
 }
 
-async function createOpenapiFetch(port) {
+async function createOpenapiFetch(baseUrl) {
   const { default: createClient } = await import("openapi-fetch");
-  const client = createClient({ baseUrl: `http://127.0.0.1:${port}/api/v1` });
+  const client = createClient({ baseUrl: `${baseUrl}/api/v1` });
   const params = { path: { templateId: "t" } };
   return () => client.POST("/templates/{templateId}/passes", { params, body, headers: headers() });
 }
 
-async function createStripe(port) {
+async function createStripe(baseUrl) {
+  const { hostname: host, port } = new URL(baseUrl);
   const { default: Stripe } = await import("stripe");
-  const stripe = new Stripe("k", { host: "127.0.0.1", port, protocol: "http", telemetry: false });
+  const stripe = new Stripe("k", { host, port, protocol: "http", telemetry: false });
   return () => stripe.rawRequest("POST", `/v2${path}`, body); // v2 is its JSON
 }
 
-async function createKy(port) {
+async function createKy(baseUrl) {
   const { default: ky } = await import("ky");
   const client = ky.create({ retry: { limit: 2, methods: ["post"] } });
-  return () => client.post(`http://127.0.0.1:${port}${path}`, { json: body, headers: headers() }).json();
+  return () => client.post(baseUrl + path, { json: body, headers: headers() }).json();
 }
 
-async function createAxios(port) {
+async function createAxios(baseUrl) {
   const { default: axios } = await import("axios");
   const { default: axiosRetry } = await import("axios-retry");
   const client = axios.create();
   axiosRetry(client, { retries: 2, retryCondition: axiosRetry.isRetryableError });
-  return () => client.post(`http://127.0.0.1:${port}${path}`, body, { headers: headers() });
-}
-
-if (process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [name, port] = process.argv.slice(2);
-  process.send(await measureAlone(name, Number(port)));
+  return () => client.post(baseUrl + path, body, { headers: headers() });
 }

@@ -2,10 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { startModule, startTimers } from "../measure.mjs";
+import { startTimers } from "../measure.mjs";
 
-const file = fileURLToPath(import.meta.url);
 const atATime = 32;
 const loops = {
   "bare loop over fetch": loopOverFetch,
@@ -32,14 +30,11 @@ records each attempt before its request and each card after it; its commits are 
     { name: "100 000 cards", starts: 1, rounds: 1, warmUps: 0, cards: 100_000 },
   ],
   packages: ["p-limit", "openapi-fetch"],
-  async open({ cards }) {
-    const { child, message: port } = await startModule(new URL("../issuing-service.mjs", import.meta.url));
-    const baseUrl = `http://127.0.0.1:${port}`;
-    const run = async (name) => (await startModule(import.meta.url, [name, cards, baseUrl])).message;
-    return {
-      variants: Object.fromEntries(Object.keys(loops).map((name) => [name, () => run(name)])),
-      close: () => child.kill(),
-    };
+  alone: Object.keys(loops),
+  async measureAlone(name, baseUrl, { cards }) {
+    const stopTimers = startTimers();
+    await loops[name](listRows(cards), baseUrl);
+    return { ...stopTimers(cards), memory: process.resourceUsage().maxRSS / 1000 };
   },
 };
 
@@ -112,14 +107,3 @@ async function addAllAndDrain(rows, baseUrl) {
 function* toEntries(rows) {
   for (const { userId, body } of rows) yield { userId, template: "t", request: body };
 }
-
-async function main() {
-  const [name, cards, baseUrl] = process.argv.slice(2);
-  const stopTimers = startTimers();
-  await loops[name](listRows(Number(cards)), baseUrl);
-  const figures = stopTimers(cards);
-  const memory = process.resourceUsage().maxRSS / 1000;
-  process.send({ ...figures, memory }, () => process.exit());
-}
-// Not awaited, so that the subject can be imported.
-if (process.send !== undefined && process.argv[1] === file) main();

@@ -2,10 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { startModule, startTimers } from "../measure.mjs";
+import { startTimers } from "../measure.mjs";
 
-const file = fileURLToPath(import.meta.url);
 const users = "CREATE TABLE users (id TEXT PRIMARY KEY, card TEXT)";
 const insertUser = "INSERT INTO users (id) VALUES (?)";
 const updateUser = "UPDATE users SET card = ? WHERE id = ?";
@@ -21,14 +19,18 @@ recorded too. By hand, a user whose process is killed between the statements has
   own: ["outbox: write, add, issue"],
   panels: [{ name: "2 000 sign-ups, one after another", starts: 1, rounds: 7, signUps: 2_000 }],
   packages: [],
-  async open({ signUps }) {
-    const { child, message: port } = await startModule(new URL("../issuing-service.mjs", import.meta.url));
-    const baseUrl = `http://127.0.0.1:${port}`;
-    const run = async (name) => (await startModule(import.meta.url, [name, signUps, baseUrl])).message;
-    return {
-      variants: Object.fromEntries(Object.keys(shops).map((name) => [name, () => run(name)])),
-      close: () => child.kill(),
-    };
+  alone: Object.keys(shops),
+  async measureAlone(name, baseUrl, { signUps }) {
+    const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
+    const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-sign-up-"));
+    const client = createIssuingClient({ baseUrl, apiKey: "k" });
+    const signUp = await shops[name](client, join(folder, "shop.db"));
+    for (let id = 0; id < 300; id++) await signUp(id);
+    const stop = startTimers();
+    for (let id = 300; id < 300 + signUps; id++) await signUp(id);
+    const figures = stop(signUps);
+    rmSync(folder, { recursive: true });
+    return figures;
   },
 };
 
@@ -79,18 +81,3 @@ async function openOutbox(client, path) {
     if (state !== "issued") throw new Error(`The card of ${id} is ${state}.`);
   };
 }
-
-async function main() {
-  const [name, signUps, baseUrl] = process.argv.slice(2);
-  const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
-  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-sign-up-"));
-  const signUp = await shops[name](createIssuingClient({ baseUrl, apiKey: "k" }), join(folder, "shop.db"));
-  for (let id = 0; id < 300; id++) await signUp(id);
-  const stop = startTimers();
-  for (let id = 300; id < 300 + Number(signUps); id++) await signUp(id);
-  const figures = stop(Number(signUps));
-  rmSync(folder, { recursive: true });
-  process.send(figures, () => process.exit());
-}
-// Not awaited, so that the subject can be imported.
-if (process.send !== undefined && process.argv[1] === file) main();
