@@ -1,4 +1,8 @@
-/** The packages that are published to npm: every folder of `packages/` whose manifest is not private. */
+/**
+ * The packages that are published to npm: every folder of `packages/` whose manifest is not private. As a command, those whose version
+ * has no git tag yet, as NAME@VERSION: a workflow publishes and tags them.
+ */
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -41,3 +45,9 @@ export const published: readonly Published[] = readdirSync(join(root, "packages"
     return { name, folder, manifest };
   })
   .filter(({ manifest }) => !manifest.private);
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const tags = execFileSync("git", ["tag", "--list"], { cwd: root, encoding: "utf8" }).split("\n");
+  const versions = published.map(({ manifest }) => `${manifest.name}@${manifest["version"]}`);
+  console.log(versions.filter((version) => !tags.includes(version)).join(" "));
+}
