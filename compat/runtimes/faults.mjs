@@ -40,157 +40,100 @@ const reset = ({ request }) => request.socket.resetAndDestroy();
 const close = ({ request }) => request.socket.destroy();
 
 /** For rows without a response. Long enough that a busy machine does not add timeouts of its own. */
-const timeLimit = { timeoutMs: 1_000 };
+const timeLimit = { options: { timeoutMs: 1_000 } };
 
 const isIssued = (attempts) => ({ ok: true, attempts });
+const always = (behaviour) => Array(9).fill(behaviour);
 
 /**
  * `script` has one entry per attempt; later attempts get a card. `runtimeMayRetry` names the runtimes whose own fetch
  * sends a request again, unseen by the client, when a kept-alive connection closes without a response.
  */
+const fault = (name, script, expected, more = {}) => ({ name, script, expected, ...more });
+const denoMayRetry = { runtimeMayRetry: ["Deno"] };
+
+const twoLines = "retry-after: 7\r\nretry-after: 9";
+const badChunk = "transfer-encoding: chunked\r\n\r\nzz\r\n{\r\n";
+const gzip = { "content-encoding": "gzip" };
+const problem = { "content-type": "application/problem+json" };
+
 export const faults = [
-  { name: "503, 503, then the card", script: [respond(503), respond(503)], expected: isIssued(3) },
-  {
-    name: "503 with two Retry-After lines",
-    script: [
-      raw(
-        "HTTP/1.1 503 X\r\nretry-after: 7\r\nretry-after: 9\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
-      ),
-    ],
-    expected: { ...isIssued(2), atMostMs: 6900 },
-  },
-  {
-    name: "a reset connection, then the card",
-    script: [reset],
-    expected: isIssued(2),
-    runtimeMayRetry: ["Deno"],
-  },
-  {
-    name: "a closed connection, then the card",
-    script: [close],
-    expected: isIssued(2),
-    runtimeMayRetry: ["Deno"],
-  },
-  {
-    name: "a reset connection always",
-    script: Array(9).fill(reset),
-    expected: { code: "network", outcome: "unknown", attempts: 3 },
-  },
-  { name: "no response, then the card", script: [noResponse], options: timeLimit, expected: isIssued(2) },
-  {
-    name: "no response ever",
-    options: timeLimit,
-    script: Array(9).fill(noResponse),
-    expected: { code: "timeout", outcome: "unknown", attempts: 3 },
-  },
-  {
-    name: "no response until the deadline",
-    script: Array(9).fill(noResponse),
-    options: { timeoutMs: 10_000, deadlineMs: 1_500 },
-    expected: { code: "deadline", outcome: "unknown", attempts: 1, atMostMs: 6_000 },
-  },
-  {
-    name: "201 with a body that is cut",
-    script: [part(201, "cut"), part(201, "cut")],
-    expected: isIssued(3),
-  },
-  {
-    name: "201 with a body that stalls",
-    options: timeLimit,
-    script: [part(201, "stall"), part(201, "stall")],
-    expected: isIssued(3),
-  },
-  {
-    name: "201 with a body that arrives byte by byte",
-    script: [drip],
-    options: timeLimit,
-    expected: isIssued(2),
-  },
-  { name: "201 with an empty body", script: [respond(201, jsonHeaders)], expected: isIssued(2) },
-  {
-    name: "201 with a malformed chunk",
-    script: [
-      raw(
-        "HTTP/1.1 201 X\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{\r\n",
-      ),
-    ],
-    expected: isIssued(2),
-  },
-  {
-    name: "201 with content-encoding gzip and a plain body",
-    script: [respond(201, { ...jsonHeaders, "content-encoding": "gzip" }, card)],
-    expected: isIssued(2),
-  },
-  { name: "garbage instead of HTTP", script: [raw("what?\r\n\r\n")], expected: isIssued(2) },
-  { name: "503 with a body that is cut", script: [part(503, "cut")], expected: isIssued(2) },
-  {
-    name: "503 with a body that stalls",
-    script: [part(503, "stall")],
-    options: timeLimit,
-    expected: isIssued(2),
-  },
-  {
-    name: "503 with more than 4 MiB, then the card",
-    script: [respond(503, {}, tooLong)],
-    expected: isIssued(2),
-  },
-  {
-    name: "500 with more than 4 MiB always",
-    script: Array(9).fill(respond(500, {}, tooLong)),
-    expected: { code: "server", outcome: "unknown", retryable: true, attempts: 3 },
-  },
-  {
-    name: "404 with more than 4 MiB",
-    script: [respond(404, {}, tooLong)],
-    expected: { code: "not-found", outcome: "rejected", attempts: 1 },
-  },
-  {
-    name: "503 with content-encoding gzip and a plain body",
-    script: [respond(503, { "content-encoding": "gzip" }, "{}")],
-    expected: isIssued(2),
-  },
-  {
-    name: "422 with problem details",
-    script: [
-      respond(422, { "content-type": "application/problem+json" }, '{"detail":"Please fill in the name."}'),
-    ],
-    expected: {
-      code: "validation",
-      outcome: "rejected",
-      attempts: 1,
-      userMessage: "Please fill in the name.",
-    },
-  },
-  {
-    name: "a redirect to another address",
-    script: [({ response, elsewhere }) => response.writeHead(307, { location: elsewhere }).end()],
-    expected: { code: "invalid-response", retryable: false, attempts: 1 },
-  },
-  {
-    name: "a port where no server listens",
-    base: "refused",
-    script: [],
-    expected: { code: "network", outcome: "not-sent", attempts: 3 },
+  fault("503, 503, then the card", [respond(503), respond(503)], isIssued(3)),
+  fault(
+    "503 with two Retry-After lines",
+    [raw(`HTTP/1.1 503 X\r\n${twoLines}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`)],
+    { ...isIssued(2), atMostMs: 6900 },
+  ),
+  fault("a reset connection, then the card", [reset], isIssued(2), denoMayRetry),
+  fault("a closed connection, then the card", [close], isIssued(2), denoMayRetry),
+  fault("a reset connection always", always(reset), { code: "network", outcome: "unknown", attempts: 3 }),
+  fault("no response, then the card", [noResponse], isIssued(2), timeLimit),
+  fault(
+    "no response ever",
+    always(noResponse),
+    { code: "timeout", outcome: "unknown", attempts: 3 },
+    timeLimit,
+  ),
+  fault(
+    "no response until the deadline",
+    always(noResponse),
+    { code: "deadline", outcome: "unknown", attempts: 1, atMostMs: 6_000 },
+    { options: { timeoutMs: 10_000, deadlineMs: 1_500 } },
+  ),
+  fault("201 with a body that is cut", [part(201, "cut"), part(201, "cut")], isIssued(3)),
+  fault("201 with a body that stalls", [part(201, "stall"), part(201, "stall")], isIssued(3), timeLimit),
+  fault("201 with a body that arrives byte by byte", [drip], isIssued(2), timeLimit),
+  fault("201 with an empty body", [respond(201, jsonHeaders)], isIssued(2)),
+  fault(
+    "201 with a malformed chunk",
+    [raw(`HTTP/1.1 201 X\r\ncontent-type: application/json\r\n${badChunk}`)],
+    isIssued(2),
+  ),
+  fault(
+    "201 with content-encoding gzip and a plain body",
+    [respond(201, { ...jsonHeaders, ...gzip }, card)],
+    isIssued(2),
+  ),
+  fault("garbage instead of HTTP", [raw("what?\r\n\r\n")], isIssued(2)),
+  fault("503 with a body that is cut", [part(503, "cut")], isIssued(2)),
+  fault("503 with a body that stalls", [part(503, "stall")], isIssued(2), timeLimit),
+  fault("503 with more than 4 MiB, then the card", [respond(503, {}, tooLong)], isIssued(2)),
+  fault("500 with more than 4 MiB always", always(respond(500, {}, tooLong)), {
+    ...{ code: "server", outcome: "unknown", retryable: true, attempts: 3 },
+  }),
+  fault("404 with more than 4 MiB", [respond(404, {}, tooLong)], {
+    ...{ code: "not-found", outcome: "rejected", attempts: 1 },
+  }),
+  fault("503 with content-encoding gzip and a plain body", [respond(503, gzip, "{}")], isIssued(2)),
+  fault("422 with problem details", [respond(422, problem, '{"detail":"Please fill in the name."}')], {
+    ...{ code: "validation", outcome: "rejected", attempts: 1, userMessage: "Please fill in the name." },
+  }),
+  fault(
+    "a redirect to another address",
+    [({ response, elsewhere }) => response.writeHead(307, { location: elsewhere }).end()],
+    { code: "invalid-response", retryable: false, attempts: 1 },
+  ),
+  fault(
+    "a port where no server listens",
+    [],
+    { code: "network", outcome: "not-sent", attempts: 3 },
     // workerd reports "Network connection lost." for every failed connection.
-    expectedByRuntime: { workerd: { outcome: "unknown" } },
-  },
-  {
-    name: "a self-signed certificate",
-    base: "tls",
-    script: [],
-    expected: { code: "network", attempts: 3 },
-  },
-  {
-    name: "https:// with a port that speaks http",
-    base: "notTls",
-    script: [],
-    expected: { code: "configuration", outcome: "not-sent", attempts: 1 },
-    expectedByRuntime: { workerd: { code: "network", outcome: "unknown", attempts: 3 } },
-  },
-  {
-    name: "an abort during the request",
-    script: [noResponse],
-    abortAfterMs: 100,
-    expected: { aborted: true, atMostMs: 8000 },
-  },
+    { base: "refused", expectedByRuntime: { workerd: { outcome: "unknown" } } },
+  ),
+  fault("a self-signed certificate", [], { code: "network", attempts: 3 }, { base: "tls" }),
+  fault(
+    "https:// with a port that speaks http",
+    [],
+    { code: "configuration", outcome: "not-sent", attempts: 1 },
+    {
+      base: "notTls",
+      expectedByRuntime: { workerd: { code: "network", outcome: "unknown", attempts: 3 } },
+    },
+  ),
+  fault(
+    "an abort during the request",
+    [noResponse],
+    { aborted: true, atMostMs: 8000 },
+    { abortAfterMs: 100 },
+  ),
 ];
