@@ -20,8 +20,6 @@ export class Machine {
   isFileLocked = false;
   /** The size of the log that a power failure leaves at least. */
   syncedBytes = 0;
-  /** What was read from the file since the last write. Most of the time programs look whether anything is due. */
-  readonly reads = new Map<string, unknown>();
   #reader: ReturnType<typeof openSqlite> | undefined;
 
   constructor(name: string, file = "") {
@@ -49,7 +47,6 @@ export class Machine {
    */
   cutPower(random: Random, closeAll: () => void): void {
     const [log, copy] = [`${this.file}-wal`, `${this.file}-copy`];
-    this.reads.clear();
     copyFileSync(this.file, copy);
     const frames = getSize(log) > 0 ? readFileSync(log) : Buffer.alloc(0);
     closeAll();
@@ -88,20 +85,17 @@ export class SimulatedDatabase {
   prepare(sql: string): SqliteStatement {
     this.#isOpen ||= sql.startsWith("SELECT") && !sql.includes("sqlite_master");
     const statement = this.#connection.prepare(sql);
-    const toKey = (method: string, values: unknown[]) =>
-      sql.startsWith("SELECT") ? `${method} ${sql} ${values.join("\u0000")}` : undefined;
     return {
       run: (...values) => this.#run(sql, () => statement.run(...values)),
       get: (...values) => {
-        const row = this.#run(sql, () => statement.get(...values), toKey("get", values));
+        const row = this.#run(sql, () => statement.get(...values));
         return row && toPlain(row);
       },
-      all: (...values) => this.#run(sql, () => statement.all(...values), toKey("all", values)).map(toPlain),
+      all: (...values) => this.#run(sql, () => statement.all(...values)).map(toPlain),
     };
   }
 
-  /** @param key the statement with its values, if it only reads: then an earlier result is returned until something is written. */
-  #run<Result>(sql: string, run: () => Result, key?: string): Result {
+  #run<Result>(sql: string, run: () => Result): Result {
     const { machine } = this.#owner;
     this.#owner.effect();
     /** A statement outside of a transaction is one. */
@@ -112,10 +106,7 @@ export class SimulatedDatabase {
       this.#isInTransaction = false;
       throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL", errcode: 13 });
     }
-    if (key === undefined && !unchanging.test(sql)) machine.reads.clear();
-    const isCached = key !== undefined && !this.#isInTransaction;
-    const result = isCached && machine.reads.has(key) ? (machine.reads.get(key) as Result) : run();
-    if (isCached) machine.reads.set(key, result);
+    const result = run();
     if (sql.startsWith("BEGIN")) this.#isInTransaction = true;
     if (sql === "COMMIT" || sql === "ROLLBACK") this.#isInTransaction = false;
     if ((sql === "COMMIT" || isWhole) && this.#isDurable)
@@ -138,8 +129,6 @@ export class SimulatedDatabase {
 }
 
 const changing = /\b(INSERT|UPDATE|DELETE|CREATE)\b/;
-/** What changes no row for other connections. */
-const unchanging = /^(PRAGMA|BEGIN|SAVEPOINT|RELEASE)/;
 
 /** @returns the row without `_metadata`, which one of the bindings adds. */
 function toPlain(row: unknown): Row {
