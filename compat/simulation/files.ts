@@ -31,7 +31,7 @@ export class Machine {
   readRows(sql: string): Row[] {
     this.#reader ??= openSqlite(this.file);
     try {
-      return this.#reader.prepare(sql).all().map(toPlain);
+      return this.#reader.prepare(sql).all() as Row[];
     } catch {
       return []; // the table does not exist in this shop, or not yet
     }
@@ -87,11 +87,8 @@ export class SimulatedDatabase {
     const statement = this.#connection.prepare(sql);
     return {
       run: (...values) => this.#run(sql, () => statement.run(...values)),
-      get: (...values) => {
-        const row = this.#run(sql, () => statement.get(...values));
-        return row && toPlain(row);
-      },
-      all: (...values) => this.#run(sql, () => statement.all(...values)).map(toPlain),
+      get: (...values) => this.#run(sql, () => statement.get(...values)),
+      all: (...values) => this.#run(sql, () => statement.all(...values)),
     };
   }
 
@@ -129,13 +126,6 @@ export class SimulatedDatabase {
 }
 
 const changing = /\b(INSERT|UPDATE|DELETE|CREATE)\b/;
-
-/** @returns the row without `_metadata`, which one of the bindings adds. */
-function toPlain(row: unknown): Row {
-  if (!Object.hasOwn(row as Row, "_metadata")) return row as Row;
-  const { _metadata, ...plain } = row as Row;
-  return plain;
-}
 
 const fileLocked = () => Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY", errcode: 5 });
 
