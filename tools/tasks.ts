@@ -52,7 +52,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     ],
     open: [
       "starts the Next example or the Workers example with the mock service; add next or workers",
-      script("compat/open-example.mjs"),
+      script("compat/next/project.mjs"),
     ],
     languages: [
       "the verifiers in Python and PHP: signature vectors, deliveries, large and slow requests; --installed skips what is missing",

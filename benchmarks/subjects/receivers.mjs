@@ -6,8 +6,8 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
-import { byHand, eventText } from "../by-hand.mjs";
 import { openSocket, send, startModule } from "../measure.mjs";
+import { byHand, eventText } from "./verify.mjs";
 
 const connections = 32;
 const requests = 3_000;

@@ -1,6 +1,5 @@
 /** Verifying and parsing a delivery, and rejecting one, beside versions by hand and three packages. */
-import { createHmac } from "node:crypto";
-import { byHand, eventText } from "../by-hand.mjs";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { perCall, perCallSync } from "../measure.mjs";
 
 const secret = "whsec_c2lnbmluZ19zZWNyZXRfb2ZfdGhlX2JlbmNobWFyaw==";
@@ -101,4 +100,33 @@ async function loadAll({ body, header, standardHeaders }) {
       "stripe constructEventAsync": () => stripe.constructEventAsync(body, header, secret),
     },
   };
+}
+
+const form = /^t=(\d+),v1=([\da-f]{64})$/;
+
+/** What an engineer writes in ten minutes, in the fastest of the usual forms: hex is compared faster than buffers are decoded. */
+export function byHand(body, header, secret) {
+  const [t, v1] = parseHeader(header);
+  const expected = createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
+  if (!timingSafeEqual(Buffer.from(expected), Buffer.from(v1))) throw new Error("mismatch");
+  return JSON.parse(body.toString());
+}
+
+function parseHeader(header) {
+  const [, t, v1] = form.exec(header) ?? [];
+  if (!(Math.abs(Date.now() / 1000 - t) <= 300)) throw new Error("malformed or stale");
+  return [t, v1];
+}
+
+/** A valid event with exactly this many bytes of JSON. */
+export function eventText(bytes) {
+  const operation = { id: "op_1", type: "purchase" };
+  const event = {
+    id: "evt_1",
+    type: "balance.changed",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    data: { passId: "card_1", customerId: "cus_1", balance: 120, change: 120, operation, note: "" },
+  };
+  event.data.note = "x".repeat(bytes - JSON.stringify(event).length);
+  return JSON.stringify(event);
 }

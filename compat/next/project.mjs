@@ -1,4 +1,7 @@
-/** An example outside this repository: installed with the packed packages as a user does. The Next example is built and started too. */
+/**
+ * An example outside this repository, installed with the packed packages as a user does. As a command, `npm run compat -- open next` or
+ * `open workers`, it is started with the mock service, until Ctrl-C.
+ */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -31,12 +34,8 @@ export function installExample(name, source = here(`../../examples/${name}`)) {
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
   const run = (command, args, more = {}) => {
     try {
-      execFileSync(command, args, {
-        cwd: folder,
-        env: { ...userEnvironment, ...more },
-        encoding: "utf8",
-        stdio: "pipe",
-      });
+      const env = { ...userEnvironment, ...more };
+      execFileSync(command, args, { cwd: folder, env, encoding: "utf8", stdio: "pipe" });
     } catch (error) {
       throw new Error(`${command} ${args.join(" ")} failed:\n${error.stdout}${error.stderr}`);
     }
@@ -45,19 +44,8 @@ export function installExample(name, source = here(`../../examples/${name}`)) {
   return { folder, run, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Installs the Next example, or a folder with its packages. */
-export function installProject(source) {
-  const { folder, run, remove } = installExample("next", source);
-  return {
-    folder,
-    build: (args = [], settings = {}) => run("npx", ["next", "build", ...args], settings),
-    start: (port, settings) => startNext(folder, port, settings),
-    remove,
-  };
-}
-
 /** `next start`. @throws with Next's output when it does not start. */
-async function startNext(folder, port, settings) {
+export async function startNext(folder, port, settings) {
   let log = "";
   const next = join(folder, "node_modules/next/dist/bin/next");
   const child = spawn(process.execPath, [next, "start", "-H", "127.0.0.1", "-p", String(port)], {
@@ -79,14 +67,23 @@ async function startNext(folder, port, settings) {
   return {
     url: `http://127.0.0.1:${port}`,
     log: () => log,
-    /** Sends SIGTERM, as a platform does before it replaces a server. */
-    stop() {
-      child.kill("SIGTERM");
-      return exited;
-    },
-    kill() {
-      child.kill("SIGKILL");
+    /** By default as a platform does before it replaces a server. */
+    stop(signal = "SIGTERM") {
+      child.kill(signal);
       return exited;
     },
   };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  console.log("Installing and building the example…");
+  const { folder, run, remove } = installExample(process.argv[2]);
+  try {
+    run("npm", ["run", "build", "--if-present"]);
+    const example = spawn("npm", ["start"], { cwd: folder, env: userEnvironment, stdio: "inherit" });
+    for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => example.kill(signal));
+    await once(example, "exit");
+  } finally {
+    remove();
+  }
 }

@@ -12,7 +12,7 @@ import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { readFromRoot, readRegion } from "../../tools/docs/snippets.ts";
 import { openBrowser, openPage } from "../browser.mjs";
 import { balanceChanged, deliver, openBackOffice, post } from "./deliveries.mjs";
-import { installProject } from "./project.mjs";
+import { installExample, startNext } from "./project.mjs";
 
 /** The routes that receive deliveries, and how they differ. */
 const receivers = {
@@ -36,7 +36,7 @@ const secret = "whsec_shop";
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 let project;
 beforeAll(() => {
-  project = installProject(here("shop"));
+  project = installExample("next", here("shop"));
   const readme = "examples/snippets/receivers/next-route.ts";
   const route = readRegion(readFromRoot(readme), readme, "next");
   const folder = join(project.folder, "app/webhooks/readme");
@@ -47,7 +47,7 @@ beforeAll(() => {
     if (withProxy) cpSync(here("proxy.ts"), join(project.folder, "proxy.ts"));
     // Types are checked in the first build.
     const settings = { BUILD_FOLDER: bundler, TYPES_WERE_CHECKED: bundler === "turbopack" ? "no" : "yes" };
-    project.build([`--${bundler}`], settings);
+    project.run("npx", ["next", "build", `--${bundler}`], settings);
   }
   // A build that has bundled the package does not need it any more.
   rmSync(join(project.folder, "node_modules/@loyalty-cards/issuing-client"), { recursive: true });
@@ -68,7 +68,7 @@ describe.each(Object.entries(builds))("a shop built by %s", (bundler, { withProx
     });
     service = mock.service;
     closeService = mock.close;
-    shop = await project.start(port, {
+    shop = await startNext(project.folder, port, {
       BUILD_FOLDER: bundler,
       LOYALTY_SIGNING_SECRET: secret,
       LOYALTY_URL: mock.url,
@@ -78,7 +78,7 @@ describe.each(Object.entries(builds))("a shop built by %s", (bundler, { withProx
     });
   });
   afterAll(async () => {
-    await shop?.kill();
+    await shop?.stop("SIGKILL");
     await closeService?.();
     backOffice?.close();
   });
