@@ -117,12 +117,8 @@ export const send = (socket, request, status) =>
 export function readVersion(name) {
   const folders = ["node_modules", "../node_modules", "../compat/node_modules"];
   const files = folders.map((folder) => new URL(`${folder}/${name}/package.json`, import.meta.url));
-  return JSON.parse(
-    readFileSync(
-      files.find((file) => existsSync(file)),
-      "utf8",
-    ),
-  ).version;
+  const installed = files.find((file) => existsSync(file));
+  return JSON.parse(readFileSync(installed, "utf8")).version;
 }
 
 /** @returns for each round the figures of each variant. */

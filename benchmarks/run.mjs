@@ -116,16 +116,9 @@ function describeMachine() {
 
 /** @returns the commit that is measured, with `+` if files other than results differ from it. */
 function describeCommit() {
-  const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
-  const changes = git(
-    "status",
-    "--porcelain",
-    "--",
-    ".",
-    ":!benchmarks/results.json",
-    ":!docs/benchmarks.md",
-  );
-  return git("rev-parse", "--short", "HEAD") + (changes === "" ? "" : "+");
+  const git = (command) => execFileSync("git", command.split(" "), { cwd: root, encoding: "utf8" }).trim();
+  const changes = git("status --porcelain -- . :!benchmarks/results.json :!docs/benchmarks.md");
+  return git("rev-parse --short HEAD") + (changes === "" ? "" : "+");
 }
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"));

@@ -1,8 +1,6 @@
 /** A headless Chromium with an empty profile: the installed one when there is one, else the one from npm. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
 import jsQR from "jsqr";
 import puppeteer from "puppeteer-core";
@@ -19,33 +17,15 @@ const systemChromes = [
 ];
 
 export async function openBrowser() {
-  const profile = mkdtempSync(join(tmpdir(), "loyalty-cards-chromium-"));
   const system = [process.env.CHROME_PATH, ...systemChromes].find((path) => path && existsSync(path));
   if (system === undefined && `${process.platform} ${process.arch}` !== "linux x64") {
     throw new Error("No Chrome found: set CHROME_PATH. The one from npm is for Linux x64.");
   }
-  const browser = await puppeteer.launch({
+  return puppeteer.launch({
     executablePath: system ?? (await chromium.executablePath()),
     headless: "shell",
-    userDataDir: profile,
-    args: [
-      "--headless",
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-component-update"],
   });
-  return {
-    browser,
-    async close() {
-      await browser.close();
-      rmSync(profile, { recursive: true, force: true });
-    },
-  };
 }
 
 /**

@@ -121,14 +121,14 @@ describe.each(Object.entries(builds))("a shop built by %s", (bundler, { withProx
   });
 
   it("breaks a page whose client component imports the client, and the browser's console says why", async () => {
-    const { browser, close } = await openBrowser();
+    const browser = await openBrowser();
     try {
       const { page, seen } = await openPage(browser, shop.url);
       await page.goto(`${shop.url}/mistake`);
       await page.locator("::-p-text(This page couldn)").wait();
       assert.match(seen.complaints.join("\n"), /must not run in a browser\. Call it on your server/);
     } finally {
-      await close();
+      await browser.close();
     }
   });
 

@@ -11,14 +11,14 @@ import { installExample, startNext } from "./project.mjs";
 const anna = { name: "Anna Kowalska", phone: "600 100 200", email: "anna@example.com" };
 
 let project;
-let opened;
+let browser;
 beforeAll(async () => {
   project = installExample("next");
   project.run("npx", ["next", "build"]);
-  opened = await openBrowser();
+  browser = await openBrowser();
 });
 afterAll(async () => {
-  await opened?.close();
+  await browser?.close();
   project?.remove();
 });
 
@@ -61,7 +61,7 @@ async function openShop(test) {
 
 /** A visitor of the shop, with separate cookies. */
 async function visitor(test, shop, { scripts = true, ...options } = {}) {
-  const jar = await opened.browser.createBrowserContext();
+  const jar = await browser.createBrowserContext();
   test.onTestFinished(() => jar.close());
   const { page, seen } = await openPage(jar, shop.url, options);
   await page.setJavaScriptEnabled(scripts);

@@ -17,14 +17,9 @@ const put = (inbox, event) => {
 
 const folder = mkdtempSync(join(tmpdir(), "compat-inbox-"));
 const inbox = sqliteInbox({ file: join(folder, "inbox.db") });
-assert.deepEqual(
-  [
-    await put(inbox, createEvent("evt_1")),
-    await put(inbox, createEvent("evt_1")),
-    await put(inbox, createEvent("evt_2")),
-  ],
-  ["stored", "duplicate", "stored"],
-);
+assert.equal(await put(inbox, createEvent("evt_1")), "stored");
+assert.equal(await put(inbox, createEvent("evt_1")), "duplicate");
+assert.equal(await put(inbox, createEvent("evt_2")), "stored");
 await inbox.write((database) => database.exec("CREATE TABLE effects (id TEXT)"));
 await new Promise((resolve) => {
   let count = 0;
@@ -45,13 +40,9 @@ await inbox.close();
 rmSync(folder, { recursive: true });
 used.push(process.getBuiltinModule("node:sqlite") === undefined ? "libsql" : "node:sqlite");
 
+const needsNode22 = { "pg-boss 11": "pg-boss-11", "pg-boss 12": "pg-boss" };
 const isNode22 = Number(process.versions.node.split(".")[0]) >= 22;
-for (const [name, module] of isNode22
-  ? [
-      ["pg-boss 11", "pg-boss-11"],
-      ["pg-boss 12", "pg-boss"],
-    ]
-  : []) {
+for (const [name, module] of Object.entries(isNode22 ? needsNode22 : {})) {
   const imported = await import(module);
   const PgBoss = imported.PgBoss ?? imported.default; // named from 12 on
   const schema = `compat_${randomUUID().replaceAll("-", "").slice(0, 16)}`;

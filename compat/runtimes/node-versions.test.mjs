@@ -1,66 +1,51 @@
 /** Other versions of Node.js. Every entry point of the built packages, and the command, on one that is too old: an error with both versions. The built inbox: SQLite with the driver of each runtime, and pg-boss 11 and 12 where they run. Rejected uploads over HTTP/2, with the tests of the receiver: each major version closes streams in its own way. The proxy of the environment. */
-import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { connect } from "node:net";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { hasEntryPoints, published } from "../../tools/published.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const binaries = { "18.20.8": "node-18", "20.10.0": "node-20-10" };
+const tooOld = { "18.20.8": "18", "20.10.0": "20-10" };
+const toNode = (version) => here(`../node_modules/node-${version}/bin/node`);
+const run = promisify(execFile);
+const root = here("../..");
+
 /** They run in browsers too, and need nothing that an older Node.js lacks. */
 const notGuarded = ["./package.json", "./links"];
 
-const entries = published.filter(hasEntryPoints).flatMap(({ manifest: { name, exports } }) =>
+/** What is refused: the name, the exit code, the beginning of the message, and the arguments of Node. */
+const programs = published.filter(hasEntryPoints).flatMap(({ manifest: { name, exports } }) =>
   Object.entries(exports)
     .filter(([path, target]) => typeof target === "object" && !notGuarded.includes(path))
-    .map(([path]) => ({ name, entry: name + path.slice(1) })),
+    .map(([path]) => [name + path.slice(1), 1, `Error: ${name}`])
+    .flatMap(([entry, ...expected]) => [
+      [entry, ...expected, "--input-type=module", "--eval", `import(${JSON.stringify(entry)})`],
+      [entry, ...expected, "--input-type=commonjs", "--eval", `require(${JSON.stringify(entry)})`],
+    ]),
 );
+programs.push(["the command cli", 2, "", "packages/cli/bin.js", "--version"]);
+programs.push(["the command mock-server", 1, "", "packages/mock-server/bin.js", "--version"]);
 
-describe.each(Object.entries(binaries))("Node %s", (version, folder) => {
-  async function run(...args) {
-    const node = here(`../node_modules/${folder}/bin/node`);
-    const ended = promisify(execFile)(node, args, { cwd: here("../..") });
-    return ended.then(
-      () => ({ code: 0 }),
-      ({ code, stderr }) => ({ code, stderr }),
-    );
-  }
-
-  it.each(entries)("is refused by $entry, as ESM and as CommonJS", async ({ name, entry }) => {
-    const message = `Error: ${name} needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.`;
-    for (const type of ["module", "commonjs"]) {
-      const load = type === "module" ? "import" : "require";
-      const { code, stderr } = await run(
-        `--input-type=${type}`,
-        "--eval",
-        `${load}(${JSON.stringify(entry)})`,
-      );
-      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
-    }
-  });
-
-  it.each([
-    ["packages/cli/bin.js", 2],
-    ["packages/mock-server/bin.js", 1],
-  ])("is refused by the command of %s", async (file, exitCode) => {
-    const { code, stderr } = await run(file, "--version");
-    const message = `needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.`;
-    expect([code, stderr]).toEqual([exitCode, expect.stringContaining(message)]);
+describe.each(Object.entries(tooOld))("Node %s", (version, name) => {
+  it.each(programs)("is refused by %s", async (_name, code, start, ...args) => {
+    const message = `${start} needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.`;
+    const stderr = expect.stringContaining(message);
+    await expect(run(toNode(name), args, { cwd: root })).rejects.toMatchObject({ code, stderr });
   });
 });
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const file = "packages/webhook-verify/test/integration/robustness.test.ts";
 
 it.each([22, 24, 26])("gets its response, and its stream is closed: Node %i", async (version) => {
-  const node = join(root, `compat/node_modules/node-${version}/bin/node`);
-  const { stdout } = await promisify(execFile)(
+  const node = toNode(version);
+  const { stdout } = await run(
     node,
     ["node_modules/vitest/vitest.mjs", "run", "--project", "integration", file, "-t", "closes the stream"],
     { cwd: root, env: { PATH: `${dirname(node)}:${process.env.PATH}`, NO_COLOR: "1" }, timeout: 100_000 },
@@ -72,10 +57,9 @@ it.each([
   ["20", "libsql"],
   ["22", "node:sqlite, pg-boss 11, pg-boss 12"],
   ["24", "node:sqlite, pg-boss 11, pg-boss 12"],
-])("stores, processes and deduplicates events on Node %s with %s", (version, expected) => {
-  const node = here(`../node_modules/node-${version}/bin/node`);
-  const output = execFileSync(node, [here("inbox-program.mjs")], { encoding: "utf8", timeout: 80_000 });
-  expect(output.trim()).toBe(expected);
+])("stores, processes and deduplicates events on Node %s with %s", async (version, expected) => {
+  const { stdout } = await run(toNode(version), [here("inbox-program.mjs")], { timeout: 80_000 });
+  expect(stdout.trim()).toBe(expected);
 });
 
 it.each([
@@ -110,20 +94,15 @@ it.each([
     const request = { customer: { consents: { privacy: { version: "1" } } } };
     const card = await createIssuingClient().issueCard("tpl_1", request, { userId: 1 });
     console.log(card.id);`;
-    const { stdout } = await promisify(execFile)(
-      here(`../node_modules/node-${version}/bin/node`),
-      ["--input-type=module", "--eval", program],
-      {
-        cwd: here("../.."),
-        env: {
-          LOYALTY_URL: `https://localhost:${service.address().port}`,
-          LOYALTY_API_KEY: "k",
-          HTTPS_PROXY: `http://127.0.0.1:${proxy.address().port}`,
-          NODE_USE_ENV_PROXY: isUsed,
-          NODE_EXTRA_CA_CERTS: certificate,
-        },
-      },
-    );
+    const env = {
+      LOYALTY_URL: `https://localhost:${service.address().port}`,
+      LOYALTY_API_KEY: "k",
+      HTTPS_PROXY: `http://127.0.0.1:${proxy.address().port}`,
+      NODE_USE_ENV_PROXY: isUsed,
+      NODE_EXTRA_CA_CERTS: certificate,
+    };
+    const options = ["--input-type=module", "--eval", program];
+    const { stdout } = await run(toNode(version), options, { cwd: root, env });
     expect(stdout).toBe("card_1\n");
     expect(targets).toEqual(isProxied ? [`localhost:${service.address().port}`] : []);
   },

@@ -40,14 +40,14 @@ async function inBrowser() {
     response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>vectors</title>");
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { browser, close } = await openBrowser();
+  const browser = await openBrowser();
   try {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${server.address().port}/`);
     await page.addScriptTag({ content: outputFiles[0].text });
     return await page.evaluate((all) => globalThis.verifyVectors(all), vectors);
   } finally {
-    await close();
+    await browser.close();
     server.close();
     server.closeAllConnections();
   }

@@ -25,6 +25,12 @@ const peers = [
 ];
 const flags =
   "--strict --exactOptionalPropertyTypes --target es2022 --types node --module node16 --moduleResolution node16";
+/** What the types must allow that need msw. */
+const mswProgram = `import { createMockService } from "@loyalty-cards/mock-server";
+import { mockHandlers } from "@loyalty-cards/mock-server/msw";
+import { setupServer } from "msw/node";
+export const server = setupServer(...mockHandlers(createMockService()));
+`;
 
 const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-smoke-"));
 const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
@@ -103,6 +109,7 @@ try {
     .map((entry) => `import ${JSON.stringify(entry)};\n`);
   for (const file of ["types.mts", "types.cts"])
     write(file, others.join("") + readFromRoot("tools/checks/smoke/types.mts"));
+  write("types-msw.mts", mswProgram);
   for (const version of compilers) checkTypes(version);
 } finally {
   rmSync(folder, { recursive: true });

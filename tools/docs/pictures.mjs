@@ -70,7 +70,7 @@ async function startShop() {
   return mock;
 }
 
-const { browser, close } = await openBrowser();
+const browser = await openBrowser();
 const page = await browser.newPage();
 await page.setViewport({ width: 1280, height: 900 });
 await page.setContent(renderTerminal());
@@ -84,5 +84,5 @@ await page.evaluate(() => document.activeElement.blur());
 // The picture ends below the last row.
 const height = await page.$eval(".rows", (rows) => Math.ceil(rows.getBoundingClientRect().bottom) + 28);
 await page.screenshot({ path: toPath("console"), clip: { x: 0, y: 0, width: 1280, height } });
-await close();
+await browser.close();
 await mock.close();

@@ -12,14 +12,14 @@ import {
 } from "../../../../compat/browser.mjs";
 import { openFilledShop, openShop } from "./shop.mjs";
 
-let opened;
+let browser;
 beforeAll(async () => {
-  opened = await openBrowser();
+  browser = await openBrowser();
 });
-afterAll(() => opened.close());
+afterAll(() => browser.close());
 
 async function opensAt(shop, [address, sign], options) {
-  const { page, seen } = await openPage(opened.browser, shop.baseUrl, options);
+  const { page, seen } = await openPage(browser, shop.baseUrl, options);
   await page.goto(address);
   await page.locator(sign).wait();
   return { page, seen };
@@ -161,7 +161,7 @@ describe("the card's page", () => {
   it("needs no JavaScript", async (test) => {
     const shop = await openShop(test);
     const { publicUrl, id } = await shop.issue({ name: "Anna" });
-    const { page } = await openPage(opened.browser, shop.baseUrl);
+    const { page } = await openPage(browser, shop.baseUrl);
     await page.setJavaScriptEnabled(false);
     await page.goto(publicUrl);
     await shop.control("POST", `cards/${id}/purchase`, { points: 7 });
@@ -190,7 +190,7 @@ describe("the reference", () => {
     const shop = await openShop(test);
     // Under another name of this machine than the service knows itself by.
     const address = shop.baseUrl.replace("127.0.0.1", "localhost");
-    const { page, seen } = await openPage(opened.browser, address);
+    const { page, seen } = await openPage(browser, address);
     await page.goto(`${address}/api/docs`);
     await page.locator("#operations-Cards-issueCard .opblock-summary-control").click();
     await page.locator("#operations-Cards-issueCard .execute").click();

@@ -139,22 +139,22 @@ async function waitFor(page, selector, isMet, wanted) {
 
 /** One browser for the tests of a file. @returns a function that opens the console in it. */
 export function useBrowser() {
-  let opened;
+  let browser;
   beforeAll(async () => {
-    opened = await openBrowser();
+    browser = await openBrowser();
   });
-  afterAll(() => opened.close());
+  afterAll(() => browser.close());
 
   /** @param options `address` is what follows `/console`; `shop` is a shop that runs, by default a new one. */
   return async function openConsole(test, { shop: given, address = "", ...options } = {}) {
     const shop = given ?? (await openShop(test));
-    const { page, seen } = await openPage(opened.browser, shop.baseUrl, options);
+    const { page, seen } = await openPage(browser, shop.baseUrl, options);
     test.onTestFinished(() => page.close());
     await page.goto(`${shop.baseUrl}/console${address}`);
     await page.bringToFront(); // only the front page receives key presses
     page.on("dialog", (dialog) => void dialog.accept());
     const setClipboard = (permissions) =>
-      opened.browser.defaultBrowserContext().overridePermissions(shop.baseUrl, permissions);
+      browser.defaultBrowserContext().overridePermissions(shop.baseUrl, permissions);
     const press = (name) => page.locator(`::-p-aria([name="${name}"][role="button"])`).click();
     return {
       shop,

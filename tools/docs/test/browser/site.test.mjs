@@ -24,22 +24,22 @@ const server = createServer((request, response) => {
   response.end(file === undefined ? "" : readFileSync(file));
 });
 
-let opened;
+let browser;
 beforeAll(async () => {
   if (!existsSync(dist)) throw new Error("The site is not built: run `npm run docs`.");
-  opened = await openBrowser();
+  browser = await openBrowser();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 });
 afterAll(async () => {
-  await opened?.close();
+  await browser?.close();
   server.close();
 });
 
 /** Opens a page of the site until the end of the test. */
 async function open(path) {
   const origin = `http://127.0.0.1:${server.address().port}`;
-  const { page, seen } = await openPage(opened.browser, origin);
+  const { page, seen } = await openPage(browser, origin);
   onTestFinished(() => page.close());
   const response = await page.goto(`${origin}${base}${path}`, { waitUntil: "networkidle0" });
   assert.equal(response.status(), 200, path);
