@@ -55,7 +55,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       script("compat/next/project.mjs"),
     ],
     languages: [
-      "the verifiers in Python and PHP: signature vectors, deliveries, large and slow requests; --installed skips what is missing",
+      "the verifiers in Python and PHP: signature vectors, deliveries, large and slow requests; skips what is not installed",
       script("tools/checks/other-languages.ts"),
     ],
     "unknown-service": [

@@ -42,21 +42,14 @@ start ends with the first 201. The idle memory is that of a server that listens 
     { name: "Start", starts: 1, warmUps: 0, rounds: 7 },
   ],
   async open({ name }) {
-    const measure = name === "Start" ? measureStart : measureIssuing;
-    const servers = name === "Start" ? {} : await startAll();
-    const variants = Object.keys(programs).map((program) => [
-      program,
-      () => measure(program, servers[program]),
-    ]);
-    return { variants: Object.fromEntries(variants) };
+    const variants = {};
+    for (const program of Object.keys(programs)) {
+      const server = name === "Start" ? undefined : await start(program);
+      variants[program] = () => (server === undefined ? measureStart(program) : measureIssuing(server));
+    }
+    return { variants };
   },
 };
-
-async function startAll() {
-  const entries = [];
-  for (const program of Object.keys(programs)) entries.push([program, await start(program)]);
-  return Object.fromEntries(entries);
-}
 
 /** Starts a server, reads its idle memory, and issues its first card. */
 async function start(program) {
@@ -86,7 +79,7 @@ async function measureStart(program) {
   return figures;
 }
 
-async function measureIssuing(_program, server) {
+async function measureIssuing(server) {
   const before = processorSeconds(server.child.pid);
   const startedMs = performance.now();
   const times = await issueCards(server, connections, roundMs);

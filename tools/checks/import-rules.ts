@@ -5,7 +5,7 @@ import { cruise, type ICruiseResult, type IRegularForbiddenRuleType } from "depe
 import { root } from "../published.ts";
 
 /** A folder imports from folders of lower layers only. */
-export const layers: readonly (readonly string[])[] = [
+const layers: readonly (readonly string[])[] = [
   ["openapi", "internal"],
   ["packages/issuing-client", "packages/webhook-verify"],
   ["packages/issuing-outbox", "packages/webhook-inbox", "packages/mock-server"],
@@ -29,29 +29,16 @@ const oneOf = (paths: readonly string[]) => `^(${paths.join("|")})(/|$)`;
 
 const sources = "^(internal|packages/[^/]+/src)/";
 
-const forbid = (
-  name: string,
-  from: IRegularForbiddenRuleType["from"],
-  to: IRegularForbiddenRuleType["to"],
-): IRegularForbiddenRuleType => ({
-  name,
-  severity: "error",
-  from,
-  to,
+type Rule = IRegularForbiddenRuleType;
+const forbid = (name: string, from: Rule["from"], to: Rule["to"]): Rule => ({
+  ...{ name, severity: "error", from, to },
 });
 
-const descend = (table: readonly (readonly string[])[]): IRegularForbiddenRuleType[] =>
+const descend = (table: readonly (readonly string[])[]): Rule[] =>
   table.flatMap((names, layer) =>
     names.map((name) => {
-      const others = table
-        .slice(layer)
-        .flat()
-        .filter((other) => other !== name);
-      return forbid(
-        `${name} imports from lower layers only`,
-        { path: `^${name}(/|$)` },
-        { path: oneOf(others) },
-      );
+      const notLower = { path: oneOf(table.slice(layer).flat()), pathNot: oneOf([name]) };
+      return forbid(`${name} imports from lower layers only`, { path: oneOf([name]) }, notLower);
     }),
   );
 
@@ -67,7 +54,7 @@ const toModule = (name: string) => `(^|node_modules/)${name}(/|$)`;
 const frameworks =
   "(express|fastify|koa|next|@nestjs/[^/]+|pg|postgres|drizzle-orm|kysely|@prisma/[^/]+|pg-boss|bullmq|ioredis)";
 
-const importRules: IRegularForbiddenRuleType[] = [
+const importRules: Rule[] = [
   ...descend(layers),
   ...descend(mockServerLayers),
   forbid("every package has a layer", { path: "^packages/[^/]+/src/", pathNot: oneOf(layers.flat()) }, {}),

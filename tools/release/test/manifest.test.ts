@@ -7,16 +7,9 @@ import { minimumNode, toTypesVersions } from "../build.ts";
 const repository = "https://github.com/loyalty-cards/loyalty-cards";
 
 it("finds the packages", () => {
-  const names = published.map(({ name }) => name);
-  expect(names.sort()).toEqual([
-    "cli",
-    "contract",
-    "issuing-client",
-    "issuing-outbox",
-    "mock-server",
-    "webhook-inbox",
-    "webhook-verify",
-  ]);
+  const names = published.map(({ name }) => name).sort();
+  const known = "cli contract issuing-client issuing-outbox mock-server webhook-inbox webhook-verify";
+  expect(names.join(" ")).toBe(known);
 });
 
 it.each(published)("$name has a complete package.json", ({ name, manifest }) => {
