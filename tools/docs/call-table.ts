@@ -1,11 +1,5 @@
 /** The results of a call, as a table: the real client meets each event in each state, without a network. */
-
-import {
-  type CallOptions,
-  type IssueCardOptions,
-  type IssuingError,
-  isIssuingError,
-} from "../../packages/issuing-client/src/index.ts";
+import * as issuing from "../../packages/issuing-client/src/index.ts";
 import {
   card,
   json,
@@ -20,7 +14,7 @@ interface Event {
   name: string;
   /** What the transport does. Absent when the client must not send anything. */
   response?: Script;
-  options?: CallOptions;
+  options?: issuing.CallOptions;
   /** The caller aborts while the request is sent. */
   isAborted?: true;
   /** How long before the call the first attempt with this key was. */
@@ -59,23 +53,13 @@ const events: readonly Event[] = [
 /** The state of the key when the event happens: whether an earlier attempt with it may have been received. */
 const states = ["new", "sent before"] as const;
 
-interface Result {
-  /** Absent when the call does not reject with an `IssuingError`. */
-  code?: string;
-  outcome: string;
-  retryable: string;
-  /** Whether the client itself sends the request again. */
-  retried: string;
-  next: string;
-}
-
-const noError = { outcome: "–", retryable: "–" };
+/** The code of the error, if the call rejects with one; and the cells: outcome, retryable, client retries, what to do next. */
+type Result = { code?: string; cells: string[] };
 
 /** Runs one call of the real client. Pauses have no length, and the clock passes to the next timer by itself. */
 async function run(event: Event, state: (typeof states)[number]): Promise<Result> {
   const { response, options, isAborted, firstAttemptMsAgo } = event;
-  const isFirst = state === states[0];
-  const before: Script[] = isFirst ? [] : [networkError("ECONNRESET")];
+  const before: Script[] = state === "new" ? [] : [networkError("ECONNRESET")];
   let sent = 0;
   const caller = new AbortController();
   const { client, clock } = scripted([], {
@@ -87,41 +71,24 @@ async function run(event: Event, state: (typeof states)[number]): Promise<Result
       return typeof next === "function" ? next(new Request("https://cards.test")) : next;
     },
   });
-  const given: IssueCardOptions = {
-    userId: 1,
-    signal: caller.signal,
-    ...options,
-    ...(firstAttemptMsAgo !== undefined && { firstAttemptAt: clock.now() - firstAttemptMsAgo }),
-  };
-  const error: unknown = await clock.run(
-    client.issueCard(template.id, signUp, given).then(
-      () => undefined,
-      (thrown: unknown) => thrown ?? new Error("thrown"),
-    ),
-  );
+  const earlier = firstAttemptMsAgo && { firstAttemptAt: clock.now() - firstAttemptMsAgo };
+  const given = { userId: 1, signal: caller.signal, ...options, ...earlier };
+  const call = client.issueCard(template.id, signUp, given);
+  const end: unknown = await clock.run(call.catch((error: unknown) => error));
   const attempts = sent - before.length;
   // Three attempts are the default; only a conflict is repeated more often.
   const often = clock.monotonicMs() > 6_000 ? "until the deadline" : "for 5 seconds";
   const retried = attempts > 3 ? often : attempts > 1 ? "yes" : "no";
-  if (error === undefined) return { ...noError, retried, next: "Store `card.id` with the user." };
-  if (!isIssuingError(error))
-    return {
-      ...noError,
-      retried,
-      next: "The call rejects with `signal.reason`. A card may exist: repeat the call later.",
-    };
-  const { code, outcome, retryable } = error;
-  return {
-    code,
-    outcome: `\`${outcome}\``,
-    retryable: retryable ? "yes" : "no",
-    retried,
-    next: describeNext(error),
-  };
+  const stored = "Store `card.id` with the user.";
+  const aborted = "The call rejects with `signal.reason`. A card may exist: repeat the call later.";
+  if (!issuing.isIssuingError(end))
+    return { cells: ["–", "–", retried, end instanceof Error ? aborted : stored] };
+  const { code, outcome, retryable } = end;
+  return { code, cells: [`\`${outcome}\``, retryable ? "yes" : "no", retried, describeNext(end)] };
 }
 
 /** What the members of an error say to do, in one sentence. */
-function describeNext({ code, outcome, retryable, cardId }: IssuingError): string {
+function describeNext({ code, outcome, retryable, cardId }: issuing.IssuingError): string {
   if (cardId !== undefined) return "The card exists: store `error.cardId`.";
   if (code === "validation") return "Show `userMessage`. Send the corrected form with a new `keySuffix`.";
   if (retryable) return "Repeat the call.";
@@ -136,9 +103,8 @@ async function createRows(): Promise<string[][]> {
     const rows: string[][] = [];
     let name = event.name;
     for (const state of event.firstAttemptMsAgo === undefined ? states : [states[1]]) {
-      const { code, ...result } = await run(event, state);
+      const { code, cells } = await run(event, state);
       if (code !== undefined) name = `${event.name}: \`${code}\``;
-      const cells = Object.values(result);
       const [first] = rows;
       if (first !== undefined && first.slice(1).join() === cells.join()) first[0] = "any";
       else rows.push([state, ...cells]);
