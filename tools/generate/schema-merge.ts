@@ -148,24 +148,15 @@ function joinParts(parts: readonly Json[]): Json {
 
 /** Whether both schemas name a type, and these differ in more than null. */
 function isOtherType(own: Json, said: Json): boolean {
-  const [before, after] = [own, said].map(({ type = [] }) =>
-    [type]
-      .flat()
-      .filter((one) => one !== "null")
-      .sort()
-      .join(),
-  );
-  return before !== "" && after !== "" && before !== after;
+  const toTypes = ({ type = [] }: Json) => [type].flat().filter((one) => one !== "null");
+  const [before, after] = [toTypes(own), toTypes(said)];
+  return before.length > 0 && after.length > 0 && !isSameSet(before, after);
 }
 
+const sorted = (value: unknown) => (Array.isArray(value) ? value.toSorted() : value);
 /** Whether both are equal, or lists of the same texts. */
 const isSameSet = (before: unknown, after: unknown): boolean =>
-  isDeepStrictEqual(
-    ...([before, after].map((value) => (Array.isArray(value) ? [...value].sort() : value)) as [
-      unknown,
-      unknown,
-    ]),
-  );
+  isDeepStrictEqual(sorted(before), sorted(after));
 
 const pick = (value: Json, isPicked: (name: string) => boolean): Json =>
   Object.fromEntries(Object.entries(value).filter(([name]) => isPicked(name)));
