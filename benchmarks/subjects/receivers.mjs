@@ -84,7 +84,9 @@ function createRequest(body) {
   return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]);
 }
 
+/** @returns undefined for our receiver. */
 async function loadVerify(variant) {
+  if (variant === "receiver") return undefined;
   if (variant === "by hand") return (body, header) => byHand(body, header, secret);
   const { default: Stripe } = await import("stripe");
   const { webhooks } = new Stripe("sk_test");
@@ -101,95 +103,73 @@ function getStatus(verify, body, headers) {
 }
 
 /**
- * By framework: a server with our receiver, and one with a function that verifies in a route as an engineer writes it, with the
- * framework's own parser and a body limit.
+ * By framework: a server with our receiver, or with a function that verifies in a route as an engineer writes it, with the framework's
+ * own parser and a body limit.
  */
 const servers = {
-  "node:http": {
-    async receiver() {
-      const { nodeReceiver } = await import("@loyalty-cards/webhook-verify/node");
-      return createServer(nodeReceiver(options));
-    },
-    byHand: (verify) =>
-      createServer((request, response) => {
-        const chunks = [];
-        let length = 0;
-        request.on("data", (chunk) => {
-          length += chunk.length;
-          if (length <= maxBytes) chunks.push(chunk);
-          else if (!response.headersSent) response.writeHead(413, { connection: "close" }).end();
-        });
-        request.on("end", () => {
-          if (response.headersSent) return;
-          const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
-          response.writeHead(getStatus(verify, body, request.headers)).end();
-        });
-      }),
-  },
-  Express: {
-    async receiver() {
-      const { default: express } = await import("express");
-      const { expressReceiver } = await import("@loyalty-cards/webhook-verify/express");
-      return createServer(express().post(path, expressReceiver(options)));
-    },
-    async byHand(verify) {
-      const { default: express } = await import("express");
-      const parser = express.raw({ type: "application/json", limit: maxBytes });
-      const app = express().post(path, parser, (request, response) => {
-        response.status(getStatus(verify, request.body, request.headers)).end();
+  async "node:http"(verify) {
+    const { nodeReceiver } = await import("@loyalty-cards/webhook-verify/node");
+    if (verify === undefined) return createServer(nodeReceiver(options));
+    return createServer((request, response) => {
+      const chunks = [];
+      let length = 0;
+      request.on("data", (chunk) => {
+        length += chunk.length;
+        if (length <= maxBytes) chunks.push(chunk);
+        else if (!response.headersSent) response.writeHead(413, { connection: "close" }).end();
       });
-      return createServer(app);
-    },
+      request.on("end", () => {
+        if (response.headersSent) return;
+        const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+        response.writeHead(getStatus(verify, body, request.headers)).end();
+      });
+    });
   },
-  Fastify: {
-    async receiver() {
-      const { fastify } = await import("fastify");
-      const { fastifyReceiver } = await import("@loyalty-cards/webhook-verify/fastify");
-      const app = fastify();
-      app.register(fastifyReceiver, { path, ...options });
-      await app.ready();
-      return app.server;
-    },
-    async byHand(verify) {
-      const { fastify } = await import("fastify");
-      const app = fastify({ bodyLimit: maxBytes });
+  async Express(verify) {
+    const { default: express } = await import("express");
+    const { expressReceiver } = await import("@loyalty-cards/webhook-verify/express");
+    if (verify === undefined) return createServer(express().post(path, expressReceiver(options)));
+    const parser = express.raw({ type: "application/json", limit: maxBytes });
+    const app = express().post(path, parser, (request, response) => {
+      response.status(getStatus(verify, request.body, request.headers)).end();
+    });
+    return createServer(app);
+  },
+  async Fastify(verify) {
+    const { fastify } = await import("fastify");
+    const { fastifyReceiver } = await import("@loyalty-cards/webhook-verify/fastify");
+    const app = fastify({ bodyLimit: maxBytes });
+    if (verify === undefined) app.register(fastifyReceiver, { path, ...options });
+    else {
       app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => {
         done(null, body);
       });
       app.post(path, ({ body, headers }, reply) => {
         reply.code(getStatus(verify, body, headers)).send();
       });
-      await app.ready();
-      return app.server;
-    },
+    }
+    await app.ready();
+    return app.server;
   },
-  Hono: {
-    async receiver() {
-      const { Hono } = await import("hono");
-      const { getRequestListener } = await import("@hono/node-server");
-      const { fetchReceiver } = await import("@loyalty-cards/webhook-verify/fetch");
-      const receive = fetchReceiver(options);
-      const app = new Hono().post(path, (context) => receive(context.req.raw));
-      return createServer(getRequestListener(app.fetch));
-    },
-    async byHand(verify) {
-      const { Hono } = await import("hono");
-      const { getRequestListener } = await import("@hono/node-server");
+  async Hono(verify) {
+    const { Hono } = await import("hono");
+    const { getRequestListener } = await import("@hono/node-server");
+    const { fetchReceiver } = await import("@loyalty-cards/webhook-verify/fetch");
+    const receive = fetchReceiver(options);
+    const app = new Hono().post(path, async (context) => {
+      if (verify === undefined) return receive(context.req.raw);
       // Without a body limit: Hono's takes longer than the verification.
-      const app = new Hono().post(path, async (context) => {
-        const body = Buffer.from(await context.req.arrayBuffer());
-        const headers = { "service-signature": context.req.header("service-signature") };
-        return context.body(null, getStatus(verify, body, headers));
-      });
-      return createServer(getRequestListener(app.fetch));
-    },
+      const body = Buffer.from(await context.req.arrayBuffer());
+      const headers = { "service-signature": context.req.header("service-signature") };
+      return context.body(null, getStatus(verify, body, headers));
+    });
+    return createServer(getRequestListener(app.fetch));
   },
 };
 
 async function serve() {
   const [framework, variant] = process.argv.slice(2);
-  const { receiver, byHand: createByHand } = servers[framework];
-  const server = await (variant === "receiver" ? receiver() : createByHand(await loadVerify(variant)));
+  const server = await servers[framework](await loadVerify(variant));
   server.listen(0, "127.0.0.1", () => process.send(server.address().port));
   process.on("message", () => process.send(process.cpuUsage()));
 }
