@@ -2,7 +2,7 @@
  * The packages that are published to npm: every folder of `packages/` whose manifest is not private. As a command, those whose version
  * has no git tag yet, as NAME@VERSION: a workflow publishes and tags them.
  */
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +14,15 @@ export const userEnvironment: NodeJS.ProcessEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"))),
   NEXT_TELEMETRY_DISABLED: "1",
 };
+
+/** Runs a program without a shell, except npm on Windows, where it is a script. @returns what it printed. @throws with what it printed. */
+export function run(command: string, args: readonly string[], cwd: string, env = process.env): string {
+  const shell = process.platform === "win32" && command === "npm";
+  const result = spawnSync(command, args, { cwd, env, shell, encoding: "utf8", maxBuffer: 2 ** 26 });
+  if (result.status === 0) return result.stdout;
+  const { error, stdout, stderr } = result;
+  throw new Error(`${command} ${args.join(" ")} failed: ${error ?? ""}\n${stdout}${stderr}`);
+}
 
 /** The members of a package.json that the scripts read. */
 export interface Manifest {
@@ -47,7 +56,7 @@ export const published: readonly Published[] = readdirSync(join(root, "packages"
   .filter(({ manifest }) => !manifest.private);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const tags = execFileSync("git", ["tag", "--list"], { cwd: root, encoding: "utf8" }).split("\n");
+  const tags = run("git", ["tag", "--list"], root).split("\n");
   const versions = published.map(({ manifest }) => `${manifest.name}@${manifest["version"]}`);
   console.log(versions.filter((version) => !tags.includes(version)).join(" "));
 }

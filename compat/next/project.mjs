@@ -2,13 +2,13 @@
  * An example outside this repository, installed with the packed packages as a user does. As a command, `npm run compat -- open next` or
  * `open workers`, it is started with the mock service, until Ctrl-C.
  */
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { userEnvironment } from "../../tools/published.ts";
+import { run, userEnvironment } from "../../tools/published.ts";
 import { pack } from "../../tools/release/pack.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -32,16 +32,10 @@ export function installExample(name, source = here(`../../examples/${name}`)) {
     }
   }
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
-  const run = (command, args, more = {}) => {
-    try {
-      const env = { ...userEnvironment, ...more };
-      execFileSync(command, args, { cwd: folder, env, encoding: "utf8", stdio: "pipe" });
-    } catch (error) {
-      throw new Error(`${command} ${args.join(" ")} failed:\n${error.stdout}${error.stderr}`);
-    }
-  };
-  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", ...tarballs]);
-  return { folder, run, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  const runThere = (command, args, settings) =>
+    run(command, args, folder, { ...userEnvironment, ...settings });
+  runThere("npm", ["install", "--no-save", "--no-audit", "--no-fund", ...tarballs]);
+  return { folder, run: runThere, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** `next start`. @throws with Next's output when it does not start. */

@@ -2,13 +2,12 @@
  * Installs the packed tarballs into an empty folder, as a user does, and uses them there: the program of the README as ES module and
  * as CommonJS, every entry point, the commands, and the types in four versions of TypeScript.
  */
-import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import ts from "typescript";
 import { readFromRoot, readRegion } from "../docs/snippets.ts";
-import { published, root, userEnvironment } from "../published.ts";
+import { published, root, run, userEnvironment } from "../published.ts";
 import { readEntries } from "../release/build.ts";
 import { pack } from "../release/pack.ts";
 
@@ -36,14 +35,9 @@ const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-smoke-"));
 const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
 
 /** Runs a Node binary there. @returns what it printed. */
-function run(binary: string, ...args: string[]): string {
+function runNode(binary: string, ...args: string[]): string {
   const env = { ...userEnvironment, PATH: `${dirname(binary)}${delimiter}${process.env["PATH"]}` };
-  try {
-    return execFileSync(binary, args, { cwd: folder, env, encoding: "utf8", stdio: "pipe" });
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string };
-    throw new Error(`${args.join(" ")}\n${stdout}${stderr}`); // the compiler reports on stdout
-  }
+  return run(binary, args, folder, env);
 }
 
 function expectMatch(pattern: RegExp, output: string, what: string): void {
@@ -55,11 +49,8 @@ function install(): void {
   const typescript = compilers.map((version) => `typescript-${version}@npm:typescript@${version}`);
   write("package.json", JSON.stringify({ private: true, type: "module" }));
   cpSync(join(root, "tools/checks/smoke"), folder, { recursive: true });
-  execFileSync("npm", ["install", "--no-audit", "--no-fund", ...tarballs, ...peers, ...typescript], {
-    cwd: folder,
-    env: userEnvironment,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  const args = ["install", "--no-audit", "--no-fund", ...tarballs, ...peers, ...typescript];
+  run("npm", args, folder, userEnvironment);
 }
 
 const entries = published.flatMap(({ manifest }) =>
@@ -80,12 +71,12 @@ function writeProgram(): void {
 }
 
 function runOn(binary: string): void {
-  const version = run(binary, "--version").trim();
+  const version = runNode(binary, "--version").trim();
   const exec = (...command: string[]) =>
-    run(binary, "node_modules/@loyalty-cards/cli/bin.js", "exec", "--quiet", "--", ...command);
+    runNode(binary, "node_modules/@loyalty-cards/cli/bin.js", "exec", "--quiet", "--", ...command);
   for (const file of ["first-card.mjs", "first-card.cjs"])
     expectMatch(/^card_\w+ http:/, exec(binary, file), `${file} on Node ${version}`);
-  run(binary, "entries.mjs", ...entries);
+  runNode(binary, "entries.mjs", ...entries);
   expectMatch(/"status": ?"active"/, exec("sh", "-e", "commands.sh"), `commands.sh on Node ${version}`);
   console.log(`✓ Node ${version}: the program of the README, ${entries.length} entry points, the commands`);
 }
@@ -93,7 +84,7 @@ function runOn(binary: string): void {
 /** Library checks are on, except for /msw: msw's own types do not pass them. */
 function checkTypes(version: string): void {
   const compile = (...args: string[]) =>
-    run(process.execPath, `node_modules/typescript-${version}/bin/tsc`, ...flags.split(" "), ...args);
+    runNode(process.execPath, `node_modules/typescript-${version}/bin/tsc`, ...flags.split(" "), ...args);
   compile("--declaration", "--emitDeclarationOnly", "--outDir", "declarations", "types.mts", "types.cts");
   compile("--noEmit", "--skipLibCheck", "types-msw.mts");
   console.log(`✓ TypeScript ${version}: the types, as ES module and as CommonJS`);

@@ -2,11 +2,10 @@
  * Writes each package's bill of materials into `sbom/`: what npm installs with it, and what its files contain. Fails on a licence that
  * is not permissive, and when a THIRD-PARTY.md is stale; `--write` updates it.
  */
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { type Published, published, root } from "../published.ts";
+import { type Published, published, root, run } from "../published.ts";
 
 /** An expression such as "MIT OR GPL-2.0" is added here after somebody has read it. */
 const permissive = /^(0BSD|Apache-2\.0|BlueOak-1\.0\.0|BSD-[23]-Clause|CC0-1\.0|ISC|MIT|Unlicense)$/;
@@ -34,13 +33,7 @@ interface Bill {
 function createBill({ manifest }: Published): Bill {
   const omitted = ["dev", "optional", "peer"].flatMap((kind) => ["--omit", kind]);
   const args = ["sbom", "--sbom-format", "cyclonedx", "--sbom-type", "library", ...omitted];
-  const output = execFileSync("npm", [...args, "--workspace", manifest.name], {
-    cwd: root,
-    encoding: "utf8",
-    maxBuffer: 2 ** 26,
-    shell: process.platform === "win32",
-  });
-  return JSON.parse(output);
+  return JSON.parse(run("npm", [...args, "--workspace", manifest.name], root));
 }
 
 /** What the bundler put into the files, as their source maps show. npm does not know it. */

@@ -3,12 +3,11 @@
  * package, and writes the digests. With LOYALTY_CARDS_TARBALLS=FOLDER all checks use these tarballs, so a release publishes the
  * bytes that were tested.
  */
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Manifest, published, root } from "../published.ts";
+import { type Manifest, published, root, run } from "../published.ts";
 
 export interface Tarball {
   file: string;
@@ -22,8 +21,7 @@ const releaseFolder = process.env.LOYALTY_CARDS_TARBALLS && resolve(root, proces
 /** Copies the tarball of the release to the folder, or without one packs anew. */
 export function pack(folder: string, destination: string): Tarball {
   const file = releaseFolder ? copyTo(destination, folder, releaseFolder) : npmPack(folder, destination);
-  const options = { cwd: destination, encoding: "utf8" } as const;
-  const listed = execFileSync("tar", ["--list", "--file", basename(file)], options);
+  const listed = run("tar", ["--list", "--file", basename(file)], destination);
   const paths = listed.trimEnd().split("\n");
   return { file, paths: paths.map((path) => path.replace("package/", "")), size: statSync(file).size };
 }
@@ -37,14 +35,7 @@ function copyTo(destination: string, folder: string, tarballs: string): string {
 
 function npmPack(folder: string, destination: string): string {
   const args = ["pack", "--json", "--silent", "--ignore-scripts", "--pack-destination", destination];
-  const output = execFileSync("npm", args, {
-    cwd: folder,
-    encoding: "utf8",
-    maxBuffer: 2 ** 26,
-    stdio: ["ignore", "pipe", "inherit"],
-    shell: process.platform === "win32", // there npm is a script
-  });
-  const [tarball] = Object.values(JSON.parse(output)) as { filename: string }[]; // an array, or in newer npm an object
+  const [tarball] = Object.values(JSON.parse(run("npm", args, folder))) as { filename: string }[]; // an array, or in newer npm an object
   if (tarball === undefined) throw new Error(`npm packed nothing in ${folder}`);
   return join(destination, tarball.filename);
 }
