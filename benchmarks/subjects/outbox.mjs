@@ -47,11 +47,10 @@ function* listRows(count) {
     };
 }
 
-/** Runs a function for each row, at most 32 at a time. */
+/** Runs a function for each row, at most 32 at a time: the workers share the generator. */
 async function forEach(rows, issue) {
-  const iterator = rows[Symbol.iterator]();
   const worker = async () => {
-    for (let next = iterator.next(); !next.done; next = iterator.next()) await issue(next.value);
+    for (const row of rows) await issue(row);
   };
   await Promise.all(Array.from({ length: atATime }, worker));
 }

@@ -95,11 +95,10 @@ async function run({ name, command, linuxOnly: reason }: Gate): Promise<boolean>
 
 /** Runs the gates of a stage. @returns how many failed. */
 async function runStage(gates: readonly Gate[]): Promise<number> {
-  const waiting = [...gates];
+  const waiting = gates.values();
   let failures = 0;
   async function runNext(): Promise<void> {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      if (!(await run(next))) failures++;
+    for (const gate of waiting) if (!(await run(gate))) failures++;
   }
   await Promise.all([runNext(), runNext()]);
   return failures;

@@ -5,11 +5,10 @@ import { promisify } from "node:util";
 import { published } from "../published.ts";
 
 const run = promisify(execFile);
-const waiting = [...published];
+const waiting = published.values();
 
 async function buildNext(): Promise<void> {
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const { name, folder } = next;
+  for (const { name, folder } of waiting) {
     await run("npm", ["run", "build", "--silent"], {
       cwd: folder,
       maxBuffer: 2 ** 26,
