@@ -6,7 +6,7 @@ import { type Context, parseWhole } from "./command.ts";
 import { CommandError } from "./command-error.ts";
 import { requireScheme } from "./configuration.ts";
 import { style } from "./printable.ts";
-import { knownTypes, secretVariable } from "./webhook/events.ts";
+import { knownTypes } from "./webhook/events.ts";
 
 export interface ServiceOptions {
   port: number;
@@ -25,9 +25,7 @@ export function addServiceOptions(command: Command, port: number): void {
 
 export interface RunningService {
   server: MockServer;
-  /** The endpoint of `--forward`. */
-  forwarded: { url: string; secret: string } | undefined;
-  /** The signing secret of `--forward`, or else of the first endpoint of the seed file. */
+  /** That of the endpoint of `--forward`, or else of the first endpoint of the seed file. */
   signingSecret: string | undefined;
 }
 
@@ -40,7 +38,7 @@ export async function startService(
   const { startMockServer } = await import("@loyalty-cards/mock-server/node");
   if (forward !== undefined) requireScheme("--forward", forward);
   // A secret in .env stays the same when the service starts again.
-  const secret = environment[secretVariable];
+  const secret = environment.LOYALTY_SIGNING_SECRET;
   const endpoint = forward && { url: forward, events: knownTypes, ...(secret && { secret }) };
   let server: MockServer | undefined;
   try {
@@ -52,8 +50,8 @@ export async function startService(
       log: (message) => print.info(style("yellow", message)),
       onTraffic,
     });
-    const forwarded = forward === undefined ? undefined : await findForwarded(server, forward);
-    return { server, forwarded, signingSecret: (forwarded ?? server.service.endpoints[0])?.secret };
+    if (forward !== undefined) return { server, signingSecret: await readEndpointSecret(server, forward) };
+    return { server, signingSecret: server.service.endpoints[0]?.secret };
   } catch (error) {
     await server?.close();
     throw new CommandError((error as Error).message);
@@ -61,7 +59,7 @@ export async function startService(
 }
 
 /** Finds or creates the endpoint of `--forward`: a data file may have it from an earlier start, or may not have it yet. */
-async function findForwarded({ url: baseUrl, service }: MockServer, url: string) {
+async function readEndpointSecret({ url: baseUrl, service }: MockServer, url: string): Promise<string> {
   const read = async (path: string) => {
     const response = await service.fetch(new Request(`${baseUrl}/_mock/webhooks/endpoints${path}`));
     return (await response.json()) as { items: { id: string; url: string }[]; secret: string };
@@ -69,6 +67,5 @@ async function findForwarded({ url: baseUrl, service }: MockServer, url: string)
   const { items } = await read("");
   const known = items.find((item) => item.url === url);
   const { id } = known ?? service.webhooks.createEndpoint({ url, events: knownTypes });
-  const { secret } = await read(`/${id}/secret`);
-  return { url, secret };
+  return (await read(`/${id}/secret`)).secret;
 }

@@ -123,8 +123,7 @@ export function formatTable(rows: readonly (readonly Part[])[], header?: readonl
 export const formatTime = (atMs: number): string => new Date(atMs).toTimeString().slice(0, 8);
 
 /** Formats a number with thousands separators: 12,345. */
-export const formatNumber = (value: number): string =>
-  String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, ",");
+export const formatNumber = (value: number): string => Math.round(value).toLocaleString("en");
 
 export const formatCount = (value: number, noun: string): string =>
   `${formatNumber(value)} ${noun}${value === 1 ? "" : "s"}`;

@@ -13,11 +13,8 @@ const indentation = " ".repeat(24);
 /** A longer path is not one of the service, and is cut. */
 const maxPathLength = 100;
 
-/** @returns a function that prints the line of an event. */
-export const createTrafficPrinter =
-  (print: Printer) =>
-  (event: TrafficEvent): void =>
-    print.info(formatTraffic(event, print.columns));
+export const printTraffic = (print: Printer, event: TrafficEvent): void =>
+  print.info(formatTraffic(event, print.columns));
 
 /**
  * `12:31:07  201    12 ms  ← POST /templates/tpl_mock/passes  card_8sT2kq`, `12:31:08  204     3 ms  → balance.changed  evt_0mm…`.

@@ -3,7 +3,7 @@ import { parseEnv, stripVTControlCharacters } from "node:util";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { describe, expect, it } from "vitest";
-import { createTrafficPrinter } from "../src/traffic-line.ts";
+import { printTraffic } from "../src/traffic-line.ts";
 import {
   createFolder,
   findEndpoints,
@@ -275,7 +275,7 @@ describe("the line of a request or a delivery", () => {
     ],
   ])("%s", (_name, event, lines, columns = 200) => {
     const { print, output } = openPrinter({}, {}, true, columns);
-    createTrafficPrinter(print)(event);
+    printTraffic(print, event);
     // Without the time of day, which depends on the time zone.
     const printed = stripVTControlCharacters(output.stderr).replace(/^\d\d:\d\d:\d\d {2}/, "");
     expect(printed).toBe(`${lines.join("\n")}\n`);

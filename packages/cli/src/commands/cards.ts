@@ -114,12 +114,12 @@ async function runIssue(context: Context, options: IssueOptions): Promise<undefi
   const card = await client.issueCard(templateId, request, { userId, signal }).finally(removeListener);
   const isEarlier = differentFields.length > 0;
   print.data({ ...card, ...(isEarlier && { earlierRequest: { differentFields } }) }, () => formatCard(card));
-  if (isEarlier) print.info(describeEarlierRequest(differentFields));
+  // This is not an error, because the service may have normalized the values of this request.
+  if (isEarlier)
+    print.info(
+      `This is the card of an earlier request, unless the service changes values: it has other values for ${differentFields.join(", ")} than those sent. Is --user-id the id of another person?`,
+    );
 }
-
-/** This is not an error, because the service may have normalized the values of this request. */
-const describeEarlierRequest = (fields: readonly string[]) =>
-  `This is the card of an earlier request, unless the service changes values: it has other values for ${fields.join(", ")} than those sent. Is --user-id the id of another person?`;
 
 function toRequest({ phone, email, name, field = [], privacy, marketing }: IssueOptions): IssueCardRequest {
   return {

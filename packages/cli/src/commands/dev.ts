@@ -12,8 +12,7 @@ import {
 } from "../mock-service.ts";
 import { formatTable, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../printer.ts";
-import { createTrafficPrinter } from "../traffic-line.ts";
-import { secretVariable } from "../webhook/events.ts";
+import { printTraffic } from "../traffic-line.ts";
 
 export function addDevCommand(program: Command, cli: Cli): void {
   const dev = program.command("dev").description("run the mock service with its console");
@@ -24,9 +23,8 @@ export function addDevCommand(program: Command, cli: Cli): void {
 
 async function runDev(context: Context, options: ServiceOptions): Promise<undefined> {
   const { print, terminal } = context;
-  const printTraffic = createTrafficPrinter(print);
   const running = await startService(context, options, (event) =>
-    print.isJson ? print.data(event, () => "") : printTraffic(event),
+    print.isJson ? print.data(event, () => "") : printTraffic(print, event),
   );
   try {
     const stopped = waitForStop(terminal);
@@ -40,39 +38,37 @@ async function runDev(context: Context, options: ServiceOptions): Promise<undefi
 
 function printReady(
   { print, environment }: Context,
-  { data }: ServiceOptions,
-  { server: { url, service }, forwarded, signingSecret }: RunningService,
+  { data, forward }: ServiceOptions,
+  { server: { url, service }, signingSecret }: RunningService,
 ): void {
   const { apiKeys, templateId } = service;
   const console = `${url}/console`;
   if (print.isJson) {
-    const ready = { kind: "ready", baseUrl: url, apiKeys, templateId, console };
-    print.data({ ...ready, ...(forwarded && { forwarded }) }, () => "");
+    const forwarded = forward && { url: forward, secret: signingSecret };
+    const ready = { kind: "ready", baseUrl: url, apiKeys, templateId, console, forwarded };
+    print.data(ready, () => "");
     return;
   }
   const rows = [
     ["Console", style("cyan", console)],
     ["Reference", style("cyan", `${url}/api/docs`)],
-    [
-      "Webhooks",
-      forwarded?.url ?? style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty"),
-    ],
+    ["Webhooks", forward ?? style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty")],
     ["Data", data ?? style("dim", "lost when it stops; --data shop.json keeps the cards")],
   ];
-  const isSecretKnown = signingSecret !== undefined && signingSecret === environment[secretVariable];
+  const isSecretKnown = signingSecret !== undefined && signingSecret === environment.LOYALTY_SIGNING_SECRET;
   const lines = [
     `LOYALTY_URL=${url}`,
     `LOYALTY_API_KEY=${apiKeys.website}`,
     `LOYALTY_TEMPLATE_ID=${templateId}`,
-    ...(forwarded ? [`LOYALTY_WEBHOOK_URL=${forwarded.url}`] : []),
-    ...(signingSecret && !isSecretKnown ? [`${secretVariable}=${signingSecret}`] : []),
+    ...(forward ? [`LOYALTY_WEBHOOK_URL=${forward}`] : []),
+    ...(signingSecret && !isSecretKnown ? [`LOYALTY_SIGNING_SECRET=${signingSecret}`] : []),
   ];
   print.info(
     text`${style("bold", "Loyalty cards")}: the mock service runs. Ctrl-C stops it.\n\n${formatTable(rows)}\n`,
   );
   print.info(style("dim", "# Paste into .env"));
   print.data(undefined, () => Text.lines(lines));
-  if (isSecretKnown) print.info(style("dim", `# ${secretVariable} is the one that you have set.`));
+  if (isSecretKnown) print.info(style("dim", "# LOYALTY_SIGNING_SECRET is the one that you have set."));
   print.info(style("dim", "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1"));
   print.info("");
 }

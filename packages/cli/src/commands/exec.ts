@@ -6,7 +6,7 @@ import { type Command, CommanderError } from "commander";
 import { addExamples, type Cli, type Context, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { addServiceOptions, type ServiceOptions, startService } from "../mock-service.ts";
-import { createTrafficPrinter } from "../traffic-line.ts";
+import { printTraffic } from "../traffic-line.ts";
 
 const needsDashes =
   "exec takes its command after two dashes: loyalty-cards exec -- npm test. (`npm exec` removes the first two dashes; use npx instead.)";
@@ -41,7 +41,7 @@ export function addExecCommand(program: Command, cli: Cli): void {
 
 async function runExec(context: Context, options: ServiceOptions, command: string[]): Promise<number> {
   // The traffic goes to stderr, also with --json, because the command writes to stdout.
-  const running = await startService(context, options, createTrafficPrinter(context.print));
+  const running = await startService(context, options, (event) => printTraffic(context.print, event));
   const { url, service, close } = running.server;
   try {
     return await runProcess(command, {

@@ -8,38 +8,33 @@ export function addImportCommands(program: Command, cli: Cli): void {
     .command("import")
     .description("issue a card to each row of a list; the same command resumes it")
     .argument("<file>", "CSV or NDJSON, in UTF-8, or in UTF-16 with a byte order mark");
-  addMappingOptions(command);
+  addMapping(cli, command, "loyalty-cards import members.csv --map userId=id --privacy 2026-01");
   command
     .option("--template <id>", "id of the template (default: LOYALTY_TEMPLATE_ID)")
     .option("--skip-invalid", "import although rows have problems; those are rejected")
     .option("--yes", "do not ask after ten cards")
     .option("--concurrency <number>", "requests at once, at most (default: 32)", parseWhole(1, 1_000))
     .option("--max-per-second <number>", "requests per second, at most", parseWhole(1));
-  addExamples(command, "loyalty-cards import members.csv --map userId=id --privacy 2026-01");
-  addNotes(cli, command);
   setLazyAction(cli, command, async () => (await import("../import/import.ts")).importFile);
 
   const check = command
     .command("check")
     .description("find problems in a file; send nothing")
     .argument("<file>", "the list");
-  addMappingOptions(check); // for its help: those of import get the values
-  addExamples(check, "loyalty-cards import check members.csv --map userId=id --privacy 2026-01");
-  addNotes(cli, check);
+  // For its help: the options of import get the values.
+  addMapping(cli, check, "loyalty-cards import check members.csv --map userId=id --privacy 2026-01");
   setLazyAction(cli, check, async () => (await import("../import/check.ts")).checkFile);
 }
 
-/** Options of `import` that are valid for `import check` too. */
-function addMappingOptions(command: Command): void {
+/** Adds the options that are valid for `import` and `import check`, and what their help says about them. */
+function addMapping(cli: Cli, command: Command, example: string): void {
   command
     .option("--map <target=column>", "a column of the file (repeatable; see below)", collect)
     .option("--privacy <version>", "version of the privacy text that the members accepted")
     .option("--marketing-version <version>", "version of the marketing text")
     .option("--number-field <key>", "send field.KEY as a number (repeatable)", collect)
     .option("--allow-same-person", "issue cards to users that share a phone or email");
-}
-
-function addNotes(cli: Cli, command: Command): void {
+  addExamples(command, example);
   const columns = cli.terminal.stdout.columns || 80;
   for (const note of notes) command.addHelpText("after", `\n${Text.from(note).reflow(columns)}`);
 }

@@ -1,7 +1,7 @@
 /** `trigger`: sends a signed example event to a receiver, and says whether the response was correct. */
 import { Argument, type Command } from "commander";
 import { addExamples, type Cli, type Context, setAction } from "../command.ts";
-import { exitCodes } from "../command-error.ts";
+import { describeNoResponse, exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
 import { createExample, type KnownType, knownTypes } from "../webhook/events.ts";
 
@@ -51,8 +51,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type: Known
     const result = await receiver.sendDelivery({ url, headers, body, timeoutMs });
     const { durationMs } = result;
     const outcome = "status" in result ? { status: result.status } : { error: result.error };
-    const advice =
-      "status" in result ? findAdvice(result.status, url) : receiver.findReceiverAdvice(result.error, url);
+    const advice = findAdvice(outcome, url);
     const passed = advice === undefined;
     if (!passed) exitCode = exitCodes.failed;
     print.data({ type, id: event.id, ...outcome, durationMs, passed, ...(advice && { advice }) }, () => {
@@ -69,7 +68,10 @@ async function runTrigger(context: Context, options: TriggerOptions, type: Known
 }
 
 /** What to change; undefined when the status is as it should be. */
-function findAdvice(status: number, url: URL): string | undefined {
+function findAdvice({ status, error }: { status?: number; error?: string }, url: URL): string | undefined {
+  if (error === "timeout") return "There was no response in time: respond first, and work afterwards."; // spec 6.3.6
+  if (error === "response-too-large") return "The response has more than 1 MiB: respond 204 without a body.";
+  if (status === undefined) return describeNoResponse(String(error), url);
   if (status >= 200 && status < 300) return undefined;
   if (status >= 300 && status < 400) return "The service does not follow redirects: use the final address."; // spec 6.3.5
   if (status === 404 || status === 405)

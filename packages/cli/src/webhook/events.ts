@@ -1,8 +1,6 @@
 /** Example events of every type, for `trigger`. */
 import { eventExamples } from "@loyalty-cards/openapi/event-examples";
 
-export const secretVariable = "LOYALTY_SIGNING_SECRET";
-
 export type KnownType = keyof typeof eventExamples;
 export const knownTypes = Object.keys(eventExamples) as KnownType[];
 

@@ -18,6 +18,7 @@ import {
 interface ListenOptions {
   port: number;
   tolerance: number;
+  to?: string;
 }
 
 /** What happened to a request. */
@@ -36,25 +37,11 @@ interface Passed {
 const maxConnections = 32;
 const requestTimeoutMs = 10_000;
 
-export async function runListen(
-  context: Context,
-  options: ListenOptions & { to?: string },
-): Promise<undefined> {
+export async function runListen(context: Context, options: ListenOptions): Promise<undefined> {
   const { print, environment, terminal, timeoutMs } = context;
   const to = readReceiverUrl(options.to, environment);
   const secret = readSecret(environment);
-  const settings: Settings = { ...options, to, timeoutMs, secret };
-
-  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const receivedMs = Date.now();
-    try {
-      const passed = await pass(settings, request, response);
-      print.data(toJson(passed, receivedMs), () => formatPassed(passed, receivedMs));
-    } catch {
-      response.destroy(); // the client has closed the connection
-    }
-  }
-
+  const settings: Settings = { to, timeoutMs, secret, toleranceSeconds: options.tolerance };
   const server = createServer(
     {
       requestTimeout: requestTimeoutMs,
@@ -62,7 +49,15 @@ export async function runListen(
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 1, // a connection has one request, and its client may not close it
     },
-    (request, response) => void respond(request, response),
+    async (request, response) => {
+      const receivedMs = Date.now();
+      try {
+        const passed = await pass(settings, request, response);
+        print.data(toJson(passed, receivedMs), () => formatPassed(passed, receivedMs));
+      } catch {
+        response.destroy(); // the client has closed the connection
+      }
+    },
   );
   server.maxConnections = maxConnections;
   server.maxRequestsPerSocket = 1;
@@ -89,12 +84,13 @@ export async function runListen(
   print.info("Stopped.");
 }
 
-type Settings = ListenOptions & {
+interface Settings {
   to: URL;
   secret: string;
+  toleranceSeconds: number;
   /** The time limit of the receiver's response. */
   timeoutMs: number;
-};
+}
 
 async function pass(settings: Settings, request: IncomingMessage, response: ServerResponse): Promise<Passed> {
   const { to: url, timeoutMs } = settings;
@@ -129,7 +125,7 @@ async function pass(settings: Settings, request: IncomingMessage, response: Serv
 }
 
 async function verify(
-  { secret, tolerance: toleranceSeconds }: Settings,
+  { secret, toleranceSeconds }: Settings,
   { headersDistinct }: IncomingMessage,
   rawBody: Uint8Array,
 ): Promise<{ event: WebhookEvent } | { rejected: string }> {

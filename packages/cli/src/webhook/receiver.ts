@@ -1,21 +1,22 @@
-/** The receiver that commands deliver to: its address and signing secret, one delivery byte for byte, and what to change when there is no response. */
+/** The receiver that commands deliver to: its address, its signing secret, and one delivery byte for byte. */
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
 import { isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
-import { CommandError, describeNoResponse } from "../command-error.ts";
+import { CommandError } from "../command-error.ts";
 import { type Environment, requireScheme } from "../configuration.ts";
-import { secretVariable } from "./events.ts";
 
 /** @throws {CommandError} when `LOYALTY_SIGNING_SECRET` is missing or has white space around it. */
 export function readSecret(environment: Environment): string {
-  const secret = environment[secretVariable] ?? "";
+  const secret = environment.LOYALTY_SIGNING_SECRET ?? "";
   if (secret.trim() === "")
     throw new CommandError(
-      `There is no signing secret: set ${secretVariable} in the environment or in .env to the secret of the endpoint. \`loyalty-cards dev --forward URL\` prints one.`,
+      "There is no signing secret: set LOYALTY_SIGNING_SECRET in the environment or in .env to the secret of the endpoint. `loyalty-cards dev --forward URL` prints one.",
     );
   if (secret.trim() === secret) return secret;
-  throw new CommandError(`${secretVariable} has white space around it: remove it, or no signature matches.`);
+  throw new CommandError(
+    "LOYALTY_SIGNING_SECRET has white space around it: remove it, or no signature matches.",
+  );
 }
 
 /**
@@ -115,11 +116,4 @@ export function describeFailure(result: DeliveryResult): string {
   if ("error" in result) return result.error;
   if (result.status >= 200 && result.status < 300) return "";
   return Buffer.from(result.body).toString().trim().slice(0, 80).replace(/\s+/g, " ");
-}
-
-/** What to change in the receiver when there was no response. */
-export function findReceiverAdvice(error: string, url: URL): string {
-  if (error === "timeout") return "There was no response in time: respond first, and work afterwards."; // spec 6.3.6
-  if (error === "response-too-large") return "The response has more than 1 MiB: respond 204 without a body.";
-  return describeNoResponse(error, url);
 }

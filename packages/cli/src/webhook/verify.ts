@@ -135,12 +135,10 @@ function parseAt(text: string | undefined): number | undefined {
   throw new CommandError(`--at takes unix seconds or a time such as 2026-01-01T00:00:00Z, not "${text}".`);
 }
 
-interface SignOptions {
-  body: string;
-  at?: string;
-}
-
-export async function runSign(context: Context, { body, at }: SignOptions): Promise<undefined> {
+export async function runSign(
+  context: Context,
+  { body, at }: Pick<VerifyOptions, "body" | "at">,
+): Promise<undefined> {
   const secret = readSecret(context.environment);
   const timestamp = Math.floor((parseAt(at) ?? Date.now()) / 1000);
   const value = await signWebhook({ rawBody: await readBody(context.terminal, body), secret, timestamp });
