@@ -1,5 +1,6 @@
 /** What each shop does at a sign-up, with the mock service on a port. The pages of Next are tested in a browser by `npm run compat -- next`. */
 import type { RequestListener } from "node:http";
+import { listen, scratchFile } from "@loyalty-cards/internal/test/resources";
 import type { CardLinks } from "@loyalty-cards/issuing-client";
 import fastify from "fastify";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -9,13 +10,7 @@ import { addSignUp } from "./fastify/sign-up.ts";
 import { prepare } from "./fastify/tables.ts";
 import { loyalty, start } from "./next/shop/loyalty";
 import { signUp as signUpOnNext } from "./next/shop/sign-up";
-import {
-  coffeeClub,
-  createFile,
-  listen,
-  openService,
-  outage,
-} from "./snippets/service.ts";
+import { coffeeClub, openService, outage } from "./snippets/service.ts";
 
 // While the service fails, a sign-up waits five seconds, and the card follows some seconds later.
 vi.setConfig({ testTimeout: 60_000, expect: { poll: { timeout: 50_000 } } });
@@ -47,7 +42,7 @@ async function openExpress({ client, service }: Service) {
     events: ["balance.changed", "consent.changed"],
   });
   const template = service.templateId;
-  const shop = await openShop({ client, template, secret, file: createFile() });
+  const shop = await openShop({ client, template, secret, file: scratchFile() });
   app = shop.app;
   onTestFinished(shop.close);
   async function send(method: string, path: string, form: Form) {
@@ -93,7 +88,7 @@ async function openFastify(
 
 async function openNext({ setEnvironment }: Service): Promise<Shop> {
   setEnvironment();
-  const SHOP_FILE = createFile();
+  const SHOP_FILE = scratchFile();
   Object.assign(process.env, { SHOP_FILE, LOYALTY_SIGNING_SECRET: "not used" });
   await start();
   const { outbox, inbox } = loyalty();

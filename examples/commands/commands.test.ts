@@ -1,6 +1,7 @@
 /** Runs the commands of the guides, and compares what they print with the file that the guides quote (`-u` updates it). */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { listen } from "@loyalty-cards/internal/test/resources";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import {
   memoryDedupe,
@@ -10,7 +11,6 @@ import {
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { afterAll, describe, expect, it } from "vitest";
 import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
-import { listen } from "../snippets/service.ts";
 import { findLine, openShell } from "./shell.ts";
 
 /** The regions of the file that the guides quote. */

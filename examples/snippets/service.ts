@@ -1,9 +1,6 @@
 /** What the tests of the snippets need: a mock service with a client, a server, a shop and a folder. They end with the test. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type RequestListener, Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import type { RequestListener } from "node:http";
+import { listen } from "@loyalty-cards/internal/test/resources";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import {
   type MockServerOptions,
@@ -66,25 +63,6 @@ export async function createBalances(pool: Pool) {
   onTestFinished(async () => void (await pool.query("DROP TABLE balances")));
   return async () =>
     (await pool.query("SELECT balance FROM balances")).rows[0]?.balance;
-}
-
-export const createFile = () => join(createFolder(), "shop.db");
-
-export function createFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
-/** @param atEnd registers what closes the server. @returns its address. */
-export async function listen(
-  listener: RequestListener | Server,
-  atEnd: (close: () => void) => void = onTestFinished,
-): Promise<string> {
-  const server = listener instanceof Server ? listener : createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  atEnd(() => void server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** A card, and a receiver of its events. */

@@ -1,5 +1,6 @@
 /** OpenTelemetry for the whole shop: a span for each call, counters of what happened, and gauges of what waits; tested with a sign-up and a delivery. */
 import { join } from "node:path";
+import { createFolder } from "@loyalty-cards/internal/test/resources";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { createMockService } from "@loyalty-cards/mock-server";
@@ -19,7 +20,6 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { expect, it, onTestFinished } from "vitest";
-import { createFolder } from "./service.ts";
 
 it("has a span for each call, counts what happened, and shows what waits", async () => {
   const spans = new InMemorySpanExporter();

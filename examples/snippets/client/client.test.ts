@@ -1,6 +1,7 @@
 /** The client's examples in the guides, run against the mock service; and which requests MSW intercepts, as the guide "Testing" says. */
 import { createServer } from "node:http";
 import { connect } from "node:net";
+import { listen } from "@loyalty-cards/internal/test/resources";
 import {
   createIssuingClient,
   type IssuingClientOptions,
@@ -11,7 +12,7 @@ import type { MockServerOptions } from "@loyalty-cards/mock-server/node";
 import { setupServer } from "msw/node";
 import { fetch as undiciFetch, request as undiciRequest } from "undici";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { coffeeClub, listen, openService, outage } from "../service.ts";
+import { coffeeClub, openService, outage } from "../service.ts";
 import {
   issueCardOrCorrect,
   showCard,

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import {
   createIssuingClient,
   type IssuingClient,
@@ -28,7 +29,7 @@ import {
   ownSchema,
 } from "../../../packages/webhook-inbox/test/servers.ts";
 import { operateInbox } from "../operations.ts";
-import { createBalances, createFile, openShop } from "../service.ts";
+import { createBalances, openShop } from "../service.ts";
 import { createApp } from "./one-machine.ts";
 import {
   reconcileBalances,
@@ -166,7 +167,7 @@ function testReconciliation(
 
 describe("with SQLite", () => {
   testReconciliation(async (secret, cardId) => {
-    const { app, inbox } = await createApp(secret, createFile());
+    const { app, inbox } = await createApp(secret, scratchFile());
     onTestFinished(() => inbox.close());
     const read = () =>
       inbox.write((database) =>
@@ -310,7 +311,7 @@ describe.skipIf(!(await hasRedis()))("on Redis", () => {
 
 it("shows dead letters to an administrator, and replays one", async () => {
   const { secret, listen, buy } = await openShop();
-  const inbox = sqliteInbox({ file: createFile(), log: () => {} });
+  const inbox = sqliteInbox({ file: scratchFile(), log: () => {} });
   onTestFinished(() => inbox.close());
   const app = express();
   const authorization = `Bearer ${randomUUID()}`;

@@ -1,6 +1,7 @@
 /** The outbox's examples in the guides, run against the mock service. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createFolder } from "@loyalty-cards/internal/test/resources";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import {
   type OutboxCounts,
@@ -19,7 +20,7 @@ import {
   type User,
   type Users,
 } from "../operations.ts";
-import { coffeeClub, createFolder, openService, outage } from "../service.ts";
+import { coffeeClub, openService, outage } from "../service.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
 const ben = { id: "user-ben", name: "Ben", phone: "600100201" };

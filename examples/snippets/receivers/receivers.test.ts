@@ -2,6 +2,7 @@
 import { createHmac } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
+import { listen } from "@loyalty-cards/internal/test/resources";
 import {
   memoryDedupe,
   onEvents,
@@ -10,7 +11,7 @@ import {
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
 import { expect, it } from "vitest";
-import { listen, openShop } from "../service.ts";
+import { openShop } from "../service.ts";
 import { saved } from "./balances.ts";
 import { app as expressApp } from "./express.ts";
 import { app as fastifyApp } from "./fastify.ts";

@@ -1,7 +1,8 @@
 /** `issue`, `card`, `operations`, `consent` and `purchase`, against the mock service. */
+import { listen } from "@loyalty-cards/internal/test/resources";
 import { deriveIdempotencyKey } from "@loyalty-cards/issuing-client";
 import { describe, expect, it } from "vitest";
-import { listen, openMock, run as runCommand, secret, startReceiver } from "./terminal.ts";
+import { openMock, run as runCommand, secret, startReceiver } from "./terminal.ts";
 
 const issueAnna = ["issue", "--user-id", "7", "--privacy", "2026-01", "--phone", "+48600100200"];
 

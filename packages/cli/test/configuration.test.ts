@@ -1,20 +1,20 @@
 /** Where the address and the key come from. A key of the environment is not sent to an address of `.env`, and `.env` runs no command. */
 import { existsSync, mkdirSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
+import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it } from "vitest";
-import { createFolder, listen, openMock, type RunOptions, run } from "./terminal.ts";
+import { openMock, type RunOptions, run } from "./terminal.ts";
 
 /** A service that counts connections, so that a connection without a request is found too. */
 async function openCounter() {
   const received: { connections: number; keys: (string | undefined)[] } = { connections: 0, keys: [] };
-  const url = await listen(
-    (request, response) => {
-      received.keys.push(request.headers.authorization);
-      response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify({ id: "card_1", publicUrl: "https://cards.example.com/cards/1" }));
-    },
-    () => received.connections++,
-  );
+  const server = createServer((request, response) => {
+    received.keys.push(request.headers.authorization);
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ id: "card_1", publicUrl: "https://cards.example.com/cards/1" }));
+  }).on("connection", () => received.connections++);
+  const url = await listen(server);
   return { received, url };
 }
 

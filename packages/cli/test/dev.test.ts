@@ -1,13 +1,12 @@
 /** `dev`: what it prints, forwards and reports, its lines of requests and deliveries, and options that cannot be used. */
 import { parseEnv, stripVTControlCharacters } from "node:util";
+import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { describe, expect, it } from "vitest";
 import { printTraffic } from "../src/traffic-line.ts";
 import {
-  createFolder,
   findEndpoints,
-  listen,
   openPrinter,
   parseLines,
   type RunOptions,

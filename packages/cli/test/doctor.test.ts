@@ -2,11 +2,12 @@
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { operations } from "@loyalty-cards/openapi/operations";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Check } from "../src/doctor-checks.ts";
-import { createFolder, listen, openMock, type RunOptions, run } from "./terminal.ts";
+import { openMock, type RunOptions, run } from "./terminal.ts";
 
 async function runDoctor(options: RunOptions, ...args: string[]) {
   const { code, stdout, stderr } = await run(["doctor", "--json", ...args], options);

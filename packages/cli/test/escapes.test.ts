@@ -1,12 +1,12 @@
 /** Control characters of a customer, a service, a file or a command line reach no terminal: each command, and each field that it reads. */
-
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
-import { commands, createFolder, listen, parseLines, run, secret, start } from "./terminal.ts";
+import { commands, parseLines, run, secret, start } from "./terminal.ts";
 
 /** Writes the clipboard, hides text, moves the cursor, begins a line of its own, and reverses text. */
 const attack = "\u001b]52;c;Zm9v\u0007\u001b[8m\u009b31m\b\r\nSPOOFED\u0085\u2028\u2029\u202e\u2066\u007f";

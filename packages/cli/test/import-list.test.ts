@@ -1,10 +1,11 @@
 /** The list of an import: encodings, records and positions of values, and every problem that `import check` reports; nothing is sent. */
 import { join } from "node:path";
+import { createFolder } from "@loyalty-cards/internal/test/resources";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CommandError } from "../src/command-error.ts";
 import { type ListRecord, openList } from "../src/import/list.ts";
-import { createFolder, run } from "./terminal.ts";
+import { run } from "./terminal.ts";
 
 async function readAll(content: string | Uint8Array) {
   const list = await openList(join(createFolder({ "members.csv": content }), "members.csv"));

@@ -1,10 +1,11 @@
 /** What an import reports: its progress on a terminal and in a log, and the rejected rows and their corrections. */
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
+import { listen } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it } from "vitest";
 import { createProgress } from "../src/import/report.ts";
 import { args, command, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
-import { listen, openPrinter } from "./terminal.ts";
+import { openPrinter } from "./terminal.ts";
 
 describe("the progress", () => {
   const all = "Issuing  25 %  125,000 of 500,000 · 1,200 per second · 5 min 13 s left · 12 rejected";

@@ -1,7 +1,8 @@
 /** A service, and a folder with the files of an import. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createFolder, openMock, type RunOptions, run as runCommand } from "./terminal.ts";
+import { createFolder } from "@loyalty-cards/internal/test/resources";
+import { openMock, type RunOptions, run as runCommand } from "./terminal.ts";
 
 /** Options of an import into the template of the mock service. */
 export const args = ["--template", "tpl_mock", "--privacy", "2026-01", "--yes"];

@@ -2,19 +2,11 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify, stripVTControlCharacters } from "node:util";
+import { createFolder } from "@loyalty-cards/internal/test/resources";
 import type { Option } from "commander";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
-import {
-  commands,
-  createFolder,
-  openMock,
-  program,
-  type Ran,
-  run,
-  sourceFlags,
-  startProcess,
-} from "./terminal.ts";
+import { commands, openMock, program, type Ran, run, sourceFlags, startProcess } from "./terminal.ts";
 
 describe("an error of usage", () => {
   it.each([

@@ -1,12 +1,9 @@
 /** Runs command lines, in this process with a terminal in memory or as processes of their own, and starts mock services and receivers on real sockets. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import type { RequestListener } from "node:http";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
+import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
 import { type MockServer, type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
 import type { ReceiverOptions, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
@@ -189,17 +186,6 @@ const listCommands = (parent: Command, path: readonly string[] = []): { path: st
 /** All commands of the tree. */
 export const commands = listCommands(program);
 
-/** A new folder with these files, until the end of the test. */
-export function createFolder(files: Record<string, string | Uint8Array> = {}): string {
-  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), content);
-  }
-  return folder;
-}
-
 export const parseLines = (text: string): Record<string, unknown>[] =>
   text
     .split("\n")
@@ -219,17 +205,6 @@ export async function openMock(
     LOYALTY_TEMPLATE_ID: service.templateId,
   };
   return { ...mock, env };
-}
-
-/** A server until the end of the test. @returns its address. */
-export async function listen(listener: RequestListener, onConnection = () => {}): Promise<string> {
-  const server = createServer(listener).on("connection", onConnection);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 export const secret = "whsec_only_for_tests";

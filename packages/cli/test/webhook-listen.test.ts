@@ -8,10 +8,11 @@ import {
 } from "node:http";
 import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { createGate, listen } from "@loyalty-cards/internal/test/resources";
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { listen, parseLines, run, secret, start, startReceiver } from "./terminal.ts";
+import { parseLines, run, secret, start, startReceiver } from "./terminal.ts";
 
 const event = '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}';
 const sign = (rawBody: string | Uint8Array, key = secret) => signWebhookSync({ rawBody, secret: key });
@@ -254,10 +255,7 @@ describe("webhook listen holds the bodies of at most 32 requests", () => {
   });
 
   it("and ends a delivery to the receiver when its client has gone", async () => {
-    let end = () => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
+    const { opened: ended, open: end } = createGate();
     const { url, received } = await startRecorder((_request, response) => response.once("close", end));
     const { url: tunnel, stop } = await startListening(url);
     const { socket } = open(tunnel, request);

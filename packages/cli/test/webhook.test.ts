@@ -1,17 +1,9 @@
 /** `webhook verify`, `sign` and `doctor`, and `trigger`: bodies in files and on stdin, a right receiver and wrong ones. */
+import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
 import { isKnownEvent, signWebhookSync, verifyWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { knownTypes } from "../src/webhook/events.ts";
-import {
-  createFolder,
-  listen,
-  parseLines,
-  run,
-  secret,
-  start,
-  startReceiver,
-  startResponding,
-} from "./terminal.ts";
+import { parseLines, run, secret, start, startReceiver, startResponding } from "./terminal.ts";
 
 const env = { LOYALTY_SIGNING_SECRET: secret };
 const body = '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}';

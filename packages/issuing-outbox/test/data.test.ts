@@ -1,9 +1,10 @@
 /** What an outbox stores about people, and when it is erased. */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it } from "vitest";
 import { openWatched } from "../../webhook-inbox/test/inboxes.ts";
 import { sqliteOutbox } from "../src/index.ts";
-import { createNetwork, openShop, openVirtualShop, scratchFile, template, toRequest } from "./shop.ts";
+import { createNetwork, openShop, openVirtualShop, template, toRequest } from "./shop.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;

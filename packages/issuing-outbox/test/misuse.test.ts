@@ -1,10 +1,11 @@
 /** Mistakes in a program: each is an error that names what to change, before anything is sent or stored. */
 import { openLibsql } from "@loyalty-cards/internal/sqlite/database-node";
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { expect, it } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
 import { postgresOutbox } from "../src/postgres.ts";
-import { createNetwork, openShop, scratchFile, template, toEntries, toRequest } from "./shop.ts";
+import { createNetwork, openShop, template, toEntries, toRequest } from "./shop.ts";
 
 const request = toRequest({ phone: "+48600100200" });
 

@@ -1,12 +1,12 @@
 /** The rules of the outbox, one by one, in virtual time. */
 import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it } from "vitest";
 import { testOutage } from "./outage.ts";
 import {
   createNetwork,
   openShop,
   openVirtualShop,
-  scratchFile,
   template,
   toEntries,
   toEntry,

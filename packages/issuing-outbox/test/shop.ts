@@ -1,12 +1,10 @@
 /** A shop for the tests: users and an outbox in a temporary file, in front of the mock service over a network that a test can break. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   type OpenSqlite,
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import { createVirtualClock } from "@loyalty-cards/internal/test/virtual-clock";
 import {
   createIssuingClient,
@@ -80,12 +78,6 @@ export function createNetwork(options: MockServiceOptions = {}) {
       ...clientOptions,
     });
   return { service, weather, requests, cards, warnings, fetch, createClient };
-}
-
-export function scratchFile(name = "shop.db"): string {
-  const folder = mkdtempSync(join(tmpdir(), "issuing-outbox-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, name);
 }
 
 export const toRequest = (contact: { phone?: string; email?: string } = {}): IssueCardRequest => ({

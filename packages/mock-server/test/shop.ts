@@ -1,4 +1,5 @@
 /** A shop for the tests: a service with one template, and a website that calls it. Everything is validated against the document. */
+import { createGate } from "@loyalty-cards/internal/test/resources";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { verifyWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -93,11 +94,8 @@ export const respondWith = (status: number) => () => new Response(null, { status
 
 /** A response that comes when the test calls `respond`. */
 export function deferResponse() {
-  let resolveWith: (response: Response) => void = () => {};
-  const response = new Promise<Response>((resolve) => {
-    resolveWith = resolve;
-  });
-  return { response, respond: (status: number) => resolveWith(new Response(null, { status })) };
+  const { opened, open } = createGate<Response>();
+  return { response: opened, respond: (status: number) => open(new Response(null, { status })) };
 }
 
 /** Creates an endpoint for pings, and sends one to it. */

@@ -1,7 +1,8 @@
 /** The state of a service: snapshot, restore and reset; event ids that stay unique and sorted; services share nothing. */
+import { createFolder } from "@loyalty-cards/internal/test/resources";
 import { expect, it } from "vitest";
 import { createMockService, type MockService, manualClock } from "../src/index.ts";
-import { openServer, temporaryFolder } from "./integration/command.ts";
+import { openServer } from "./integration/command.ts";
 import { issueRequest, noon, openShop, receiver, respondWith, signUp, template } from "./shop.ts";
 
 it("shares nothing between services: each has its own cards, keys of requests, clock and faults", async () => {
@@ -150,7 +151,7 @@ it("continues event ids after a reset, an earlier snapshot, and a snapshot of a 
 });
 
 it("continues event ids after a restart with a data file, also after a reset", async () => {
-  const dataFile = `${temporaryFolder()}/data.json`;
+  const dataFile = `${createFolder()}/data.json`;
   const ids: string[] = [];
   for (const shouldReset of [false, true, false]) {
     const { service, close } = await openServer({ dataFile, clock: manualClock(noon) });

@@ -1,4 +1,5 @@
 /** Deliveries: each attempt is signed, retried by the schedule of spec 3.2, and logged; endpoints are subscribed, changed and deleted (spec 6.3). In process, and over HTTP to real receivers. */
+import { createGate } from "@loyalty-cards/internal/test/resources";
 import { WebhookVerificationError } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { describe, expect, it } from "vitest";
@@ -391,10 +392,7 @@ describe("over HTTP", () => {
   });
 
   it("fails on a timeout, and aborts the request", async () => {
-    let closed: () => void = () => {};
-    const gone = new Promise<void>((resolve) => {
-      closed = resolve;
-    });
+    const { opened: gone, open: closed } = createGate();
     const url = await listen((request) => void request.socket.once("close", closed));
     const { service, log } = sendTestTo(url, { deliveryTimeoutMs: 300 });
     await service.idle();

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import { signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { build } from "esbuild";
 import { Redis } from "ioredis";
@@ -14,7 +15,7 @@ import pg from "pg";
 import { onTestFinished } from "vitest";
 import { sqliteInbox } from "../src/index.ts";
 import { ensureInboxTables } from "../src/postgres.ts";
-import { scratchFile, toBody } from "./inboxes.ts";
+import { toBody } from "./inboxes.ts";
 import { freePort, startRedis } from "./own-redis.ts";
 import { pgBossNode, redisUrl, databaseUrl as sharedDatabaseUrl } from "./servers.ts";
 

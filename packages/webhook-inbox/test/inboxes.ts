@@ -1,8 +1,6 @@
 /** What tests of inboxes share: inboxes in temporary files, on every SQLite engine of this runtime; events in the format of the service; recorded outcomes. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import type { BalanceChanged, Inbox, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { onTestFinished } from "vitest";
 import {
@@ -19,12 +17,6 @@ export const engines: [name: string, open: OpenSqlite][] = [
   ["libsql", openLibsql],
   ...(hasOwn ? [["node:sqlite", openSqlite] satisfies [string, OpenSqlite]] : []),
 ];
-
-export function scratchFile(name = "inbox.db"): string {
-  const folder = mkdtempSync(join(tmpdir(), "webhook-inbox-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, name);
-}
 
 /** For the option `open`. @param onStatement gets each statement before it runs. */
 export const openWatched =
@@ -120,13 +112,4 @@ export function recordOutcomes() {
       });
     },
   };
-}
-
-/** A promise and its resolve function. */
-export function latch<Value = void>() {
-  let open: (value: Value) => void = () => {};
-  const opened = new Promise<Value>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
 }

@@ -8,11 +8,11 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { createGate } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ReceiverOptions, ReceiverOutcome, WebhookEvent } from "../src/index.ts";
 import {
   balanceChanged,
-  createGate,
   type SignedDelivery,
   secret,
   signatureVectors,
@@ -251,7 +251,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
             disconnect.abort();
             await new Promise((resolve) => setImmediate(resolve));
           },
-          afterResponse: processed.open,
+          afterResponse: () => processed.open(),
         });
         const { body, headers } = signedDelivery(balanceChanged());
         await fetch(url, { method: "POST", body, headers, signal: disconnect.signal }).catch(() => {});

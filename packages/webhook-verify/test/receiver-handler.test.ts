@@ -1,9 +1,9 @@
 /** The receiver without a framework: handler, afterResponse, inbox, deduplication, and memoryDedupe. */
+import { createGate } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it } from "vitest";
 import { type DedupeStore, type Inbox, memoryDedupe } from "../src/index.ts";
 import {
   balanceChanged,
-  createGate,
   createTestClock,
   createTestReceiver,
   post,

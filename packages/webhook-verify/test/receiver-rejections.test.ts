@@ -1,11 +1,11 @@
 /** The receiver without a framework: deliveries that it rejects, how they are reported and logged, and how it reads bodies. */
+import { createGate } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it } from "vitest";
 import { collectBody, decodeBase64, RawBodyError, toBytes } from "../src/body.ts";
 import type { ReceiverOptions } from "../src/index.ts";
 import type { ReceivedRequest } from "../src/receiver.ts";
 import {
   balanceChanged,
-  createGate,
   createTestClock,
   createTestReceiver,
   post,

@@ -1,10 +1,10 @@
 /** The receiver without a framework: a `secret` function, and how long its result is used. */
+import { createGate } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it } from "vitest";
 import { lambdaReceiver } from "../src/adapters/lambda.ts";
 import type { ReceiverOptions, Secret } from "../src/index.ts";
 import {
   balanceChanged,
-  createGate,
   createTestClock,
   createTestReceiver,
   post,

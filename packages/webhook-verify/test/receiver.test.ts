@@ -1,4 +1,5 @@
 /** The receiver without a framework: valid deliveries, invalid events, options. */
+import { createGate } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it } from "vitest";
 import {
   createReceiver,
@@ -7,14 +8,7 @@ import {
   type ReceiverOptions,
   signWebhookSync,
 } from "../src/index.ts";
-import {
-  balanceChanged,
-  createGate,
-  createTestReceiver,
-  post,
-  secret,
-  signedDelivery,
-} from "./signed-delivery.ts";
+import { balanceChanged, createTestReceiver, post, secret, signedDelivery } from "./signed-delivery.ts";
 
 describe("a valid delivery", () => {
   it("responds 204 after handler has resolved", async () => {

@@ -109,12 +109,3 @@ export function createTestClock(nowMs = 0) {
   const clock = { nowMs, now: () => clock.nowMs, monotonicMs: () => clock.nowMs };
   return clock;
 }
-
-/** `opened` resolves when `open` is called. */
-export function createGate() {
-  let open: () => void = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}

@@ -1,20 +1,18 @@
 /** `dev`, `exec`, `issue` and `webhook listen` as processes of their own: signals and exit codes. */
 import { once } from "node:events";
+import { createFolder, createGate, listen } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it } from "vitest";
 import { isListening, startWithNpm } from "../../../mock-server/test/integration/command.ts";
-import { createFolder, findEndpoints, getProgram, listen, run, startProcess } from "../terminal.ts";
+import { findEndpoints, getProgram, run, startProcess } from "../terminal.ts";
 
 it("dev prints, forwards, and ends by SIGINT with 0, also while the receiver does not respond", async () => {
-  let arrived = (_type: unknown) => {};
-  const arrival = new Promise<unknown>((resolve) => {
-    arrived = resolve;
-  });
-  const url = await listen((request) => arrived(request.resume().headers["service-event"]));
+  const arrival = createGate<unknown>();
+  const url = await listen((request) => arrival.open(request.resume().headers["service-event"]));
   const { child, exit, waitFor } = startProcess(["dev", "--port", "0", "--forward", url]);
   const [, baseUrl = ""] = /LOYALTY_URL=(.*)\n/.exec(await waitFor(/LOYALTY_URL=.*\n/)) ?? [];
   const [endpoint] = await findEndpoints(baseUrl);
   await fetch(`${baseUrl}/_mock/webhooks/endpoints/${endpoint?.id}/test`, { method: "POST" });
-  expect(await arrival).toBe("ping");
+  expect(await arrival.opened).toBe("ping");
   child.kill("SIGINT");
   const { code, stdout, stderr } = await exit;
   expect([code, stdout]).toEqual([0, expect.stringMatching(/LOYALTY_SIGNING_SECRET=whsec_\w+\n/)]);
@@ -22,15 +20,12 @@ it("dev prints, forwards, and ends by SIGINT with 0, also while the receiver doe
 });
 
 it("issue ends by SIGINT with 130, and says that the same command is safe, while the service does not respond", async () => {
-  let arrived = () => {};
-  const arrival = new Promise<void>((resolve) => {
-    arrived = resolve;
-  });
-  const url = await listen((request) => request.resume().on("end", arrived));
+  const arrival = createGate();
+  const url = await listen((request) => request.resume().on("end", arrival.open));
   const issue = ["issue", "--user-id", "7", "--privacy", "1", "--phone", "+48600100200"];
   const env = { LOYALTY_URL: url, LOYALTY_API_KEY: "lk_1", LOYALTY_TEMPLATE_ID: "tpl_1" };
   const { child, exit } = startProcess(issue, { env });
-  await arrival;
+  await arrival.opened;
   child.kill("SIGINT");
   expect(await exit).toMatchObject({
     code: 130,

@@ -1,5 +1,6 @@
 /** Two machines on one PostgreSQL whose clocks differ by four minutes, in virtual time: the clock of the database decides. */
 import type { Clock } from "@loyalty-cards/internal/issuing-steps";
+import { createGate } from "@loyalty-cards/internal/test/resources";
 import type { ManualClock } from "@loyalty-cards/mock-server";
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
@@ -67,23 +68,19 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     it("has an entry until its lease expires in the database, and both record the same card", async () => {
       const { first, second, pass, getDelayMs, signUp, weather, requests, countCards } = openMachines();
       await signUp();
-      let goOn = () => {};
-      const sent = new Promise<void>((resolve) => {
-        weather.push(() => {
-          resolve();
-          return new Promise((respond) => {
-            goOn = () => respond("ok");
-          });
-        });
+      const [sent, response] = [createGate(), createGate<"ok">()];
+      weather.push(() => {
+        sent.open();
+        return response.opened;
       });
       const issuing = first.issue(1);
-      await sent;
+      await sent.opened;
       await pass((await getDelayMs()) - 20_000);
       expect(await second.drain({ maxMs: 300 })).toMatchObject({ waiting: 1 });
       expect(requests).toHaveLength(1);
       await pass(20_000);
       expect(await second.drain()).toMatchObject({ issued: 1 });
-      goOn();
+      response.open("ok");
       await issuing;
       expect(await first.get(1)).toEqual(await second.get(1));
       expect([requests.length, new Set(requests.map(({ key }) => key)).size, countCards()]).toEqual([

@@ -1,6 +1,7 @@
 /** The path of a sign-up: how many statements, files and functions of ours it needs while a worker runs. */
 import { createServer } from "node:http";
 import { listOwnFunctions } from "@loyalty-cards/internal/test/own-functions";
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { card } from "../../../issuing-client/test/scripted.ts";
@@ -8,7 +9,7 @@ import { listen } from "../../../issuing-client/test/server.ts";
 import { openWatched } from "../../../webhook-inbox/test/inboxes.ts";
 import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
 import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
-import { createNetwork, openShop, scratchFile, toEntry } from "../shop.ts";
+import { createNetwork, openShop, toEntry } from "../shop.ts";
 
 /** The worker looks for entries too; it is idle while the sign-up is counted. */
 const pollMs = 60_000;

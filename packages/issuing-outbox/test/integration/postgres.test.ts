@@ -1,4 +1,5 @@
 /** The outbox in a real PostgreSQL: through each supported client, in several processes' places, and with connections that are cut. */
+import { createGate } from "@loyalty-cards/internal/test/resources";
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -186,10 +187,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   it("ends issue when the outbox is closed while the entry is leased", async () => {
     const { outbox, signUp, weather } = openShop();
     await signUp("1");
-    let respond: (now: "ok") => void = () => {};
-    const response = new Promise<"ok">((resolve) => {
-      respond = resolve;
-    });
+    const { opened: response, open: respond } = createGate<"ok">();
     weather.push(() => response);
     let closed: Promise<void> | undefined;
     beforeQueries((text) => {

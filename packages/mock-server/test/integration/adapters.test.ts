@@ -2,13 +2,14 @@
 import { EventEmitter, once } from "node:events";
 import { join } from "node:path";
 import { getRequestListener } from "@hono/node-server";
+import { createFolder } from "@loyalty-cards/internal/test/resources";
 import { setupServer } from "msw/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mockHandlers } from "../../src/adapters/msw.ts";
 import { startMockServer, type TrafficEvent } from "../../src/adapters/node.ts";
 import { createMockService, type MockService } from "../../src/index.ts";
 import { caller, issueRequest, signUp, template } from "../shop.ts";
-import { listen, openServer, sendRaw, temporaryFile, temporaryFolder } from "./command.ts";
+import { listen, openServer, sendRaw, temporaryFile } from "./command.ts";
 
 /** The option of MSW 2, and that of MSW 3. */
 const unhandled = { onUnhandledRequest: "error", onUnhandledFrame: "error" } as const;
@@ -243,7 +244,7 @@ describe("on a port", () => {
   });
 
   it("ends the delivery attempts in progress when it closes, and repeats them with the same data file", async () => {
-    const dataFile = join(temporaryFolder(), "data.json");
+    const dataFile = join(createFolder(), "data.json");
     const ids: unknown[] = [];
     let isBusy = true;
     const arrivals = new EventEmitter();

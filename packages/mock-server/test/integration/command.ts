@@ -1,10 +1,10 @@
 /** Starts servers, in this process or as the command `loyalty-cards-mock` in one of its own; receivers, and raw requests. */
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo, connect } from "node:net";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
+import { connect } from "node:net";
 import { dirname, join } from "node:path";
+import { createFolder, listen as listenOn } from "@loyalty-cards/internal/test/resources";
 import { inject, onTestFinished } from "vitest";
 import { type MockServerOptions, startMockServer } from "../../src/adapters/node.ts";
 import { caller, template } from "../shop.ts";
@@ -43,7 +43,7 @@ export function startWithNpm(
   scripts: Record<string, string> = {},
   env: NodeJS.ProcessEnv = {},
 ) {
-  const folder = temporaryFolder();
+  const folder = createFolder();
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }));
   const installed = join(folder, "node_modules/.bin/loyalty-cards-mock");
   mkdirSync(dirname(installed), { recursive: true });
@@ -74,17 +74,7 @@ export const isListening = (url: string) =>
     () => false,
   );
 
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "mock-server-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
-export function temporaryFile(content: string): string {
-  const file = join(temporaryFolder(), "seed.json");
-  writeFileSync(file, content);
-  return file;
-}
+export const temporaryFile = (content: string) => join(createFolder({ "seed.json": content }), "seed.json");
 
 /** Calls the server of a process that has printed its first line, as a website. */
 export function connectTo(firstLine: string) {
@@ -96,15 +86,7 @@ export function connectTo(firstLine: string) {
 }
 
 /** Starts a receiver. @returns its address. */
-export async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
-}
+export const listen = async (listener: RequestListener) => `${await listenOn(listener)}/webhooks`;
 
 /** Sends text to a server, and resolves with what came back before the connection closed. */
 export const sendRaw = (url: string, text: string) =>

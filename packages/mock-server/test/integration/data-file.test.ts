@@ -4,13 +4,14 @@ import { once } from "node:events";
 import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { createFolder } from "@loyalty-cards/internal/test/resources";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { type MockServerOptions, startMockServer } from "../../src/adapters/node.ts";
 import { manualClock, scaledClock } from "../../src/index.ts";
 import { caller, noon, signUp, template } from "../shop.ts";
-import { connectTo, openServer, start, temporaryFolder } from "./command.ts";
+import { connectTo, openServer, start } from "./command.ts";
 
-const temporaryData = () => join(temporaryFolder(), "data.json");
+const temporaryData = () => join(createFolder(), "data.json");
 
 /** Starts a server in this process. */
 async function open(options: MockServerOptions) {

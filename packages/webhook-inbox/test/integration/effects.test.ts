@@ -2,12 +2,13 @@
 import { readFileSync } from "node:fs";
 import { queryRows } from "@loyalty-cards/internal/postgres/transaction";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import fc from "fast-check";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ensureInboxTables, isNewest, markProcessed, type PostgresTransaction } from "../../src/postgres.ts";
 import * as inSqlite from "../../src/sqlite/processed.ts";
-import { balanceChanged, engines, scratchFile } from "../inboxes.ts";
+import { balanceChanged, engines } from "../inboxes.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 import { overEveryClient, overPg } from "../transactions.ts";
 

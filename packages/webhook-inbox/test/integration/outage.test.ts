@@ -1,12 +1,10 @@
 /** An inbox whose disk or database fails under load: it responds 503 meanwhile, loses nothing, and recovers without a restart. */
-
-// G12
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+// G12
+import { listen } from "@loyalty-cards/internal/test/resources";
 import type { BalanceChanged, Inbox } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { PgBoss } from "pg-boss";
@@ -21,15 +19,7 @@ import { runsPgBoss } from "../servers.ts";
 /** Duration of the database outage; OUTAGE_SECONDS makes it longer. */
 const outageMs = Number(process.env["OUTAGE_SECONDS"] ?? 1) * 1000;
 
-async function listening(inbox: Inbox): Promise<string> {
-  const server = createServer(nodeReceiver({ secret, inbox, log: () => {} }));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-}
+const listening = (inbox: Inbox) => listen(nodeReceiver({ secret, inbox, log: () => {} }));
 
 it.skipIf(!hasPostgresPrograms || !runsPgBoss)(
   "responds 503 with pg-boss while PostgreSQL is stopped under load, and loses no event",

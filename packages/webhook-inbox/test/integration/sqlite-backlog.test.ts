@@ -1,14 +1,7 @@
 /** A SQLite file with many events: no statement reads or sorts all of them. */
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  balanceChanged,
-  engines,
-  openInbox,
-  openWatched,
-  put,
-  recordOutcomes,
-  scratchFile,
-} from "../inboxes.ts";
+import { balanceChanged, engines, openInbox, openWatched, put, recordOutcomes } from "../inboxes.ts";
 
 describe.each(engines)("with %s", (_name, open) => {
   it.each([

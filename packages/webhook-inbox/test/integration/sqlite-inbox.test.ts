@@ -1,21 +1,13 @@
 /** The SQLite inbox: stores each event once and durably, and loses none. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { openLibsql, type SqliteHandler, type SqliteInbox, sqliteInbox } from "../../src/index.ts";
 import { isNewest, markProcessed, type SqliteDatabase } from "../../src/sqlite/processed.ts";
 import { describeInbox } from "../inbox-contract.ts";
-import {
-  balanceChanged,
-  engines,
-  openAhead,
-  openInbox,
-  put,
-  recordOutcomes,
-  scratchFile,
-  toBody,
-} from "../inboxes.ts";
+import { balanceChanged, engines, openAhead, openInbox, put, recordOutcomes, toBody } from "../inboxes.ts";
 
 describe.each(engines)("with %s", (name, open) => {
   describeInbox(name, async ({ attempts, onOutcome, retentionSeconds }) => {

@@ -1,23 +1,15 @@
 /** The worker on a SQLite file: every event has its effect once, also after failures, timeouts and crashes, and when the clock was set back. */
+import { createGate, scratchFile } from "@loyalty-cards/internal/test/resources";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SqliteWorkerOptions } from "../../src/sqlite/worker.ts";
-import {
-  balanceChanged,
-  engines,
-  latch,
-  openAhead,
-  openInbox,
-  put,
-  recordOutcomes,
-  scratchFile,
-} from "../inboxes.ts";
+import { balanceChanged, engines, openAhead, openInbox, put, recordOutcomes } from "../inboxes.ts";
 
 const atOnce: SqliteWorkerOptions = { backoff: { initialDelayMs: 0, maxDelayMs: 0 }, pollMs: 5 };
 const hourMs = 3_600_000;
 
 function endlessHandler() {
-  const { open, opened: begun } = latch();
+  const { open, opened: begun } = createGate();
   const handler = () => {
     open();
     return new Promise(() => {});
@@ -93,7 +85,7 @@ describe.each(engines)("with %s", (_name, open) => {
 
   it("rejects a write after the handler has ended", async () => {
     const { inbox, recorded } = withBalances();
-    const late = latch<() => void>();
+    const late = createGate<() => void>();
     await put(inbox, balanceChanged("evt_1"));
     inbox.work((_event, delivery) => late.open(() => delivery.write(() => {})));
     await recorded.until("done");
@@ -135,7 +127,7 @@ describe.each(engines)("with %s", (_name, open) => {
   // G12
   it("retries the event of a crashed process, and rolls back its late effect", async () => {
     const { inbox, recorded, file, effects } = withBalances();
-    const [begun, goOn] = [latch(), latch()];
+    const [begun, goOn] = [createGate(), createGate()];
     await put(inbox, balanceChanged("evt_1"));
     inbox.work(async (event, delivery) => {
       begun.open();
@@ -194,7 +186,7 @@ describe.each(engines)("with %s", (_name, open) => {
   it("fails a handler that exceeds its timeout, and aborts its signal", async () => {
     const { inbox, recorded } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
-    const aborted = latch<string>();
+    const aborted = createGate<string>();
     inbox.work(
       (_event, { attempt, signal }) => {
         if (attempt > 1) return;

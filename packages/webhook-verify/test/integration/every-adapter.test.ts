@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer, IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { listOwnFunctions } from "@loyalty-cards/internal/test/own-functions";
+import { createGate } from "@loyalty-cards/internal/test/resources";
 import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { expressReceiver } from "../../src/adapters/express.ts";
@@ -13,7 +14,7 @@ import { nodeReceiver } from "../../src/adapters/node.ts";
 import { memoryDedupe } from "../../src/index.ts";
 import { describeAdapter, listening, send } from "../adapter-contract.ts";
 import { everyAdapter, serving } from "../every-adapter.ts";
-import { balanceChanged, createGate, secret, signedDelivery } from "../signed-delivery.ts";
+import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 for (const { name, listener, parsing, ...adapter } of everyAdapter) {
   describeAdapter(name, {
@@ -173,7 +174,7 @@ describe("nextRoute and nextPagesHandler", () => {
     const log: string[] = [];
     const route = nextRoute({
       secret,
-      afterResponse: processed.open,
+      afterResponse: () => processed.open(),
       log: (line) => log.push(line),
       after() {
         throw new Error("outside a request scope");
