@@ -106,10 +106,9 @@ function findFrame({ stack = "", message }: Error): string | undefined {
   // Searches only after the message, because a message of several lines can look like a stack.
   if (!stack.includes(message)) return undefined;
   const frames = stack.slice(stack.indexOf(message) + message.length).slice(0, maxStackLength);
-  for (const [, place = ""] of frames.matchAll(framePattern)) {
-    if (!isForeign.test(place)) return toPrintable(shortenPlace(place), 200);
-  }
-  return undefined;
+  const places = Array.from(frames.matchAll(framePattern), ([, place = ""]) => place);
+  const own = places.find((place) => !isForeign.test(place));
+  return own && toPrintable(shortenPlace(own), 200);
 }
 
 /** Returns a path relative to the working folder, else the file and its folder: the rest depends on the machine. */

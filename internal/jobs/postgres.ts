@@ -14,7 +14,7 @@ export type Transact<Transaction> = <Result>(
 ) => Promise<Result>;
 
 /** 40001 serialization_failure, 40P01 deadlock_detected: PostgreSQL rolled back, and says that the transaction may be repeated. */
-export const isConflict = (error: unknown): boolean => hasCode(error, ["40001", "40P01"]);
+export const isConflict = (error: unknown): boolean => hasCode(error, "40001", "40P01");
 const maxAttempts = 5;
 /** Two transactions that were in each other's way would be again: they wait for a random time, doubled each time. Fake timers of a test do not stop the repetition. */
 const firstWaitMs = 20;
@@ -51,7 +51,7 @@ export function createPostgresDatabase<Transaction extends PostgresTransaction>(
     try {
       return Array.from(await queryRows(client, sql, values)) as Row[];
     } catch (error) {
-      if (!hasCode(error, ["42P01"])) throw error;
+      if (!hasCode(error, "42P01")) throw error;
       throw withSafeMessage(new Error(missingTables, { cause: error }));
     }
   }

@@ -68,16 +68,10 @@ export async function queryRows(
 }
 
 /** Whether PostgreSQL ended with one of the codes. Drizzle and Prisma wrap the error of the driver. */
-export function hasCode(error: unknown, codes: readonly string[]): boolean {
-  const { code, cause, meta } = (error ?? {}) as {
-    code?: unknown;
-    cause?: unknown;
-    meta?: { code?: unknown };
-  };
-  return (
-    [code, meta?.code].some((found) => codes.includes(found as string)) ||
-    (cause !== undefined && hasCode(cause, codes))
-  );
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  const { code, cause, meta } = error as { code?: string; cause?: unknown; meta?: { code?: string } };
+  return codes.includes(code ?? "") || codes.includes(meta?.code ?? "") || hasCode(cause, ...codes);
 }
 
 const noTransaction = (reason: string) =>

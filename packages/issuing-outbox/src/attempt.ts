@@ -102,6 +102,7 @@ export function createAttempts(context: AttemptContext) {
   async function attempt(job: OwnLease, signal: AbortSignal, isVisitor: boolean): Promise<AttemptResult> {
     const entry = toRef(job);
     const { state, error, attempts } = job;
+    // The callback of a visitor's entry runs in the async context of its own request.
     const transact = isVisitor ? database.transact : database.transactTogether;
     if (job.rank === ranks.callback)
       return record(job, { state, error }, { outcome: "delivered", entry }, transact);

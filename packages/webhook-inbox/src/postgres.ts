@@ -131,6 +131,6 @@ async function isChanged(
   try {
     return (await queryRows(own, sql, values)).length > 0;
   } catch (error) {
-    throw explainMissingTable(error, hasCode(error, ["42P01"]));
+    throw explainMissingTable(error, hasCode(error, "42P01"));
   }
 }
