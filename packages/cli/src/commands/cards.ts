@@ -26,11 +26,6 @@ interface IssueOptions {
   marketing?: string | true;
 }
 
-interface ConsentOptions {
-  set?: "yes" | "no";
-  version?: string;
-}
-
 export function addCardCommands(program: Command, cli: Cli): void {
   const issue = program
     .command("issue")
@@ -81,8 +76,8 @@ export function addCardCommands(program: Command, cli: Cli): void {
     .addOption(new Option("--set <answer>", "give or withdraw the consent").choices(["yes", "no"]))
     .option("--version <label>", "version of the text that the customer agreed to, with --set");
   addExamples(consent, "loyalty-cards consent card_8sT2kq --set yes --version 2026-01");
-  setAction<ConsentOptions>(cli, consent, async ({ print, createClient }, options, cardId: string) => {
-    const { set, version } = options;
+  type Options = { set?: "yes" | "no"; version?: string };
+  setAction<Options>(cli, consent, async ({ print, createClient }, { set, version }, cardId: string) => {
     if (set === undefined && version !== undefined) throw new CommandError("--version needs --set.");
     const client = await createClient();
     const change = { marketing: set === "yes", ...(version !== undefined && { version }) };

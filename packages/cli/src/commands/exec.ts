@@ -1,5 +1,6 @@
 /** `exec`: runs a command while the mock service runs, with the service's address and keys in its environment. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { constants } from "node:os";
 import { watchParent } from "@loyalty-cards/internal/node-parent";
 import { type Command, CommanderError } from "commander";
@@ -65,7 +66,7 @@ const forwarded = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
  * @returns the command's exit code; 128 and the signal's number when a signal ended it, as shells do.
  * @throws {CommandError} with exit code 127 when the command does not exist, and 126 when it is not a program, as shells do.
  */
-function runProcess(
+async function runProcess(
   [command = "", ...args]: readonly string[],
   variables: Record<string, string>,
 ): Promise<number> {
@@ -73,33 +74,29 @@ function runProcess(
   // A process group of its own gets signals as a whole: npm does not end the processes that it started. On a terminal
   // the command stays in the group that the keyboard and Ctrl-C belong to.
   const hasGroup = !isWindows && !process.stdin.isTTY;
-  return new Promise((resolve, reject) => {
-    const pass = (signal: NodeJS.Signals) => {
-      // The terminal has sent Ctrl-C to the command already; a second signal would end many programs at once.
-      if (signal === "SIGINT" && process.stdin.isTTY) return;
-      if (hasGroup && child.pid !== undefined) process.kill(-child.pid, signal);
-      else child.kill(signal);
-    };
-    // Before the command starts, because a signal that ends this process then would leave it running.
-    for (const signal of forwarded) process.on(signal, pass);
-    const child = spawn(command, args, {
-      stdio: "inherit",
-      env: { ...process.env, ...variables },
-      shell: isWindows, // there npm and npx are scripts, which need a shell
-      detached: hasGroup,
-    });
-    watchParent(() => pass("SIGTERM"));
-    const stopForwarding = () => {
-      for (const signal of forwarded) process.off(signal, pass);
-    };
-    child.once("error", ({ code, message }: NodeJS.ErrnoException) => {
-      stopForwarding();
-      const exitCode = code === "ENOENT" ? 127 : 126;
-      reject(new CommandError(`The command cannot be run: ${message}.`, { exitCode }));
-    });
-    child.once("exit", (code, signal) => {
-      stopForwarding();
-      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
-    });
+  const pass = (signal: NodeJS.Signals) => {
+    // The terminal has sent Ctrl-C to the command already; a second signal would end many programs at once.
+    if (signal === "SIGINT" && process.stdin.isTTY) return;
+    if (hasGroup && child.pid !== undefined) process.kill(-child.pid, signal);
+    else child.kill(signal);
+  };
+  // Before the command starts, because a signal that ends this process then would leave it running.
+  for (const signal of forwarded) process.on(signal, pass);
+  const child = spawn(command, args, {
+    stdio: "inherit",
+    env: { ...process.env, ...variables },
+    shell: isWindows, // there npm and npx are scripts, which need a shell
+    detached: hasGroup,
   });
+  watchParent(() => pass("SIGTERM"));
+  try {
+    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals];
+    return code ?? 128 + constants.signals[signal];
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const exitCode = code === "ENOENT" ? 127 : 126;
+    throw new CommandError(`The command cannot be run: ${message}.`, { exitCode });
+  } finally {
+    for (const signal of forwarded) process.off(signal, pass);
+  }
 }
