@@ -27,7 +27,7 @@ export function installExample(name, source = here(`../../examples/${name}`)) {
   const tarballs = [];
   for (const list of [manifest.dependencies, manifest.devDependencies]) {
     for (const name of Object.keys(list).filter((name) => name.startsWith("@loyalty-cards/"))) {
-      tarballs.push(pack(here(`../../packages/${basename(name)}`), folder).file);
+      tarballs.push(pack(here(`../../packages/${basename(name)}`), folder));
       delete list[name];
     }
   }

@@ -1,6 +1,5 @@
 /** The signature vectors, with the built verifier on every runtime and in a browser. */
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
 import { openBrowser } from "../browser.mjs";
@@ -26,7 +25,7 @@ import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { verifyVectors } from "./setup.mjs";
 globalThis.verifyVectors = (vectors) => verifyVectors({ verifyWebhook, verifyWebhookSync, fetchReceiver, vectors });`;
 
-/** Loads the bundle into a page on loopback, which counts as a secure origin: `crypto.subtle` is there. */
+/** Loads the bundle into the page of a local file, which counts as a secure origin: `crypto.subtle` is there. */
 async function inBrowser() {
   const { outputFiles } = await build({
     stdin: { contents: program, resolveDir: import.meta.dirname },
@@ -36,19 +35,13 @@ async function inBrowser() {
     platform: "browser",
     logLevel: "error",
   });
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>vectors</title>");
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const browser = await openBrowser();
   try {
     const page = await browser.newPage();
-    await page.goto(`http://127.0.0.1:${server.address().port}/`);
+    await page.goto(file.href);
     await page.addScriptTag({ content: outputFiles[0].text });
     return await page.evaluate((all) => globalThis.verifyVectors(all), vectors);
   } finally {
     await browser.close();
-    server.close();
-    server.closeAllConnections();
   }
 }

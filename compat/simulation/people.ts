@@ -89,9 +89,8 @@ export const sendGarbage = (stage: Stage, body: string) =>
 
 export async function forge(stage: Stage, kind: (typeof forgeries)[number], random: Random): Promise<void> {
   const nowMs = startMs + stage.world.nowMs;
-  const eventId = `evt_forged_${stage.forged.length}_${random.integer(0, 1e6)}`;
   const rawBody = JSON.stringify({
-    id: eventId,
+    id: `evt_forged_${stage.forged.length}_${random.integer(0, 1e6)}`,
     type: "balance.changed",
     createdAt: new Date(nowMs + 3_600_000).toISOString(),
     data: {
@@ -114,7 +113,7 @@ export async function forge(stage: Stage, kind: (typeof forgeries)[number], rand
   if (kind !== "no signature")
     message.headers["service-signature"] = signWebhookSync({ rawBody, secret, timestamp });
   const status = await deliver(stage, message);
-  if (status !== undefined) stage.forged.push({ kind, status, eventId });
+  if (status !== undefined) stage.forged.push({ kind, status });
 }
 
 const toName = ({ history }: Stage, visitor: number) => `Visitor ${visitor} of ${history.seed}`;

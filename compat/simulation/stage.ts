@@ -57,7 +57,7 @@ export async function setUp(history: History, images: Images, folder: string) {
     /** Customers of the till of whom the client said that they have no card. */
     rejected: [] as string[],
     /** The responses to deliveries that were not genuine. */
-    forged: [] as { kind: string; status: number; eventId: string }[],
+    forged: [] as { kind: string; status: number }[],
     /** Until then the machines of the shop and of the bookkeepers sleep. */
     awakeAtMs: 0,
     /** Nothing is started any more. */

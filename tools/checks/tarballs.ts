@@ -5,10 +5,10 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, posix } from "node:path";
+import { basename, join, posix } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { hasEntryPoints, type Published, published, root } from "../published.ts";
+import { hasEntryPoints, type Published, published, root, run } from "../published.ts";
 import { pack } from "../release/pack.ts";
 
 /** In kB: the tarball, and for packages that users bundle or that should stay small the main entry, minified and gzipped. */
@@ -73,7 +73,13 @@ function checkFile(path: string, { folder }: Published, paths: readonly string[]
 /** @returns how many problems a package has. */
 async function check(one: Published, destination: string): Promise<number> {
   const { name, folder, manifest } = one;
-  const { file, paths, size } = pack(folder, destination);
+  const file = pack(folder, destination);
+  const { size } = statSync(file);
+  const listed = run("tar", ["--list", "--file", basename(file)], destination);
+  const paths = listed
+    .trimEnd()
+    .split("\n")
+    .map((path) => path.replace("package/", ""));
   const problems = runTool("publint", "--strict", file);
   if (hasEntryPoints(one)) problems.push(...runTool("attw", file));
   for (const path of paths) problems.push(...checkFile(path, one, paths).map((text) => `${path} ${text}`));

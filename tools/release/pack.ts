@@ -4,32 +4,19 @@
  * bytes that were tested.
  */
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Manifest, published, root, run } from "../published.ts";
 
-export interface Tarball {
-  file: string;
-  /** What is in it, relative to the package. */
-  paths: string[];
-  size: number;
-}
-
 const releaseFolder = process.env.LOYALTY_CARDS_TARBALLS && resolve(root, process.env.LOYALTY_CARDS_TARBALLS);
 
-/** Copies the tarball of the release to the folder, or without one packs anew. */
-export function pack(folder: string, destination: string): Tarball {
-  const file = releaseFolder ? copyTo(destination, folder, releaseFolder) : npmPack(folder, destination);
-  const listed = run("tar", ["--list", "--file", basename(file)], destination);
-  const paths = listed.trimEnd().split("\n");
-  return { file, paths: paths.map((path) => path.replace("package/", "")), size: statSync(file).size };
-}
-
-function copyTo(destination: string, folder: string, tarballs: string): string {
+/** Copies the tarball of the release to the folder, or without one packs anew. @returns the file. */
+export function pack(folder: string, destination: string): string {
+  if (!releaseFolder) return npmPack(folder, destination);
   const { name, version }: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const filename = `${name.replace("@", "").replace("/", "-")}-${version}.tgz`;
-  copyFileSync(join(tarballs, filename), join(destination, filename));
+  copyFileSync(join(releaseFolder, filename), join(destination, filename));
   return join(destination, filename);
 }
 
