@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { build } from "esbuild";
 import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 
@@ -18,13 +19,9 @@ const inProcess =
     const file = join(folder, "setup.json"); // longer than a command line may be
     writeFileSync(file, JSON.stringify(setup));
     try {
-      return await new Promise((resolve, reject) => {
-        const options = { maxBuffer: 2 ** 26, timeout: 60_000, cwd: here("../..") };
-        execFile(command, [...args, here("in-process.mjs"), file], options, (error, stdout, stderr) => {
-          if (error) reject(new Error(`${error.message}\n${stderr}`));
-          else resolve(JSON.parse(stdout));
-        });
-      });
+      const options = { maxBuffer: 2 ** 26, timeout: 60_000, cwd: here("../..") };
+      const program = [...args, here("in-process.mjs"), file];
+      return JSON.parse((await promisify(execFile)(command, program, options)).stdout);
     } finally {
       rmSync(folder, { recursive: true });
     }
@@ -64,6 +61,7 @@ async function inWorkerd(setup) {
     conditions: ["workerd", "worker", "browser"], // those of workers come with `browser`, and must win over it
     logLevel: "error",
   });
+  const file = join(folder, "config.capnp");
   const configuration = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -73,7 +71,6 @@ const config :Workerd.Config = (
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")]
 );
 `;
-  const file = join(folder, "config.capnp");
   writeFileSync(file, configuration);
   const workerd = binary("@cloudflare/workerd-linux-64/bin/workerd");
   const child = spawn(workerd, ["serve", "--control-fd=3", file], {
