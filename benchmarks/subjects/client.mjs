@@ -10,8 +10,7 @@ const body = {
 };
 let counter = 0;
 const key = () => `key_${counter++}`;
-const idempotency = () => ({ "idempotency-key": key() });
-const headers = () => ({ authorization: "Bearer k", ...idempotency() });
+const headers = () => ({ authorization: "Bearer k", "idempotency-key": key() });
 const jsonHeaders = () => ({ ...headers(), "content-type": "application/json" });
 
 /** The senders by name. Each is created in a process of its own, which imports nothing that another one needs. */

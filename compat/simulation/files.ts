@@ -69,7 +69,7 @@ export class SimulatedDatabase {
   /** Whether the program has opened the file: until then it waits in real time for a lock. */
   #isOpen = false;
 
-  constructor(file: string, owner: Process) {
+  constructor(owner: Process, file: string) {
     owner.effect();
     this.#owner = owner;
     this.#connection = openSqlite(file);

@@ -142,6 +142,10 @@ export class Process {
     }
     const write = (...values: unknown[]) =>
       void (this.isAlive && this.lines.push(values.map(String).join(" ")));
+    const start =
+      (isRepeated: boolean) =>
+      (run: Run, ms = 0, ...values: unknown[]) =>
+        this.#startTimer(() => run(...values), Math.max(1, ms), isRepeated);
     const clear = (timer?: { cancel(): void }) => timer?.cancel();
     const process = {
       env,
@@ -166,10 +170,8 @@ export class Process {
         },
       },
       fetch: (input: string | Request, init?: RequestInit) => this.#network.fetch(this, input, init),
-      setTimeout: (run: Run, ms = 0, ...values: unknown[]) =>
-        this.#startTimer(() => run(...values), Math.max(1, ms)),
-      setInterval: (run: Run, ms = 0, ...values: unknown[]) =>
-        this.#startTimer(() => run(...values), Math.max(1, ms), true),
+      setTimeout: start(false),
+      setInterval: start(true),
       setImmediate: (run: Run, ...values: unknown[]) => this.#startTimer(() => run(...values), 0),
       clearTimeout: clear,
       clearInterval: clear,
@@ -212,20 +214,14 @@ export class Process {
   }
 
   #require(name: string): unknown {
-    const owner = this;
     const { machine } = this;
-    class DatabaseSync extends SimulatedDatabase {
-      constructor(file: string) {
-        super(file, owner);
-      }
-    }
     switch (name.replace("node:", "")) {
       case "express":
         return Object.assign(() => this.#createExpress(), express);
       case "fastify":
         return () => this.#createFastify();
       case "sqlite":
-        return { DatabaseSync };
+        return { DatabaseSync: SimulatedDatabase.bind(undefined, this) };
       case "crypto":
         return { ...crypto, randomBytes: this.#random.bytes, randomUUID: () => this.#createUUID() };
       case "fs":
