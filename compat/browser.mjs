@@ -5,8 +5,7 @@ import chromium from "@sparticuz/chromium";
 import jsQR from "jsqr";
 import puppeteer from "puppeteer-core";
 
-/** The program of axe-core, for `page.evaluate`. */
-export const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const systemChromes = [
   "/usr/bin/google-chrome",
@@ -75,18 +74,16 @@ export async function setMode(page, [scheme, width]) {
   });
 }
 
-/** What axe finds on the page, which has the program `axe`: the impact, the rule and the first elements. */
-export const findViolations = (page) =>
-  page.evaluate(async () => {
-    const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
-    return violations.map(
-      ({ id, impact, nodes }) =>
-        `${impact} ${id}: ${nodes
-          .slice(0, 3)
-          .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
-          .join(" | ")}`,
-    );
-  });
+/** What axe finds on the page with one of these impacts: the impact, the rule and an element. */
+export async function findViolations(page, impacts = ["serious", "critical"]) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() =>
+    globalThis.axe.run(document, { resultTypes: ["violations"] }),
+  );
+  return violations
+    .filter(({ impact }) => impacts.includes(impact))
+    .map(({ id, impact, nodes: [{ html, failureSummary }] }) => `${impact} ${id}: ${html} ${failureSummary}`);
+}
 
 /** The text of the QR code in a picture of the element. */
 export async function readQrCode(page, element) {
