@@ -44,9 +44,19 @@ export function startTimers() {
 
 /** Starts a module in a process that ends with this one, and waits for its first message, such as its port. */
 export async function startModule(url, args = []) {
-  const child = fork(fileURLToPath(url), args, { execArgv: [] });
-  children.add(child.once("exit", () => children.delete(child)));
+  const child = endWithThis(fork(fileURLToPath(url), args, { execArgv: [] }));
   return { child, message: await receive(child) };
+}
+
+const children = new Set();
+process.on("exit", () => {
+  for (const child of children) child.kill();
+});
+
+/** Ends the process when this one ends. @returns the process. */
+export function endWithThis(child) {
+  children.add(child);
+  return child.once("exit", () => children.delete(child));
 }
 
 /** The first message of a process. @throws if the process ends before. */
@@ -57,11 +67,6 @@ export async function receive(child) {
   const [message] = await Promise.race([once(child, "message"), ended]);
   return message;
 }
-
-const children = new Set();
-process.on("exit", () => {
-  for (const child of children) child.kill();
-});
 
 /** Interpolates between the two nearest. */
 export function quantile(numbers, share) {

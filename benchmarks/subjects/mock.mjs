@@ -2,15 +2,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { openSocket, processorSeconds, quantile, residentMiB, send } from "../measure.mjs";
+import { endWithThis, openSocket, processorSeconds, quantile, residentMiB, send } from "../measure.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const bin = here("../../packages/mock-server/bin.js");
 const connections = 10;
-const children = new Set();
-process.on("exit", () => {
-  for (const child of children) child.kill("SIGKILL");
-});
 const roundMs = 1_000;
 
 /** The programs. Each prints its address and its API key. */
@@ -53,8 +49,8 @@ start ends with the first 201. The idle memory is that of a server that listens 
 
 /** Starts a server, reads its idle memory, and issues its first card. */
 async function start(program) {
-  const child = spawn(process.execPath, programs[program], { stdio: ["ignore", "pipe", "inherit"] });
-  children.add(child);
+  const options = { stdio: ["ignore", "pipe", "inherit"] };
+  const child = endWithThis(spawn(process.execPath, programs[program], options));
   const [line] = await once(child.stdout, "data");
   child.stdout.resume();
   const { baseUrl, apiKeys, templateId } = JSON.parse(String(line));
@@ -75,7 +71,6 @@ async function measureStart(program) {
   };
   server.child.kill("SIGKILL");
   await once(server.child, "exit");
-  children.delete(server.child);
   return figures;
 }
 

@@ -7,12 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-interface Gate {
-  name: string;
-  command: string;
-  /** Why it runs on Linux only; on other systems it is reported as skipped. */
-  linuxOnly?: string;
-}
+/** With the reason why it runs on Linux only; on other systems it is reported as skipped. */
+type Gate = readonly [name: string, command: string, linuxOnly?: string];
 
 /** The tarballs of a release, or those that the gate "build" packs for all others. */
 const releaseTarballs = process.env["LOYALTY_CARDS_TARBALLS"];
@@ -22,47 +18,43 @@ const pack = releaseTarballs ? "" : ` && npm run release -- pack ${JSON.stringif
 const needsServers = "it needs PostgreSQL and Redis";
 const needsBinaries = "its binaries from npm are for Linux";
 const needsShell = "its commands are for a shell";
-const compat = (name: string, command: string, linuxOnly?: string): Gate => ({
-  name,
-  command: `npm run --silent compat -- ${command}`,
-  ...(linuxOnly && { linuxOnly }),
-});
+const compat = (command: string) => `npm run --silent compat -- ${command}`;
 
 /** A stage begins when the one before has ended. Within it two gates run at a time, the longest first. */
 const stages: readonly (readonly Gate[])[] = [
-  [{ name: "tests", command: "npm test" }],
+  [["tests", "npm test"]],
   // The other stages need what is installed and built here.
   [
-    { name: "packages of compat and docs", command: "node --import tsx tools/install.ts compat docs" },
-    { name: "build", command: `npm run build${pack}` },
-    { name: "format and lint", command: "npm run lint" },
-    { name: "generated files are fresh", command: "npm run generate -- --check" },
-    { name: "demo", command: "npm run demo" },
+    ["packages of compat and docs", "node --import tsx tools/install.ts compat docs"],
+    ["build", `npm run build${pack}`],
+    ["format and lint", "npm run lint"],
+    ["generated files are fresh", "npm run generate -- --check"],
+    ["demo", "npm run demo"],
   ],
   [
-    compat("Next: receivers; Workers", "next receivers workers", needsBinaries),
-    { name: "simulated histories", command: "npm run --silent simulate -- --built --seed 1 --histories 250" },
-    { name: "guides and reference", command: "npm run docs" },
-    compat("packed tarballs in an empty folder", "smoke", needsShell),
-    { name: "tarballs: files, sizes, publint, attw", command: "npm run release -- tarballs" },
-    compat("killed receivers", "crash-inbox 150 6", needsServers),
-    compat("killed shops", "crash-outbox 60 5", needsServers),
-    compat("Koa, NestJS, Express 4", "frameworks"),
-    compat("bundles for browsers", "bundlers", needsBinaries),
-    compat("killed bulk runs", "crash-bulk 2000 4"),
-    { name: "licences and bills of materials", command: "npm run release -- licences" },
-    compat("adapters under MSW 3", "msw3", needsBinaries),
-    compat("verifiers in other languages", "languages", needsBinaries),
+    ["Next: receivers; Workers", compat("next receivers workers"), needsBinaries],
+    ["simulated histories", "npm run --silent simulate -- --built --seed 1 --histories 250"],
+    ["guides and reference", "npm run docs"],
+    ["packed tarballs in an empty folder", compat("smoke"), needsShell],
+    ["tarballs: files, sizes, publint, attw", "npm run release -- tarballs"],
+    ["killed receivers", compat("crash-inbox 150 6"), needsServers],
+    ["killed shops", compat("crash-outbox 60 5"), needsServers],
+    ["Koa, NestJS, Express 4", compat("frameworks")],
+    ["bundles for browsers", compat("bundlers"), needsBinaries],
+    ["killed bulk runs", compat("crash-bulk 2000 4")],
+    ["licences and bills of materials", "npm run release -- licences"],
+    ["adapters under MSW 3", compat("msw3"), needsBinaries],
+    ["verifiers in other languages", compat("languages"), needsBinaries],
   ],
   // These measure time, and mostly wait.
   [
-    { name: "long tests", command: "npx vitest run --project slow" },
-    compat("all runtimes", "runtimes", needsBinaries),
-    compat("pg-boss on Node 24", "pg-boss", needsBinaries),
+    ["long tests", "npx vitest run --project slow"],
+    ["all runtimes", compat("runtimes"), needsBinaries],
+    ["pg-boss on Node 24", compat("pg-boss"), needsBinaries],
   ],
   [
-    compat("pages in a browser", "browser", needsBinaries),
-    compat("the site in a browser", "site", needsBinaries),
+    ["pages in a browser", compat("browser"), needsBinaries],
+    ["the site in a browser", compat("site"), needsBinaries],
   ],
 ];
 
@@ -74,9 +66,9 @@ const env = {
 };
 
 /** @returns whether it passed, or was skipped. */
-async function run({ name, command, linuxOnly: reason }: Gate): Promise<boolean> {
-  if (reason !== undefined && process.platform !== "linux") {
-    console.log(`– ${name.padEnd(40)} skipped: ${reason}`);
+async function run([name, command, linuxOnly]: Gate): Promise<boolean> {
+  if (linuxOnly !== undefined && process.platform !== "linux") {
+    console.log(`– ${name.padEnd(40)} skipped: ${linuxOnly}`);
     return true;
   }
   const startedMs = performance.now();
