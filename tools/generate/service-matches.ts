@@ -25,12 +25,7 @@ export const operationsIn = (document: Json): Operation[] =>
   });
 
 /** A path without the names of its parameters: `/passes/{}`. */
-const toShape = (path: string) =>
-  path
-    .split("/")
-    .filter((step) => step !== "")
-    .map((step) => `/${step.startsWith("{") && step.endsWith("}") ? "{}" : step}`)
-    .join("");
+const toShape = (path: string) => path.replaceAll(/\{[^/]*\}/g, "{}").replace(/\/+$/, "");
 
 /**
  * Our operations that the service has, by our path and method. All have one prefix, because `/customers/{id}/passes/{id}` is not

@@ -7,23 +7,20 @@ import { getMember, type Json, recordIn, resolved } from "./document.ts";
  * The document as openapi-typescript writes it; editors can complete the known values of open sets.
  * @param source the file that the banner names. @param immutable makes properties and arrays read-only.
  */
-export const schemaTypes = async (document: Json, source: string, immutable = false): Promise<string> =>
-  toBanner(source) + toText(await toNodes(document, immutable));
-
-export const toBanner = (source: string) =>
-  `/** Generated from ${source} by \`npm run generate\`. Do not edit. */\n\n`;
-
-/** Editors do not know the tag `@description`, and show the text only without it. */
-const toText = (nodes: ts.Node[]) => astToString(nodes).replaceAll("@description ", "");
-
-const toNodes = (document: Json, immutable = false): Promise<ts.Node[]> =>
-  openapiTS(withoutUnknownMembers(document) as never, {
+export async function schemaTypes(document: Json, source: string, immutable = false): Promise<string> {
+  const nodes = await openapiTS(withoutUnknownMembers(document) as never, {
     immutable,
     alphabetize: false,
     emptyObjectsUnknown: true,
     transform: (schema) =>
       openSet(getMember(schema, "x-extensible-enum"), [schema.type].flat().includes("null")),
   });
+  // Editors do not know the tag `@description`, and show the text only without it.
+  return toBanner(source) + astToString(nodes).replaceAll("@description ", "");
+}
+
+export const toBanner = (source: string) =>
+  `/** Generated from ${source} by \`npm run generate\`. Do not edit. */\n\n`;
 
 /**
  * A copy without `additionalProperties: true`, which would become `{ id: string } & { [key: string]: unknown }`. Values can still
