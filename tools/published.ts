@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readEntries } from "./release/build.ts";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -43,10 +44,6 @@ export interface Published {
   manifest: Manifest;
 }
 
-/** Whether programs can import the package; a package with only a command has no entry point. */
-export const hasEntryPoints = ({ manifest }: Published): boolean =>
-  Object.values(manifest.exports ?? {}).some((target) => typeof target === "object");
-
 export const published: readonly Published[] = readdirSync(join(root, "packages"))
   .map((name) => {
     const folder = join(root, "packages", name);
@@ -54,6 +51,15 @@ export const published: readonly Published[] = readdirSync(join(root, "packages"
     return { name, folder, manifest };
   })
   .filter(({ manifest }) => !manifest.private);
+
+/** The entry points of all packages: the package's name without scope, what a program imports, and the file of the source. */
+export const entryPoints = published.flatMap(({ name, folder, manifest }) =>
+  Object.entries(readEntries(manifest.exports ?? {})).map(([entry, source]) => ({
+    name,
+    specifier: manifest.name + (entry === "index" ? "" : `/${entry}`),
+    source: join(folder, source),
+  })),
+);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const tags = run("git", ["tag", "--list"], root).split("\n");

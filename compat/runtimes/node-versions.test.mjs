@@ -9,7 +9,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { hasEntryPoints, published } from "../../tools/published.ts";
+import { entryPoints } from "../../tools/published.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const tooOld = { "18.20.8": "18", "20.10.0": "20-10" };
@@ -17,19 +17,16 @@ const toNode = (version) => here(`../node_modules/node-${version}/bin/node`);
 const run = promisify(execFile);
 const root = here("../..");
 
-/** They run in browsers too, and need nothing that an older Node.js lacks. */
-const notGuarded = ["./package.json", "./links"];
-
 /** What is refused: the name, the exit code, the beginning of the message, and the arguments of Node. */
-const programs = published.filter(hasEntryPoints).flatMap(({ manifest: { name, exports } }) =>
-  Object.entries(exports)
-    .filter(([path, target]) => typeof target === "object" && !notGuarded.includes(path))
-    .map(([path]) => [name + path.slice(1), 1, `Error: ${name}`])
-    .flatMap(([entry, ...expected]) => [
-      [entry, ...expected, "--input-type=module", "--eval", `import(${JSON.stringify(entry)})`],
-      [entry, ...expected, "--input-type=commonjs", "--eval", `require(${JSON.stringify(entry)})`],
-    ]),
-);
+const programs = entryPoints
+  .filter(({ specifier }) => !specifier.endsWith("/links")) // it runs in browsers too
+  .flatMap(({ name, specifier }) => {
+    const refusal = [specifier, 1, `Error: @loyalty-cards/${name}`];
+    return [
+      [...refusal, "--input-type=module", "--eval", `import("${specifier}")`],
+      [...refusal, "--input-type=commonjs", "--eval", `require("${specifier}")`],
+    ];
+  });
 programs.push(["the command cli", 2, "", "packages/cli/bin.js", "--version"]);
 programs.push(["the command mock-server", 1, "", "packages/mock-server/bin.js", "--version"]);
 

@@ -8,8 +8,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import ts from "typescript";
 import { readFromRoot, readRegion } from "../docs/snippets.ts";
-import { published, root, run, userEnvironment } from "../published.ts";
-import { readEntries } from "../release/build.ts";
+import { entryPoints, published, root, run, userEnvironment } from "../published.ts";
 import { pack } from "../release/pack.ts";
 
 const compilers = ["5.4", "5.9", "6", "7"];
@@ -50,11 +49,7 @@ function install(): void {
   run("npm", args, folder, userEnvironment);
 }
 
-const entries = published.flatMap(({ manifest }) =>
-  Object.keys(readEntries(manifest.exports ?? {})).map((entry) =>
-    entry === "index" ? manifest.name : `${manifest.name}/${entry}`,
-  ),
-);
+const entries = entryPoints.map(({ specifier }) => specifier);
 
 /** The program of the README, which CommonJS needs in a function: it has `await` at the top level. */
 function writeProgram(): void {

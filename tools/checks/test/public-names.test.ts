@@ -2,8 +2,7 @@
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
-import { published, root } from "../../published.ts";
-import { readEntries } from "../../release/build.ts";
+import { entryPoints, root } from "../../published.ts";
 
 const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
 const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
@@ -11,15 +10,8 @@ const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ro
 /** A type guard, whose name shows its use. */
 const withoutExample = ["isIssuingError"];
 
-const entries = published.flatMap(({ name, folder, manifest }) =>
-  Object.entries(readEntries(manifest.exports ?? {})).map(([entry, source]) => ({
-    name,
-    entry: entry === "index" ? name : `${name}/${entry}`,
-    path: join(folder, source),
-  })),
-);
 const program = ts.createProgram(
-  entries.map(({ path }) => path),
+  entryPoints.map(({ source }) => source),
   options,
 );
 const checker = program.getTypeChecker();
@@ -62,9 +54,9 @@ function readExamples({ declarations = [] }: ts.Symbol): string[] {
 }
 
 it("exports these names", () => {
-  const names = entries.map(({ entry, path }) => {
-    const exported = readExports(path).map(({ name }) => name);
-    return [entry, exported.sort().join(" ")];
+  const names = entryPoints.map(({ specifier, source }) => {
+    const exported = readExports(source).map(({ name }) => name);
+    return [specifier.replace("@loyalty-cards/", ""), exported.sort().join(" ")];
   });
   expect(Object.fromEntries(names)).toMatchInlineSnapshot(`
     {
@@ -95,8 +87,8 @@ it("every exported function has an example that uses it, and every example compi
 }, () => {
   const missing: string[] = [];
   const examples = new Map<string, string>();
-  for (const { name, path } of entries) {
-    for (const exported of readExports(path)) {
+  for (const { name, source } of entryPoints) {
+    for (const exported of readExports(source)) {
       const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0;
       const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported;
       const own = readExamples(symbol);

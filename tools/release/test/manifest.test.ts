@@ -1,7 +1,7 @@
 /** The package.json of every published package has what npm and bundlers read and publint does not check. */
 import { expect, it } from "vitest";
 import { listPages, readFromRoot } from "../../docs/snippets.ts";
-import { hasEntryPoints, published } from "../../published.ts";
+import { entryPoints, published } from "../../published.ts";
 import { minimumNode, toTypesVersions } from "../build.ts";
 
 const repository = "https://github.com/loyalty-cards/loyalty-cards";
@@ -36,10 +36,10 @@ it.each(published)("$name has a complete package.json", ({ name, manifest }) => 
   expect(manifest.files?.filter((file) => /[*!]/.test(file))).toEqual([]);
 });
 
-it.each(published.filter(hasEntryPoints))("$name has typesVersions for its exports", ({ manifest }) => {
-  expect(manifest["typesVersions"], "npm run generate updates it").toEqual(
-    toTypesVersions(manifest.exports ?? {}),
-  );
+const withEntryPoints = published.filter(({ name }) => entryPoints.some((entry) => entry.name === name));
+it.each(withEntryPoints)("$name has typesVersions for its exports", ({ manifest }) => {
+  const expected = toTypesVersions(manifest.exports ?? {});
+  expect(manifest["typesVersions"], "npm run generate updates it").toEqual(expected);
 });
 
 it.each(["issuing-client", "webhook-verify", "contract"])("%s has no dependencies", (name) => {
