@@ -1,29 +1,24 @@
-/** Copies code from files that run in the tests into the pages that quote it, and updates their generated tables. */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+/** The pages, and the code in them, which is copied from files that run in the tests. */
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { updateTables } from "./tables.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
+import { root } from "../published.ts";
 
 /** A mark such as `<!-- snippet: examples/getting-started/first-card.ts#first-card -->`, for a region or (without `#…`) a whole file, and the code block below it. */
 const quotation =
   /(<!-- snippet: (?<file>[^\s#]+)(?:#(?<region>[\w-]+))? -->\n)(?<block>```\w*\n(?:[\s\S]*?\n)??```)?/g;
 
 /** Returns the page with every quoted block as its source file is now. @throws when the file or region does not exist. */
-export function updateSnippets(page: string, read: (file: string) => string): string {
+export function updateSnippets(page: string): string {
   return page.replace(quotation, (_whole, mark: string, file: string, region?: string, block?: string) => {
-    const program = region === undefined ? read(file).trimEnd() : readRegion(read(file), file, region);
+    const source = readFromRoot(file);
+    const program = region === undefined ? source.trimEnd() : readRegion(source, file, region);
     const end = block === undefined ? "\n" : ""; // a mark without its block gets one
     return `${mark}\`\`\`${toFenceLanguage(file)}\n${program}\n\`\`\`${end}`;
   });
 }
 
 /** The extension, as a language that every highlighter knows. */
-const toFenceLanguage = (file: string) => {
-  const extension = file.split(".").at(-1) ?? "";
-  return extension === "mjs" ? "js" : extension;
-};
+const toFenceLanguage = (file: string) => file.replace(/.*\./, "").replace("mjs", "js");
 
 /** Returns the lines of a region. @throws when the program has no such region. */
 export function readRegion(program: string, file: string, region: string): string {
@@ -32,10 +27,8 @@ export function readRegion(program: string, file: string, region: string): strin
   const start = lines.findIndex((line) => marks(`#region ${region}`).includes(line.trim()));
   const end = lines.findIndex((line, index) => index > start && marks("#endregion").includes(line.trim()));
   if (start < 0 || end < 0) throw new Error(`${file} has no region ${region}.`);
-  return lines
-    .slice(start + 1, end)
-    .join("\n")
-    .trimEnd();
+  const inside = lines.slice(start + 1, end);
+  return inside.join("\n").trimEnd();
 }
 
 /** Code blocks in these languages must be quoted from a file that runs. */
@@ -91,13 +84,3 @@ export function listPages(): string[] {
 }
 
 export const readFromRoot = (file: string) => readFileSync(join(root, file), "utf8");
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const page of listPages()) {
-    const before = readFromRoot(page);
-    const after = await updateTables(updateSnippets(before, readFromRoot), readFromRoot);
-    if (after === before) continue;
-    writeFileSync(join(root, page), after);
-    console.log(`updated ${page}`);
-  }
-}

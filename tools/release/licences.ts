@@ -23,8 +23,6 @@ const notes: Readonly<Record<string, string>> = {
   "swagger-ui-dist":
     "Copyright 2020-2021 SmartBear Software Inc. The files of `dist/reference`, compressed and otherwise unchanged; beside them are the licence (`LICENSE`), the notice (`NOTICE`) and the licences of what is bundled in them (`swagger-ui-bundle.js.LICENSE.txt`).",
 };
-/** Its licence is a file of the tarball. */
-const hasLicenceFile = new Set(["swagger-ui-dist"]);
 
 interface Bill {
   components: { type: string; name: string; version: string; purl: string; licenses?: object[] }[];
@@ -67,12 +65,8 @@ function describe(name: string, { folder, version, licence }: ReturnType<typeof 
   const file = readdirSync(folder).find((path) => /^licen[cs]e(\.\w+)?$/i.test(path));
   const lines = file === undefined ? [] : readFileSync(join(folder, file), "utf8").trim().split(/\r?\n/);
   const quotation = lines.map((line) => `> ${line}`.trimEnd()).join("\n");
-  const parts = [
-    `## ${name} ${version}`,
-    `${licence}.`,
-    hasLicenceFile.has(name) ? "" : quotation,
-    notes[name],
-  ];
+  const isQuoted = name !== "swagger-ui-dist"; // its licence is a file of the tarball
+  const parts = [`## ${name} ${version}`, `${licence}.`, isQuoted && quotation, notes[name]];
   return parts.filter(Boolean).join("\n\n");
 }
 

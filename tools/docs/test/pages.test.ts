@@ -8,8 +8,8 @@ import { describe, expect, it } from "vitest";
 import { reasons } from "../../../packages/webhook-verify/src/reasons.ts";
 import { root } from "../../published.ts";
 import { renderPage } from "../benchmarks.ts";
-import { findUnquoted, listFiles, listPages, readFromRoot, updateSnippets } from "../snippets.ts";
-import { updateTables } from "../tables.ts";
+import { findUnquoted, listFiles, listPages, readFromRoot } from "../snippets.ts";
+import { updatePage } from "../tables.ts";
 
 const withoutCode = (page: string) => page.replace(/^```[\s\S]*?^```$/gm, "");
 
@@ -30,7 +30,7 @@ describe.each(listPages())("%s", (page) => {
   const text = readFromRoot(page);
 
   it("has quotations and generated tables as their sources are now (otherwise run npm run snippets)", async () => {
-    expect(await updateTables(updateSnippets(text, readFromRoot), readFromRoot)).toBe(text);
+    expect(await updatePage(text)).toBe(text);
   });
 
   it("has no code block that does not run", () => {
