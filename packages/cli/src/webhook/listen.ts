@@ -40,8 +40,7 @@ const requestTimeoutMs = 10_000;
 export async function runListen(context: Context, options: ListenOptions): Promise<undefined> {
   const { print, environment, terminal, timeoutMs } = context;
   const to = readReceiverUrl(options.to, environment);
-  const secret = readSecret(environment);
-  const settings: Settings = { to, timeoutMs, secret, toleranceSeconds: options.tolerance };
+  const settings = { to, timeoutMs, secret: readSecret(environment), toleranceSeconds: options.tolerance };
   const server = createServer(
     {
       requestTimeout: requestTimeoutMs,

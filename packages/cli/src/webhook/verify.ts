@@ -1,6 +1,7 @@
 /** `webhook verify` and `webhook sign`: verifies a captured delivery, and finds out why it fails: its age, the secret, or how the body was changed. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { buffer as readAll } from "node:stream/consumers";
 import { explainMismatch, explanations } from "@loyalty-cards/internal/explain-delivery";
 import { formatDuration, formatErrorLink } from "@loyalty-cards/internal/format";
 import {
@@ -113,11 +114,7 @@ async function explainSignature(
 
 /** The bytes of a file, or of stdin for `-`. @throws {CommandError} when the file cannot be read. */
 async function readBody({ stdin, cwd }: Context["terminal"], file: string): Promise<Uint8Array> {
-  if (file === "-") {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of stdin) chunks.push(chunk);
-    return Buffer.concat(chunks);
-  }
+  if (file === "-") return readAll(stdin);
   try {
     return readFileSync(resolve(cwd, file));
   } catch (error) {
