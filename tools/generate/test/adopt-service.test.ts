@@ -196,20 +196,12 @@ describe("a document that differs", () => {
 });
 
 describe("a document that cannot be read is refused in a sentence", () => {
-  it.each<[string, object, message: string]>([
-    [
-      "a reference to the prototype",
-      refer("__proto__"),
-      '"#/components/schemas/__proto__", which it does not',
-    ],
-    [
-      "a reference to elsewhere",
-      { $ref: "http://a/\u001b" },
-      'refers to "http://a/\\u001b", which it does not',
-    ],
-  ])("with %s", (_, schema, message) => {
-    const served = changed(({ Card }) => Object.assign(Card.properties, { extra: schema }));
-    expect(() => adopt(served)).toThrow(message);
+  it.each([
+    ["the prototype", "#/components/schemas/__proto__", "#/components/schemas/__proto__"],
+    ["elsewhere", "http://a/\u001b", "http://a/\\u001b"],
+  ])("with a reference to %s", (_, $ref, shown) => {
+    const served = changed(({ Card }) => Object.assign(Card.properties, { extra: { $ref } }));
+    expect(() => adopt(served)).toThrow(`refers to "${shown}", which it does not`);
   });
 
   it("with a parameter that is itself, and without any of our operations", () => {
