@@ -1,7 +1,4 @@
 /** Renders docs/benchmarks.md from the results of `npm run bench`. */
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { root } from "../published.ts";
 import { readFromRoot } from "./snippets.ts";
 
 /** First quartile, median and third quartile. */
@@ -74,17 +71,17 @@ function renderTable(subject: Subject, heading: string, columns: Column[]): stri
 
 /** A table for each figure of panels with the same figures, and one for a panel with figures of its own. */
 function renderTables(subject: Subject, panels: Panel[]): string[] {
-  const keysOf = ({ rows }: Panel) => Object.keys(rows[0]?.figures ?? {}).join();
+  const toKeys = ({ rows }: Panel) => Object.keys(rows[0]?.figures ?? {}).join();
   const label = (key: string) => subject.figures[key]?.label ?? key;
-  return [...new Set(panels.map(keysOf))].flatMap((joined) => {
-    const same = panels.filter((panel) => keysOf(panel) === joined);
-    const toColumns = (key: string) => same.map((panel) => ({ title: panel.name, key, panel }));
-    const tables = joined.split(",").map((key) => ({ heading: label(key), columns: toColumns(key) }));
-    if (same.length > 1) return tables.map(({ heading, columns }) => renderTable(subject, heading, columns));
-    const columns = tables.flatMap(({ heading, columns }) =>
-      columns.map((one) => ({ ...one, title: heading })),
-    );
-    return renderTable(subject, columns[0]?.panel.name ?? "", columns);
+  return [...new Set(panels.map(toKeys))].flatMap((joined) => {
+    const same = panels.filter((panel) => toKeys(panel) === joined);
+    const keys = joined.split(",");
+    if (same.length > 1) {
+      const toColumns = (key: string) => same.map((panel) => ({ title: panel.name, key, panel }));
+      return keys.map((key) => renderTable(subject, label(key), toColumns(key)));
+    }
+    const toColumns = (panel: Panel) => keys.map((key) => ({ title: label(key), key, panel }));
+    return same.map((panel) => renderTable(subject, panel.name, toColumns(panel)));
   });
 }
 
@@ -110,12 +107,11 @@ absolute value. Each number is a median, with its quartiles in parentheses, of s
 
 export async function renderPage(): Promise<string> {
   const results: Record<string, Result> = JSON.parse(readFromRoot("benchmarks/results.json"));
-  const sections = Object.keys(results)
-    .sort()
-    .map(async (name) => {
-      const file = pathToFileURL(join(root, `benchmarks/subjects/${name}.mjs`));
-      const { default: subject } = await import(file.href);
-      return renderSection(name, subject, results[name] as Result);
-    });
-  return `${[introduction, ...(await Promise.all(sections))].join("\n\n")}\n`;
+  const sections = [introduction];
+  for (const name of Object.keys(results).sort()) {
+    const file = new URL(`../../benchmarks/subjects/${name}.mjs`, import.meta.url);
+    const { default: subject } = await import(file.href);
+    sections.push(renderSection(name, subject, results[name] as Result));
+  }
+  return `${sections.join("\n\n")}\n`;
 }
