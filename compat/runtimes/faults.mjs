@@ -43,6 +43,7 @@ const close = ({ request }) => request.socket.destroy();
 const timeLimit = { options: { timeoutMs: 1_000 } };
 
 const isIssued = (attempts) => ({ ok: true, attempts });
+const fails = (code, outcome, attempts) => ({ code, outcome, attempts });
 const always = (behaviour) => Array(9).fill(behaviour);
 
 /**
@@ -66,18 +67,13 @@ export const faults = [
   ),
   fault("a reset connection, then the card", [reset], isIssued(2), denoMayRetry),
   fault("a closed connection, then the card", [close], isIssued(2), denoMayRetry),
-  fault("a reset connection always", always(reset), { code: "network", outcome: "unknown", attempts: 3 }),
+  fault("a reset connection always", always(reset), fails("network", "unknown", 3)),
   fault("no response, then the card", [noResponse], isIssued(2), timeLimit),
-  fault(
-    "no response ever",
-    always(noResponse),
-    { code: "timeout", outcome: "unknown", attempts: 3 },
-    timeLimit,
-  ),
+  fault("no response ever", always(noResponse), fails("timeout", "unknown", 3), timeLimit),
   fault(
     "no response until the deadline",
     always(noResponse),
-    { code: "deadline", outcome: "unknown", attempts: 1, atMostMs: 6_000 },
+    { ...fails("deadline", "unknown", 1), atMostMs: 6_000 },
     { options: { timeoutMs: 10_000, deadlineMs: 1_500 } },
   ),
   fault("201 with a body that is cut", [part(201, "cut"), part(201, "cut")], isIssued(3)),
@@ -99,37 +95,30 @@ export const faults = [
   fault("503 with a body that stalls", [part(503, "stall")], isIssued(2), timeLimit),
   fault("503 with more than 4 MiB, then the card", [respond(503, {}, tooLong)], isIssued(2)),
   fault("500 with more than 4 MiB always", always(respond(500, {}, tooLong)), {
-    ...{ code: "server", outcome: "unknown", retryable: true, attempts: 3 },
+    ...fails("server", "unknown", 3),
+    retryable: true,
   }),
-  fault("404 with more than 4 MiB", [respond(404, {}, tooLong)], {
-    ...{ code: "not-found", outcome: "rejected", attempts: 1 },
-  }),
+  fault("404 with more than 4 MiB", [respond(404, {}, tooLong)], fails("not-found", "rejected", 1)),
   fault("503 with content-encoding gzip and a plain body", [respond(503, gzip, "{}")], isIssued(2)),
   fault("422 with problem details", [respond(422, problem, '{"detail":"Please fill in the name."}')], {
-    ...{ code: "validation", outcome: "rejected", attempts: 1, userMessage: "Please fill in the name." },
+    ...fails("validation", "rejected", 1),
+    userMessage: "Please fill in the name.",
   }),
   fault(
     "a redirect to another address",
     [({ response, elsewhere }) => response.writeHead(307, { location: elsewhere }).end()],
     { code: "invalid-response", retryable: false, attempts: 1 },
   ),
-  fault(
-    "a port where no server listens",
-    [],
-    { code: "network", outcome: "not-sent", attempts: 3 },
-    // workerd reports "Network connection lost." for every failed connection.
-    { base: "refused", expectedByRuntime: { workerd: { outcome: "unknown" } } },
-  ),
+  // workerd reports "Network connection lost." for every failed connection.
+  fault("a port where no server listens", [], fails("network", "not-sent", 3), {
+    base: "refused",
+    expectedByRuntime: { workerd: { outcome: "unknown" } },
+  }),
   fault("a self-signed certificate", [], { code: "network", attempts: 3 }, { base: "tls" }),
-  fault(
-    "https:// with a port that speaks http",
-    [],
-    { code: "configuration", outcome: "not-sent", attempts: 1 },
-    {
-      base: "notTls",
-      expectedByRuntime: { workerd: { code: "network", outcome: "unknown", attempts: 3 } },
-    },
-  ),
+  fault("https:// with a port that speaks http", [], fails("configuration", "not-sent", 1), {
+    base: "notTls",
+    expectedByRuntime: { workerd: fails("network", "unknown", 3) },
+  }),
   fault(
     "an abort during the request",
     [noResponse],
