@@ -44,9 +44,7 @@ async function simulate(): Promise<void> {
   const images = await buildImages({ isBuilt: values.built });
   console.log(`seed ${seed}, ${histories} histories, Node ${process.versions.node}`);
   const startedMs = performance.now();
-  const { failing } = await findFailure(images, (run) => {
-    if (values.digest) console.log(run.history.seed, run.world.digest());
-  });
+  const { failing } = await findFailure(images);
   const seconds = (performance.now() - startedMs) / 1000;
   if (failing === undefined) {
     console.log(
@@ -68,14 +66,11 @@ async function simulate(): Promise<void> {
   process.exitCode = 1;
 }
 
-async function findFailure(
-  images: Images,
-  onRun?: (run: Run) => void,
-): Promise<{ failing?: Run; runs: number }> {
+async function findFailure(images: Images): Promise<{ failing?: Run; runs: number }> {
   for (let index = 0; index < histories; index++) {
     runningSeed = kept[index]?.seed ?? seed + index;
     const run = await runHistory(kept[index] ?? drawHistory(runningSeed), images);
-    onRun?.(run);
+    if (values.digest) console.log(runningSeed, run.world.digest());
     if (run.violations.length > 0) return { failing: run, runs: index + 1 };
   }
   return { runs: histories };
