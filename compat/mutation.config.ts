@@ -22,7 +22,7 @@ export default defineConfig({
     include: [
       "packages/issuing-client/test/{configuration,conflicts,deadlines,errors,idempotency,issuing-steps,methods,responses,retries}.test.ts",
       "packages/webhook-verify/test/{on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
-      "packages/issuing-outbox/test/{callbacks,data,verdict}.test.ts",
+      "packages/issuing-outbox/test/{callbacks,correction,data,verdict,worker}.test.ts",
       "packages/webhook-inbox/test/integration/sqlite-{inbox,worker}.test.ts",
       "internal/test/jobs-worker.test.ts",
       "internal/test/integration/jobs.test.ts",

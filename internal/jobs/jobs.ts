@@ -394,9 +394,9 @@ export function createJobs(table: string, guard = noGuard) {
         // The id is text, because a number could become '1.0' in the list.
         ...[topic, String(id), reason, pauseMs, Number(probe !== undefined), pausedFromMs ?? null],
       );
-      const isOpen = row?.["due"] !== null && row?.["due"] !== undefined;
+      const isOpen = toOptionalNumber(row?.["due"]) !== undefined;
       // The job that was appended last has opened it.
-      const isOpened = isOpen && probe === undefined && String(row["failed"]).endsWith(`,${id},`);
+      const isOpened = isOpen && probe === undefined && String(row?.["failed"]).endsWith(`,${id},`);
       if (isOpened)
         yield* query(
           `UPDATE ${table} SET due = tried WHERE topic = $1::text AND rank = ${ranks.started} AND lease IS NULL AND tried IS NOT NULL`,

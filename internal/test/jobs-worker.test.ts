@@ -33,11 +33,14 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
   onTestFinished(() => database.close());
   const attempts: { name: string; atMs: number }[] = [];
   const errors: unknown[] = [];
+  /** How many jobs each lease asked for. */
+  const limits: number[] = [];
   let runningNow = 0;
   const most = { running: 0 };
   const context = {
     clock,
     lease: async (limit: number) => {
+      limits.push(limit);
       const leased = database.run(jobs.lease(limit, leaseMs));
       const probe = database.run(jobs.leaseProbe(leaseMs));
       return probe === undefined ? leased : [...leased, probe];
@@ -71,6 +74,7 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
     database,
     attempts,
     errors,
+    limits,
     most,
     start,
     add,
@@ -82,7 +86,7 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
 const range = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describe("startWorker", () => {
-  it("runs every job once, and at most `concurrency` at a time", async () => {
+  it("runs every job once, at most `concurrency` at a time, the first alone, and leases several at once", async () => {
     const work = openWork(async () => {
       await work.clock.wait(100);
       return done;
@@ -93,6 +97,30 @@ describe("startWorker", () => {
     expect(new Set(work.attempts.map(({ name }) => name)).size).toBe(50);
     expect(work.most.running).toBe(8);
     expect(work.count()).toEqual({ done: 50 });
+    expect(work.limits.slice(0, 2)).toEqual([1, 7]);
+    expect(work.limits.length).toBeLessThan(50 / 2);
+  });
+
+  it("begins at most `maxPerSecond` jobs in a second", async () => {
+    const work = openWork();
+    for (const name of range(10)) work.add(name);
+    await work.clock.run(work.start({ maxPerSecond: 5 }, {}).ended);
+    expect(work.attempts.map(({ atMs }) => atMs)).toEqual(range(10).map((index) => index * 200));
+  });
+
+  it("runs one job at a time while its topic fails, also after probes", async () => {
+    const work = openWork(async (job) => {
+      await work.clock.wait(100);
+      return failing(job);
+    });
+    for (const name of range(10)) work.add(name);
+    const worker = work.start();
+    await work.clock.pass(10_000); // those that began before the first failure
+    Object.assign(work.most, { running: 0 });
+    work.limits.length = 0;
+    await work.clock.pass(120_000);
+    expect([work.most.running, Math.max(...work.limits)]).toEqual([1, 1]);
+    await work.clock.run(worker.stop(0));
   });
 
   it("runs `concurrency` jobs when some of them take long, also those that are added later", async () => {
@@ -224,6 +252,7 @@ describe("startWorker", () => {
     other.database.run(jobs.leaseOne("tpl_1", "1", leaseMs)); // a process that ends
     await other.clock.run(other.start({}, { maxIdleMs: 10_000 }).ended);
     expect(other.count()).toEqual({ done: 1 });
+    expect(other.limits.length).toBeLessThan(60); // it looked once in each `pollMs` of 40 s
     const idle = openWork();
     await idle.clock.run(idle.start({}, {}).ended);
     expect(idle.attempts).toEqual([]);
@@ -237,10 +266,17 @@ describe("startWorker", () => {
     for (const name of range(30)) work.add(name);
     await work.clock.run(work.start({ concurrency: 4 }, { maxJobs: 6 }).ended);
     expect(work.count()).toEqual({ done: 6, waiting: 24 });
+    expect(work.limits.at(-1)).toBeLessThan(4);
     await work.clock.run(
       work.start({ concurrency: 1 }, { endsAtMs: work.clock.monotonicMs() + 2_500 }).ended,
     );
     expect(work.count()).toEqual({ done: 9, waiting: 21 });
+    const idle = openWork();
+    await idle.clock.pass(1_000);
+    await idle.clock.run(
+      idle.start({ pollMs: 60_000 }, { maxIdleMs: Number.POSITIVE_INFINITY, endsAtMs: 3_500 }).ended,
+    );
+    expect(idle.clock.monotonicMs()).toBe(3_500);
   });
 
   it("lets its jobs end when it is stopped, and aborts them after the grace", async () => {
@@ -272,6 +308,7 @@ describe("startWorker", () => {
     };
     await work.clock.run(work.start({}, {}, { lease }).ended);
     expect([work.errors.length, work.count()["done"]]).toEqual([3, 1]);
+    expect(work.attempts[0]?.atMs).toBe(3_000); // after three times `pollMs`
   });
 });
 

@@ -16,7 +16,7 @@ import {
 } from "../../jobs/jobs.ts";
 import { createPostgresDatabase } from "../../jobs/postgres.ts";
 import { createSqliteDatabase } from "../../jobs/sqlite.ts";
-import type { Operation } from "../../jobs/statement.ts";
+import { type Operation, query } from "../../jobs/statement.ts";
 import { openSqlite } from "../../sqlite/database-node.ts";
 
 const jobs = createJobs("work");
@@ -132,16 +132,20 @@ describe.each([
         ...{ rank: ranks.new, attempts: 0, addedAtMs: clock.nowMs, dueAtMs: clock.nowMs },
         ...{ startedAtMs: undefined, lease: undefined, result: undefined, endedAtMs: undefined },
       });
+      await add("started", { startedAtMs: clock.nowMs - 5 });
+      expect(await find("started")).toMatchObject({ suffix: "", rank: ranks.started });
       expect(await find("nobody")).toBeUndefined();
     });
 
     it("adds many jobs, and counts those that were known", async () => {
       await add(3);
-      const list = [1, 2, 3].map((name) => newJob(name));
+      const list = [1, 2, 3].map((name) => newJob(name, { body: `{"n":${name}}` }));
       expect(await run(() => jobs.addAll([...list, newJob(4, { startedAtMs: clock.nowMs - 5 })]))).toBe(3);
-      expect(await find(1)).toMatchObject({ rank: ranks.bulk, startedAtMs: undefined });
+      expect(await find(1)).toMatchObject({ suffix: "", rank: ranks.bulk, startedAtMs: undefined });
+      expect(await find(2)).toMatchObject({ body: '{"n":2}' });
       expect(await find(4)).toMatchObject({ rank: ranks.started, startedAtMs: clock.nowMs - 5 });
       expect(await run(() => jobs.addAll([]))).toBe(0);
+      expect(await run(() => jobs.addAll(list))).toBe(0);
     });
 
     it("leases callbacks, then started, then new, then bulk jobs, in the order in which they are due", async () => {
@@ -199,7 +203,10 @@ describe.each([
       advance(10);
       await leased(1); // its process ends
       advance(leaseMs);
-      expect(await leased(1)).toMatchObject({ lostAtMs: firstMs + 20 });
+      const last = await leased(1);
+      expect(last).toMatchObject({ lostAtMs: firstMs + 20 });
+      await settle(last, { state: "rejected" }); // its effect is known
+      expect(await find(1)).toMatchObject({ lostAtMs: firstMs + 20 });
     });
 
     it("leases nothing while the guard is false", async () => {
@@ -217,6 +224,7 @@ describe.each([
       advance(leaseMs);
       const second = await leased(1);
       expect(await settle(slow, done)).toEqual({ isLost: true });
+      expect(await find(1)).toMatchObject({ body: "{}" });
       expect(await settle(second, done)).toEqual({ isLost: false });
       expect(await settle(second, done)).toEqual({ isLost: true });
       expect(await find(1)).toMatchObject({
@@ -238,13 +246,17 @@ describe.each([
 
     it("opens the breaker of a topic after failures of three jobs in a row, where one job counts once", async () => {
       await add(0);
+      await add("late");
+      const late = await leased("late");
+      const firstMs = clock.nowMs;
       for (let attempt = 0; attempt < 5; attempt++)
         expect(await settle(await leased(0), failed())).toEqual({ isLost: false });
       const ends = await failEach(1, 2);
       expect(ends).toEqual([{ isLost: false }, { isLost: false, breaker: "opened" }]);
       const [breaker] = await run(() => jobs.listBreakers());
-      expect(breaker).toEqual({ topic: "tpl_1", sinceMs: expect.any(Number), reason: "server" });
+      expect(breaker).toEqual({ topic: "tpl_1", sinceMs: firstMs, reason: "server" });
       expect(await leaseOne(1)).toBeUndefined();
+      expect(await settle(late, failed())).toEqual({ isLost: false }); // it is open already
     });
 
     it("counts from one again after an end that shows the topic working", async () => {
@@ -273,13 +285,18 @@ describe.each([
         const job = await probe();
         expect(job).toMatchObject({ probe: count });
         expect(await probe()).toBeUndefined();
-        await settle(job as LeasedJob, failed());
+        expect(await settle(job as LeasedJob, failed())).toEqual({ isLost: false });
       }
       expect(pauses).toEqual([999, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
     });
 
-    it("counts the pause from the start of a probe, and from the response when the service asks for one", async () => {
-      await failEach(1, 2, 3);
+    it("counts the pause from the start of a probe, and from the response of the failure that opens, or when the service asks for one", async () => {
+      await failEach(1, 2);
+      await add(3);
+      const third = await leased(3);
+      advance(1_500);
+      await settle(third, failed());
+      expect(await run(() => jobs.getDelay())).toBe(1_000);
       advance(60_000);
       const slow = (await probe()) as LeasedJob;
       advance(1_500);
@@ -371,6 +388,33 @@ describe.each([
         error: undefined,
       });
       expect(await settle(callback as LeasedJob, { state: "rejected" })).toEqual({ isLost: true });
+      await run(() => jobs.restart({ ...job, ...changes, startedAtMs: clock.nowMs }, 60_000));
+      expect(await find(1)).toMatchObject({ rank: ranks.started, startedAtMs: clock.nowMs });
+      expect(await lease()).toEqual([]);
+      await run(() => jobs.hurry(job.id));
+      expect(namesOf(await lease())).toEqual(["1"]);
+    });
+
+    it("shows the latest time: when a job was added, or tried", async () => {
+      expect(await run(() => jobs.getLatest())).toBe(0);
+      await add(1);
+      await add(2);
+      expect(await run(() => jobs.getLatest())).toBe(clock.nowMs);
+      advance(5);
+      await settle(await leased(1), failed());
+      expect(await run(() => jobs.getLatest())).toBe(clock.nowMs);
+    });
+
+    it("erases and deletes a thousand jobs at a time", async () => {
+      await run(() => jobs.addAll(Array.from({ length: 1_001 }, (_, name) => newJob(name))));
+      await run(() => query("UPDATE work SET state = 'done', rank = NULL, ended = added"));
+      advance(1_001);
+      expect(await run(() => jobs.erase("done", 1_000))).toBe(true);
+      expect(await run(() => jobs.erase("done", 1_000))).toBe(false);
+      expect(await run(() => jobs.sweep("tpl_1", "done", 1_000))).toBe(true);
+      expect((await run(() => jobs.count())).states).toEqual({ done: 1 });
+      expect(await run(() => jobs.sweep("tpl_1", "done", 1_000))).toBe(false);
+      expect((await run(() => jobs.count())).states).toEqual({});
     });
 
     it("leases, lists, counts and sweeps the jobs of one topic", async () => {
@@ -384,6 +428,9 @@ describe.each([
       await settle(job as LeasedJob, { state: "done" });
       expect(await run(() => jobs.getDelay("tpl_1"))).toBeUndefined();
       expect((await run(() => jobs.count("tpl_1"))).states).toEqual({ done: 1 });
+      const [other] = await run(() => jobs.lease(1, leaseMs, "tpl_2"));
+      await settle(other as LeasedJob, { state: "waiting", rank: ranks.started });
+      expect(await run(() => jobs.count("tpl_1"))).toMatchObject({ oldestStartedAtMs: undefined });
       expect(await run(() => jobs.count("tpl_3"))).toMatchObject({
         states: {},
         oldestWaitingAtMs: undefined,
