@@ -19,6 +19,7 @@ export default defineConfig({
   },
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
   test: {
+    // Stryker ignores a file that cannot be loaded: its "Ran N tests" must be the number that Vitest runs with this configuration.
     include: [
       "packages/issuing-client/test/{configuration,conflicts,deadlines,errors,idempotency,issuing-steps,methods,responses,retries}.test.ts",
       "packages/webhook-verify/test/{on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
