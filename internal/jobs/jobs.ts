@@ -44,7 +44,7 @@ export interface Job {
   startedAtMs: number | undefined;
   /** When the last attempt began whose effect is not known: it got no response or one such as a 500, or its process ended. */
   lostAtMs: number | undefined;
-  /** Since the last restart, without callbacks. */
+  /** Since it was added, or began anew with `restart`. Callbacks do not count. */
   attempts: number;
   /** What the package stores, as JSON. */
   result: unknown;
@@ -53,7 +53,7 @@ export interface Job {
   endedAtMs: number | undefined;
 }
 
-/** A job that belongs to one attempt until its lease expires. */
+/** A job that belongs to one attempt until it is leased again, which is possible when its lease has expired. */
 export interface LeasedJob extends Job {
   lease: string;
   leasedAtMs: number;
@@ -91,7 +91,7 @@ const maxFailures = 3;
 const minPauseMs = 1_000;
 const maxPauseMs = 60_000;
 const maxRequestedMs = 15 * 60_000;
-/** The last word of a lease whose attempt set `startedAtMs`: RETURNING does not say that it was not set before. */
+/** The last word of a lease whose attempt set `startedAtMs`: RETURNING has only its new value. */
 const firstMark = " first";
 /** Probes 16, 32, 64 and so on try a new job, in case all started ones make the service fail. */
 const firstNewProbe = 16;
@@ -328,7 +328,12 @@ export function createJobs(table: string, guard = noGuard) {
         );
         if (job !== undefined) return { ...job, probe };
       }
-      return undefined; // all are being sent
+      // All are being sent, or none is left: then the topic is not paused.
+      yield* query(
+        `DELETE FROM ${breakers} WHERE topic = $1::text AND NOT EXISTS (SELECT 1 FROM ${table} WHERE topic = $1::text AND rank > 0)`,
+        String(breaker["topic"]),
+      );
+      return undefined;
     },
 
     /**
@@ -362,7 +367,7 @@ export function createJobs(table: string, guard = noGuard) {
       if (row !== undefined && isErased) yield* query(dropBody, job.id);
       const settled = row && readJob(row);
       if (finding === undefined) yield* jobs.endProbe(job);
-      if (counted?.isOpened) return { job: settled, breaker: "opened" };
+      if (counted?.opensNow) return { job: settled, breaker: "opened" };
       if (finding !== "works" || row?.["failures"] === null) return { job: settled };
       const [closed] = yield* query(
         `DELETE FROM ${breakers} WHERE topic = $1::text RETURNING due`,
@@ -377,7 +382,7 @@ export function createJobs(table: string, guard = noGuard) {
     *fail(
       { id, topic, probe, leasedAtMs }: EndedJob,
       { reason, retryAfterMs }: { reason: string; retryAfterMs?: number | undefined },
-    ): Operation<{ isOpen: boolean; isOpened: boolean }> {
+    ): Operation<{ isOpen: boolean; opensNow: boolean }> {
       const requestedMs = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, maxRequestedMs);
       const pauseMs = requestedMs ?? Math.min(maxPauseMs, minPauseMs * 2 ** (probe ?? 0));
       const pausedFromMs = probe !== undefined && requestedMs === undefined ? leasedAtMs : undefined;
@@ -396,13 +401,13 @@ export function createJobs(table: string, guard = noGuard) {
       );
       const isOpen = toOptionalNumber(row?.["due"]) !== undefined;
       // The job that was appended last has opened it.
-      const isOpened = isOpen && probe === undefined && String(row?.["failed"]).endsWith(`,${id},`);
-      if (isOpened)
+      const opensNow = isOpen && probe === undefined && String(row?.["failed"]).endsWith(`,${id},`);
+      if (opensNow)
         yield* query(
           `UPDATE ${table} SET due = tried WHERE topic = $1::text AND rank = ${ranks.started} AND lease IS NULL AND tried IS NOT NULL`,
           topic,
         );
-      return { isOpen, isOpened };
+      return { isOpen, opensNow };
     },
 
     /** Lets another job try the topic: that of this probe says nothing of it. */

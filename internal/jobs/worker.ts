@@ -66,9 +66,9 @@ export function startWorker<Leased extends LeasedJob>(
   /** When the next job may begin. */
   let nextAtMs = Number.NEGATIVE_INFINITY;
   let leasedAtMs = Number.NEGATIVE_INFINITY;
-  /** Failures of the topic of the last job. The first job after an idle time is leased alone: its row says how many there are. */
+  /** Failures of the topic of the last job. 1 after an idle time, so that one job is leased alone: its row says how many there are. */
   let failures = 1;
-  /** Of those that run. */
+  /** How many of the jobs that run are probes. */
   let probes = 0;
 
   const isOver = () => isStopping || begun >= maxJobs || clock.monotonicMs() >= endsAtMs;

@@ -352,6 +352,20 @@ describe.each([
       expect((await probe())?.name).not.toBe(lost?.name);
     });
 
+    it("closes the breaker of a topic that has no job, and not while all of them are being sent", async () => {
+      await add("late");
+      const { id } = await leased("late");
+      await failEach(1, 2, 3);
+      for (const job of await run(() => jobs.list("waiting", id, 3))) await run(() => jobs.delete(job.id));
+      advance(1_000);
+      expect(await probe()).toBeUndefined();
+      expect(await run(() => jobs.listBreakers())).toHaveLength(1);
+      await run(() => jobs.delete(id));
+      advance(leaseMs);
+      expect(await probe()).toBeUndefined();
+      expect(await run(() => jobs.listBreakers())).toEqual([]);
+    });
+
     it("tries another job at once when a probe was not sent, or ends without a word on its topic", async () => {
       await failEach(1, 2, 3);
       advance(1_000);

@@ -5,7 +5,7 @@ import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, wh
 import { configurationError } from "./errors.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
 import { getService, parseCallOptions, parseId, type Settings } from "./options.ts";
-import type { ReceivedResponse } from "./response.ts";
+import type { UsableResponse } from "./response.ts";
 import { send } from "./send.ts";
 
 /** The typed openapi-fetch client, with every path and method of the service: `api.GET("/passes/{id}", { params })`. */
@@ -64,7 +64,7 @@ function checkAddress(root: string, address: string): void {
 
 const toHref = (address: string) => (URL.canParse(address) ? new URL(address).href : undefined);
 
-function toResponse({ status, headers, text }: ReceivedResponse): Response {
+function toResponse({ status, headers, text }: UsableResponse): Response {
   const complete = headers();
   complete.delete("content-length"); // it is the length of the encoded body
   const hasBody = text !== "" && status !== 204 && status !== 205; // `Response` accepts none with these (spec 7)

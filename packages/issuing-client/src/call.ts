@@ -3,7 +3,7 @@ import type { OperationId } from "@loyalty-cards/openapi/operations";
 import type { IssuingErrorCode } from "./errors.ts";
 
 export interface Call {
-  /** The method that was called; `api` for every call through `client.api`. */
+  /** The operation, which is also the name of the client's method; `api` for every call through `client.api`. */
   operation: OperationId | "api";
   method: string;
   /** Follows the address of the service. */

@@ -2,7 +2,7 @@
 import type * as wire from "@loyalty-cards/openapi/types";
 import { toUnusable } from "./call.ts";
 import { parseTemplateId } from "./options.ts";
-import type { Reading, ReceivedResponse } from "./response.ts";
+import type { Reading, UsableResponse } from "./response.ts";
 
 /** Field values of a template without types, by field key ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
 export type FieldValues = wire.FieldValues;
@@ -93,7 +93,7 @@ const isValidMember: Record<keyof Card, (value: unknown) => boolean> = {
 const memberNames = Object.keys(isValidMember) as (keyof Card)[];
 
 /** Reads a card. An object that has an id and no `publicUrl` is not one: it can be a wrapper, or a job that issues the card later. */
-export function readCard<Fields>({ body, status }: ReceivedResponse): Reading<Card<Fields>> {
+export function readCard<Fields>({ body, status }: UsableResponse): Reading<Card<Fields>> {
   const members = isObject(body) ? body : {};
   const invalid = memberNames.filter((name) => !isValidMember[name](members[name]));
   if (invalid.length === 0) return { value: members as typeof members & Card<Fields> };
@@ -142,7 +142,7 @@ const listNames = ["items", "operations", "data", "results"];
 const optionalMembers = { change: Number.isFinite, balance: Number.isFinite, createdAt: isString };
 
 /** Reads the history of a card. */
-export function readOperations({ body, status }: ReceivedResponse): Reading<wire.Operation[]> {
+export function readOperations({ body, status }: UsableResponse): Reading<wire.Operation[]> {
   const lists = isObject(body) ? listNames.map((name) => body[name]) : [body];
   const list = lists.find(Array.isArray);
   if (!list?.every(isOperation)) return toMismatch(status, "a list of operations");
@@ -157,14 +157,14 @@ const isOperation = (entry: unknown) =>
   isObject(entry) && isString(entry["id"]) && isOptional(isString)(entry["type"]);
 
 /** Reads a consent. The text "false" for `marketingConsent` would count as consent in an `if`. */
-export function readConsent({ body, status }: ReceivedResponse): Reading<wire.ConsentState> {
+export function readConsent({ body, status }: UsableResponse): Reading<wire.ConsentState> {
   if (isObject(body) && typeof body["marketingConsent"] === "boolean")
     return { value: body as unknown as wire.ConsentState };
   return toMismatch(status, "a consent: marketingConsent is not true or false");
 }
 
 /** Reads the response to a change of consent, which is not specified (spec 4.5): it may have no consent. */
-export function readChangedConsent(response: ReceivedResponse): Reading<wire.ConsentState | undefined> {
+export function readChangedConsent(response: UsableResponse): Reading<wire.ConsentState | undefined> {
   const reading = readConsent(response);
   return "value" in reading ? reading : { value: undefined };
 }

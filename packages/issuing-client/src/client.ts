@@ -24,7 +24,7 @@ import {
   parseId,
   parseOptions,
 } from "./options.ts";
-import type { Reading, ReceivedResponse } from "./response.ts";
+import type { Reading, UsableResponse } from "./response.ts";
 import { createCall, send } from "./send.ts";
 
 /**
@@ -139,7 +139,7 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
     operation: OperationId,
     cardId: string,
     callOptions: CallOptions | null | undefined,
-    read: (response: ReceivedResponse) => Reading<Value>,
+    read: (response: UsableResponse) => Reading<Value>,
     content: { query?: string; body?: string } = {},
   ): Promise<Value> {
     const call = createCall(operation, parseId("card id", cardId), content);

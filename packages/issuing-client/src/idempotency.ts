@@ -116,7 +116,7 @@ export function parseIdempotencyKey(key: unknown): string {
 }
 
 /**
- * Returns the key of a call: derived from `userId`, or the caller's own.
+ * Returns the key of a call: derived from `userId`, or the caller's own. Checks `firstAttemptAt` too.
  * @throws {IssuingError} `configuration` when both are set or neither is, and when an option is present but undefined.
  */
 export async function resolveKey(

@@ -63,7 +63,7 @@ export async function issueCard<Fields>(
   request: IssueCardRequest<NoInfer<Fields>>,
   callOptions: IssueCardOptions,
 ): Promise<Card<Fields>> {
-  // Everything is read before the first await, so later changes by the caller have no effect.
+  // Everything is read synchronously, by `resolveKey` too, so later changes by the caller have no effect.
   const options = Object(callOptions) as IssueCardOptions;
   const firstAttemptAt = "firstAttemptAt" in options ? Number(options.firstAttemptAt) : undefined;
   const callSettings = parseCallOptions(options, settings);

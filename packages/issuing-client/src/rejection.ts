@@ -8,7 +8,7 @@ import {
   type ProblemDetails,
   type RejectedField,
 } from "./errors.ts";
-import { getRequestId, type ReceivedResponse } from "./response.ts";
+import { getRequestId, type UsableResponse } from "./response.ts";
 import { getRetryAfterMs, isRetryable, mayStillRun } from "./retry.ts";
 
 const codes: Readonly<Record<number, IssuingErrorCode>> = {
@@ -23,7 +23,7 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
 
 /** Creates the error of a call that ended with a 4xx or 5xx. Its message contains no text of the service, which can quote a customer. */
 export function toRejection(
-  response: ReceivedResponse,
+  response: UsableResponse,
   call: Call,
   facts: Pick<IssuingErrorFacts, "attempts" | "outcome" | "idempotencyKey">,
   { baseUrl, nowMs }: { baseUrl: string; nowMs: number },

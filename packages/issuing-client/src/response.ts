@@ -3,15 +3,15 @@ import { type AttemptFailure, type Call, type HttpResponse, toUnusable } from ".
 import { IssuingError, type IssuingErrorFacts } from "./errors.ts";
 
 /** A response that a method or an error can use. */
-export interface ReceivedResponse extends Omit<HttpResponse, "bodyFailure"> {
+export interface UsableResponse extends Omit<HttpResponse, "bodyFailure"> {
   /** The JSON of the body; undefined when it is not JSON. */
   body: unknown;
 }
 
 /** How an attempt ended: with a response, or without a usable one. */
-export type AttemptResult = ReceivedResponse | AttemptFailure;
+export type AttemptResult = UsableResponse | AttemptFailure;
 
-export const isResponse = (result: AttemptResult): result is ReceivedResponse => "text" in result;
+export const isResponse = (result: AttemptResult): result is UsableResponse => "text" in result;
 
 /** What a method makes of the body of a success. */
 export type Reading<Value> = { value: Value; differentFields?: string[] } | AttemptFailure;
@@ -67,7 +67,7 @@ function parseJson(text: string): unknown {
 }
 
 /** The service's identifier of the request. The specification does not name its header; these two are common. */
-export function getRequestId({ header }: ReceivedResponse): string | undefined {
+export function getRequestId({ header }: UsableResponse): string | undefined {
   const id = header("x-request-id") ?? header("request-id");
   return id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // drops other text
 }

@@ -11,9 +11,9 @@ import {
   getRequestId,
   isResponse,
   type Reading,
-  type ReceivedResponse,
   readResponse,
   toCallError,
+  type UsableResponse,
 } from "./response.ts";
 import {
   addOutcome,
@@ -59,7 +59,7 @@ export async function send<Value>(
   settings: Settings,
   call: Call,
   options: CallSettings,
-  read: (response: ReceivedResponse) => Reading<Value>,
+  read: (response: UsableResponse) => Reading<Value>,
 ): Promise<Value> {
   const { baseUrl, transport } = getService(settings);
   const { apiKey, clock, random, onEvent } = settings;
@@ -92,9 +92,9 @@ export async function send<Value>(
       const remainingMs = getRemainingMs(); // the listener may have aborted the call, or used up its time
       attempts += 1;
       const { response, abort } = transport(request);
-      const received = await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal }, abort);
-      if (received === timeLimit) result = remainingMs <= timeoutMs ? pastDeadline : timedOut;
-      else result = "text" in received ? readResponse(received, operation) : received;
+      const arrived = await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal }, abort);
+      if (arrived === timeLimit) result = remainingMs <= timeoutMs ? pastDeadline : timedOut;
+      else result = "text" in arrived ? readResponse(arrived, operation) : arrived;
       if (isResponse(result) && result.status < 400) break;
       outcome = addOutcome(outcome, result);
 
@@ -182,7 +182,7 @@ function createRequest(
 /** The specification names no header for a replay; these two are common. */
 const replayHeaders = ["idempotent-replayed", "idempotency-replayed"];
 
-function toMeta(response: ReceivedResponse, call: Omit<ResponseMeta, "status" | "headers">): ResponseMeta {
+function toMeta(response: UsableResponse, call: Omit<ResponseMeta, "status" | "headers">): ResponseMeta {
   const { status, header, headers } = response;
   const isReplayed = replayHeaders.some((name) => header(name)?.trim().toLowerCase() === "true");
   const requestId = getRequestId(response);

@@ -58,7 +58,7 @@ export interface AttemptResult {
   /** Absent when it was not recorded. */
   entry?: OutboxEntry;
   card?: Card;
-  /** When the entry is tried again. */
+  /** When the entry is tried again, unless its template is paused. */
   retryInMs?: number;
 }
 

@@ -79,8 +79,8 @@ export function createOutbox(
     return template === undefined ? user : { ...user, template: parseTemplateId(template) };
   }
 
-  /** Waits for the work, at most `ms`. @returns undefined when the time is over, the signal is aborted, or the outbox is closed. */
-  function waitWithin<Result>(ms: number, signal: AbortSignal | undefined, work?: Promise<Result>) {
+  /** Waits for the work, at most `ms`. @returns undefined when the time is over, the signal is aborted (`issueNow` throws then), or the outbox is closed. */
+  function waitUnlessClosed<Result>(ms: number, signal: AbortSignal | undefined, work?: Promise<Result>) {
     return new Promise<Result | undefined>((resolve) => {
       const end = (result?: Result) => {
         cancel();
@@ -104,7 +104,7 @@ export function createOutbox(
       signal?.throwIfAborted();
       const entry = await issueOnce(user, endsAtMs, signal).catch((error: unknown) => {
         if (!database.isConflict(error) || clock.monotonicMs() >= endsAtMs) throw error;
-        return waitWithin<undefined>(issuePollMs, signal);
+        return waitUnlessClosed<undefined>(issuePollMs, signal);
       });
       if (entry !== undefined) return entry;
     }
@@ -126,12 +126,12 @@ export function createOutbox(
       if (leased !== undefined) attempt = attempts.run(leased, aborting.signal, true);
       else if (await isPaused(topic)) return toEntry(job);
     }
-    const result = await waitWithin(attempt ? leftMs : Math.min(issuePollMs, leftMs), signal, attempt);
+    const result = await waitUnlessClosed(attempt ? leftMs : Math.min(issuePollMs, leftMs), signal, attempt);
     if (result?.entry === undefined) return undefined; // another process has it, or the time is over
     const { entry, card, retryInMs = 0 } = result;
     const isLast = entry.state !== "waiting" || retryInMs > endsAtMs - clock.monotonicMs();
-    if (isLast) return { ...entry, ...(card !== undefined && { card }) };
-    await waitWithin(retryInMs, signal);
+    if (isLast || (await isPaused(entry.template))) return { ...entry, ...(card !== undefined && { card }) };
+    await waitUnlessClosed(retryInMs, signal);
     return undefined;
   }
 

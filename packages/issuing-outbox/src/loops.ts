@@ -11,7 +11,7 @@ import { checkSettings } from "./tables.ts";
 
 /** `drain` waits for entries that are due within this time. */
 const drainIdleMs = 10_000;
-/** How long after the first attempt an entry becomes `unknown`: 24 hours (spec 8), less a minute for clocks that differ. */
+/** How long the service stores a key: 24 hours (spec 8), less a minute for clocks that differ. An attempt must end before. */
 const keyLifetimeMs = 24 * 3_600_000 - 60_000;
 const progressIntervalMs = 100;
 const sweepIntervalMs = 600_000;
@@ -79,7 +79,9 @@ export function createLoops(
     return {
       ...{ waiting, issued, rejected, unknown, undelivered: callbacks },
       ...(oldestWaitingAtMs !== undefined && { oldestWaitingAt: new Date(oldestWaitingAtMs) }),
-      ...(oldestStartedAtMs !== undefined && { nextExpiryAt: new Date(oldestStartedAtMs + keyLifetimeMs) }),
+      ...(oldestStartedAtMs !== undefined && {
+        nextExpiryAt: new Date(oldestStartedAtMs + keyLifetimeMs - deadlineMs),
+      }),
       paused: paused.map(({ topic, sinceMs, reason }) => ({
         template: topic,
         since: new Date(sinceMs),

@@ -74,6 +74,7 @@ export async function ensureOutboxTables(client: PostgresClient): Promise<void> 
 /**
  * Creates the outbox. Its tables must exist: see `ensureOutboxTables`.
  * @throws {TypeError} for an invalid option.
+ * @throws {IssuingError} `configuration` when the client has no address: a build without `LOYALTY_URL` must not call it.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";

@@ -24,7 +24,7 @@ export type OutboxOutcome =
   /** One entry of this template is tried at a time. Reported once, by the process that noticed it. */
   | { outcome: "paused"; template: string; reason: string }
   | { outcome: "resumed"; template: string }
-  /** The attempt took longer than its lease, or its entry was forgotten: its result was not recorded now. */
+  /** The entry was leased again after the lease had expired, or was forgotten: the result of this attempt was not recorded. */
   | { outcome: "lease-lost"; entry: EntryRef }
   /** The database could not be used; the worker keeps trying. */
   | { outcome: "unavailable"; error: unknown };

@@ -57,6 +57,7 @@ export interface SqliteOutbox extends Outbox {
 /**
  * Creates the outbox. The file is opened at first use.
  * @throws {TypeError} for an invalid option.
+ * @throws {IssuingError} `configuration` when the client has no address: a build without `LOYALTY_URL` must not call it.
  * @throws at first use when the file cannot be used, SQLite is not available, the tables are of a newer version, or belong to another service.
  * @example
  * ```ts
@@ -103,7 +104,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   let turn: ReturnType<typeof beginTurn> | undefined;
   function beginTurn() {
     const starts: (() => Operation<unknown>)[] = [];
-    const results = new Promise<void>((resolve) => setRealImmediate(resolve)).then(() => {
+    const results = new Promise<void>((resolve) => realSetImmediate(resolve)).then(() => {
       turn = undefined;
       return jobsDatabase.transact((own) => starts.map((start) => jobsDatabase.runIn(own, start())));
     });
@@ -181,7 +182,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
 }
 
 /** Fake timers of a test do not stop it. */
-const setRealImmediate = setImmediate;
+const realSetImmediate = setImmediate;
 
 function requireTransaction(database: SqliteDatabase): void {
   if (typeof (database as { exec?: unknown } | null)?.exec !== "function")

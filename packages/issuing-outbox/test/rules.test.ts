@@ -74,7 +74,10 @@ describe("the 24 hours of a key", () => {
     const { outbox, signUp, weather, requests, run, clock, names, getCardOf } = openVirtualShop();
     await run(signUp("1"));
     weather.push("lost");
+    const sentAtMs = clock.now();
     await run(outbox.issue(1, { deadlineMs: 100 }));
+    const { nextExpiryAt } = await outbox.count();
+    expect(nextExpiryAt?.getTime()).toBe(sentAtMs + 24 * hour - minute - 30_000); // an attempt takes 30 s
     await clock.pass(24 * hour);
     expect(await run(outbox.drain())).toMatchObject({ unknown: 1, waiting: 0 });
     expect(requests).toHaveLength(1);
@@ -120,10 +123,14 @@ describe("an outage", () => {
   it("begins with three entries, sends nothing for issue while it lasts, and ends with the first success", async () => {
     const { outbox, signUp, weather, run, clock, requests, names, lines } = openVirtualShop();
     weather.push(503, 503, 503);
-    for (const userId of ["1", "2", "3"]) {
+    for (const userId of ["1", "2"]) {
       await run(signUp(userId));
       await run(outbox.issue(userId, { deadlineMs: 100 }));
     }
+    await run(signUp("3"));
+    const startedMs = clock.monotonicMs();
+    expect(await run(outbox.issue(3))).toMatchObject({ state: "waiting", attempts: 1 });
+    expect(clock.monotonicMs()).toBe(startedMs); // it began the pause, and waited for no other attempt
     await run(signUp("4"));
     expect(await run(outbox.issue(4))).toMatchObject({ state: "waiting", attempts: 0 });
     expect(requests).toHaveLength(3);
@@ -175,6 +182,22 @@ describe("an outage", () => {
     await clock.pass(10_000);
     expect(await outbox.count()).toMatchObject({ paused: [] });
     expect(await run(outbox.drain())).toMatchObject({ issued: 5 });
+  });
+
+  it("ends when its entries are forgotten", async () => {
+    const { outbox, signUp, weather, run, clock } = openVirtualShop();
+    weather.push(503, 503, 503);
+    for (const userId of ["1", "2", "3"]) {
+      await run(signUp(userId));
+      await run(outbox.issue(userId, { deadlineMs: 100 }));
+    }
+    const worker = outbox.work();
+    for (const userId of ["1", "2", "3"]) await run(outbox.forget(userId));
+    await clock.pass(3_000);
+    await run(worker.stop());
+    expect((await outbox.count()).paused).toEqual([]);
+    await run(signUp("4"));
+    expect(await run(outbox.issue(4))).toMatchObject({ state: "issued" });
   });
 
   it("does not end with an attempt that was aborted, or a visitor who did not wait", async () => {

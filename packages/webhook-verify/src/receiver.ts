@@ -38,7 +38,7 @@ interface Reception {
   readonly controller: AbortController;
   /** What the receiver waits for: the body, the secret, or, with what is known of the event, the handler. */
   stage: "body" | "secret" | VerifiedFacts;
-  /** The response was sent before the work ended; nothing is reported after it. */
+  /** The response was sent before the work ended; no outcome is reported after it. */
   hasTimedOut: boolean;
 }
 
@@ -182,7 +182,7 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions) {
       reporter.logHandlerTimeout();
       response = respond(reception, unavailable, { outcome: "failed", reason: "timeout", ...stage });
     }
-    reception.hasTimedOut = true;
+    reception.hasTimedOut = true; // after the outcome was reported
     controller.abort(withSafeMessage(new Error("The receiver responded because of its timeout.")));
     return response;
   }

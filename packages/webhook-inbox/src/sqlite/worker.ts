@@ -14,7 +14,7 @@ import { parseStoredEvent, toBytes } from "../event.ts";
 import { untilAborted } from "../put.ts";
 import type { EventRef, Report } from "../reports.ts";
 
-/** One attempt at one event. It extends the `Delivery` of a receiver, so a handler of `onEvents` can be used. */
+/** One attempt at one event. It extends the `Delivery` of a receiver, without its `id`, so a handler of `onEvents` can be used. */
 export interface SqliteDelivery extends Delivery {
   /** 1 for the first attempt. */
   attempt: number;
@@ -84,7 +84,11 @@ export function startEventWorker(
     const startedMs = performance.now();
     try {
       if (job.attempts > maxAttempts)
-        throw withSafeMessage(new Error("The process ended during the last attempt."));
+        throw withSafeMessage(
+          new Error(
+            "No attempt is left: the process ended during the last one, or maxAttempts is lower now.",
+          ),
+        );
       const delivery = { id: undefined, rawBody: toBytes(body), receivedAt, attempt: job.attempts, source };
       const writes = await callHandler(handler, event, delivery, signal, handlerTimeoutMs);
       const isDone = database.transact((connection) => {
@@ -128,7 +132,8 @@ export function startEventWorker(
         const nowMs = performance.now();
         if (nowMs - sweptAtMs < sweepIntervalMs) return;
         const sweep = jobs.sweep(source, "done", retentionMs);
-        if (!database.transact((connection) => database.runIn(connection, sweep))) sweptAtMs = nowMs;
+        const hasMore = database.transact((connection) => database.runIn(connection, sweep));
+        if (!hasMore) sweptAtMs = nowMs;
       },
     },
     { concurrency, maxPerSecond: Number.POSITIVE_INFINITY, pollMs },
@@ -147,7 +152,7 @@ type Write = (database: SqliteDatabase) => unknown;
 async function callHandler(
   handler: SqliteHandler,
   event: WebhookEvent,
-  facts: Omit<SqliteDelivery, "signal" | "write">,
+  delivery: Omit<SqliteDelivery, "signal" | "write">,
   workerSignal: AbortSignal,
   timeoutMs: number,
 ): Promise<Write[]> {
@@ -162,12 +167,12 @@ async function callHandler(
   function write(work: Write): void {
     if (isOver)
       throw withSafeMessage(
-        new Error("write was called after the handler had ended; await the calls before it."),
+        new Error("write was called after the handler had ended or timed out; await the calls before it."),
       );
     writes.push(work);
   }
   try {
-    await untilAborted(signal, async () => handler(event, { ...facts, signal, write }));
+    await untilAborted(signal, async () => handler(event, { ...delivery, signal, write }));
     return writes;
   } finally {
     isOver = true;

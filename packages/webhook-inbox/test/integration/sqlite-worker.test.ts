@@ -177,7 +177,10 @@ describe.each(engines)("with %s", (_name, open) => {
     await later.recorded.until("dead");
     expect([later.recorded.of("done"), recorded.of("done")]).toEqual([[], []]);
     expect(await later.inbox.list()).toMatchObject([
-      { state: "dead", lastFailure: expect.stringContaining("The process ended during the last attempt.") },
+      {
+        state: "dead",
+        lastFailure: expect.stringContaining("No attempt is left: the process ended during the last one"),
+      },
     ]);
     expect(later.recorded.of("dead")).toMatchObject([{ event: { id: "evt_1" }, attempt: 1 }]);
   });
