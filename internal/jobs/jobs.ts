@@ -419,13 +419,13 @@ export function createJobs(table: string, guard = noGuard) {
       );
     },
 
-    /** Returns a job unsent: the attempt did not begin. */
-    *giveBack(job: LeasedJob): Operation<void> {
+    /** Returns a job unsent: the attempt did not begin. It is due after `delayMs`. */
+    *giveBack(job: LeasedJob, delayMs = 0): Operation<void> {
       yield* jobs.endProbe(job);
       yield* query(
-        `UPDATE ${table} SET lease = NULL, due = :now, attempts = attempts - CASE WHEN rank > 0 THEN 1 ELSE 0 END,
+        `UPDATE ${table} SET lease = NULL, due = :now + $3::text::bigint, attempts = attempts - CASE WHEN rank > 0 THEN 1 ELSE 0 END,
            started = CASE WHEN lease LIKE '%${firstMark}' THEN NULL ELSE started END WHERE id = $1::text::bigint AND lease = $2::text`,
-        ...[job.id, job.lease],
+        ...[job.id, job.lease, delayMs],
       );
     },
 

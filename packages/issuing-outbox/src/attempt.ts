@@ -53,6 +53,9 @@ export interface OwnLease extends LeasedJob {
 /** A lease lasts this much longer than its attempt, so that the result can be committed. */
 export const leaseMarginMs = 30_000;
 
+/** An entry without a body would be leased again at once, and block the process, for as long as the body is missing. */
+const givenBackMs = 1_000;
+
 /** How an attempt ended. */
 export interface AttemptResult {
   /** Absent when it was not recorded. */
@@ -108,7 +111,7 @@ export function createAttempts(context: AttemptContext) {
       return record(job, { state, error }, { outcome: "delivered", entry }, transact);
     // The process may have been stopped for hours since the lease; without a body the entry was changed just now.
     if (job.body === undefined || getAgeMs(job) >= job.deadlineMs + leaseMarginMs) {
-      await database.run(() => jobs.giveBack(job));
+      await database.run(() => jobs.giveBack(job, givenBackMs));
       return {};
     }
     const sent = await send(job, signal);

@@ -127,10 +127,12 @@ export function createOutbox(
       else if (await isPaused(topic)) return toEntry(job);
     }
     const result = await waitUnlessClosed(attempt ? leftMs : Math.min(issuePollMs, leftMs), signal, attempt);
-    if (result?.entry === undefined) return undefined; // another process has it, or the time is over
-    const { entry, card, retryInMs = 0 } = result;
-    const isLast = entry.state !== "waiting" || retryInMs > endsAtMs - clock.monotonicMs();
-    if (isLast || (await isPaused(entry.template))) return { ...entry, ...(card !== undefined && { card }) };
+    if (result === undefined) return undefined; // another process has it, or the time is over
+    // Without an entry, the attempt has recorded nothing.
+    const { entry, card, retryInMs = issuePollMs } = result;
+    const isLast = entry?.state !== "waiting" || retryInMs > endsAtMs - clock.monotonicMs();
+    if (entry !== undefined && (isLast || (await isPaused(entry.template))))
+      return { ...entry, ...(card !== undefined && { card }) };
     await waitUnlessClosed(retryInMs, signal);
     return undefined;
   }

@@ -5,7 +5,7 @@ import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { expect, it } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
 import { postgresOutbox } from "../src/postgres.ts";
-import { createNetwork, openShop, template, toEntries, toRequest } from "./shop.ts";
+import { createNetwork, openShop, openVirtualShop, template, toEntries, toRequest } from "./shop.ts";
 
 const request = toRequest({ phone: "+48600100200" });
 
@@ -200,6 +200,19 @@ it.each([
 it("does not take a client that is not the SDK's", () => {
   const copy = { ...createIssuingClient({ baseUrl: "https://cards.example.com", apiKey: "k" }) };
   expect(() => sqliteOutbox({ client: copy as never, file: scratchFile() })).toThrow("createIssuingClient");
+});
+
+it("goes on while the form of an entry is missing, which somebody deleted", async () => {
+  const { outbox, run, clock, signUp, requests, database } = openVirtualShop();
+  await run(signUp("1"));
+  database.exec("DELETE FROM issuing_outbox_entries_bodies");
+  expect(await run(outbox.issue(1, { deadlineMs: 1_000 }))).toMatchObject({ state: "waiting", attempts: 0 });
+  const worker = outbox.work();
+  await run(signUp("2"));
+  await clock.pass(5_000);
+  expect(requests).toHaveLength(1);
+  await run(worker.stop());
+  expect(await outbox.count()).toMatchObject({ waiting: 1, issued: 1 });
 });
 
 it("refuses a firstAttemptAt in the future, which would make the 24 hours of a key longer", async () => {
