@@ -30,6 +30,7 @@ const shared: Options = {
     options.esbuildOptions?.(build, context);
     build.minifyWhitespace = true;
   },
+  shims: true, // import.meta.url in CommonJS; without them `msw` would be loaded before the version of Node is checked
 };
 
 /** Copies Swagger UI, compressed, with its licences. As a dependency it would report its installation to a third party. */

@@ -22,6 +22,7 @@ const notes: Readonly<Record<string, string>> = {
     "It contains metadata of Google's libphonenumber, Copyright (c) The Libphonenumber Authors, Apache License 2.0: `dist/reference/LICENSE`.",
   "swagger-ui-dist":
     "Copyright 2020-2021 SmartBear Software Inc. The files of `dist/reference`, compressed and otherwise unchanged; beside them are the licence (`LICENSE`), the notice (`NOTICE`) and the licences of what is bundled in them (`swagger-ui-bundle.js.LICENSE.txt`).",
+  tsup: "A few lines that stand for `import.meta.url` in CommonJS.",
 };
 
 interface Bill {
