@@ -77,8 +77,10 @@ const maxStackLength = 10_000;
 
 function listCauses(error: Error): Error[] {
   const chain = [error];
-  for (let { cause } = error; cause instanceof Error && chain.length <= maxCauses; { cause } = cause)
+  for (let { cause } = error; cause instanceof Error && chain.length <= maxCauses; { cause } = cause) {
+    if (chain.includes(cause)) break;
     chain.push(cause);
+  }
   return chain;
 }
 

@@ -96,6 +96,12 @@ describe("notify", () => {
 });
 
 describe("describeError", () => {
+  it("names an error that is its own cause once", () => {
+    const error = new Error("It failed.");
+    error.cause = error;
+    expect(describeError(error)).not.toContain("cause");
+  });
+
   /** An error as a dependency throws it: the frames are those of a stack that Node prints. */
   function createError(name: string, message: string, frames: string[], more: object = {}): Error {
     const error = Object.assign(new Error(message), more);

@@ -23,7 +23,7 @@ interface Timer {
   wake: () => void;
 }
 
-/** So many turns of the event loop in which nobody reads the clock mean that everything waits for a timer. */
+/** So many turns of the event loop without a read of the clock mean that everything waits for a timer. */
 const quietTurns = 40;
 
 /** @param getDelayMs how late `run` calls the next timer. */

@@ -53,7 +53,7 @@ export interface OwnLease extends LeasedJob {
 /** A lease lasts this much longer than its attempt, so that the result can be committed. */
 export const leaseMarginMs = 30_000;
 
-/** An entry without a body would be leased again at once, and block the process, for as long as the body is missing. */
+/** Until an entry that was not sent is due again. At once, an entry whose body is missing would block the process. */
 const givenBackMs = 1_000;
 
 /** How an attempt ended. */

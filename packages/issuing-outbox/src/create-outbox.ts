@@ -130,8 +130,8 @@ export function createOutbox(
     if (result === undefined) return undefined; // another process has it, or the time is over
     // Without an entry, the attempt has recorded nothing.
     const { entry, card, retryInMs = issuePollMs } = result;
-    const isLast = entry?.state !== "waiting" || retryInMs > endsAtMs - clock.monotonicMs();
-    if (entry !== undefined && (isLast || (await isPaused(entry.template))))
+    const isTooLate = retryInMs > endsAtMs - clock.monotonicMs();
+    if (entry !== undefined && (entry.state !== "waiting" || isTooLate || (await isPaused(entry.template))))
       return { ...entry, ...(card !== undefined && { card }) };
     await waitUnlessClosed(retryInMs, signal);
     return undefined;

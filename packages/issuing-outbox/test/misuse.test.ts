@@ -202,7 +202,7 @@ it("does not take a client that is not the SDK's", () => {
   expect(() => sqliteOutbox({ client: copy as never, file: scratchFile() })).toThrow("createIssuingClient");
 });
 
-it("goes on while the form of an entry is missing, which somebody deleted", async () => {
+it("goes on while the form of an entry is missing", async () => {
   const { outbox, run, clock, signUp, requests, database } = openVirtualShop();
   await run(signUp("1"));
   database.exec("DELETE FROM issuing_outbox_entries_bodies");
