@@ -1,6 +1,6 @@
 /** Builds the entries of each package without a tsup.config.ts of its own, as ESM and CommonJS. tsup looks for it in the parent folders. */
 import { defineConfig } from "tsup";
-import { readBuild, workspacePaths } from "./tools/release/build.ts";
+import { readBuild, typesOptions } from "./tools/release/build.ts";
 
 const { entries, options } = readBuild();
 
@@ -8,7 +8,7 @@ export default defineConfig({
   ...options,
   entry: entries,
   // As paths, because in node_modules the imports between these files would not be inlined.
-  dts: { compilerOptions: { paths: workspacePaths } },
+  dts: { compilerOptions: typesOptions },
   splitting: true,
   clean: true,
 });

@@ -18,8 +18,8 @@ const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll } };
 /** Long tests: `npm run check` and `npx vitest run --project slow` run them, `npm test` does not. */
 const slow = "**/*.slow.test.ts";
 
-const globalSetup = "packages/mock-server/test/integration/bundle.ts";
-const setupFiles = "internal/test/restore-environment.ts";
+const globalSetup = "testing/bundled-commands.ts";
+const setupFiles = "testing/restore-environment.ts";
 
 export default defineConfig({
   test: {
@@ -30,7 +30,10 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "unit",
-          include: ["{internal,tools/*,packages/*}/test/**/*.test.ts", "compat/unknown-service/*.test.ts"],
+          include: [
+            "{internal,tools/*,packages/*}/test/**/*.test.ts",
+            "compat/unknown-service/*.test.ts",
+          ],
           exclude: ["**/node_modules/**", "**/integration/**", slow],
           setupFiles,
           ...timeouts,

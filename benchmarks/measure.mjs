@@ -1,6 +1,6 @@
 /**
- * Measurement in one process. As a program, started by `run.mjs`, it measures one panel of a subject and sends the figures of every
- * round. Subjects import its helpers.
+ * Measurement in one process. As a program, started by `run.mjs`, it measures one panel of a
+ * subject and sends the figures of every round. Subjects import its helpers.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -32,7 +32,10 @@ export function perCallSync(call, calls) {
   return stop(calls);
 }
 
-/** @returns a function that stops them and returns the microseconds for each of a number of calls, as `perCall`. */
+/**
+ * @returns a function that stops them and returns the microseconds for each of a number of calls,
+ * as `perCall`.
+ */
 export function startTimers() {
   const startedMs = performance.now();
   const started = process.cpuUsage();
@@ -42,7 +45,10 @@ export function startTimers() {
   };
 }
 
-/** Starts a module in a process that ends with this one, and waits for its first message, such as its port. */
+/**
+ * Starts a module in a process that ends with this one, and waits for its first message, such as
+ * its port.
+ */
 export async function startModule(url, args = []) {
   const child = endWithThis(fork(fileURLToPath(url), args, { execArgv: [] }));
   return { child, message: await receive(child) };
@@ -53,13 +59,19 @@ process.on("exit", () => {
   for (const child of children) child.kill();
 });
 
-/** Ends the process when this one ends. @returns the process. */
+/**
+ * Ends the process when this one ends.
+ * @returns the process.
+ */
 export function endWithThis(child) {
   children.add(child);
   return child.once("exit", () => children.delete(child));
 }
 
-/** The first message of a process. @throws if the process ends before. */
+/**
+ * The first message of a process.
+ * @throws if the process ends before.
+ */
 export async function receive(child) {
   const ended = once(child, "exit").then(([code, signal]) => {
     throw new Error(`${child.spawnargs.slice(1).join(" ")} ended with ${code ?? signal}.`);
@@ -102,7 +114,10 @@ export async function openSocket(port) {
   return socket;
 }
 
-/** Sends a prepared request: an HTTP client would use more time than the servers. @throws for another status; a response has a content-length or no body. */
+/**
+ * Sends a prepared request: an HTTP client would use more time than the servers.
+ * @throws for another status; a response has a content-length or no body.
+ */
 export const send = (socket, request, status) =>
   new Promise((resolve, reject) => {
     let response = "";
@@ -140,10 +155,16 @@ async function measureRounds(subject, panel) {
   return measured;
 }
 
-/** `open` of a subject whose variants are each measured alone, in a fresh process, beside a service that issues cards. */
+/**
+ * `open` of a subject whose variants are each measured alone, in a fresh process, beside a service
+ * that issues cards.
+ */
 async function openAlone({ alone }, file, panel) {
-  const { child, message: port } = await startModule(new URL("issuing-service.mjs", import.meta.url));
-  const measure = async (name) => (await startModule(import.meta.url, [file, panel, name, port])).message;
+  const { child, message: port } = await startModule(
+    new URL("issuing-service.mjs", import.meta.url),
+  );
+  const measure = async (name) =>
+    (await startModule(import.meta.url, [file, panel, name, port])).message;
   return {
     variants: Object.fromEntries(alone.map((name) => [name, () => measure(name)])),
     close: () => child.kill(),

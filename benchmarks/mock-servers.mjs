@@ -1,6 +1,7 @@
 /**
- * Servers that issue a card, each a program: `mock-servers.mjs "by hand" | "MSW"`. Both check the API key and the consent, create the
- * card once for each idempotency key, and print their address as the mock server does.
+ * Servers that issue a card, each a program: `mock-servers.mjs "by hand" | "MSW"`. Both check the
+ * API key and the consent, create the card once for each idempotency key, and print their address
+ * as the mock server does.
  */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -57,7 +58,10 @@ async function createMswRespond() {
     return HttpResponse.json(value, { status });
   });
   return async ({ method, url, headers }, body) => {
-    const response = await getResponse([handler], new Request(baseUrl + url, { method, headers, body }));
+    const response = await getResponse(
+      [handler],
+      new Request(baseUrl + url, { method, headers, body }),
+    );
     return response === undefined
       ? problem(404, "There is no such path.")
       : { status: response.status, value: await response.json() };
@@ -72,7 +76,9 @@ const server = createServer((request, response) => {
     const { status, value } = await listen(request, Buffer.concat(chunks));
     const body = JSON.stringify(value);
     const length = Buffer.byteLength(body);
-    response.writeHead(status, { "content-type": "application/json", "content-length": length }).end(body);
+    response
+      .writeHead(status, { "content-type": "application/json", "content-length": length })
+      .end(body);
   });
 });
 server.listen(0, "127.0.0.1", () => {

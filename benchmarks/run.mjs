@@ -1,15 +1,15 @@
 /**
- * `npm run bench [-- NAME…]`: measures subjects, all by default, and writes results.json and docs/benchmarks.md. `--quick`
- * starts one process per panel, to try a subject; `--page` writes the page again without measuring. A subject that fails leaves its
- * last result.
+ * `npm run bench [-- NAME…]`: measures subjects, all by default, and writes results.json and the
+ * benchmarks of docs/evidence.md. `--quick` starts one process per panel, to try a subject. A subject
+ * that fails leaves its last result.
  *
- * A subject is a file subjects/NAME.mjs, which must not import a package before `open` is called, with this default export:
+ * A subject is a file subjects/NAME.mjs, which must not import a package before `open` is called,
+ * with this default export:
  *
- *     title, question   heading and first sentence of its section of the page
- *     notes             optional Markdown after the tables: the conditions
- *     figures           { time: { label: "Time per call", unit: "µs" } }: what a round measures. Options of a figure:
+ *     title, notes      heading of its section of the page, and the conditions below the table
+ *     figures           { time: { label: "µs each" } }: what a round measures. Options of a figure:
  *                       compare: "ratio" to the floor (default), "difference" from it, or "none"; higherIsBetter
- *     floor, own        the variant that the others are compared with; the names of our variants. The rest are peers
+ *     floor, own        the variant that the others are compared with, if there is one; the names of our variants. The rest are peers
  *     panels            [{ name: "2 KB" }]: groups of variants that are compared. A panel can have members of its own for `open`, and
  *                       `node: 22` (runs on Node 22; default 24), `starts`, `rounds`, `warmUps`
  *     starts, rounds    fresh processes of each panel (default 5), and rounds in each of them (default 5), after `warmUps` (default 1)
@@ -24,7 +24,6 @@ import { execFileSync, fork } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, platform, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { renderPage } from "../tools/docs/benchmarks.ts";
 import { install } from "../tools/install.ts";
 import { root } from "../tools/published.ts";
 import { quantile, readVersion, receive } from "./measure.mjs";
@@ -88,7 +87,10 @@ function measureInFreshProcess(name, panel) {
   return receive(fork(join(folder, "measure.mjs"), [file, JSON.stringify(panel)], options));
 }
 
-/** @returns for each variant and figure the quartiles of its value, and of how it compares with the floor in the same round. */
+/**
+ * @returns for each variant and figure the quartiles of its value, and of how it compares with the
+ * floor in the same round.
+ */
 function summarize(rounds, { figures, floor }) {
   return Object.keys(rounds[0]).map((name) => {
     const keys = Object.keys(figures).filter((key) => key in rounds[0][name]);
@@ -97,7 +99,8 @@ function summarize(rounds, { figures, floor }) {
       const { compare = "ratio" } = figures[key];
       if (compare === "none" || rounds[0][floor]?.[key] === undefined)
         return [key, { value: quartiles(values) }];
-      const against = compare === "ratio" ? (one, other) => one / other : (one, other) => one - other;
+      const against =
+        compare === "ratio" ? (one, other) => one / other : (one, other) => one - other;
       const compared = rounds.map((round) => against(round[name][key], round[floor][key]));
       return [key, { value: quartiles(values), [compare]: quartiles(compared) }];
     });
@@ -116,8 +119,9 @@ function describeMachine() {
 
 /** @returns the commit that is measured, with `+` if files other than results differ from it. */
 function describeCommit() {
-  const git = (command) => execFileSync("git", command.split(" "), { cwd: root, encoding: "utf8" }).trim();
-  const changes = git("status --porcelain -- . :!benchmarks/results.json :!docs/benchmarks.md");
+  const git = (command) =>
+    execFileSync("git", command.split(" "), { cwd: root, encoding: "utf8" }).trim();
+  const changes = git("status --porcelain -- . :!benchmarks/results.json :!docs/evidence.md");
   return git("rev-parse --short HEAD") + (changes === "" ? "" : "+");
 }
 
@@ -129,5 +133,5 @@ if (unknown.length > 0) {
   console.error(`Unknown name: ${unknown.join(", ")}. The names are ${names.join(", ")}.`);
   process.exit(1);
 }
-if (!flags.includes("--page")) await measureAll(chosen.length > 0 ? chosen : names);
-writeFileSync(join(root, "docs/benchmarks.md"), await renderPage());
+await measureAll(chosen.length > 0 ? chosen : names);
+execFileSync("npm", ["run", "--silent", "snippets"], { cwd: root, stdio: "inherit" });

@@ -1,14 +1,21 @@
 /**
- * Whether the time of a verification reveals how much of a signature is correct: Welch's t between forgeries whose first digit is wrong
- * and forgeries whose last digit is wrong. The control is a comparison that stops early, which must be detected.
+ * Whether the time of a verification reveals how much of a signature is correct: Welch's t between
+ * forgeries whose first digit is wrong and forgeries whose last digit is wrong. The control is a
+ * comparison that stops early, which must be detected.
  */
 import { createHmac } from "node:crypto";
-import { signWebhookSync, verifyWebhook, verifyWebhookSync } from "../packages/webhook-verify/src/index.ts";
+import {
+  signWebhookSync,
+  verifyWebhook,
+  verifyWebhookSync,
+} from "../packages/webhook-verify/src/index.ts";
 
 const samples = Number(process.env.SAMPLES ?? 200_000);
 const limit = 4.5;
 const secret = "whsec_timing";
-const rawBody = Buffer.from('{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z","data":{}}');
+const rawBody = Buffer.from(
+  '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z","data":{}}',
+);
 const header = signWebhookSync({ rawBody, secret });
 const [, timestamp, own] = /t=(\d+),v1=(.+)/.exec(header);
 const other = (digit) => (digit === "0" ? "1" : "0");
@@ -44,7 +51,10 @@ async function measure(run) {
   return times;
 }
 
-/** Welch's t-test without the slowest tenth, whose runs were interrupted. Both classes have the same bound. */
+/**
+ * Welch's t-test without the slowest tenth, whose runs were interrupted. Both classes have the same
+ * bound.
+ */
 function welch(classes) {
   const all = classes.flat().sort((a, b) => a - b);
   const bound = all[Math.floor(all.length * 0.9)];

@@ -1,4 +1,7 @@
-/** A headless Chromium with an empty profile: the installed one when there is one, else the one from npm. */
+/**
+ * A headless Chromium with an empty profile: the installed one when there is one, else the one from
+ * npm.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import chromium from "@sparticuz/chromium";
@@ -16,7 +19,9 @@ const systemChromes = [
 ];
 
 export async function openBrowser() {
-  const system = [process.env.CHROME_PATH, ...systemChromes].find((path) => path && existsSync(path));
+  const system = [process.env.CHROME_PATH, ...systemChromes].find(
+    (path) => path && existsSync(path),
+  );
   if (system === undefined && `${process.platform} ${process.arch}` !== "linux x64") {
     throw new Error("No Chrome found: set CHROME_PATH. The one from npm is for Linux x64.");
   }
@@ -62,7 +67,10 @@ export const modes = [
   ["light", 390],
 ];
 
-/** Changes the open page, which is faster than opening it again, and waits for the transitions of its colours. */
+/**
+ * Changes the open page, which is faster than opening it again, and waits for the transitions of
+ * its colours.
+ */
 export async function setMode(page, [scheme, width]) {
   await page.setViewport({ width, height: width < 800 ? 844 : 900 });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
@@ -82,7 +90,10 @@ export async function findViolations(page, impacts = ["serious", "critical"]) {
   );
   return violations
     .filter(({ impact }) => impacts.includes(impact))
-    .map(({ id, impact, nodes: [{ html, failureSummary }] }) => `${impact} ${id}: ${html} ${failureSummary}`);
+    .map(
+      ({ id, impact, nodes: [{ html, failureSummary }] }) =>
+        `${impact} ${id}: ${html} ${failureSummary}`,
+    );
 }
 
 /** The text of the QR code in a picture of the element. */

@@ -1,8 +1,13 @@
-/** The tests that have to notice a change of what decides over signatures, retries, keys and leases; Stryker runs those that reach it. */
+/**
+ * The tests that have to notice a change of what decides over signatures, retries, keys and leases;
+ * Stryker runs those that reach it.
+ */
 import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
+import { entryPoints } from "../tools/published.ts";
 
-// Else asctime dates read as local ones would pass; the threads that Stryker uses cannot set it themselves.
+// Else asctime dates read as local ones would pass; the threads that Stryker uses cannot set it
+// themselves.
 process.env["TZ"] = "Asia/Kolkata";
 const conditions = ["@loyalty-cards/source"];
 
@@ -12,20 +17,25 @@ export default defineConfig({
     // Stryker changes a copy of the repository, whose node_modules lead to the original.
     alias: [
       {
-        find: /^@loyalty-cards\/internal\/(.*)$/,
-        replacement: `${resolve(import.meta.dirname, "../internal")}/$1.ts`,
+        find: /^@loyalty-cards\/(internal|testing)\/(.*)$/,
+        replacement: `${resolve(import.meta.dirname, "..")}/$1/$2.ts`,
       },
+      ...entryPoints.map(({ specifier, source }) => ({
+        find: new RegExp(`^${specifier}$`),
+        replacement: source,
+      })),
     ],
   },
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
   test: {
-    // Stryker ignores a file that cannot be loaded: its "Ran N tests" must be the number that Vitest runs with this configuration.
+    // Stryker ignores a file that cannot be loaded: its "Ran N tests" must be the number that
+    // Vitest runs with this configuration.
     include: [
       "packages/issuing-client/test/{configuration,conflicts,deadlines,errors,idempotency,issuing-steps,methods,responses,retries}.test.ts",
       "packages/webhook-verify/test/{on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
       "packages/issuing-outbox/test/{callbacks,correction,data,verdict,worker}.test.ts",
       "packages/webhook-inbox/test/integration/sqlite-{inbox,worker}.test.ts",
-      "internal/test/jobs-worker.test.ts",
+      "internal/test/jobs-{statement,worker}.test.ts",
       "internal/test/integration/jobs.test.ts",
     ],
     testTimeout: 60_000, // for a busy machine

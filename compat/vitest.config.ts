@@ -1,14 +1,22 @@
-/** The test suites of this folder, one project each; `npm run compat -- NAME` builds, installs and runs one. */
+/**
+ * The test suites of this folder, one project each; `npm run compat -- NAME` builds, installs and
+ * runs one.
+ */
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const msw = (entry: string) => here(`node_modules/msw-3/lib/${entry}.js`);
 const conditions = ["@loyalty-cards/source"];
-/** What `expect.poll` waits for is real work; the default of 1 s is too short for a busy machine. */
+/**
+ * What `expect.poll` waits for is real work; the default of 1 s is too short for a busy machine.
+ */
 const poll = { timeout: 30_000 };
 
-/** A suite that tests the sources. It runs files of the packages with another major version of a peer, which its alias names. */
+/**
+ * A suite that tests the sources. It runs files of the packages with another major version of a
+ * peer, which its alias names.
+ */
 const fromSource = (
   name: string,
   include: string[],
@@ -41,14 +49,17 @@ export default defineConfig({
     projects: [
       built("runtimes", 90_000),
       built("bundlers", 60_000),
-      built("browser", 120_000, "..", ["packages/*/test/browser/*.test.mjs"]),
+      built("browser", 120_000, "..", [
+        "packages/*/test/browser/*.test.mjs",
+        "examples/test/*.test.mjs",
+      ]),
       built("site", 120_000, "../tools/docs/test/browser"),
       built("next", 60_000),
       // Needs the Node 24 in node_modules, as the suite msw3.
       fromSource("pg-boss", [
         "packages/webhook-inbox/test/integration/{pg-boss,outage,many-processes,postgres-crash.slow}.test.ts",
         "examples/fleet.test.ts",
-        "examples/snippets/inbox/inbox.test.ts",
+        "examples/snippets/{erase,inbox/inbox}.test.ts",
       ]),
       fromSource("frameworks", ["compat/frameworks/*.test.ts"]),
       fromSource(

@@ -1,16 +1,16 @@
 /** What each shop does at a sign-up, with the mock service on a port. The pages of Next are tested in a browser by `npm run compat -- next`. */
 import type { RequestListener } from "node:http";
-import { listen, scratchFile } from "@loyalty-cards/internal/test/resources";
 import type { CardLinks } from "@loyalty-cards/issuing-client";
+import { listen, scratchFile } from "@loyalty-cards/testing/resources";
+import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
 import fastify from "fastify";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { hasPostgres, ownSchema } from "../packages/webhook-inbox/test/servers.ts";
 import { openShop } from "./express/shop.ts";
 import { addSignUp } from "./fastify/sign-up.ts";
 import { prepare } from "./fastify/tables.ts";
 import { loyalty, start } from "./next/shop/loyalty";
 import { signUp as signUpOnNext } from "./next/shop/sign-up";
-import { coffeeClub, openService, outage } from "./snippets/service.ts";
+import { coffeeClub, openService, outage } from "./test/service.ts";
 
 // While the service fails, a sign-up waits five seconds, and the card follows some seconds later.
 vi.setConfig({ testTimeout: 60_000, expect: { poll: { timeout: 50_000 } } });
@@ -39,7 +39,7 @@ async function openExpress({ client, service }: Service) {
   const url = await listen((request, response) => app?.(request, response));
   const { secret } = service.webhooks.createEndpoint({
     url: `${url}/webhooks/loyalty`,
-    events: ["balance.changed", "consent.changed"],
+    events: ["balance.changed", "tier.changed", "consent.changed"],
   });
   const template = service.templateId;
   const shop = await openShop({ client, template, secret, file: scratchFile() });
@@ -218,15 +218,18 @@ describe.skipIf(!(await hasPostgres()))("Fastify, in two processes", () => {
 describe("Express", () => {
   testSignUp(openExpress);
 
-  it("shows the balance and the consent of the events", async () => {
+  it("shows the balance, the level and the consent of the events", async () => {
     const service = await open();
     const { signUp, readUser, readUsers } = await openExpress(service);
     const { userId, links } = await signUp({ ...anna, marketing: true });
     const card = (await readUsers())[0]?.card ?? "";
     const { cards, idle } = service.service;
     expect(links?.page).toBe(cards.get(card).publicUrl);
-    const user = { name: "Anna", links };
-    expect(await readUser(userId)).toEqual({ ...user, balance: 0, marketing: 1 });
+    const code = links?.page.split("/").at(-1);
+    const qrCode = expect.stringContaining("<svg");
+    const user = { name: "Anna", links, qrCode, code };
+    const atFirst = { ...user, balance: 0, level: null, marketing: 1 };
+    expect(await readUser(userId)).toEqual(atFirst);
     const consent = await service.client.getConsent(card);
     expect(consent).toMatchObject({ marketingConsent: true });
 
@@ -236,7 +239,7 @@ describe("Express", () => {
     await service.client.setConsent(card, { marketing: false });
     await expect
       .poll(() => readUser(userId))
-      .toEqual({ ...user, balance: 100, marketing: 0 });
+      .toEqual({ ...user, balance: 100, level: "Silver", marketing: 0 });
   });
 
   // G9

@@ -1,8 +1,9 @@
-/** Reads a body into memory, up to a limit. */
+/** Reads a body into memory, up to a limit, and decodes it. */
 
 /**
- * One buffer for all chunks of a body. It grows with the bytes that arrive, so a sender that announces a long body and sends
- * little of it takes little memory. A body in one chunk is not copied; with more chunks the buffer doubles, up to the limit.
+ * One buffer for all chunks of a body. It grows with the bytes that arrive, so a sender that
+ * announces a long body and sends little of it takes little memory. A body in one chunk is not
+ * copied; with more chunks the buffer doubles, up to the limit.
  */
 export class BoundedBuffer {
   readonly #maxBytes: number;
@@ -21,7 +22,9 @@ export class BoundedBuffer {
       this.#buffer = chunk;
     } else {
       if (end > this.#buffer.length) {
-        const larger = new Uint8Array(Math.min(Math.max(end, 2 * this.#buffer.length), this.#maxBytes));
+        const larger = new Uint8Array(
+          Math.min(Math.max(end, 2 * this.#buffer.length), this.#maxBytes),
+        );
         larger.set(this.#buffer);
         this.#buffer = larger;
       }
@@ -31,10 +34,21 @@ export class BoundedBuffer {
     return true;
   }
 
-  /** Returns the body. A full buffer is returned as it is, because creating a view takes as long as parsing an event. */
+  /**
+   * Returns the body. A full buffer is returned as it is, because creating a view takes as long as
+   * parsing an event.
+   */
   bytes(): Uint8Array {
-    return this.#length === this.#buffer.length ? this.#buffer : this.#buffer.subarray(0, this.#length);
+    return this.#length === this.#buffer.length
+      ? this.#buffer
+      : this.#buffer.subarray(0, this.#length);
   }
+}
+
+/** Decodes UTF-8. Jest's jsdom has no TextDecoder, but it runs on Node.js. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  if (typeof Buffer === "undefined") return new TextDecoder().decode(bytes);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }
 
 /**
@@ -51,14 +65,19 @@ export async function readBounded(
   return buffer.bytes();
 }
 
-/** A web stream of bytes. The type is structural, because libraries declare different types of `ReadableStream`. */
+/**
+ * A web stream of bytes. The type is structural, because libraries declare different types of
+ * `ReadableStream`.
+ */
 export interface ByteStream {
   getReader(): { read(): Promise<{ done: boolean; value?: unknown }>; cancel(): Promise<void> };
   cancel(): Promise<void>;
 }
 
 /** The chunks of a web stream. Not every runtime can iterate over one. */
-export async function* toChunks(stream: Pick<ByteStream, "getReader">): AsyncGenerator<Uint8Array, void> {
+export async function* toChunks(
+  stream: Pick<ByteStream, "getReader">,
+): AsyncGenerator<Uint8Array, void> {
   const reader = stream.getReader();
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read())

@@ -1,16 +1,38 @@
 /** Formats text, bytes, durations and links for logs, headers and messages. */
 
-/** Puts foreign text on one line of at most `maxLength` characters, so that it cannot add lines to a log or control a terminal. */
+/**
+ * Puts foreign text on one line of at most `maxLength` characters, so that it cannot add lines to a
+ * log or control a terminal.
+ */
 export function toPrintable(text: string, maxLength = 100): string {
-  return text.slice(0, maxLength).replace(/[\p{Other}\p{Line_Separator}\p{Paragraph_Separator}]/gu, "\ufffd");
+  return text
+    .slice(0, maxLength)
+    .replace(/[\p{Other}\p{Line_Separator}\p{Paragraph_Separator}]/gu, "\ufffd");
 }
+
+/**
+ * Characters that a terminal obeys, or that hide or reorder what a person reads: C0 and C1
+ * controls, line separators, and bidirectional controls. The joiners that scripts and emoji need
+ * are not among them.
+ */
+const controls = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/** Escapes foreign text for a terminal. */
+export const escapeControls = (text: string): string =>
+  text.replace(
+    controls,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 
 /** Formats bytes as hexadecimal digits in lower case. */
 export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Formats a duration in its two largest units, rounded up to a second: `12 s`, `5 min`, `2 h 30 min`, `3 d 4 h`. */
+/**
+ * Formats a duration in its two largest units, rounded up to a second: `12 s`, `5 min`,
+ * `2 h 30 min`, `3 d 4 h`.
+ */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1_000));
   const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)];
@@ -23,7 +45,8 @@ const joinUnits = (first: string, count: number, unit: string) =>
   count === 0 ? first : `${first} ${count} ${unit}`;
 
 /**
- * Formats the link to the section about an error. Each message with a code or a reason ends with it.
+ * Formats the link to the section about an error. Each message with a code or a reason ends with
+ * it.
  * @param section a heading of `docs/errors.md`, such as `rate-limited`.
  */
 export const formatErrorLink = (section: string): string =>

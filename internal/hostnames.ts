@@ -1,28 +1,76 @@
-/** Recognizes the host names and addresses of this machine and of private networks. */
+/** Parses addresses, and recognizes those of this machine and of private networks. */
 
-/** Whether a host name or address is this machine. @param hostname as in `URL.hostname`. */
+/** Parses an address; undefined when it is none. Jest 29 with jsdom has no `URL.canParse`. */
+export function parseUrl(address: string | URL | undefined): URL | undefined {
+  try {
+    return new URL(String(address));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether a host name or address is this machine.
+ * @param hostname as in `URL.hostname`.
+ */
 export function isLoopback(hostname: string): boolean {
   const host = toIpv4(hostname);
   return (
-    host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(\.\d+){3}$/.test(host)
+    host === "localhost" ||
+    host.endsWith(".localhost") ||
+    host === "[::1]" ||
+    /^127(\.\d+){3}$/.test(host)
   );
 }
 
-/** Private, shared, link-local, loopback and unspecified IPv4 addresses (RFC 1918, 6598, 3927, 1122). */
-const privateIpv4 =
-  /^(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.[\d.]+$/;
-/** ::, ::1, fc00::/7 and fe80::/10. */
-const privateIpv6 = /^\[(?:::1?\]|f[cd][\da-f]{2}:|fe[89ab][\da-f]:)/;
+/** IPv4 addresses that the internet cannot reach: the first one, and how many bits all have. */
+const privateIpv4: readonly (readonly [address: string, bits: number])[] = [
+  ["0.0.0.0", 8], // unspecified
+  ["10.0.0.0", 8], // RFC 1918
+  ["100.64.0.0", 10], // shared by the customers of a provider, RFC 6598
+  ["127.0.0.0", 8], // this machine
+  ["169.254.0.0", 16], // link-local, RFC 3927
+  ["172.16.0.0", 12], // RFC 1918
+  ["192.168.0.0", 16], // RFC 1918
+  ["224.0.0.0", 4], // multicast
+  ["240.0.0.0", 4], // reserved, and broadcast
+];
+
+function isPrivateIpv4(host: string): boolean {
+  if (!/^\d+(\.\d+){3}$/.test(host)) return false;
+  return privateIpv4.some(([address, bits]) => {
+    const shift = 32 - bits;
+    return toNumber(host) >>> shift === toNumber(address) >>> shift;
+  });
+}
+
+const toNumber = (address: string): number =>
+  address.split(".").reduce((number, part) => number * 256 + Number(part), 0);
+
+/** ::, ::1, 64:ff9b::/96 (IPv4 behind a translator), fc00::/7 and fe80::/10. */
+const privateIpv6 = /^\[(?:::1?\]|64:ff9b::|f[cd][\da-f]{2}:|fe[89ab][\da-f]:)/;
 /** Names that public DNS does not have: without a dot, or with a suffix for local networks. */
 const privateName = /^[^.[]+$|\.(?:localhost|local|lan|internal|home\.arpa)$/;
 
-/** Whether the internet cannot reach a host name or address. Names are not resolved. @param hostname as in `URL.hostname`. */
+/**
+ * Whether the internet cannot reach a host name or address. Names are not resolved.
+ * @param hostname as in `URL.hostname`.
+ */
 export function isPrivate(hostname: string): boolean {
   const host = toIpv4(hostname);
-  return privateIpv4.test(host) || privateIpv6.test(host) || privateName.test(host);
+  return isPrivateIpv4(host) || privateIpv6.test(host) || privateName.test(host);
 }
 
-/** Removes a final dot, and rewrites an IPv4 address in the form of IPv6 (`[::ffff:a00:1]`) as IPv4. */
+/**
+ * Whether a development tool may deliver to an address: by https, or by http to this machine and
+ * its network, such as another container. The service itself needs https (spec 6.3.5).
+ */
+export const canForwardTo = ({ protocol, hostname }: URL): boolean =>
+  protocol === "https:" || (protocol === "http:" && isPrivate(hostname));
+
+/**
+ * Removes a final dot, and rewrites an IPv4 address in the form of IPv6 (`[::ffff:a00:1]`) as IPv4.
+ */
 function toIpv4(hostname: string): string {
   const [, high, low] = /^\[::ffff:([\da-f]{1,4}):([\da-f]{1,4})\]$/.exec(hostname) ?? [];
   if (high === undefined || low === undefined) return hostname.replace(/\.$/, "");

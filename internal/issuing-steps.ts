@@ -1,7 +1,23 @@
-/** The steps of `issueCard` as separate functions, which the outbox calls: the member `internal` of a client, which its type does not show. */
+/**
+ * The steps of `issueCard` as separate functions, which the outbox calls, and how it finds them in
+ * a client.
+ */
 
 /** Marks the errors of the client, including those of another installed copy of it. */
 export const issuingErrorBrand = Symbol.for("@loyalty-cards/issuing-client/error");
+
+/** Whether a value is an `IssuingError`, also of another installed copy of the client. */
+export const hasIssuingErrorBrand = <IssuingError>(value: unknown): value is IssuingError =>
+  typeof value === "object" &&
+  value !== null &&
+  (value as Record<symbol, unknown>)[issuingErrorBrand] === true;
+
+/**
+ * How long after its first attempt a key may be used: the 24 hours for which the service stores it
+ * ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)), less a minute,
+ * because clocks differ and a request takes time.
+ */
+export const keyLifetimeMs = 24 * 3_600_000 - 60_000;
 
 /** The `userMessage` of an error whose own text must not be shown to the user. */
 export const generalUserMessage = "The loyalty service is not available right now.";
@@ -19,7 +35,10 @@ export interface Clock {
   now(): number;
   /** Milliseconds since an arbitrary moment. Corrections of the date do not change it. */
   monotonicMs(): number;
-  /** Calls `wake` once, after `ms` milliseconds. @returns a function that cancels the timer. */
+  /**
+   * Calls `wake` once, after `ms` milliseconds.
+   * @returns a function that cancels the timer.
+   */
   after(ms: number, wake: () => void): () => void;
 }
 
@@ -30,12 +49,25 @@ export interface IssuingSteps<Card> {
   readonly clock: Clock;
   /** The client's default of `deadlineMs`. */
   readonly deadlineMs: number;
-  /** Validates template and request, and returns what `issueCard` would send. @throws {IssuingError} `configuration`. */
+  /**
+   * Validates template and request, and returns what `issueCard` would send.
+   * @throws {IssuingError} `configuration`.
+   */
   prepare(template: string | { readonly id: string }, request: unknown): PreparedRequest;
-  /** Returns the user id as text: `42`, `42n` and `"42"` are one user. @throws {IssuingError} `configuration`. */
+  /**
+   * Returns the user id as text: `42`, `42n` and `"42"` are one user.
+   * @throws {IssuingError} `configuration`.
+   */
   formatUserId(userId: string | number | bigint): string;
-  /** Derives the key as `issueCard` does, synchronously. @throws {IssuingError} `configuration`, also in a runtime without node:crypto. */
-  deriveKey(input: { templateId: string; userId: string | number | bigint; keySuffix?: string }): string;
+  /**
+   * Derives the key as `issueCard` does, synchronously.
+   * @throws {IssuingError} `configuration`, also in a runtime without node:crypto.
+   */
+  deriveKey(input: {
+    templateId: string;
+    userId: string | number | bigint;
+    keySuffix?: string;
+  }): string;
   /** Sends a prepared request once, under a key. `firstAttemptAt` is in milliseconds since 1970. */
   send(
     request: PreparedRequest & { idempotencyKey: string; firstAttemptAt?: number },
@@ -43,11 +75,26 @@ export interface IssuingSteps<Card> {
   ): Promise<Card>;
 }
 
+/**
+ * The property of a client that has its steps. The symbol is the same in every installed copy of
+ * client and outbox. The type of a client does not show it.
+ */
+const stepsProperty = Symbol.for("@loyalty-cards/issuing-client/steps");
+
+/**
+ * Adds its steps to a client, for {@link readIssuingSteps}. The property is not enumerable: a copy
+ * of a client, with other methods, is not one for the outbox.
+ */
+export function withIssuingSteps<Client extends object>(
+  client: Client,
+  steps: IssuingSteps<unknown>,
+): Client {
+  return Object.defineProperty(client, stepsProperty, { value: steps });
+}
+
 /** @throws {TypeError} for a value that is not a client of `createIssuingClient`. */
-export function readIssuingSteps<Card>(client: {
-  getCard(cardId: string): Promise<Card>;
-}): IssuingSteps<Card> {
-  const { internal } = (client ?? {}) as { internal?: IssuingSteps<Card> };
-  if (internal !== undefined) return internal;
+export function readIssuingSteps<Card>(client: unknown): IssuingSteps<Card> {
+  const { [stepsProperty]: steps } = Object(client) as { [stepsProperty]?: IssuingSteps<Card> };
+  if (steps !== undefined) return steps;
   throw new TypeError("The outbox needs the client that createIssuingClient returned.");
 }

@@ -1,6 +1,8 @@
 /** Options that are numbers, and the limit of `setTimeout`. */
 import { withSafeMessage } from "./reporting.ts";
 
+export const endless = Number.POSITIVE_INFINITY;
+
 /** The longest delay of `setTimeout`, about 24.8 days; a longer one fires at once. */
 export const maxTimerMs = 2 ** 31 - 1;
 
@@ -13,12 +15,29 @@ export function requireNumber(
 ): void {
   if (typeof value === "number" && value >= min && value <= max) return;
   throw withSafeMessage(
-    new TypeError(`${name} must be a number from ${min} to ${max}; it is ${String(value)}.`),
+    new TypeError(`${name} must be a number from ${min} to ${max}; it is ${describeValue(value)}.`),
   );
 }
 
-/** How long a worker that is stopped may go on. @throws {TypeError} for an invalid number. */
+/** @throws {TypeError} naming the option, its range and its value. */
+export function requirePositive(name: string, value: unknown, max = Number.MAX_SAFE_INTEGER): void {
+  if (typeof value === "number" && value > 0 && value <= max) return;
+  throw withSafeMessage(
+    new TypeError(
+      `${name} must be a positive number, at most ${max}; it is ${describeValue(value)}.`,
+    ),
+  );
+}
+
+/**
+ * How long a worker that is stopped may go on.
+ * @throws {TypeError} for an invalid number.
+ */
 export function parseGrace(graceMs = 10_000): number {
   requireNumber("graceMs", graceMs, 0, maxTimerMs);
   return graceMs;
 }
+
+/** The text `"10"` is no number. */
+export const describeValue = (value: unknown): string =>
+  typeof value === "string" ? `the text ${JSON.stringify(value)}` : String(value);

@@ -1,17 +1,48 @@
 /** Finds the name that was probably meant by a misspelt one. */
 
-/** @throws {TypeError} for an unknown option, which would otherwise be ignored silently. */
-export function requireKnownOptions(owner: string, options: object, names: readonly string[]): void {
-  const unknown = Object.keys(options).find((name) => !names.includes(name));
+/** The names of an options type; of a union, those of all its members. */
+type OptionName<Options> = Options extends unknown ? keyof Options & string : never;
+
+/**
+ * The names of the options of a type, which a program without types can misspell. The compiler
+ * reports a name that is missing, and one that the type does not have.
+ */
+export type OptionNames<Options> = Readonly<Record<OptionName<Options>, true>>;
+
+/** How an unknown name is reported. */
+interface UnknownName {
+  /** What it is the name of. Default: an option. */
+  noun?: "option" | "member";
+  /** Creates what is thrown. Default: a `TypeError`. */
+  toError?: (message: string) => Error;
+}
+
+/**
+ * Reports an option that would be ignored silently, with the name that was probably meant.
+ * @param owner the function whose options these are, or the object: it begins the message.
+ */
+export function requireKnownOptions(
+  owner: string,
+  options: object,
+  names: Readonly<Record<string, true>>,
+  { noun = "option", toError = (message) => new TypeError(message) }: UnknownName = {},
+): void {
+  if (typeof options !== "object")
+    throw toError(`${owner} takes an object: { ${Object.keys(names).join(", ")} }.`);
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return;
-  const nearest = findNearestName(unknown, names);
+  const known = Object.keys(names);
+  const nearest = findNearestName(unknown, known);
   const hint = nearest === undefined ? "" : ` Did you mean ${nearest}?`;
-  throw new TypeError(
-    `${owner} has no option ${JSON.stringify(unknown.slice(0, 50))}.${hint} Its options are ${names.join(", ")}.`,
+  throw toError(
+    `${owner} has no ${noun} ${JSON.stringify(unknown.slice(0, 50))}.${hint} Its ${noun}s are ${known.join(", ")}.`,
   );
 }
 
-/** Returns the most similar candidate, if at most two fifths of its letters and digits differ. Two swapped letters, as in `nmae`, count as one. */
+/**
+ * Returns the most similar candidate, if at most two fifths of its letters and digits differ. Two
+ * swapped letters, as in `nmae`, count as one.
+ */
 export function findNearestName(text: string, candidates: readonly string[]): string | undefined {
   const simple = (value: string) =>
     value
@@ -38,7 +69,10 @@ function getEditDistance(one: string, other: string): number {
     for (let column = 1; column <= other.length; column++) {
       const replaced = get(row - 1, column - 1) + (one[row - 1] === other[column - 1] ? 0 : 1);
       const isSwapped =
-        row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+        row > 1 &&
+        column > 1 &&
+        one[row - 1] === other[column - 2] &&
+        one[row - 2] === other[column - 1];
       const swapped = isSwapped ? get(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY;
       current.push(Math.min(replaced, swapped, get(row - 1, column) + 1, get(row, column - 1) + 1));
     }

@@ -5,8 +5,9 @@ const parentId = process.ppid;
 const checkIntervalMs = 500;
 
 /**
- * Calls `onEnd` once when npm has ended. On SIGTERM npm ends its shell, which does not forward the signal, so this process only
- * sees that its parent has changed. Without npm the parent is not watched: it may end first on purpose, as with `nohup`.
+ * Calls `onEnd` once when npm has ended. On SIGTERM npm ends its shell, which does not forward the
+ * signal, so this process only sees that its parent has changed. Without npm the parent is not
+ * watched: it may end first on purpose, as with `nohup`.
  */
 export function watchParent(onEnd: () => void): void {
   if (process.env["npm_lifecycle_event"] === undefined) return;

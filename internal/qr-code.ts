@@ -4,11 +4,16 @@ import { encode } from "uqr";
 /** Light modules around a QR code, which scanners need. */
 const quietZone = 4;
 
-/** @returns the path of the dark modules, in a square of `size` units, which includes the light margin. */
+/**
+ * @returns the path of the dark modules, in a square of `size` units, which includes the light
+ * margin.
+ */
 export function toQrPath(text: string): { size: number; path: string } {
   const { data, size } = encode(text, { ecc: "M", border: quietZone });
   const path = data
-    .flatMap((row, y) => getDarkRuns(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`))
+    .flatMap((row, y) =>
+      getDarkRuns(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`),
+    )
     .join("");
   return { size, path };
 }

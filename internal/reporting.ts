@@ -3,10 +3,13 @@ import { toPrintable } from "./format.ts";
 import { issuingErrorBrand } from "./issuing-steps.ts";
 
 /**
- * Calls the listener and ignores what it returns. `onError` receives what it throws, or what its promise rejects with.
+ * Calls the listener and ignores what it returns. `onError` receives what it throws, or what its
+ * promise rejects with.
  * @example
  * ```ts
- * notify(options.onOutcome, outcome, (error) => log(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`));
+ * notify(options.onOutcome, outcome, (error) =>
+ *   log(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
+ * );
  * ```
  */
 export function notify<Value>(
@@ -34,19 +37,68 @@ export function formatErrorKind(error: unknown): string {
   }
 }
 
-const safeMessage = Symbol.for("@loyalty-cards/safe-message");
-/** The brands of our errors whose messages contain no secret and no personal data. Another installed copy uses the same. */
-const safeBrands = [safeMessage, issuingErrorBrand, Symbol.for("@loyalty-cards/webhook-verify/error")];
+/** Writes log lines that begin with the name of the package. */
+export const createLog =
+  (name: string, log: (message: string) => void = console.error) =>
+  (line: string): void =>
+    notify(log, `${name}: ${line}`);
 
-/** Marks an error of ours whose message contains no secret and no personal data, so that {@link describeError} quotes it. */
+interface ReportOptions<Outcome> {
+  onOutcome?: (outcome: Outcome) => void;
+  log?: (message: string) => void;
+}
+
+/**
+ * Reports outcomes: to `onOutcome`, and as log lines that begin with the name of the package.
+ * @param format returns the line of an outcome; undefined when it is not logged.
+ */
+export function createReport<
+  Outcome extends { outcome: string },
+  Options extends ReportOptions<Outcome>,
+>(
+  name: string,
+  options: Options,
+  format: (outcome: Outcome, options: Options) => string | undefined,
+): (outcome: Outcome) => void {
+  const { onOutcome } = options;
+  /** Each poll would repeat it. */
+  let lastUnavailable: string | undefined;
+  const write = createLog(name, options.log);
+  return (outcome) => {
+    notify(onOutcome, outcome, (error) =>
+      write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
+    );
+    const line = format(outcome, options);
+    const isUnavailable = outcome.outcome === "unavailable";
+    if (line !== undefined && !(isUnavailable && line === lastUnavailable)) write(line);
+    lastUnavailable = isUnavailable ? line : undefined;
+  };
+}
+
+const safeMessage = Symbol.for("@loyalty-cards/safe-message");
+/**
+ * The brands of our errors whose messages contain no secret and no personal data. Another installed
+ * copy uses the same.
+ */
+const safeBrands = [
+  safeMessage,
+  issuingErrorBrand,
+  Symbol.for("@loyalty-cards/webhook-verify/error"),
+];
+
+/**
+ * Marks an error of ours whose message contains no secret and no personal data, so that
+ * {@link describeError} quotes it.
+ */
 export function withSafeMessage<Failure extends Error>(error: Failure): Failure {
   return Object.defineProperty(error, safeMessage, { value: true });
 }
 
 /**
- * Describes an error on one line of a log: its name and code, where the application threw it, and its causes, such as
- * `error 42P01 at src/events.ts:12:5` or `TypeError at src/join.ts:3:1 (cause: Error connect ECONNREFUSED)`.
- * The message of an error that is not ours may quote a customer, so it is added only with `logErrorMessages`.
+ * Describes an error on one line of a log: its name and code, where the application threw it, and
+ * its causes, such as `error 42P01 (undefined table) at src/events.ts:12:5` or
+ * `TypeError at src/join.ts:3:1 (cause: Error connect ECONNREFUSED)`. The message of an error that
+ * is not ours may quote a customer, so it is added only with `logErrorMessages`.
  */
 export function describeError(error: unknown, { logErrorMessages = false } = {}): string {
   try {
@@ -71,13 +123,27 @@ export function describeError(error: unknown, { logErrorMessages = false } = {})
   }
 }
 
+/** Describes an error on a log line, and says how to see a message that it leaves out. */
+export function describeErrorForLog(
+  error: unknown,
+  options: { logErrorMessages?: boolean } = {},
+): string {
+  const failure = describeError(error, options);
+  const isComplete = failure === describeError(error, { logErrorMessages: true });
+  return isComplete ? failure : `${failure} (logErrorMessages: true adds the message)`;
+}
+
 const maxMessageLength = 500;
 const maxCauses = 4;
 const maxStackLength = 10_000;
 
 function listCauses(error: Error): Error[] {
   const chain = [error];
-  for (let { cause } = error; cause instanceof Error && chain.length <= maxCauses; { cause } = cause) {
+  for (
+    let { cause } = error;
+    cause instanceof Error && chain.length <= maxCauses;
+    { cause } = cause
+  ) {
     if (chain.includes(cause)) break;
     chain.push(cause);
   }
@@ -87,21 +153,57 @@ function listCauses(error: Error): Error[] {
 /** A code such as `ECONNREFUSED`, `42P01`, `P2002` or 11000. Other values might be data. */
 const codePattern = /^(?=.*[A-Za-z])[\w./-]{1,40}$|^\d{1,5}$/;
 
-/** Returns the name and the code of an error. For a network error it includes the system call that failed, such as `connect`, but never the address. */
+/** What a SQLSTATE means, for the mistakes of a program. */
+const sqlStates: Readonly<Record<string, string>> = {
+  "23502": "not-null violation",
+  "23503": "foreign key violation",
+  "23505": "unique violation",
+  "28000": "invalid authorization",
+  "28P01": "invalid password",
+  "3D000": "undefined database",
+  "42703": "undefined column",
+  "42P01": "undefined table",
+};
+
+/**
+ * Returns the name and the code of an error. For a network error it includes the system call that
+ * failed, such as `connect`, and the server.
+ */
 function formatNameAndCode(error: Error): string {
   const { errors } = error as { errors?: unknown };
   // An AggregateError has one error for each address of a host name.
-  const first = ((Array.isArray(errors) && errors[0]) || {}) as NodeJS.ErrnoException;
-  const { code = first.code, syscall = first.syscall } = error as NodeJS.ErrnoException;
+  const first = ((Array.isArray(errors) && errors[0]) || {}) as NetworkError;
+  const { code = first.code, syscall = first.syscall } = error as NetworkError;
+  const { hostname, address = first.address, port = first.port } = error as NetworkError;
   const isCode = /^(?:string|number)$/.test(typeof code) && codePattern.test(String(code));
   const isSyscall = typeof syscall === "string" && /^[a-z]{1,20}$/i.test(syscall);
-  return [formatErrorKind(error), isSyscall && syscall, isCode && String(code)].filter(Boolean).join(" ");
+  const meaning = sqlStates[String(code)];
+  return [
+    formatErrorKind(error),
+    isSyscall && syscall,
+    isCode && String(code),
+    meaning !== undefined && `(${meaning})`,
+    formatServer(hostname ?? address, port),
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
-/** A frame of V8, JavaScriptCore in Bun, or Deno. The name of a function has no parenthesis; a path may have some. */
+type NetworkError = NodeJS.ErrnoException & Record<"address" | "port" | "hostname", unknown>;
+
+/** The host, or `host:port`, of a network error; "" when it has none. A path is no host. */
+function formatServer(host: unknown, port: unknown): string {
+  if (typeof host !== "string" || !/^[\w.:-]{1,255}$/.test(host)) return "";
+  return Number.isInteger(port) ? `${host}:${port}` : host;
+}
+
+/**
+ * A frame of V8, JavaScriptCore in Bun, or Deno. The name of a function has no parenthesis; a path
+ * may have some.
+ */
 const framePattern = /^\s+at (?:async )?(?:[^(\n]* \()?(\S.*:\d+:\d+)\)?$/gm;
-const isForeign =
-  /^(?:node|bun|ext|native|evalmachine):|<anonymous>|[\\/](?:node_modules|\.yarn|deno[\\/]npm)[\\/]/;
+const runtimeFrame = /^(?:node|bun|ext|native|evalmachine):|<anonymous>/;
+const dependencyFrame = /[\\/](?:node_modules|\.yarn|deno[\\/]npm)[\\/]/;
 
 /** The first frame of the application: outside of dependencies and of the runtime. */
 function findFrame({ stack = "", message }: Error): string | undefined {
@@ -109,11 +211,14 @@ function findFrame({ stack = "", message }: Error): string | undefined {
   if (!stack.includes(message)) return undefined;
   const frames = stack.slice(stack.indexOf(message) + message.length).slice(0, maxStackLength);
   const places = Array.from(frames.matchAll(framePattern), ([, place = ""]) => place);
-  const own = places.find((place) => !isForeign.test(place));
+  const own = places.find((place) => !runtimeFrame.test(place) && !dependencyFrame.test(place));
   return own && toPrintable(shortenPlace(own), 200);
 }
 
-/** Returns a path relative to the working folder, else the file and its folder: the rest depends on the machine. */
+/**
+ * Returns a path relative to the working folder, else the file and its folder: the rest depends on
+ * the machine.
+ */
 function shortenPlace(place: string): string {
   const { process } = globalThis as { process?: { cwd?: () => string } };
   const isUrl = place.startsWith("file://");

@@ -1,6 +1,7 @@
 /**
- * The packages that are published to npm: every folder of `packages/` whose manifest is not private. As a command, those whose version
- * has no git tag yet, as NAME@VERSION: a workflow publishes and tags them.
+ * The packages that are published to npm: every folder of `packages/` whose manifest is not
+ * private. As a command, those whose version has no git tag yet, as NAME@VERSION: a workflow
+ * publishes and tags them.
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -16,10 +17,25 @@ export const userEnvironment: NodeJS.ProcessEnv = {
   NEXT_TELEMETRY_DISABLED: "1",
 };
 
-/** Runs a program without a shell, except npm on Windows, where it is a script. @returns what it printed. @throws with what it printed. */
-export function run(command: string, args: readonly string[], cwd: string, env = process.env): string {
+/**
+ * Runs a program without a shell, except npm on Windows, where it is a script.
+ * @returns what it printed.
+ * @throws with what it printed.
+ */
+export function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env = process.env,
+): string {
   const shell = process.platform === "win32" && command === "npm";
-  const result = spawnSync(command, args, { cwd, env, shell, encoding: "utf8", maxBuffer: 2 ** 26 });
+  const result = spawnSync(command, args, {
+    cwd,
+    env,
+    shell,
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+  });
   if (result.status === 0) return result.stdout;
   const { error, stdout, stderr } = result;
   throw new Error(`${command} ${args.join(" ")} failed: ${error ?? ""}\n${stdout}${stderr}`);
@@ -52,7 +68,10 @@ export const published: readonly Published[] = readdirSync(join(root, "packages"
   })
   .filter(({ manifest }) => !manifest.private);
 
-/** The entry points of all packages: the package's name without scope, what a program imports, and the file of the source. */
+/**
+ * The entry points of all packages: the package's name without scope, what a program imports, and
+ * the file of the source.
+ */
 export const entryPoints = published.flatMap(({ name, folder, manifest }) =>
   Object.entries(readEntries(manifest.exports ?? {})).map(([entry, source]) => ({
     name,

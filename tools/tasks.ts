@@ -1,6 +1,6 @@
 /**
- * `npm run compat -- NAME` and `npm run release -- NAME`: runs one task, with the remaining arguments. Without a name it lists
- * the tasks; an unknown name exits with 1.
+ * `npm run compat -- NAME` and `npm run release -- NAME`: runs one task, with the remaining
+ * arguments. Without a name it lists the tasks; an unknown name exits with 1.
  */
 import { spawnSync } from "node:child_process";
 import { root } from "./published.ts";
@@ -24,7 +24,10 @@ const fuzzTests = [
 
 const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
   compat: {
-    runtimes: ["the built packages on Node 20, 22, 24 and 26, Deno, Bun and workerd", ...suite("runtimes")],
+    runtimes: [
+      "the built packages on Node 20, 22, 24 and 26, Deno, Bun and workerd",
+      ...suite("runtimes"),
+    ],
     bundlers: [
       "the built client in programs for browsers, bundled by Vite 8, webpack and esbuild",
       ...suite("bundlers"),
@@ -49,6 +52,12 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       "the packed tarballs in an empty folder: the README's program, every entry point and the commands on Node 20 and 24, the types",
       installCompat,
       script("tools/checks/smoke.ts"),
+    ],
+    registry: [
+      "a rehearsal of the release on a registry of its own: npm, pnpm and yarn install the packages by name, and update",
+      installCompat,
+      `${script("tools/install.ts")} compat/registry`,
+      script("compat/registry/rehearsal.ts"),
     ],
     open: [
       "starts the Next example or the Workers example with the mock service; add next or workers",
@@ -112,6 +121,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       "turns the changesets into versions and change logs",
       "npx changeset version",
       "npm install --package-lock-only --ignore-scripts",
+      "npm run snippets",
       "npm run format",
     ],
     untagged: [
@@ -125,20 +135,36 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
   },
 };
 
-const [group = "", name = "", ...args] = process.argv.slice(2);
-const names = tasks[group] ?? {};
-const [, ...commands] = names[name] ?? [];
-if (commands.length === 0) {
-  if (name !== "") console.error(`Unknown name: ${name}`);
-  console.log(`npm run ${group} -- NAME`);
-  for (const [each, [description]] of Object.entries(names))
-    console.log(`  ${each.padEnd(17)}${description}`);
-  process.exitCode = name === "" ? 0 : 1;
+const [group = "", name, ...args] = process.argv.slice(2);
+const [, ...commands] = tasks[group]?.[name ?? ""] ?? [];
+if (commands.length > 0) {
+  process.exitCode = run(commands, args);
+} else {
+  if (name !== undefined) console.error(`Unknown name: ${name}`);
+  printNames(group);
+  process.exitCode = name === undefined ? 0 : 1;
 }
-const quoted = args.map((argument) => ` ${JSON.stringify(argument)}`).join("");
-for (const [index, command] of commands.entries()) {
-  const isLast = index === commands.length - 1;
-  const options = { cwd: root, shell: true, stdio: "inherit" } as const;
-  const { status } = spawnSync(isLast ? command + quoted : command, options);
-  if (status !== 0) process.exit(status ?? 1);
+
+/**
+ * Runs one command after the other, until one fails.
+ * @returns the exit code of the last one that ran
+ */
+function run(commands: readonly string[], args: readonly string[]): number {
+  const quoted = args.map((argument) => ` ${JSON.stringify(argument)}`).join("");
+  for (const [index, command] of commands.entries()) {
+    const isLast = index === commands.length - 1;
+    const { status } = spawnSync(isLast ? command + quoted : command, {
+      cwd: root,
+      shell: true,
+      stdio: "inherit",
+    });
+    if (status !== 0) return status ?? 1;
+  }
+  return 0;
+}
+
+function printNames(group: string): void {
+  console.log(`npm run ${group} -- NAME`);
+  for (const [name, [description]] of Object.entries(tasks[group] ?? {}))
+    console.log(`  ${name.padEnd(17)}${description}`);
 }

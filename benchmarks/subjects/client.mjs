@@ -1,4 +1,7 @@
-/** issueCard beside node:http, fetch, undici and other clients: a JSON POST over loopback, 32 at a time. */
+/**
+ * issueCard beside node:http, fetch, undici and other clients: a JSON POST over loopback, 32 at a
+ * time.
+ */
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import { perCall } from "../measure.mjs";
 
@@ -13,15 +16,20 @@ const key = () => `key_${counter++}`;
 const headers = () => ({ authorization: "Bearer k", "idempotency-key": key() });
 const jsonHeaders = () => ({ ...headers(), "content-type": "application/json" });
 
-/** The senders by name. Each is created in a process of its own, which imports nothing that another one needs. */
+/**
+ * The senders by name. Each is created in a process of its own, which imports nothing that another
+ * one needs.
+ */
 const senders = {
   "bare fetch": createBareFetch,
   "bare node:http": createBareHttp,
   "bare undici": createBareUndici,
   issueCard: (baseUrl) => createOwn(baseUrl, ["idempotencyKey", key]),
   "issueCard, userId": (baseUrl) => createOwn(baseUrl, ["userId", key]),
-  "issueCard, fetch": (baseUrl) => createOwn(baseUrl, ["idempotencyKey", key], { fetch: globalThis.fetch }),
-  "issueCard, fetch, userId": (baseUrl) => createOwn(baseUrl, ["userId", key], { fetch: globalThis.fetch }),
+  "issueCard, fetch": (baseUrl) =>
+    createOwn(baseUrl, ["idempotencyKey", key], { fetch: globalThis.fetch }),
+  "issueCard, fetch, userId": (baseUrl) =>
+    createOwn(baseUrl, ["userId", key], { fetch: globalThis.fetch }),
   "openapi-fetch": createOpenapiFetch,
   stripe: createStripe,
   ky: createKy,
@@ -32,12 +40,10 @@ const peers = ["ky", "axios", "axios-retry", "stripe"];
 
 export default {
   title: "Issuing a card",
-  question: "How much processor time does a call of the client take, beside the same POST without a client?",
-  notes: `Each call posts a card to a service in another process and parses the response, 32 calls at a time, each client alone in a fresh process. Every client has its
-documented retries and time limits. With a \`userId\`, \`issueCard\` derives the idempotency key with SHA-256; the others send a
-counter. axios and stripe send over node:http, ky and openapi-fetch over fetch.`,
+  notes:
+    "A POST that issues a card, 32 at a time; every client with its documented retries and time limits.",
   figures: {
-    cpu: { label: "processor time per call", unit: "µs" },
+    cpu: { label: "CPU µs" },
   },
   floor: "bare node:http",
   starts: 1,
@@ -64,7 +70,11 @@ counter. axios and stripe send over node:http, ky and openapi-fetch over fetch.`
 function createBareFetch(baseUrl) {
   const url = baseUrl + path;
   return async () => {
-    const response = await fetch(url, { method: "POST", headers: jsonHeaders(), body: JSON.stringify(body) });
+    const response = await fetch(url, {
+      method: "POST",
+      headers: jsonHeaders(),
+      body: JSON.stringify(body),
+    });
     if (response.status !== 201) throw new Error(`status ${response.status}`);
     return response.json();
   };

@@ -2,7 +2,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { endWithThis, openSocket, processorSeconds, quantile, residentMiB, send } from "../measure.mjs";
+import {
+  endWithThis,
+  openSocket,
+  processorSeconds,
+  quantile,
+  residentMiB,
+  send,
+} from "../measure.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const bin = here("../../packages/mock-server/bin.js");
@@ -18,17 +25,15 @@ const programs = {
 
 export default {
   title: "The mock server",
-  question: "How many cards does a mock server issue, and how soon after its start?",
-  notes: `Each request of the first table has a phone number and an idempotency key of its own, on one of ${connections} connections. The server by hand checks
-the API key and the consent, and stores card and key in maps; MSW's handler does the same. The processor time is that of the server. The
-start ends with the first 201. The idle memory is that of a server that listens and got no request yet.`,
+  notes:
+    "Each request issues a card, on one of 10 connections. The start ends with the first 201. Memory is RSS.",
   figures: {
-    rate: { label: "cards per second", unit: "", higherIsBetter: true },
-    p99: { label: "99th percentile of the response time", unit: "ms" },
-    cpu: { label: "processor time per card", unit: "µs" },
-    start: { label: "start", unit: "ms" },
-    idle: { label: "memory (RSS) idle", unit: "MiB", compare: "none" },
-    memory: { label: "memory after the first card", unit: "MiB", compare: "none" },
+    rate: { label: "cards/s", higherIsBetter: true },
+    p99: { label: "p99 ms" },
+    cpu: { label: "CPU µs" },
+    start: { label: "ms" },
+    idle: { label: "MiB idle", compare: "none" },
+    memory: { label: "MiB after a card", compare: "none" },
   },
   floor: "node:http by hand",
   own: ["mock-server"],
@@ -41,7 +46,8 @@ start ends with the first 201. The idle memory is that of a server that listens 
     const variants = {};
     for (const program of Object.keys(programs)) {
       const server = name === "Start" ? undefined : await start(program);
-      variants[program] = () => (server === undefined ? measureStart(program) : measureIssuing(server));
+      variants[program] = () =>
+        server === undefined ? measureStart(program) : measureIssuing(server);
     }
     return { variants };
   },
@@ -83,7 +89,10 @@ async function measureIssuing(server) {
   return { rate: times.length / seconds, p99: quantile(times, 0.99), cpu };
 }
 
-/** Issues cards on some connections for some time, at least one on each. @returns the time of each response in milliseconds. */
+/**
+ * Issues cards on some connections for some time, at least one on each.
+ * @returns the time of each response in milliseconds.
+ */
 async function issueCards(server, count, ms) {
   const untilMs = performance.now() + ms;
   const times = [];

@@ -1,4 +1,7 @@
-/** Issuing many cards, 32 at a time, with and without an outbox: each measurement is a fresh process, so that its peak memory is known. */
+/**
+ * Issuing many cards, 32 at a time, with and without an outbox: each measurement is a fresh
+ * process, so that its peak memory is known.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,14 +17,11 @@ const loops = {
 
 export default {
   title: "Issuing many cards",
-  question:
-    "How long does it take to issue the cards of a list, 32 at a time, and how much memory does it need?",
-  notes: `The list is a generator, so the memory is that of the loop. The bare loop is 32 asynchronous functions that share the iterator. p-limit
-maps the whole list to promises first. The time per card falls because each process first compiles its code. The outbox adds the whole list to a SQLite file, then
-records each attempt before its request and each card after it; its commits are synced to the disk.`,
+  notes:
+    "32 at a time. The outbox stores the list in SQLite, and each attempt and card on the disk.",
   figures: {
-    time: { label: "time per card", unit: "µs" },
-    memory: { label: "peak memory", unit: "MB", compare: "none" },
+    time: { label: "µs each" },
+    memory: { label: "peak MB", compare: "none" },
   },
   floor: "bare loop over fetch",
   own: ["issueCard in a loop", "outbox: addAll and drain"],
@@ -43,7 +43,10 @@ function* listRows(count) {
   for (let index = 0; index < count; index++)
     yield {
       userId: `user_${index}`,
-      body: { fieldValues: { name: "Anna" }, customer: { phone: `+48${600_000_000 + index}`, consents } },
+      body: {
+        fieldValues: { name: "Anna" },
+        customer: { phone: `+48${600_000_000 + index}`, consents },
+      },
     };
 }
 
@@ -76,7 +79,11 @@ async function loopWithLimit(rows, baseUrl) {
   const params = { path: { templateId: "t" } };
   await pLimit(atATime).map(rows, async ({ userId, body }) => {
     const headers = { authorization: "Bearer k", "idempotency-key": userId };
-    const { data, response } = await client.POST("/templates/{templateId}/passes", { params, body, headers });
+    const { data, response } = await client.POST("/templates/{templateId}/passes", {
+      params,
+      body,
+      headers,
+    });
     if (data === undefined) throw new Error(`${userId}: status ${response.status}`);
   });
 }

@@ -1,4 +1,7 @@
-/** Programs for browsers that import the built client: the bundle throws when it is loaded, and has no code that sends the API key. */
+/**
+ * Programs for browsers that import the built client: the bundle throws when it is loaded, and has
+ * no code that sends the API key.
+ */
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -50,12 +53,16 @@ describe.each(Object.entries(bundlers))("a bundle of %s", (_name, bundle) => {
     return readFileSync(join(folder, "bundle.js"), "utf8");
   }
   const client = 'from "@loyalty-cards/issuing-client"';
-  const use = 'globalThis.loyalty = createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" });';
+  const use =
+    'globalThis.loyalty = createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" });';
 
   // G22
   it.each([
     ["is used", `import { createIssuingClient } ${client}; ${use}`],
-    ["is used through a namespace", `import * as sdk ${client}; globalThis.error = sdk.IssuingError;`],
+    [
+      "is used through a namespace",
+      `import * as sdk ${client}; globalThis.error = sdk.IssuingError;`,
+    ],
     ["is exported again", `export { createIssuingClient } ${client};`],
   ])("throws the reason when the client %s, and cannot send the key", async (_case, program) => {
     const code = await build(program);
@@ -82,7 +89,10 @@ it.each([
   ["deno", "browser"],
 ])("a bundle for %s creates a client", async (...conditions) => {
   const { outputFiles } = await esbuild({
-    stdin: { contents: 'export * from "@loyalty-cards/issuing-client";', resolveDir: import.meta.dirname },
+    stdin: {
+      contents: 'export * from "@loyalty-cards/issuing-client";',
+      resolveDir: import.meta.dirname,
+    },
     bundle: true,
     write: false,
     format: "esm",

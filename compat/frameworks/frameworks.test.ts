@@ -1,18 +1,17 @@
-/** `nodeReceiver` in Koa 3, and in NestJS on Express and on Fastify, mounted as the guide shows, beside a route that reads a parsed body. */
+/**
+ * `nodeReceiver` in Koa 3, and in NestJS on Express and on Fastify, mounted as the guide shows,
+ * beside a route that reads a parsed body.
+ */
 import "reflect-metadata";
 import { createServer } from "node:http";
+import { send, startServer } from "@loyalty-cards/testing/http";
+import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/signed-delivery";
 import { Controller, Module, Post, Req } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
 import bodyParser from "koa-bodyparser";
 import { expect, it } from "vitest";
-import { listening, send } from "../../packages/webhook-verify/test/adapter-contract.ts";
-import {
-  balanceChanged,
-  secret,
-  signedDelivery,
-} from "../../packages/webhook-verify/test/signed-delivery.ts";
 import { app as koaApp } from "./koa.ts";
 import { receiveWebhooks } from "./nest.ts";
 import { saved } from "./webhooks.ts";
@@ -24,7 +23,7 @@ function startKoa() {
   koaApp.use((context) => {
     context.body = (context.request as { body?: unknown }).body;
   });
-  return listening(createServer(koaApp.callback()));
+  return startServer(createServer(koaApp.callback()));
 }
 
 /** Decorators are called as functions. */
@@ -36,7 +35,11 @@ async function startNest(platform: ExpressAdapter | FastifyAdapter) {
   }
   Controller("orders")(Orders);
   const { prototype } = Orders;
-  Post()(prototype, "create", Object.getOwnPropertyDescriptor(prototype, "create") as PropertyDescriptor);
+  Post()(
+    prototype,
+    "create",
+    Object.getOwnPropertyDescriptor(prototype, "create") as PropertyDescriptor,
+  );
   Req()(prototype, "create", 0);
   class App {}
   Module({ controllers: [Orders] })(App);

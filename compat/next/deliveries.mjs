@@ -1,4 +1,8 @@
-/** What surrounds the shop of the tests: deliveries that the service would not send (changed, too large, with unusual bytes), and the back office, which receives the reports of what the shop did with the events, and can delay the responses. */
+/**
+ * What surrounds the shop of the tests: deliveries that the service would not send (changed, too
+ * large, with unusual bytes), and the back office, which receives the reports of what the shop did
+ * with the events, and can delay the responses.
+ */
 import { createServer, request as httpRequest } from "node:http";
 import { signWebhook } from "../../packages/webhook-verify/dist/index.js";
 
@@ -16,8 +20,16 @@ export const balanceChanged = (cardId, data = {}) => ({
   },
 });
 
-/** Sends `sent` with the signature of `body`; with `announcedBytes`, that content-length and an incomplete body. */
-export async function deliver(url, secret, body, { sent = body, chunked = false, announcedBytes } = {}) {
+/**
+ * Sends `sent` with the signature of `body`; with `announcedBytes`, that content-length and an
+ * incomplete body.
+ */
+export async function deliver(
+  url,
+  secret,
+  body,
+  { sent = body, chunked = false, announcedBytes } = {},
+) {
   const length = announcedBytes ?? Buffer.byteLength(sent);
   const headers = {
     "content-type": "application/json",
@@ -59,7 +71,8 @@ export async function openBackOffice() {
     url: `http://127.0.0.1:${server.address().port}`,
     /** The number of reports with these members. */
     count: (members) =>
-      reports.filter((one) => Object.entries(members).every(([name, value]) => one[name] === value)).length,
+      reports.filter((one) => Object.entries(members).every(([name, value]) => one[name] === value))
+        .length,
     /** From now on a "thanking" report gets no response, until the returned function is called. */
     delayResponses() {
       let release;

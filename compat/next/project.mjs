@@ -1,6 +1,7 @@
 /**
- * An example outside this repository, installed with the packed packages as a user does. As a command, `npm run compat -- open next` or
- * `open workers`, it is started with the mock service, until Ctrl-C.
+ * An example outside this repository, installed with the packed packages as a user does. As a
+ * command, `npm run compat -- open next` or `open workers`, it is started with the mock service,
+ * until Ctrl-C.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +15,10 @@ import { pack } from "../../tools/release/pack.ts";
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const notCopied = new Set(["node_modules", ".next", "next-env.d.ts"]);
 
-/** Installs an example that has its own lock file; with a source, the files of that folder with the packages and the compiler options of the example. */
+/**
+ * Installs an example that has its own lock file; with a source, the files of that folder with the
+ * packages and the compiler options of the example.
+ */
 export function installExample(name, source = here(`../../examples/${name}`)) {
   const example = here(`../../examples/${name}`);
   const folder = mkdtempSync(join(tmpdir(), `loyalty-cards-${name}-`));
@@ -38,7 +42,10 @@ export function installExample(name, source = here(`../../examples/${name}`)) {
   return { folder, run: runThere, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** `next start`. @throws with Next's output when it does not start. */
+/**
+ * `next start`.
+ * @throws with Next's output when it does not start.
+ */
 export async function startNext(folder, port, settings) {
   let log = "";
   const next = join(folder, "node_modules/next/dist/bin/next");
@@ -74,7 +81,11 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { folder, run, remove } = installExample(process.argv[2]);
   try {
     run("npm", ["run", "build", "--if-present"]);
-    const example = spawn("npm", ["start"], { cwd: folder, env: userEnvironment, stdio: "inherit" });
+    const example = spawn("npm", ["start"], {
+      cwd: folder,
+      env: userEnvironment,
+      stdio: "inherit",
+    });
     for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => example.kill(signal));
     await once(example, "exit");
   } finally {

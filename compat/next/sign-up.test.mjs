@@ -1,10 +1,13 @@
-/** The Next example in a browser: with and without scripts, while the service works and while it fails. */
+/**
+ * The Next example in a browser: with and without scripts, while the service works and while it
+ * fails.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "@loyalty-cards/testing/free-port";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { startMockServer } from "../../packages/mock-server/dist/node.js";
-import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { findViolations, openBrowser, openPage, readQrCode } from "../browser.mjs";
 import { installExample, startNext } from "./project.mjs";
 
@@ -28,7 +31,10 @@ async function openShop(test) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const seed = JSON.parse(readFileSync(join(project.folder, "mock.json"), "utf8"));
-  const endpoints = seed.endpoints.map((endpoint) => ({ ...endpoint, url: `${url}/webhooks/loyalty` }));
+  const endpoints = seed.endpoints.map((endpoint) => ({
+    ...endpoint,
+    url: `${url}/webhooks/loyalty`,
+  }));
   const mock = await startMockServer({ ...seed, endpoints });
   const { service } = mock;
   shops += 1;
@@ -137,7 +143,9 @@ describe("the shop on Next", () => {
     const [card] = await shop.cards();
     const consent = async () => {
       const headers = { authorization: `Bearer ${shop.service.apiKeys.website}` };
-      const response = await fetch(`${shop.service.baseUrl}/api/v1/passes/${card.id}/consent`, { headers });
+      const response = await fetch(`${shop.service.baseUrl}/api/v1/passes/${card.id}/consent`, {
+        headers,
+      });
       return (await response.json()).marketingConsent;
     };
     assert.equal(await consent(), true);
@@ -272,6 +280,14 @@ describe("the shop on Next", () => {
       shop.service.cards.purchase(card.id, { points: 1250 });
       await shown(page, ".history", "+1,250");
       await shown(page, ".level", "Captain");
+      await shown(page, ".code", card.publicUrl.split("/").at(-1));
+      assert.equal(await readQrCode(page, await page.$(".code")), card.publicUrl);
+      const share = await page.evaluate(() => {
+        const toWidth = (selector) =>
+          document.querySelector(selector).getBoundingClientRect().width;
+        return toWidth(".code path + path") / toWidth(".card");
+      });
+      assert.ok(share >= 0.7, `the code without its margin is ${share} of the card`);
       await looksGood("member");
     });
   }

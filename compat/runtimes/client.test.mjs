@@ -1,14 +1,17 @@
-/** The fault matrix, with the built client on every runtime and with each transport. The faults are produced over real sockets. */
+/**
+ * The fault matrix, with the built client on every runtime and with each transport. The faults are
+ * produced over real sockets.
+ */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import { freePort } from "@loyalty-cards/testing/free-port";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { faults } from "./faults.mjs";
 import { otherTransports, runtimes } from "./runtimes.mjs";
 
 const manifest = new URL("../../packages/issuing-client/package.json", import.meta.url);
-const selfSigned = readFileSync(new URL("../../packages/issuing-client/test/localhost.pem", import.meta.url));
+const selfSigned = readFileSync(new URL("../../testing/localhost.pem", import.meta.url));
 const userAgent = `loyalty-cards/${JSON.parse(readFileSync(manifest, "utf8")).version}`;
 /** The rows without their scripts, which stay with the server. */
 const rows = faults.map(({ base, options, abortAfterMs }) => ({ base, options, abortAfterMs }));
@@ -19,35 +22,47 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-describe.each(Object.entries({ ...runtimes, ...otherTransports }))("the client on %s", (runtime, run) => {
-  const runId = runtime.replaceAll(" ", "-");
-  let results;
-  beforeAll(async () => {
-    results = await run({ rows, bases: server.bases, run: runId });
-  });
+describe.each(Object.entries({ ...runtimes, ...otherTransports }))(
+  "the client on %s",
+  (runtime, run) => {
+    const runId = runtime.replaceAll(" ", "-");
+    let results;
+    beforeAll(async () => {
+      results = await run({ rows, bases: server.bases, run: runId });
+    });
 
-  it.each(faults.map((fault, index) => [fault.name, fault, index]))("handles %s", (_name, fault, index) => {
-    const result = results[index];
-    const received = server.requests.get(`${runId}/${index}`);
-    const { expected, expectedByRuntime = {}, runtimeMayRetry = [] } = fault;
-    const { atLeastMs = 0, atMostMs = 12_000, ...members } = { ...expected, ...expectedByRuntime[runtime] };
-    // A runtime whose own fetch sent a request again has done one of the expected attempts itself.
-    const unseen =
-      runtimeMayRetry.includes(runtime) && received.attempts === members.attempts
-        ? received.attempts - result.attempts
-        : 0;
-    if (unseen === 1) members.attempts -= unseen;
+    it.each(faults.map((fault, index) => [fault.name, fault, index]))(
+      "handles %s",
+      (_name, fault, index) => {
+        const result = results[index];
+        const received = server.requests.get(`${runId}/${index}`);
+        const { expected, expectedByRuntime = {}, runtimeMayRetry = [] } = fault;
+        const {
+          atLeastMs = 0,
+          atMostMs = 12_000,
+          ...members
+        } = { ...expected, ...expectedByRuntime[runtime] };
+        // A runtime whose own fetch sent a request again has done one of the expected attempts
+        // itself.
+        const unseen =
+          runtimeMayRetry.includes(runtime) && received.attempts === members.attempts
+            ? received.attempts - result.attempts
+            : 0;
+        if (unseen === 1) members.attempts -= unseen;
 
-    expect(result).toMatchObject(members);
-    expect(result.tookMs).toBeGreaterThanOrEqual(atLeastMs);
-    expect(result.tookMs).toBeLessThanOrEqual(atMostMs);
-    if (received === undefined) return;
-    expect(received.keys.size, "idempotency keys").toBe(1);
-    expect(received.bodies.size, "different bodies").toBeLessThanOrEqual(1);
-    expect([...received.userAgents]).toEqual([userAgent]);
-    if (result.ok) expect(received.attempts, "requests that arrived").toBe(result.attempts + unseen);
-  });
-});
+        expect(result).toMatchObject(members);
+        expect(result.tookMs).toBeGreaterThanOrEqual(atLeastMs);
+        expect(result.tookMs).toBeLessThanOrEqual(atMostMs);
+        if (received === undefined) return;
+        expect(received.keys.size, "idempotency keys").toBe(1);
+        expect(received.bodies.size, "different bodies").toBeLessThanOrEqual(1);
+        expect([...received.userAgents]).toEqual([userAgent]);
+        if (result.ok)
+          expect(received.attempts, "requests that arrived").toBe(result.attempts + unseen);
+      },
+    );
+  },
+);
 
 /** One path per row and run; records the requests. */
 async function startFaultServer() {
@@ -81,7 +96,9 @@ async function startFaultServer() {
     });
     request.on("error", () => {});
   });
-  const tls = createTlsServer({ key: selfSigned, cert: selfSigned }, (_request, response) => response.end());
+  const tls = createTlsServer({ key: selfSigned, cert: selfSigned }, (_request, response) =>
+    response.end(),
+  );
   const [port, tlsPort, closedPort] = [await listen(server), await listen(tls), await freePort()];
   const base = `http://127.0.0.1:${port}`;
   return {

@@ -1,6 +1,7 @@
 /**
- * The fault matrix: what the service or the network does at each attempt, and what the client must return or throw. Its rows depend on
- * how a runtime sends and receives; the tests of the client have the others.
+ * The fault matrix: what the service or the network does at each attempt, and what the client must
+ * return or throw. Its rows depend on how a runtime sends and receives; the tests of the client
+ * have the others.
  */
 
 const card = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/1", loyaltyBalance: 0 });
@@ -39,7 +40,9 @@ const tooLong = " ".repeat(5 * 1024 * 1024);
 const reset = ({ request }) => request.socket.resetAndDestroy();
 const close = ({ request }) => request.socket.destroy();
 
-/** For rows without a response. Long enough that a busy machine does not add timeouts of its own. */
+/**
+ * For rows without a response. Long enough that a busy machine does not add timeouts of its own.
+ */
 const timeLimit = { options: { timeoutMs: 1_000 } };
 
 const isIssued = (attempts) => ({ ok: true, attempts });
@@ -47,8 +50,9 @@ const fails = (code, outcome, attempts) => ({ code, outcome, attempts });
 const always = (behaviour) => Array(9).fill(behaviour);
 
 /**
- * `script` has one entry per attempt; later attempts get a card. `runtimeMayRetry` names the runtimes whose own fetch
- * sends a request again, unseen by the client, when a kept-alive connection closes without a response.
+ * `script` has one entry per attempt; later attempts get a card. `runtimeMayRetry` names the
+ * runtimes whose own fetch sends a request again, unseen by the client, when a kept-alive
+ * connection closes without a response.
  */
 const fault = (name, script, expected, more = {}) => ({ name, script, expected, ...more });
 const denoMayRetry = { runtimeMayRetry: ["Deno"] };
@@ -77,7 +81,12 @@ export const faults = [
     { options: { timeoutMs: 10_000, deadlineMs: 1_500 } },
   ),
   fault("201 with a body that is cut", [part(201, "cut"), part(201, "cut")], isIssued(3)),
-  fault("201 with a body that stalls", [part(201, "stall"), part(201, "stall")], isIssued(3), timeLimit),
+  fault(
+    "201 with a body that stalls",
+    [part(201, "stall"), part(201, "stall")],
+    isIssued(3),
+    timeLimit,
+  ),
   fault("201 with a body that arrives byte by byte", [drip], isIssued(2), timeLimit),
   fault("201 with an empty body", [respond(201, jsonHeaders)], isIssued(2)),
   fault(
@@ -100,10 +109,14 @@ export const faults = [
   }),
   fault("404 with more than 4 MiB", [respond(404, {}, tooLong)], fails("not-found", "rejected", 1)),
   fault("503 with content-encoding gzip and a plain body", [respond(503, gzip, "{}")], isIssued(2)),
-  fault("422 with problem details", [respond(422, problem, '{"detail":"Please fill in the name."}')], {
-    ...fails("validation", "rejected", 1),
-    userMessage: "Please fill in the name.",
-  }),
+  fault(
+    "422 with problem details",
+    [respond(422, problem, '{"detail":"Please fill in the name."}')],
+    {
+      ...fails("validation", "rejected", 1),
+      userMessage: "Please fill in the name.",
+    },
+  ),
   fault(
     "a redirect to another address",
     [({ response, elsewhere }) => response.writeHead(307, { location: elsewhere }).end()],

@@ -1,4 +1,7 @@
-/** Node, Deno and Bun: runs the setup in a file on the built packages, and prints the results as JSON. */
+/**
+ * Node, Deno and Bun: runs the setup in a file on the built packages, and prints the results as
+ * JSON.
+ */
 import { readFileSync } from "node:fs";
 import { createIssuingClient } from "../../packages/issuing-client/dist/index.js";
 import { fetchReceiver } from "../../packages/webhook-verify/dist/fetch.js";

@@ -1,4 +1,7 @@
-/** Stores, processes and deduplicates events with SQLite and with pg-boss 11 and 12, on the Node that runs it. Prints what it used. */
+/**
+ * Stores, processes and deduplicates events with SQLite and with pg-boss 11 and 12, on the Node
+ * that runs it. Prints what it used.
+ */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,12 +10,17 @@ import { join } from "node:path";
 import pg from "pg";
 import { inboxHandler, pgBossInbox, sqliteInbox } from "../../packages/webhook-inbox/dist/index.js";
 
-const databaseUrl = process.env.DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
+const databaseUrl =
+  process.env.DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
 const used = []; // printed at the end
 const createEvent = (id) => ({ id, type: "ping", createdAt: "2026-01-01T00:00:00.000Z", data: {} });
 const put = (inbox, event) => {
   const body = new TextEncoder().encode(JSON.stringify(event));
-  return inbox.put(event, { body, receivedAt: new Date() }, { signal: new AbortController().signal });
+  return inbox.put(
+    event,
+    { body, receivedAt: new Date() },
+    { signal: new AbortController().signal },
+  );
 };
 
 const folder = mkdtempSync(join(tmpdir(), "compat-inbox-"));
@@ -44,11 +52,18 @@ for (const [name, module] of Object.entries(isNode22 ? needsNode22 : {})) {
   const imported = await import(module);
   const PgBoss = imported.PgBoss ?? imported.default; // named from 12 on
   const schema = `compat_${randomUUID().replaceAll("-", "").slice(0, 16)}`;
-  const boss = new PgBoss({ connectionString: databaseUrl, schema, supervise: false, schedule: false });
+  const boss = new PgBoss({
+    connectionString: databaseUrl,
+    schema,
+    supervise: false,
+    schedule: false,
+  });
   await boss.start();
   await boss.createQueue("events");
   const inBoss = await pgBossInbox(boss, { queue: "events", log: () => {} });
-  const results = await Promise.all(["evt_1", "evt_1", "evt_2"].map((id) => put(inBoss, createEvent(id))));
+  const results = await Promise.all(
+    ["evt_1", "evt_1", "evt_2"].map((id) => put(inBoss, createEvent(id))),
+  );
   assert.deepEqual(results.sort(), ["duplicate", "stored", "stored"]);
   const handled = [];
   await new Promise((resolve) => {

@@ -1,4 +1,9 @@
-/** Other versions of Node.js. Every entry point of the built packages, and the command, on one that is too old: an error with both versions. The built inbox: SQLite with the driver of each runtime, and pg-boss 11 and 12 where they run. Rejected uploads over HTTP/2, with the tests of the receiver: each major version closes streams in its own way. The proxy of the environment. */
+/**
+ * Other versions of Node.js. Every entry point of the built packages, and the command, on one that
+ * is too old: an error with both versions. The built inbox: SQLite with the driver of each runtime,
+ * and pg-boss 11 and 12 where they run. Rejected uploads over HTTP/2, with the tests of the
+ * receiver: each major version closes streams in its own way. The proxy of the environment.
+ */
 import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +22,10 @@ const toNode = (version) => here(`../node_modules/node-${version}/bin/node`);
 const run = promisify(execFile);
 const root = here("../..");
 
-/** What is refused: the name, the exit code, the beginning of the message, and the arguments of Node. */
+/**
+ * What is refused: the name, the exit code, the beginning of the message, and the arguments of
+ * Node.
+ */
 const programs = entryPoints
   .filter(({ specifier }) => !specifier.endsWith("/links")) // it runs in browsers too
   .flatMap(({ name, specifier }) => {
@@ -44,8 +52,20 @@ it.each([22, 24, 26])("gets its response, and its stream is closed: Node %i", as
   const node = toNode(version);
   const { stdout } = await run(
     node,
-    ["node_modules/vitest/vitest.mjs", "run", "--project", "integration", file, "-t", "closes the stream"],
-    { cwd: root, env: { PATH: `${dirname(node)}:${process.env.PATH}`, NO_COLOR: "1" }, timeout: 100_000 },
+    [
+      "node_modules/vitest/vitest.mjs",
+      "run",
+      "--project",
+      "integration",
+      file,
+      "-t",
+      "closes the stream",
+    ],
+    {
+      cwd: root,
+      env: { PATH: `${dirname(node)}:${process.env.PATH}`, NO_COLOR: "1" },
+      timeout: 100_000,
+    },
   );
   expect(stdout).toMatch(/Tests +25 passed/);
 });
@@ -66,7 +86,7 @@ it.each([
 ])(
   "issues a card over https on Node %s, with NODE_USE_ENV_PROXY=%s through the proxy: %s",
   async (version, isUsed, isProxied) => {
-    const certificate = here("../../packages/issuing-client/test/localhost.pem");
+    const certificate = here("../../testing/localhost.pem");
     const pem = readFileSync(certificate);
     const card = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/cards/1" });
     const service = createTlsServer({ key: pem, cert: pem }, (_request, response) =>
@@ -125,5 +145,7 @@ it("compiles the README's program with pg-boss 11", () => {
     JSON.stringify({ extends: "../tsconfig.json", files: ["pg-boss-11.ts"], include: [] }),
   );
   const compiler = here("../../node_modules/typescript/bin/tsc");
-  expect(spawnSync(process.execPath, [compiler, "--project", config], { encoding: "utf8" }).stdout).toBe("");
+  expect(
+    spawnSync(process.execPath, [compiler, "--project", config], { encoding: "utf8" }).stdout,
+  ).toBe("");
 });

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { freePort } from "@loyalty-cards/testing/free-port";
 import { build } from "esbuild";
-import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const binary = (path) => here(`../node_modules/${path}`);
@@ -40,7 +40,9 @@ export const runtimes = {
   workerd: inWorkerd,
 };
 
-/** The client over fetch on Node.js: the global one, and the one of each major version of undici. */
+/**
+ * The client over fetch on Node.js: the global one, and the one of each major version of undici.
+ */
 export const otherTransports = {
   "Node 20 over fetch": (setup) => runtimes["Node 20"]({ ...setup, useFetch: true }),
   "Node 24 over fetch": (setup) => runtimes["Node 24"]({ ...setup, useFetch: true }),

@@ -1,6 +1,12 @@
-/** The programs that run in each runtime: the fault matrix with a client, and the signature vectors with every function of the verifier. */
+/**
+ * The programs that run in each runtime: the fault matrix with a client, and the signature vectors
+ * with every function of the verifier.
+ */
 
-/** Runs the signature vectors of a setup, or else its fault matrix, with the functions of the packages in that runtime. */
+/**
+ * Runs the signature vectors of a setup, or else its fault matrix, with the functions of the
+ * packages in that runtime.
+ */
 export const runSetup = ({ vectors, ...setup }, { createIssuingClient, ...verifier }) =>
   vectors === undefined
     ? runFaultMatrix({ createIssuingClient, ...setup })
@@ -19,7 +25,12 @@ async function runFaultMatrix({ createIssuingClient, rows, bases, run }) {
     .catch(() => {});
   return Promise.all(
     rows.map((row, index) =>
-      runRow({ createIssuingClient, row, base: bases[row.base ?? "http"], path: `/${run}/${index}` }),
+      runRow({
+        createIssuingClient,
+        row,
+        base: bases[row.base ?? "http"],
+        path: `/${run}/${index}`,
+      }),
     ),
   );
 }
@@ -40,7 +51,10 @@ async function runRow({ createIssuingClient, row, base, path }) {
   const startedMs = Date.now();
   const took = () => Date.now() - startedMs;
   try {
-    const card = await client.issueCard("tpl_1", request, { userId: path, signal: controller.signal });
+    const card = await client.issueCard("tpl_1", request, {
+      userId: path,
+      signal: controller.signal,
+    });
     return { ok: card.id === "card_1", attempts, tookMs: took() };
   } catch (error) {
     if (error === reason) return { aborted: true, attempts, tookMs: took() };
@@ -49,14 +63,17 @@ async function runRow({ createIssuingClient, row, base, path }) {
   }
 }
 
-const decodeBase64 = (base64) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+const decodeBase64 = (base64) =>
+  Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
 async function getVerdict(verify, input) {
   try {
     await verify(input);
     return "valid";
   } catch (error) {
-    return error.name === "WebhookVerificationError" ? error.reason : `${error.name}: ${error.message}`;
+    return error.name === "WebhookVerificationError"
+      ? error.reason
+      : `${error.name}: ${error.message}`;
   }
 }
 
@@ -69,7 +86,10 @@ export async function verifyVectors({ verifyWebhook, verifyWebhookSync, fetchRec
   const verdicts = [];
   for (const vector of vectors) {
     const input = toInput(vector);
-    const found = [await getVerdict(verifyWebhook, input), await getReceiverVerdict(fetchReceiver, vector)];
+    const found = [
+      await getVerdict(verifyWebhook, input),
+      await getReceiverVerdict(fetchReceiver, vector),
+    ];
     if (hasNodeCrypto) found.push(await getVerdict(verifyWebhookSync, input));
     verdicts.push(found);
   }
@@ -84,7 +104,10 @@ const toInput = ({ body, header, secrets, nowSeconds, toleranceSeconds }) => ({
   now: () => nowSeconds * 1000,
 });
 
-async function getReceiverVerdict(fetchReceiver, { body, header, secrets, nowSeconds, toleranceSeconds }) {
+async function getReceiverVerdict(
+  fetchReceiver,
+  { body, header, secrets, nowSeconds, toleranceSeconds },
+) {
   let verdict = "nothing";
   const receive = fetchReceiver({
     secret: secrets.map(decodeBase64),
@@ -98,7 +121,11 @@ async function getReceiverVerdict(fetchReceiver, { body, header, secrets, nowSec
   const headers = new Headers();
   for (const line of header) headers.append("service-signature", line);
   await receive(
-    new Request("https://shop.test/webhooks", { method: "POST", headers, body: decodeBase64(body) }),
+    new Request("https://shop.test/webhooks", {
+      method: "POST",
+      headers,
+      body: decodeBase64(body),
+    }),
   );
   return verdict === "verified" ? "valid" : verdict;
 }

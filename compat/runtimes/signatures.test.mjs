@@ -25,7 +25,10 @@ import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { verifyVectors } from "./setup.mjs";
 globalThis.verifyVectors = (vectors) => verifyVectors({ verifyWebhook, verifyWebhookSync, fetchReceiver, vectors });`;
 
-/** Loads the bundle into the page of a local file, which counts as a secure origin: `crypto.subtle` is there. */
+/**
+ * Loads the bundle into the page of a local file, which counts as a secure origin: `crypto.subtle`
+ * is there.
+ */
 async function inBrowser() {
   const { outputFiles } = await build({
     stdin: { contents: program, resolveDir: import.meta.dirname },

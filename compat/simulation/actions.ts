@@ -1,4 +1,7 @@
-/** What can happen in a history: how often, with which details, and what it does; and histories, drawn from a seed. */
+/**
+ * What can happen in a history: how often, with which details, and what it does; and histories,
+ * drawn from a seed.
+ */
 import {
   deliver,
   forge,
@@ -56,13 +59,17 @@ const row = <Details extends object>(
 /** They are drawn in this order. */
 const actionTypes: Record<string, ActionType<object>> = {
   "sign-up": row(upTo(3), drawForm, (stage, { visitor, phone }) => sendForm(stage, visitor, phone)),
-  correct: row(upTo(3), drawForm, (stage, { visitor, phone }) => sendForm(stage, visitor, phone, true)),
+  correct: row(upTo(3), drawForm, (stage, { visitor, phone }) =>
+    sendForm(stage, visitor, phone, true),
+  ),
   purchase: row(
     (random) => random.integer(0, 6),
     drawTrade(200),
     (stage, details) => trade(stage, "purchase", details),
   ),
-  "two purchases": row(upTo(2), drawTrade(50), (stage, details) => trade(stage, "purchase", details, true)),
+  "two purchases": row(upTo(2), drawTrade(50), (stage, details) =>
+    trade(stage, "purchase", details, true),
+  ),
   redeem: row(upTo(2), drawTrade(20), (stage, details) => trade(stage, "redeem", details)),
   kill: row(
     upTo(4),
@@ -124,7 +131,10 @@ const actionTypes: Record<string, ActionType<object>> = {
       for (const process of [...stage.shops, ...stage.books]) process.freeze(ms);
     },
   ),
-  /** Somebody signs up, the machines sleep twice, and no response of the service arrives before and between. */
+  /**
+   * Somebody signs up, the machines sleep twice, and no response of the service arrives before and
+   * between.
+   */
   "two nights": row(
     (_, isLong) => (isLong ? 1 : 0),
     (random) => ({
@@ -140,7 +150,10 @@ const actionTypes: Record<string, ActionType<object>> = {
       world.after(ms + 50_000, sleep);
     },
   ),
-  /** Somebody signs up, the requests of the next seconds arrive later, and the form is corrected meanwhile. */
+  /**
+   * Somebody signs up, the requests of the next seconds arrive later, and the form is corrected
+   * meanwhile.
+   */
   "late requests": row(
     (random) => (random.chance(0.1) ? 1 : 0),
     (random) => ({ ms: random.integer(60, 500) * 1_000 }),
@@ -170,7 +183,12 @@ export function act(stage: Stage, action: Action): void {
   actionTypes[type]?.act(stage, details, stage.world.random(`action ${atMs} ${type}`));
 }
 
-function setFor<Flag extends string>(world: World, ms: number, target: Record<Flag, boolean>, flag: Flag) {
+function setFor<Flag extends string>(
+  world: World,
+  ms: number,
+  target: Record<Flag, boolean>,
+  flag: Flag,
+) {
   target[flag] = true;
   world.after(ms, () => {
     target[flag] = false;
@@ -182,7 +200,10 @@ function getProcess({ shops, books }: Stage, index: number): Process {
   return processes[index % processes.length] as Process;
 }
 
-/** What a service may do instead of what the mock service does. Each belongs to a row of docs/assumptions.md. */
+/**
+ * What a service may do instead of what the mock service does. Each belongs to a row of
+ * docs/assumptions.md.
+ */
 const alternatives = [
   "stored refusals", // a 404 or 422 is repeated for 24 hours
   "409 in flight", // for a request whose key is being processed
@@ -208,13 +229,16 @@ export function drawHistory(seed: number): History {
   for (let visitor = 1; visitor <= visitors; visitor++)
     add("sign-up", () => ({ visitor, phone: random.pick(["wrong", "first", "first", "none"]) }));
   for (const [type, { count, draw }] of Object.entries(actionTypes))
-    for (let left = count(random, isLong); left > 0; left--) add(type, () => draw(random, visitors));
+    for (let left = count(random, isLong); left > 0; left--)
+      add(type, () => draw(random, visitors));
   const isLate = actions.some(({ type }) => type === "late requests");
   return {
     seed,
     shop: random.chance(0.7) ? "express" : "fastify",
     processes: random.pick([1, 1, 2, 2, 3]),
-    alternatives: alternatives.filter((name) => random.chance(isLate && name === "fickle 422" ? 0.5 : 0.12)),
+    alternatives: alternatives.filter((name) =>
+      random.chance(isLate && name === "fickle 422" ? 0.5 : 0.12),
+    ),
     badness: random.pick([0, 0.05, 0.2, 0.4]),
     actions: actions.sort((a, b) => a.atMs - b.atMs),
     endMs,

@@ -19,8 +19,9 @@ const isDiskGood = ({ actions }: History) =>
   actions.every(({ type }) => type !== "disk full" && type !== "file locked");
 
 /**
- * Whether a clock can be set while a request without a response may still issue a card, because it runs for minutes or hours, or because the
- * service rejects its form to another request meanwhile: that voids G1.
+ * Whether a clock can be set while a request without a response may still issue a card, because it
+ * runs for minutes or hours, or because the service rejects its form to another request meanwhile:
+ * that voids G1.
  */
 const isClockSetMeanwhile = ({ actions, alternatives }: History) =>
   actions.some(({ type }) => type === "clock") &&
@@ -69,7 +70,9 @@ export const checks: Readonly<Record<string, Check>> = {
 
   /** An acknowledged event takes effect exactly once. */
   G3({ service, booksMachine }) {
-    const rows = booksMachine.readRows("SELECT event, count(*) AS times FROM bookings GROUP BY event");
+    const rows = booksMachine.readRows(
+      "SELECT event, count(*) AS times FROM bookings GROUP BY event",
+    );
     const booked = new Set(rows.map(({ event }) => event));
     const deliveries = service.webhooks.deliveries({ endpointId: service.endpoints[1]?.id ?? "" });
     return [
@@ -103,8 +106,12 @@ export const checks: Readonly<Record<string, Check>> = {
 
   /** What is not genuine and fresh changes nothing. */
   G5({ forged, shopMachine }) {
-    const events = shopMachine.readRows("SELECT id FROM webhook_inbox_events WHERE name LIKE 'evt_forged%'");
-    const balances = shopMachine.readRows("SELECT balance FROM balances WHERE balance IN (9999, 8888)");
+    const events = shopMachine.readRows(
+      "SELECT id FROM webhook_inbox_events WHERE name LIKE 'evt_forged%'",
+    );
+    const balances = shopMachine.readRows(
+      "SELECT balance FROM balances WHERE balance IN (9999, 8888)",
+    );
     return [
       ...forged
         .filter(({ status }) => status < 400)
@@ -130,7 +137,14 @@ export const checks: Readonly<Record<string, Check>> = {
 
   /** No secret and no personal data in a log. */
   G8({ shopSecrets, booksSecret, network }) {
-    const hidden = [...shopSecrets, booksSecret, network.apiKey, "Visitor ", "@example.com", "60010"];
+    const hidden = [
+      ...shopSecrets,
+      booksSecret,
+      network.apiKey,
+      "Visitor ",
+      "@example.com",
+      "60010",
+    ];
     return [...network.processes.flatMap(({ lines }) => lines), ...frameworkLines.splice(0)]
       .filter((line) => hidden.some((text) => line.includes(text)))
       .map((line) => `a log has what it must not have: ${line}`);
@@ -141,7 +155,8 @@ export const checks: Readonly<Record<string, Check>> = {
     const wrong: string[] = [];
     for (const { name, card } of readUsers(stage)) {
       const owner = card === null ? name : stage.issued.get(card)?.name;
-      if (owner !== name) wrong.push(`${name} has the card ${card}, which is of ${owner ?? "nobody"}`);
+      if (owner !== name)
+        wrong.push(`${name} has the card ${card}, which is of ${owner ?? "nobody"}`);
     }
     for (const { name, phone } of stage.issued.values()) {
       const forms = stage.visits.map(({ form }) => form).filter((form) => form.name === name);
@@ -157,7 +172,9 @@ export const checks: Readonly<Record<string, Check>> = {
   /** A sign-up succeeds while the service fails; 409 is for an email that another user has. */
   G10: ({ visits, history }) =>
     visits
-      .filter(({ form, path, status }) => status !== 409 || (path === "/sign-up" && form.email === ""))
+      .filter(
+        ({ form, path, status }) => status !== 409 || (path === "/sign-up" && form.email === ""),
+      )
       .filter(({ status = 201 }) => ![201, 202, 422].includes(status) && isDiskGood(history))
       .map(({ path, status }) => `${path} got ${status}`),
 
@@ -171,8 +188,12 @@ export const checks: Readonly<Record<string, Check>> = {
       .map(({ kind, status }) => `a delivery (${kind}) got ${status}`),
   ],
 
-  /** After the troubles everything is done, without a person, and no template is paused whose service works. */
-  G12: ({ isSettled, delayed, shopMachine }) => [
+  /**
+   * After the troubles everything is done, without a person, and no template is paused whose
+   * service works.
+   */
+  G12: ({ isSettled, delayed, shopMachine, world }) => [
+    ...(world.isExhausted ? ["the history never comes to rest"] : []),
     ...(isSettled ? [] : ["something is still waiting long after the troubles"]),
     ...delayed.map((row) => `${row} waits for a clock that was set back`),
     ...shopMachine

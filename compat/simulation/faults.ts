@@ -1,4 +1,7 @@
-/** Planted faults: defects that the histories must find. Each replaces a text that stands once in its file. */
+/**
+ * Planted faults: defects that the histories must find. Each replaces a text that stands once in
+ * its file.
+ */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of source files.
 
 export interface Patch {
@@ -27,15 +30,15 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "the receiver acknowledges before the event is stored": {
     guarantees: ["G3", "G4"],
     file: `${verify}/receiver.ts`,
-    find: "await inbox.put(event, { body, receivedAt }, { signal: delivery.signal });",
+    find: "await inbox.put(event, { body, receivedAt }, delivery);",
     replace:
-      "(inbox.put(event, { body, receivedAt }, { signal: delivery.signal }).catch(() => {}), 'stored' as const);",
+      "(inbox.put(event, { body, receivedAt }, delivery).catch(() => {}), 'stored' as const);",
   },
   "the age of a key begins anew with each attempt": {
     guarantees: ["G1", "G2", "G12"],
-    file: "internal/jobs/jobs.ts",
-    find: "started = CASE WHEN rank > 0 THEN coalesce(started, :now) ELSE started END",
-    replace: "started = CASE WHEN rank > 0 THEN :now ELSE started END",
+    file: "internal/jobs/lease.ts",
+    find: 'unlessCallback("started", "coalesce(started, :now)")',
+    replace: 'unlessCallback("started", ":now")',
   },
   "a correction overtakes a request that may still be running": {
     guarantees: ["G1", "G9"],
@@ -46,8 +49,8 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "a 409 is final while an earlier request is running": {
     guarantees: ["G2", "G1"],
     file: `${outbox}/verdict.ts`,
-    find: 'return isRunning ? again(error, "works", true) : unknown;',
-    replace: "return isRunning ? rejected : unknown;",
+    find: 'return isLasting ? "undecidable" : "conflict";',
+    replace: 'return isLasting ? "undecidable" : "invalid-form";',
   },
   "balances are compared by whole seconds": {
     guarantees: ["G4"],
@@ -64,14 +67,14 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "a retry has another key": {
     guarantees: ["G1"],
     file: `${client}/send.ts`,
-    find: "await sleep(delayMs, { clock, signal });",
-    replace: "await sleep(delayMs, { clock, signal }); request.headers['idempotency-key'] += 'r';",
+    find: "await sleep(delayMs, settings);",
+    replace: "await sleep(delayMs, settings); request.headers['idempotency-key'] += 'r';",
   },
   "each try of the outbox has a new key": {
     guarantees: ["G1"],
-    file: `${outbox}/attempt.ts`,
-    find: "idempotencyKey: key, ...first",
-    replace: "idempotencyKey: key + job.attempts, ...first",
+    file: `${outbox}/job.ts`,
+    find: "idempotencyKey: key }",
+    replace: "idempotencyKey: key + job.attempts }",
   },
   "a commit is not synced": {
     guarantees: ["G2", "G3", "G4"],
@@ -88,14 +91,14 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "the lease of a killed worker never ends": {
     guarantees: ["G3", "G12"],
     file: `${inbox}/sqlite/worker.ts`,
-    find: "jobs.lease(limit, leaseMs, source)",
-    replace: "jobs.lease(limit, leaseMs * 1e6, source)",
+    find: "leaseDue(tables, leaseMs, {",
+    replace: "leaseDue(tables, leaseMs * 1e6, {",
   },
   "redirects are followed": {
     guarantees: ["G7"],
     file: `${client}/transport-fetch.ts`,
-    find: 'redirect: "manual", signal: controller.signal',
-    replace: 'redirect: "follow" as never, signal: controller.signal',
+    find: 'redirect: "manual",',
+    replace: 'redirect: "follow" as never,',
   },
   "messages of handlers are logged": {
     guarantees: ["G8"],
@@ -105,41 +108,42 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   },
   "a pause has no end": {
     guarantees: ["G12", "G2"],
-    file: "internal/jobs/jobs.ts",
-    find: "SELECT topic FROM ${breakers} WHERE due <= :now AND",
-    replace: "SELECT topic FROM ${breakers} WHERE due <= 0 AND",
+    file: "internal/jobs/breaker.ts",
+    find: "WHERE due <= :now\n         AND ${guard.condition}",
+    replace: "WHERE due <= 0\n         AND ${guard.condition}",
   },
   "the deadline of a sign-up counts for each attempt": {
     guarantees: ["G6"],
-    file: `${outbox}/create-outbox.ts`,
-    find: "    const leftMs = endsAtMs - clock.monotonicMs();",
-    replace: "    const leftMs = deadlineMs;",
+    file: `${outbox}/issue.ts`,
+    find: "  return endsAtMs - client.clock.monotonicMs();",
+    replace: "  return client.deadlineMs;",
   },
   "a stale delivery is accepted": {
     guarantees: ["G5"],
-    file: `${verify}/verify.ts`,
-    find: 'if (skewSeconds > toleranceSeconds) return { reason: "stale", skewSeconds };',
+    file: `${verify}/signature.ts`,
+    find: 'if (skewSeconds > toleranceSeconds) return { failure: { reason: "stale", skewSeconds } };',
     replace: "",
   },
   "a request of a killed process is never sent again": {
     guarantees: ["G2", "G12"],
-    file: "internal/jobs/jobs.ts",
-    find: "AND j.rank = (SELECT rank FROM place) AND j.due <= :now",
-    replace: "AND j.rank = (SELECT rank FROM place) AND j.lease IS NULL AND j.due <= :now",
+    file: "internal/jobs/lease.ts",
+    find: "AND j.due <= :now\n       ORDER BY j.due\n       LIMIT :limit",
+    replace:
+      "AND j.due <= :now\n         AND j.lease IS NULL\n       ORDER BY j.due\n       LIMIT :limit",
   },
   // Chosen by somebody who had not read the simulation.
   "the lease after a kill forgets when a request was first sent": {
     guarantees: ["G1"],
-    file: "internal/jobs/jobs.ts",
-    find: "started = CASE WHEN rank > 0 THEN coalesce(started, :now) ELSE started END",
+    file: "internal/jobs/lease.ts",
+    find: 'unlessCallback("started", "coalesce(started, :now)")',
     replace:
-      "started = CASE WHEN rank > 0 THEN coalesce(CASE WHEN lease IS NULL THEN started END, :now) ELSE started END",
+      'unlessCallback("started", "coalesce(CASE WHEN lease IS NULL THEN started END, :now)")',
   },
   "a correction after a rejection is stored and never sent": {
     guarantees: ["G2", "G12"],
-    file: "internal/jobs/jobs.ts",
-    find: "SET state = 'waiting', rank = $1::text::integer, due = :now + $2::text::bigint, lease",
-    replace: "SET state = 'waiting', due = :now + $2::text::bigint + $1::text::integer, lease",
+    file: "internal/jobs/add.ts",
+    find: "SET state = 'waiting',\n       rank = :rank,",
+    replace: "SET state = 'waiting',",
   },
   "the user and the owed card are saved in two transactions": {
     guarantees: ["G2", "G10"],
@@ -162,7 +166,7 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   },
   "a delivery is fresh for an hour": {
     guarantees: ["G5"],
-    file: "packages/webhook-verify/src/verify.ts",
+    file: "packages/webhook-verify/src/signature.ts",
     find: "parseTolerance(toleranceSeconds = 300)",
     replace: "parseTolerance(toleranceSeconds = 3600)",
   },
@@ -199,9 +203,9 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   },
   "the end of an attempt is recorded without its lease": {
     guarantees: ["G1", "G2", "G3"],
-    file: "internal/jobs/jobs.ts",
-    find: "AND coalesce(lease, '') = $9::text ${returning}",
-    replace: "AND (true OR lease = $9::text) ${returning}",
+    file: "internal/jobs/settle.ts",
+    find: "AND coalesce(lease, '') = :lease",
+    replace: "AND (true OR lease = :lease)",
   },
   "a commit is a rollback once in ten times": {
     guarantees: ["G1", "G2", "G3"],
@@ -211,15 +215,15 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   },
   "a breaker never closes": {
     guarantees: ["G2", "G12"],
-    file: "internal/jobs/jobs.ts",
-    find: "WHERE topic = $1::text RETURNING due`",
-    replace: "WHERE topic = $1::text AND due IS NULL RETURNING due`",
+    file: "internal/jobs/breaker.ts",
+    find: "WHERE topic = :topic\n     RETURNING due",
+    replace: "WHERE topic = :topic\n       AND due IS NULL\n     RETURNING due",
   },
   "the outcome of an attempt is forgotten at the next one": {
     guarantees: ["G2"],
-    file: `${client}/send.ts`,
-    find: "outcome = addOutcome(outcome, result);",
-    replace: 'outcome = addOutcome("not-sent", result);',
+    file: `${client}/retry.ts`,
+    find: "outcome: addOutcome(before.outcome, result)",
+    replace: 'outcome: addOutcome("not-sent", result)',
   },
   "each attempt starts a second timer, which stays": {
     guarantees: ["G6"],

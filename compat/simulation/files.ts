@@ -1,7 +1,13 @@
-/** The machines and their database files: statements at which a process can end, locked files, full disks, and power failures. */
+/**
+ * The machines and their database files: statements at which a process can end, locked files, full
+ * disks, and power failures.
+ */
 import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { openSqlite, rollBack, type SqliteStatement } from "@loyalty-cards/internal/sqlite/database-node";
-import type { Process } from "./process.ts";
+import {
+  openSqlite,
+  rollBack,
+  type SqliteStatement,
+} from "@loyalty-cards/internal/sqlite/database-node";
 import type { Random } from "./world.ts";
 
 type Row = Record<string, unknown>;
@@ -27,7 +33,10 @@ export class Machine {
     this.file = file;
   }
 
-  /** Reads rows between two events of the world, after the troubles: a power failure does not close this connection. */
+  /**
+   * Reads rows between two events of the world, after the troubles: a power failure does not close
+   * this connection.
+   */
   readRows(sql: string): Row[] {
     this.#reader ??= openSqlite(this.file);
     try {
@@ -42,7 +51,8 @@ export class Machine {
   }
 
   /**
-   * Cuts the power: everything that was synced stays. Of the rest of the log a random part is on the disk, and the last frame may be torn.
+   * Cuts the power: everything that was synced stays. Of the rest of the log a random part is on
+   * the disk, and the last frame may be torn.
    * @param closeAll closes the connections, whose checkpoints are then undone.
    */
   cutPower(random: Random, closeAll: () => void): void {
@@ -52,7 +62,8 @@ export class Machine {
     closeAll();
     const synced = Math.min(this.syncedBytes, frames.length);
     const left = frames.subarray(0, random.integer(synced, frames.length));
-    if (left.length > synced && random.chance(0.5)) left.fill(0, Math.max(synced, left.length - 100));
+    if (left.length > synced && random.chance(0.5))
+      left.fill(0, Math.max(synced, left.length - 100));
     copyFileSync(copy, this.file); // the file keeps its inode number
     rmSync(copy);
     rmSync(`${this.file}-shm`, { force: true });
@@ -61,15 +72,24 @@ export class Machine {
   }
 }
 
+/** The process that opened a database. */
+interface Owner {
+  readonly machine: Machine;
+  readonly databases: Set<SimulatedDatabase>;
+  /** @throws when the process has ended, or ends here. */
+  effect(): void;
+  log(what: string): void;
+}
+
 export class SimulatedDatabase {
-  readonly #owner: Process;
+  readonly #owner: Owner;
   readonly #connection;
   #isDurable = false;
   #isInTransaction = false;
   /** Whether the program has opened the file: until then it waits in real time for a lock. */
   #isOpen = false;
 
-  constructor(owner: Process, file: string) {
+  constructor(owner: Owner, file: string) {
     owner.effect();
     this.#owner = owner;
     this.#connection = openSqlite(file);
@@ -97,11 +117,15 @@ export class SimulatedDatabase {
     this.#owner.effect();
     /** A statement outside of a transaction is one. */
     const isWhole = !this.#isInTransaction && changing.test(sql);
-    if ((sql === "BEGIN IMMEDIATE" || isWhole) && this.#isOpen && machine.isFileLocked) throw fileLocked();
+    if ((sql === "BEGIN IMMEDIATE" || isWhole) && this.#isOpen && machine.isFileLocked)
+      throw fileLocked();
     if ((sql === "COMMIT" || isWhole) && machine.isDiskFull) {
       if (!isWhole) this.#connection.exec("ROLLBACK"); // as SQLite does
       this.#isInTransaction = false;
-      throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL", errcode: 13 });
+      throw Object.assign(new Error("database or disk is full"), {
+        code: "SQLITE_FULL",
+        errcode: 13,
+      });
     }
     const result = run();
     if (sql.startsWith("BEGIN")) this.#isInTransaction = true;
@@ -127,6 +151,7 @@ export class SimulatedDatabase {
 
 const changing = /\b(INSERT|UPDATE|DELETE|CREATE)\b/;
 
-const fileLocked = () => Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY", errcode: 5 });
+const fileLocked = () =>
+  Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY", errcode: 5 });
 
 const getSize = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

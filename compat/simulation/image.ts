@@ -1,6 +1,7 @@
 /**
- * Process images: a program and the packages that it imports, as one function. Each call of the function is a new process: its
- * modules have their own state, and its globals (time, timers, randomness, network, console) are those of the simulation.
+ * Process images: a program and the packages that it imports, as one function. Each call of the
+ * function is a new process: its modules have their own state, and its globals (time, timers,
+ * randomness, network, console) are those of the simulation.
  */
 import { readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
@@ -46,7 +47,10 @@ export async function buildImages({ isBuilt = false, patch }: ImageOptions): Pro
     logLevel: "error",
   });
   const names = Object.keys(programs) as ProgramName[];
-  const images = names.map((name, index) => [name, createImage(name, outputFiles[index]?.text ?? "")]);
+  const images = names.map((name, index) => [
+    name,
+    createImage(name, outputFiles[index]?.text ?? ""),
+  ]);
   return Object.fromEntries(images);
 }
 
@@ -63,7 +67,10 @@ function createImage(name: string, code: string): Image {
   };
 }
 
-/** Frameworks, databases and modules of Node.js are not part of an image: `require` of the process returns them. */
+/**
+ * Frameworks, databases and modules of Node.js are not part of an image: `require` of the process
+ * returns them.
+ */
 const external: Plugin = {
   name: "external",
   setup({ onResolve, onLoad }) {
@@ -83,7 +90,10 @@ const plant = ({ file, find, replace }: Patch): Plugin => ({
   setup({ onLoad }) {
     onLoad({ filter: new RegExp(`${file.replaceAll(".", "\\.")}$`) }, ({ path }) => {
       const text = readFileSync(path, "utf8");
-      if (text.split(find).length !== 2) throw new Error(`${file} must contain this text once: ${find}`);
+      if (text.split(find).length !== 2)
+        throw new Error(
+          `${file} does not contain the text of this planted fault once; correct compat/simulation/faults.ts: ${find}`,
+        );
       return { contents: text.replace(find, () => replace), loader: "ts" };
     });
   },

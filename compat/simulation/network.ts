@@ -1,6 +1,8 @@
-/** The network: loses, delays, duplicates, cuts and reorders what processes and visitors send each other. */
+/**
+ * The network: loses, delays, duplicates, cuts and reorders what processes and visitors send each
+ * other.
+ */
 import type { Machine } from "./files.ts";
-import type { Process } from "./process.ts";
 import type { Random, World } from "./world.ts";
 
 /** A request as it travels. */
@@ -20,6 +22,20 @@ export interface Reply {
 }
 
 export type Listener = (message: Message) => Promise<Reply>;
+
+/** What the network knows of a process. */
+export interface Host {
+  readonly name: string;
+  readonly machine: Machine;
+  readonly pid: number;
+  readonly isAlive: boolean;
+  readonly listeners: ReadonlyMap<number, Listener>;
+  receive(port: number, message: Message): Promise<Reply>;
+  /** @returns whether it still runs. */
+  survives(): boolean;
+  /** @throws when it has ended. */
+  effect(): void;
+}
 
 /** The port behind which a load balancer selects one of the processes of the shop. */
 export const shopPort = 3999;
@@ -44,7 +60,7 @@ const troubles = [
   "web page", // a gateway of a hotel or an office responds with a page
 ] as const;
 
-export class Network {
+export class Network<Process extends Host = Host> {
   readonly world: World;
   /** The probability of a trouble for each message. */
   badness = 0;
@@ -54,7 +70,10 @@ export class Network {
   lateMs = 0;
   /** When the last of the late requests arrives. */
   lastArrivalMs = 0;
-  /** Whether the service may get a request twice at once. One that rejects the first copy and accepts the second voids G1. */
+  /**
+   * Whether the service may get a request twice at once. One that rejects the first copy and
+   * accepts the second voids G1.
+   */
   canRepeatRequests = true;
   /** All processes that were started, also those that have ended. */
   readonly processes: Process[] = [];
@@ -112,18 +131,21 @@ export class Network {
     const title = `#${number} ${message.method} :${port}${pathname}`;
     const random = world.random(`${from} ${title}`);
     const drawn = random.chance(this.badness) ? random.pick(troubles) : undefined;
-    // A page with status 200 in the place of a receiver would acknowledge a delivery that nothing has received, and
-    // browsers do not send a form twice: visitors do.
+    // A page with status 200 in the place of a receiver would acknowledge a delivery that nothing
+    // has received, and browsers do not send a form twice: visitors do.
     const isImpossible =
       (drawn === "web page" && !isToService) ||
-      (drawn === "sent twice" && (from.startsWith("visitor") || (isToService && !this.canRepeatRequests)));
+      (drawn === "sent twice" &&
+        (from.startsWith("visitor") || (isToService && !this.canRepeatRequests)));
     const trouble = isImpossible ? undefined : drawn;
     const delayMs = trouble === "slow" ? random.integer(1_000, 20_000) : random.integer(1, 40);
     const lateMs = isToService ? this.lateMs : 0;
-    if (lateMs > 0) this.lastArrivalMs = Math.max(this.lastArrivalMs, world.nowMs + lateMs + delayMs);
+    if (lateMs > 0)
+      this.lastArrivalMs = Math.max(this.lastArrivalMs, world.nowMs + lateMs + delayMs);
     world.log(from, `${title}${trouble ? ` (${trouble})` : ""}`);
     if (from === "service" && port === shopPort) this.deliveries.push(message);
-    if (!isToService && JSON.stringify(message).includes(this.apiKey)) this.strays.push(message.url);
+    if (!isToService && JSON.stringify(message).includes(this.apiKey))
+      this.strays.push(message.url);
 
     const fail = async (ms: number, code = "ECONNRESET"): Promise<never> => {
       await world.sleep(ms);
@@ -143,7 +165,11 @@ export class Network {
     if (trouble === "redirected")
       return respond({ status: 307, headers: { location: `${elsewhere}${pathname}` }, body: "" });
     if (trouble === "rate limited")
-      return respond({ status: 429, headers: random.chance(0.5) ? { "retry-after": "2" } : {}, body: "" });
+      return respond({
+        status: 429,
+        headers: random.chance(0.5) ? { "retry-after": "2" } : {},
+        body: "",
+      });
 
     const arrive = async (ms: number, findReceiver: () => Process | undefined): Promise<Reply> => {
       await world.sleep(ms);
@@ -167,24 +193,28 @@ export class Network {
     };
     const first = arrive(delayMs + lateMs, () => receiver);
     if (trouble !== "sent twice") return first;
-    const second = arrive(delayMs + random.integer(0, 30_000), () => this.#findReceiver(port, random));
+    const second = arrive(delayMs + random.integer(0, 30_000), () =>
+      this.#findReceiver(port, random),
+    );
     return Promise.race([first, second]);
   }
 
   #findReceiver(port: number, random: Random): Process | undefined {
     const able = this.processes.filter(
       (process) =>
-        process.isAlive && (port === shopPort ? findPort(process) !== 0 : process.listeners.has(port)),
+        process.isAlive &&
+        (port === shopPort ? findPort(process) !== 0 : process.listeners.has(port)),
     );
     return able.length > 0 ? random.pick(able) : undefined;
   }
 }
 
 /** The port of a shop's process. Shops listen on 3000 to 3009. */
-const findPort = ({ listeners }: Process) =>
+const findPort = ({ listeners }: Host) =>
   [...listeners.keys()].find((port) => port >= 3000 && port < 3010) ?? 0;
 
-const toFetchError = (code: string) => Object.assign(new TypeError("fetch failed"), { cause: { code } });
+const toFetchError = (code: string) =>
+  Object.assign(new TypeError("fetch failed"), { cause: { code } });
 
 const toPage = (status: number): Reply => ({
   ...{ status, headers: { "content-type": "text/html" }, body: "<html>A gateway</html>" },
@@ -196,7 +226,9 @@ function toResponse({ status, headers, body, isCut }: Reply): Response {
   const stream = new ReadableStream({
     start(controller) {
       controller.enqueue(new TextEncoder().encode(body.slice(0, body.length / 2)));
-      controller.error(Object.assign(new TypeError("terminated"), { cause: { code: "UND_ERR_SOCKET" } }));
+      controller.error(
+        Object.assign(new TypeError("terminated"), { cause: { code: "UND_ERR_SOCKET" } }),
+      );
     },
   });
   const { "content-length": _length, ...others } = headers;

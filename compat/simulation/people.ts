@@ -17,7 +17,12 @@ export const forgeries = [
 ] as const;
 
 /** Sends the form of the sign-up, or corrects the form of a user. */
-export async function sendForm(stage: Stage, visitor: number, phone: PhoneKind, isCorrection = false) {
+export async function sendForm(
+  stage: Stage,
+  visitor: number,
+  phone: PhoneKind,
+  isCorrection = false,
+) {
   const { history, network, visits } = stage;
   const earlier = visits.filter((visit) => visit.visitor === visitor);
   const form = {
@@ -33,12 +38,16 @@ export async function sendForm(stage: Stage, visitor: number, phone: PhoneKind, 
   visits.push(visit);
   const request = toRequest(shopPort, isCorrection ? "PUT" : "POST", path, JSON.stringify(form));
   const reply = await network.send(`visitor ${visitor}`, request).catch(() => undefined);
-  if (reply === undefined || reply.isCut || !reply.headers["content-type"]?.includes("json")) return;
+  if (reply === undefined || reply.isCut || !reply.headers["content-type"]?.includes("json"))
+    return;
   visit.status = reply.status;
   visit.userId = JSON.parse(reply.body).userId;
 }
 
-/** The cashier repeats the sign-up with the time of the first attempt, unless the client says that there is no card. */
+/**
+ * The cashier repeats the sign-up with the time of the first attempt, unless the client says that
+ * there is no card.
+ */
 export async function signUpAtTill(
   { history, network, world, issued, rejected }: Stage,
   customer: number,
@@ -74,20 +83,30 @@ export function trade(
 }
 
 /** Sends what an attacker sends: the network does not help or hinder. */
-export async function deliver({ shops, world }: Stage, message: Message): Promise<number | undefined> {
+export async function deliver(
+  { shops, world }: Stage,
+  message: Message,
+): Promise<number | undefined> {
   const shop = shops.find(
     ({ isAlive, listeners, frozenMs }) => isAlive && listeners.size > 0 && frozenMs === 0,
   );
   const [port] = shop?.listeners.keys() ?? [];
   if (shop === undefined || port === undefined) return undefined;
-  world.log("attacker", message.headers["service-signature"]?.slice(0, 12) ?? "without a signature");
+  world.log(
+    "attacker",
+    message.headers["service-signature"]?.slice(0, 12) ?? "without a signature",
+  );
   return (await shop.receive(port, message)).status;
 }
 
 export const sendGarbage = (stage: Stage, body: string) =>
   deliver(stage, toRequest(shopPort, "POST", "/sign-up", body));
 
-export async function forge(stage: Stage, kind: (typeof forgeries)[number], random: Random): Promise<void> {
+export async function forge(
+  stage: Stage,
+  kind: (typeof forgeries)[number],
+  random: Random,
+): Promise<void> {
   const nowMs = startMs + stage.world.nowMs;
   const rawBody = JSON.stringify({
     id: `evt_forged_${stage.forged.length}_${random.integer(0, 1e6)}`,

@@ -1,6 +1,6 @@
 /**
- * Plays a history: its actions happen, the troubles end, everything that is due is done, and the guarantees are checked. A failing
- * one is shrunk.
+ * Plays a history: its actions happen, the troubles end, everything that is due is done, and the
+ * guarantees are checked. A failing one is shrunk.
  */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -65,8 +65,11 @@ async function finish(stage: Stage): Promise<void> {
     if (world.nowMs > endedMs + hour) shopMachine.clockErrorMs = 0;
     const dueMs = findNextDue(stage);
     stage.isSettled =
-      dueMs === undefined && world.nowMs > network.lastArrivalMs && shops.every(({ isAlive }) => isAlive);
-    // Nothing happens until then, except that the processes look for work each second: they are stopped meanwhile.
+      dueMs === undefined &&
+      world.nowMs > network.lastArrivalMs &&
+      shops.every(({ isAlive }) => isAlive);
+    // Nothing happens until then, except that the processes look for work each second: they are
+    // stopped meanwhile.
     const pauseMs = Math.min(dueMs ?? 0, lastMs) - world.nowMs - 1_000;
     if (pauseMs > 3_000) await skip(stage, pauseMs);
   }
@@ -86,12 +89,17 @@ const readWaiting = ({ shopMachine }: Stage) =>
     .readRows("SELECT name, due FROM issuing_outbox_entries WHERE rank IS NOT NULL")
     .map(({ name, due }) => `${name} due ${new Date(Number(due)).toISOString()}`);
 
-/** When the next delivery, event or card is due, in the time of the world; undefined when nothing is left to do. */
+/**
+ * When the next delivery, event or card is due, in the time of the world; undefined when nothing is
+ * left to do.
+ */
 function findNextDue({ service, shopMachine, booksMachine, world }: Stage): number | undefined {
   const event = "SELECT due FROM webhook_inbox_events WHERE state = 'waiting'";
   const card = `SELECT max(due, coalesce((SELECT max(due) FROM issuing_outbox_entries_breakers), 0)) AS due
     FROM issuing_outbox_entries WHERE rank IS NOT NULL`;
-  const dueInShop = [card, event].flatMap((sql) => shopMachine.readRows(sql)).map(({ due }) => Number(due));
+  const dueInShop = [card, event]
+    .flatMap((sql) => shopMachine.readRows(sql))
+    .map(({ due }) => Number(due));
   const deliveries = service.webhooks.deliveries({ state: "pending" });
   const dueAt = [
     ...dueInShop.map((due) => due - shopMachine.clockErrorMs),
@@ -113,9 +121,14 @@ export async function shrink(failing: Run, images: Images, maxRuns = 300): Promi
     best = run;
     return true;
   };
-  for (const change of simplifications(best.history)) await isShorter({ ...best.history, ...change });
+  for (const change of simplifications(best.history))
+    await isShorter({ ...best.history, ...change });
   // First large parts of the actions, then smaller ones, then one at a time.
-  for (let size = Math.ceil(best.history.actions.length / 2); size >= 1; size = Math.floor(size / 2)) {
+  for (
+    let size = Math.ceil(best.history.actions.length / 2);
+    size >= 1;
+    size = Math.floor(size / 2)
+  ) {
     for (let start = 0; start < best.history.actions.length; ) {
       const { actions } = best.history;
       const rest = [...actions.slice(0, start), ...actions.slice(start + size)];

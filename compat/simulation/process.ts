@@ -1,4 +1,7 @@
-/** Processes: an image with the globals of the simulation. A process can be killed between any two of its effects. */
+/**
+ * Processes: an image with the globals of the simulation. A process can be killed between any two
+ * of its effects.
+ */
 import crypto from "node:crypto";
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -43,14 +46,14 @@ export class Process {
   /** The timers that were left when a program of the simulation had ended its calls. */
   leftTimers = 0;
   readonly #world: World;
-  readonly #network: Network;
+  readonly #network: Network<Process>;
   readonly #random: Random;
   readonly #startedAtMs: number;
   readonly #onEnd: () => void;
   /** Until then the process is stopped: nothing of it runs. */
   #frozenUntilMs = 0;
 
-  constructor(network: Network, machine: Machine, name: string, onEnd: () => void) {
+  constructor(network: Network<Process>, machine: Machine, name: string, onEnd: () => void) {
     this.name = name;
     this.machine = machine;
     this.pid = 101 + network.processes.length;
@@ -98,13 +101,19 @@ export class Process {
     return Math.max(0, this.#frozenUntilMs - this.#world.nowMs);
   }
 
-  /** An effect on the world is about to happen: a process can end there. @returns whether it still runs. */
+  /**
+   * An effect on the world is about to happen: a process can end there.
+   * @returns whether it still runs.
+   */
   survives(): boolean {
     if (this.isAlive && --this.effectsToLive < 0) this.end("is killed between two effects");
     return this.isAlive;
   }
 
-  /** The same for statements. @throws {Killed} when the process has ended, or ends here. */
+  /**
+   * The same for statements.
+   * @throws {Killed} when the process has ended, or ends here.
+   */
   effect(): void {
     if (!this.survives()) throw new Killed("The process has ended.");
   }
@@ -119,7 +128,8 @@ export class Process {
         const startedMs = this.#world.nowMs;
         listener(message).then(
           (reply) => {
-            if (this.#frozenUntilMs < startedMs) this.durationsMs.push(this.#world.nowMs - startedMs);
+            if (this.#frozenUntilMs < startedMs)
+              this.durationsMs.push(this.#world.nowMs - startedMs);
             if (this.survives()) resolve(reply);
           },
           (error) => this.isAlive && reject(error),
@@ -169,7 +179,8 @@ export class Process {
           return bytes;
         },
       },
-      fetch: (input: string | Request, init?: RequestInit) => this.#network.fetch(this, input, init),
+      fetch: (input: string | Request, init?: RequestInit) =>
+        this.#network.fetch(this, input, init),
       setTimeout: start(false),
       setInterval: start(true),
       setImmediate: (run: Run, ...values: unknown[]) => this.#startTimer(() => run(...values), 0),

@@ -1,7 +1,9 @@
 /**
- * `npm run simulate -- --seed N --histories M`: runs histories of the whole system. A history that breaks a guarantee is shrunk,
- * printed as a timeline, and added to `compat/simulation/regressions.json`, which a test runs from then on.
- * `--kept` runs these. `--built` uses the built packages, `--faults [NAME]` plants the faults of `faults.ts` one after another, `--digest` prints a digest of each trace.
+ * `npm run simulate -- --seed N --histories M`: runs histories of the whole system. A history that
+ * breaks a guarantee is shrunk, printed as a timeline, and added to
+ * `compat/simulation/regressions.json`, which a test runs from then on. `--kept` runs these.
+ * `--built` uses the built packages, `--faults [NAME]` plants the faults of `faults.ts` one after
+ * another, `--digest` prints a digest of each trace.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +38,9 @@ if (![seed, histories].every(Number.isSafeInteger)) {
 }
 watchFrameworks();
 let runningSeed = seed;
-process.on("uncaughtExceptionMonitor", () => console.log(`The history of seed ${runningSeed} threw:`));
+process.on("uncaughtExceptionMonitor", () =>
+  console.log(`The history of seed ${runningSeed} threw:`),
+);
 if (values.faults) await findFaults();
 else await simulate();
 
@@ -77,7 +81,9 @@ async function findFailure(images: Images): Promise<{ failing?: Run; runs: numbe
 }
 
 async function findFaults(): Promise<void> {
-  const chosen = plantedFaults.filter(({ name }) => positionals.every((part) => name.includes(part)));
+  const chosen = plantedFaults.filter(({ name }) =>
+    positionals.every((part) => name.includes(part)),
+  );
   let found = 0;
   for (const fault of chosen) {
     const { failing, runs } = await findFailure(await buildImages({ patch: fault }));
@@ -88,6 +94,8 @@ async function findFaults(): Promise<void> {
       failing === undefined ? "not found" : `${named.join(", ")}${isNamed ? "" : ", not its own"}`;
     console.log(`${fault.name.padEnd(64)} ${String(runs).padStart(6)}  ${result}`);
   }
-  console.log(`${found} of ${chosen.length} found within ${histories} histories, from seed ${seed}.`);
+  console.log(
+    `${found} of ${chosen.length} found within ${histories} histories, from seed ${seed}.`,
+  );
   if (found < chosen.length) process.exitCode = 1;
 }

@@ -1,4 +1,7 @@
-/** The stage of a history: the machines, the processes on them, and what the checks look at afterwards. */
+/**
+ * The stage of a history: the machines, the processes on them, and what the checks look at
+ * afterwards.
+ */
 import { join } from "node:path";
 import { Machine } from "./files.ts";
 import type { Images, ProgramName } from "./image.ts";
@@ -40,10 +43,13 @@ export interface Visit {
 
 export type Stage = Awaited<ReturnType<typeof setUp>>;
 
-/** Starts the service, the processes of the shop, two bookkeepers and a till. Processes that end are started again. */
+/**
+ * Starts the service, the processes of the shop, two bookkeepers and a till. Processes that end are
+ * started again.
+ */
 export async function setUp(history: History, images: Images, folder: string) {
   const world = new World(history.seed);
-  const network = new Network(world);
+  const network = new Network<Process>(world);
   const shopMachine = new Machine("shop", join(folder, "shop.db"));
   const booksMachine = new Machine("books", join(folder, "books.db"));
   const [booksSecret, shopSecrets] = ["whsec_of_the_books", ["whsec_of_the_shop"]];
@@ -80,7 +86,10 @@ export async function setUp(history: History, images: Images, folder: string) {
     const run = () => {
       const process = new Process(network, machine, name, restart);
       group[index] = process;
-      process.start(images[program], { LOYALTY_URL: `http://localhost:${servicePort}`, ...getEnv() });
+      process.start(images[program], {
+        LOYALTY_URL: `http://localhost:${servicePort}`,
+        ...getEnv(),
+      });
     };
     const restart = () => {
       const sleepMs = Math.max(0, stage.awakeAtMs - world.nowMs);
@@ -95,10 +104,17 @@ export async function setUp(history: History, images: Images, folder: string) {
       secret: shopSecrets[0],
       events: ["balance.changed", "card.added", "tier.changed"],
     },
-    { url: `http://localhost:${bookkeeperPort}/`, secret: booksSecret, events: ["balance.changed"] },
+    {
+      url: `http://localhost:${bookkeeperPort}/`,
+      secret: booksSecret,
+      events: ["balance.changed"],
+    },
   ];
   const others: Process[] = [];
-  const serviceEnv = { ENDPOINTS: JSON.stringify(endpoints), ALTERNATIVES: history.alternatives.join() };
+  const serviceEnv = {
+    ENDPOINTS: JSON.stringify(endpoints),
+    ALTERNATIVES: history.alternatives.join(),
+  };
   start("service", new Machine("service"), "service", () => serviceEnv, others);
   await world.runUntil(1);
   const shown = others[0]?.shown as ShownByService;
@@ -107,7 +123,10 @@ export async function setUp(history: History, images: Images, folder: string) {
   network.canRepeatRequests = !history.alternatives.some(
     (name) => name.endsWith("in flight") || name === "fickle 422",
   );
-  const clientEnv = { LOYALTY_API_KEY: service.apiKeys.website, LOYALTY_TEMPLATE_ID: service.templateId };
+  const clientEnv = {
+    LOYALTY_API_KEY: service.apiKeys.website,
+    LOYALTY_TEMPLATE_ID: service.templateId,
+  };
   for (let index = 0; index < history.processes; index++) {
     const getEnv = () => ({
       ...clientEnv,

@@ -5,7 +5,11 @@ import {
   isWebhookVerificationError,
   type VerificationErrorReason,
 } from "../../packages/webhook-verify/src/reasons.ts";
-import { signWebhook, type VerifyInput, verifyWebhook } from "../../packages/webhook-verify/src/verify.ts";
+import {
+  signWebhook,
+  type VerifyInput,
+  verifyWebhook,
+} from "../../packages/webhook-verify/src/verify.ts";
 
 type Delivery = VerifyInput & { rawBody: Uint8Array };
 
@@ -26,13 +30,17 @@ export async function checkDelivery(delivery: Delivery): Promise<Result> {
   } catch (error) {
     if (!isWebhookVerificationError(error)) throw error;
     const { reason, skewSeconds = 0 } = error;
-    if (reason === "mismatch") return { verdict: reason, explanation: await explain(delivery, timestamp) };
+    if (reason === "mismatch")
+      return { verdict: reason, explanation: await explain(delivery, timestamp) };
     if (reason !== "stale" && reason !== "future")
       return { verdict: reason, explanation: explanations[reason] };
     // A captured delivery is usually too old: what else is wrong with it is of interest all the same.
     const other = await checkDelivery({ ...delivery, now: () => timestamp * 1_000 });
     const age = `${formatDuration(Math.abs(skewSeconds) * 1_000)} ${skewSeconds > 0 ? "ago" : "ahead of this clock"}`;
-    return { verdict: reason, explanation: `It was signed ${age}. Apart from that: ${other.explanation}` };
+    return {
+      verdict: reason,
+      explanation: `It was signed ${age}. Apart from that: ${other.explanation}`,
+    };
   }
 }
 

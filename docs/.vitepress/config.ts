@@ -1,6 +1,7 @@
 /** The documentation site: the Markdown files of the repository that are for users, and the generated reference. */
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitepress";
 import { createLlmsTxt } from "./llms.ts";
 import { markdown } from "./markdown.ts";
@@ -13,9 +14,39 @@ const toAddress = (svg: string) => `data:image/svg+xml,${encodeURIComponent(svg)
 const logo = toAddress(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0f766e"/><rect x="6" y="9" width="20" height="14" rx="3" fill="#fff"/><rect x="6" y="12.5" width="20" height="3.5" fill="#0f766e"/></svg>`,
 );
-const image = {
-  src: toAddress(readFileSync(join(root, "docs/diagrams/card.svg"), "utf8")),
-  alt: "A loyalty card with a QR code, 120 points and the tier Silver",
+
+/** Hosts differ in what they serve for `/page` beside a folder `page/`: both addresses have it. */
+function serveFolders(outDir: string): void {
+  for (const entry of readdirSync(outDir, { withFileTypes: true, recursive: true })) {
+    if (!entry.isDirectory()) continue;
+    const folder = join(entry.parentPath, entry.name);
+    const [page, index] = [`${folder}.html`, join(folder, "index.html")];
+    if (existsSync(page)) cpSync(page, index);
+    else if (existsSync(index)) cpSync(index, page);
+  }
+}
+
+/** The markup of VitePress's search: it is a dialog, and its options are the links themselves. */
+const searchMarkup: readonly [RegExp, string][] = [
+  [/role="button"/, 'role="dialog" aria-modal="true" aria-label="Search"'],
+  [/aria-expanded="true"\s+aria-haspopup="listbox"\s+aria-labelledby="localsearch-label"/, ""],
+  [/(:id="'localsearch-item-'[^>]+role="option")(\s*>\s*<a)/, 'role="none"$2 $1'],
+  [/:aria-label="\[\.\.\.p\.titles[^"]+"/, ""],
+  [/class="title-icon"/, 'class="title-icon" aria-hidden="true"'],
+  [/<kbd :aria-label/g, '<kbd role="img" :aria-label'],
+];
+
+const accessibleSearch: Plugin = {
+  name: "accessible-search",
+  enforce: "pre",
+  transform(code, id) {
+    if (!id.endsWith("/VPLocalSearchBox.vue")) return;
+    return searchMarkup.reduce((before, [pattern, replacement]) => {
+      const after = before.replace(pattern, replacement);
+      if (after === before) throw new Error(`VitePress's search box has no ${pattern} any more.`);
+      return after;
+    }, code);
+  },
 };
 
 export default defineConfig({
@@ -32,19 +63,24 @@ export default defineConfig({
   metaChunk: true,
   ignoreDeadLinks: "localhostLinks",
   markdown,
+  // A page loads what its links lead to when a visitor follows them.
+  router: { prefetchLinks: false },
   transformPageData({ relativePath, frontmatter }) {
-    if (frontmatter["hero"])
-      return { frontmatter: { ...frontmatter, hero: { ...frontmatter["hero"], image } } };
-    if (relativePath.startsWith("reference/")) return { frontmatter: { ...frontmatter, editLink: false } };
+    if (relativePath.startsWith("reference/"))
+      return { frontmatter: { ...frontmatter, editLink: false } };
     return {};
   },
   // The site has each JSON Schema at the address of its $id.
   buildEnd({ outDir }) {
     for (const name of ["openapi.json", "events"])
-      cpSync(join(root, "packages/contract", name), join(outDir, "contract", name), { recursive: true });
+      cpSync(join(root, "packages/contract", name), join(outDir, "contract", name), {
+        recursive: true,
+      });
+    serveFolders(outDir);
     writeFileSync(join(outDir, "llms.txt"), createLlmsTxt(title, description));
   },
   vite: {
+    plugins: [accessibleSearch],
     resolve: { conditions: ["@loyalty-cards/source"] }, // components import the sources of the packages
     build: { chunkSizeWarningLimit: 4_000 },
   },

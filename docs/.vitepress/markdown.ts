@@ -1,5 +1,6 @@
-/** Markdown of the repository as pages of the site: links to files, anchors as on GitHub, and tabs. */
-import { posix, relative } from "node:path";
+/** Markdown of the repository as pages of the site: links to files, anchors as on GitHub, diagrams and tabs. */
+import { readFileSync } from "node:fs";
+import { join, posix, relative } from "node:path";
 import type { MarkdownEnv, MarkdownOptions, MarkdownRenderer } from "vitepress";
 import { resolveFile, root } from "./pages.ts";
 
@@ -23,6 +24,23 @@ function linkFiles(tokens: readonly Token[], page: string): void {
     const target = resolveFile(decodeURI(posix.join(posix.dirname(page), path)));
     if (target === undefined) throw new Error(`${page} links to ${href}, which does not exist`);
     token.attrSet("href", anchor === undefined ? target : `${target}#${anchor}`);
+  }
+}
+
+/** The smallest text of a diagram has 13 px; on a phone it has at least 11, and the diagram scrolls. */
+const smallestScale = 11 / 13;
+
+/** Lets a diagram, which is alone in its paragraph, scroll where it would be illegible. */
+function scrollDiagrams(tokens: readonly Token[], page: string): void {
+  for (const [index, { children }] of tokens.entries()) {
+    const [image, ...others] = children ?? [];
+    const source = image?.type === "image" ? (image.attrGet("src") ?? "") : "";
+    if (image === undefined || others.length > 0 || !source.endsWith(".svg")) continue;
+    const svg = readFileSync(join(root, posix.dirname(page), source), "utf8");
+    const [, width = ""] = /^<svg [^>]*width="(\d+)"/.exec(svg) ?? [];
+    image.attrSet("style", `min-width: ${Math.ceil(Number(width) * smallestScale)}px`);
+    tokens[index - 1]?.attrSet("class", "diagram");
+    tokens[index - 1]?.attrSet("tabindex", "0");
   }
 }
 
@@ -66,6 +84,7 @@ export const markdown: MarkdownOptions = {
       if (env.path === undefined) return; // a title alone
       const page = relative(root, env.realPath ?? env.path).replaceAll("\\", "/");
       linkFiles(state.tokens, page);
+      scrollDiagrams(state.tokens, page);
       state.tokens = groupTabs(state.tokens, page);
     });
   },

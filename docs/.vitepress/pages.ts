@@ -9,13 +9,7 @@ export const site = "https://loyalty-cards.github.io/loyalty-cards";
 export const repository = "https://github.com/loyalty-cards/loyalty-cards";
 
 /** Pages of `docs` for maintainers: they are on GitHub only. */
-const forMaintainers = [
-  "architecture.md",
-  "benchmarks.md",
-  "measurements.md",
-  "simulation.md",
-  "decisions.md",
-];
+const forMaintainers = ["architecture.md", "evidence.md", "decisions.md"];
 
 /** Markdown files that are no pages of the site: each has its place on GitHub or in a tarball. */
 export const excluded = [
@@ -61,7 +55,15 @@ export function resolveFile(file: string): string | undefined {
 
 /** The guides, in the order in which they are read; others follow. */
 const order = [
-  ...["getting-started", "sign-up", "receiving-webhooks", "testing", "production", "outbox", "command-line"],
+  ...[
+    "getting-started",
+    "sign-up",
+    "receiving-webhooks",
+    "testing",
+    "production",
+    "outbox",
+    "command-line",
+  ],
   ...["other-languages", "migration", "troubleshooting"],
 ];
 
@@ -79,7 +81,13 @@ const list = (folder: string, pattern = /\.md$/) =>
         .sort()
     : [];
 
-const lookUp = ["errors.md", "check-signature.md", "guarantees.md", "specification.md", "assumptions.md"];
+const lookUp = [
+  "errors.md",
+  "check-signature.md",
+  "guarantees.md",
+  "specification.md",
+  "assumptions.md",
+];
 
 /** The sections of the sidebar and of llms.txt. `npm run docs` creates the files of the reference. */
 export const sections: readonly { text: string; files: readonly string[] }[] = [
@@ -97,7 +105,10 @@ export const toLink = (file: string) => `/${toPage(file).replace(/(index)?\.md$/
 
 /** Returns the first heading of a file and the paragraph below it, as plain text. @throws when it does not begin with a heading. */
 export function readStart(file: string): { title: string; paragraph: string } {
-  const page = readFileSync(join(root, file), "utf8").replace(/^---\n[\s\S]*?\n---\n|^<!--.*-->\n/gm, "");
+  const page = readFileSync(join(root, file), "utf8").replace(
+    /^---\n[\s\S]*?\n---\n|^<!--.*-->\n/gm,
+    "",
+  );
   const [, title, paragraph = ""] = /^\s*# (.+)\n+((?:.+\n?)*)/.exec(page) ?? [];
   if (title === undefined) throw new Error(`${file} does not begin with a heading.`);
   const toPlain = (markdown: string) =>

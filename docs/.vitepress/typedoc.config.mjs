@@ -2,7 +2,13 @@
 import { readFileSync } from "node:fs";
 import { Comment, Converter } from "typedoc";
 
-const packages = ["issuing-client", "webhook-verify", "issuing-outbox", "webhook-inbox", "mock-server"];
+const packages = [
+  "issuing-client",
+  "webhook-verify",
+  "issuing-outbox",
+  "webhook-inbox",
+  "mock-server",
+];
 
 const introduction =
   "The public names of each entry point, from the comments in the sources. [Getting started](/guides/getting-started) shows how they work together.";
@@ -35,7 +41,11 @@ function formatThrows(comment) {
   for (const tag of comment?.blockTags ?? []) {
     if (tag.tag !== "@throws" || tag.typeAnnotation === undefined) continue;
     const name = tag.typeAnnotation.replace(/^\{|\}$/g, "");
-    tag.content = [{ kind: "code", text: `\`${name}\`` }, { kind: "text", text: " " }, ...tag.content];
+    tag.content = [
+      { kind: "code", text: `\`${name}\`` },
+      { kind: "text", text: " " },
+      ...tag.content,
+    ];
     tag.typeAnnotation = undefined;
   }
 }
@@ -45,7 +55,9 @@ function nameEntryPoints(app) {
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     project.comment = new Comment([{ kind: "text", text: introduction }]);
     for (const module of project.children ?? []) {
-      const entry = entryPoints.find(({ file }) => file.replace(/(\/index)?\.ts$/, "") === module.name);
+      const entry = entryPoints.find(
+        ({ file }) => file.replace(/(\/index)?\.ts$/, "") === module.name,
+      );
       if (entry === undefined) throw new Error(`The module ${module.name} is not an entry point.`);
       module.name = entry.specifier;
       module.comment ??= new Comment([{ kind: "text", text: withoutName(entry.purpose) }]);
@@ -83,7 +95,12 @@ export default {
   interfacePropertiesFormat: "table",
   classPropertiesFormat: "table",
   typeDeclarationFormat: "table",
-  tableColumnSettings: { hideDefaults: true, hideInherited: true, hideModifiers: true, hideOverrides: true },
+  tableColumnSettings: {
+    hideDefaults: true,
+    hideInherited: true,
+    hideModifiers: true,
+    hideOverrides: true,
+  },
   pageTitleTemplates: { member: "{name}", module: "{name}" },
   groupOrder: ["Functions", "Classes", "Interfaces", "Type Aliases", "Variables", "*"],
   preservedTypeAnnotationTags: ["@throws"],

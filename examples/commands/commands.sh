@@ -9,13 +9,20 @@ npm install ./loyalty-cards-{issuing,webhook}-*.tgz
 npm install --save-dev ./loyalty-cards-{cli,mock}-*.tgz tsx typescript @types/node
 # #endregion
 
+# #region start-npm
+mkdir my-shop && cd my-shop
+npm init --yes && npm pkg set type=module
+npm install @loyalty-cards/{issuing-client,issuing-outbox,webhook-verify,webhook-inbox}
+npm install --save-dev @loyalty-cards/{cli,mock-server} tsx typescript @types/node
+# #endregion
+
 # #region dev
-npx loyalty-cards dev # leave it running; Ctrl-C stops it
+npm run dev # leave it running; Ctrl-C stops it
 # #endregion
 
 # #region first-card
 export LOYALTY_URL=http://127.0.0.1:4010 LOYALTY_API_KEY=mock_website_key
-npx tsx first-card.ts
+npm run --silent first-card
 # #endregion
 
 # #region env

@@ -1,17 +1,20 @@
 /** Runs the commands of the guides, and compares what they print with the file that the guides quote (`-u` updates it). */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listen } from "@loyalty-cards/internal/test/resources";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { freePort } from "@loyalty-cards/testing/free-port";
+import { listen, scratchFile } from "@loyalty-cards/testing/resources";
 import {
   memoryDedupe,
   signWebhookSync,
   type WebhookEvent,
 } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
-import { afterAll, describe, expect, it } from "vitest";
-import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
-import { findLine, openShell } from "./shell.ts";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { saveCards } from "../snippets/import/save-cards.ts";
+import { findLine, openShell, startInClone } from "./shell.ts";
 
 /** The regions of the file that the guides quote. */
 const shown: string[] = [];
@@ -34,6 +37,15 @@ function show(region: string, output: string): void {
     .replace(/in \d+ s$/m, "in 1 s");
   shown.push(`# #region ${region}\n${text}\n# #endregion\n`);
 }
+
+it("issues a first card in a clone, without a build, as the README shows", async () => {
+  const port = await freePort();
+  const replaced = { "run dev": `run dev -- --port ${port}`, "4010": port };
+  await findLine(startInClone("dev", replaced), /^LOYALTY_TEMPLATE_ID=/m);
+  const card = /^card_\w{16} (http:\S+\/cards\/\w+)\n$/;
+  const [, page = ""] = await findLine(startInClone("first-card", replaced), card);
+  expect((await fetch(page)).status).toBe(200);
+});
 
 describe("getting started", () => {
   /** A reader's terminals: the mock service and the shop run, and `.env` has the variables. */
@@ -68,8 +80,6 @@ describe("getting started", () => {
     const { output, readCards, waitForDelivery } = await openGuide();
     const card = await output("first-card-env");
     expect(card).toMatch(/^card_\w{16} http:\S+\/cards\/\w+\n/m);
-    // The README sets the variables without a file.
-    expect(await output("first-card")).toBe(card);
     const [, page = ""] = card.trim().split(" ");
     expect((await fetch(page)).status).toBe(200);
     show("first-card", card);
@@ -174,6 +184,28 @@ describe("the command line", async () => {
     write("members.csv", list.replace("4.86E+10", "+48600100302"));
     const { stdout } = await run("import");
     expect(stdout).toMatch(/\n {2}issued +3 .*\n {2}rejected +2 /);
+
+    const outbox = sqliteOutbox({
+      client: createIssuingClient({ baseUrl: mock.url, apiKey: "unused" }),
+      file: scratchFile(),
+    });
+    onTestFinished(() => outbox.close());
+    const read = () =>
+      outbox.write((database) =>
+        database.prepare("SELECT * FROM users ORDER BY id").all(),
+      );
+    await outbox.write((database) =>
+      database.exec(`CREATE TABLE users (id TEXT, card TEXT, page TEXT);
+        INSERT INTO users (id) VALUES ('101'), ('102'), ('104')`),
+    );
+    await saveCards(join(folder, "members.cards.csv"), outbox);
+    const issued = (id: string) => ({
+      id,
+      card: expect.stringMatching(/^card_/),
+      page: expect.stringMatching(/^http:.*\/cards\//),
+    });
+    const rejected = { id: "104", card: null, page: null };
+    expect(await read()).toEqual([issued("101"), issued("102"), rejected]);
   });
 
   it("sends events to a receiver, and says whether it responded as it should", async () => {

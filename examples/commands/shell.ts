@@ -14,6 +14,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inject, onTestFinished } from "vitest";
 import { readRegion } from "../../tools/docs/snippets.ts";
+import { root } from "../../tools/published.ts";
 
 const toPath = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const script = readFileSync(toPath("commands.sh"), "utf8");
@@ -23,6 +24,39 @@ export const fromSource = [
   "--conditions=@loyalty-cards/source",
   `--import=${import.meta.resolve("tsx")}`,
 ];
+
+/** Runs commands in bash, until they end or the test does. */
+function spawnBash(commands: string, cwd: string, env: NodeJS.ProcessEnv) {
+  const child = spawn("bash", ["-ec", commands], {
+    cwd,
+    detached: true, // in its own process group, so that all of it can be killed
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  // SIGTERM, because `loyalty-cards exec` passes it on to the command that it runs.
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.pid === undefined) return;
+    process.kill(-child.pid, "SIGTERM");
+    await once(child, "exit");
+  });
+  return child;
+}
+
+function readCommands(
+  region: string,
+  replaced: Record<string, string | number>,
+): string {
+  let commands = readRegion(script, "commands.sh", region);
+  for (const [text, own] of Object.entries(replaced))
+    commands = commands.replaceAll(text, String(own));
+  return commands;
+}
+
+/** Starts the commands of a region in this repository, with what npm has installed there. */
+export const startInClone = (
+  region: string,
+  replaced: Record<string, string | number>,
+): ChildProcess => spawnBash(readCommands(region, replaced), root, process.env);
 
 /**
  * @param replaced text of the commands, such as a port, and what replaces it.
@@ -60,28 +94,13 @@ esac
   symlinkSync(toPath("../../node_modules"), packages, "junction");
 
   function spawnRegion(region: string, before: string, more: NodeJS.ProcessEnv) {
-    let commands = before + readRegion(script, "commands.sh", region);
-    for (const [text, own] of Object.entries(replaced))
-      commands = commands.replaceAll(text, String(own));
-    const child = spawn("bash", ["-ec", commands], {
-      cwd: folder,
-      detached: true, // in its own process group, so that all of it can be killed
-      env: {
-        ...process.env,
-        PATH: `${folder}${delimiter}${process.env["PATH"]}`,
-        CURL_HOME: folder,
-        ...env,
-        ...more,
-      },
-      stdio: ["ignore", "pipe", "inherit"],
+    return spawnBash(before + readCommands(region, replaced), folder, {
+      ...process.env,
+      PATH: `${folder}${delimiter}${process.env["PATH"]}`,
+      CURL_HOME: folder,
+      ...env,
+      ...more,
     });
-    // SIGTERM, because `loyalty-cards exec` passes it on to the command that it runs.
-    onTestFinished(async () => {
-      if (child.exitCode !== null || child.pid === undefined) return;
-      process.kill(-child.pid, "SIGTERM");
-      await once(child, "exit");
-    });
-    return child;
   }
 
   return {

@@ -1,5 +1,7 @@
 /** A shop's server: a sign-up that never fails because loyalty does, webhooks that are never lost, and what a user's page shows. */
+import { fileURLToPath } from "node:url";
 import type { IssuingClient } from "@loyalty-cards/issuing-client";
+import { qrCodeSvg } from "@loyalty-cards/issuing-client/links";
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { onEvents } from "@loyalty-cards/webhook-verify";
@@ -10,26 +12,28 @@ import { createSignUp, openOutbox } from "./sign-up.ts";
 export interface ShopSettings
   extends Record<"template" | "secret" | "file", string> {
   client: IssuingClient;
-  /** Receives the lines of the receiver. Default: `console.error`. */
+  /** Receives the lines of the outbox and of the receiver. Default: `console.error`. */
   log?: (line: string) => void;
 }
 
 /** They belong to the card, because an event can arrive before the card's id is stored with the user. */
 const tables = `
   CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL);
+  CREATE TABLE IF NOT EXISTS levels (card TEXT PRIMARY KEY, level TEXT);
   CREATE TABLE IF NOT EXISTS consents (card TEXT PRIMARY KEY, marketing INTEGER)`;
 
 /** A user with no event yet has no balance, and the consent of the sign-up. */
 const selectUser = `
-  SELECT name, COALESCE(balance, 0) AS balance,
+  SELECT name, COALESCE(balance, 0) AS balance, level,
     COALESCE(consents.marketing, users.marketing) AS marketing
-  FROM users LEFT JOIN balances USING (card) LEFT JOIN consents USING (card)
+  FROM users LEFT JOIN balances USING (card) LEFT JOIN levels USING (card)
+    LEFT JOIN consents USING (card)
   WHERE id = ?`;
 
 export async function openShop(settings: ShopSettings) {
   const { client, template, file, ...receiver } = settings;
   // The shop's own tables, the outbox and the inbox are in one file.
-  const outbox = await openOutbox(client, file);
+  const outbox = await openOutbox(client, file, settings.log);
   const inbox = sqliteInbox({ file });
   await inbox.write((database) => database.exec(tables));
   inbox.work(
@@ -41,6 +45,15 @@ export async function openShop(settings: ShopSettings) {
           if (!isNewest(database, `balance of ${passId}`, event)) return;
           const store = "INSERT OR REPLACE INTO balances VALUES (?, ?)";
           database.prepare(store).run(passId, balance);
+        }),
+      "tier.changed": (event, { write }) =>
+        write((database) => {
+          const { passId, tier } = event.data;
+          if (!isNewest(database, `level of ${passId}`, event)) return;
+          const store = "INSERT OR REPLACE INTO levels VALUES (?, ?)";
+          database
+            .prepare(store)
+            .run(passId, typeof tier === "string" ? tier : null);
         }),
       "consent.changed": (event, { write }) =>
         write((database) => {
@@ -59,6 +72,8 @@ export async function openShop(settings: ShopSettings) {
   // Above every parser.
   app.post("/webhooks/loyalty", expressReceiver({ ...receiver, inbox }));
   app.use(express.json(), notJson, createSignUp(client, outbox, template));
+  const page = fileURLToPath(new URL("page.html", import.meta.url));
+  app.get("/", (_request, response) => response.sendFile(page));
   // From the shop's own tables, so it also works while the service is down. In a real
   // shop the id comes from the session of the user.
   app.get("/users/:id", async ({ params: { id } }, response) => {
@@ -67,7 +82,7 @@ export async function openShop(settings: ShopSettings) {
     );
     if (user === undefined) return void response.sendStatus(404);
     const { publicUrl } = (await outbox.get(id)) ?? {};
-    response.json({ ...user, links: publicUrl && client.cardLinks(publicUrl) });
+    response.json({ ...user, ...(publicUrl && showCard(client, publicUrl)) });
   });
   return {
     app,
@@ -78,6 +93,12 @@ export async function openShop(settings: ShopSettings) {
     },
   };
 }
+
+const showCard = (client: IssuingClient, publicUrl: string) => ({
+  links: client.cardLinks(publicUrl),
+  qrCode: qrCodeSvg(publicUrl),
+  code: publicUrl.slice(publicUrl.lastIndexOf("/") + 1),
+});
 
 /** Express itself would log a body that is not JSON, and so a part of a form. */
 const notJson: ErrorRequestHandler = (error, _request, response, next) =>

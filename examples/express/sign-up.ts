@@ -13,10 +13,15 @@ const users = `CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, name TEXT,
   email TEXT UNIQUE, phone TEXT, marketing INTEGER, card TEXT)`;
 
 /** The users and the outbox are in one file. */
-export async function openOutbox(client: IssuingClient, file: string) {
+export async function openOutbox(
+  client: IssuingClient,
+  file: string,
+  log?: (line: string) => void,
+) {
   const outbox = sqliteOutbox({
     client,
     file,
+    ...(log && { log }), // default: console.error
     // In the transaction that records the card.
     onIssued({ userId, cardId }, database) {
       const update = "UPDATE users SET card = ? WHERE id = ?";

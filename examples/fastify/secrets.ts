@@ -6,11 +6,11 @@ import pg from "pg";
 import { prepare } from "./tables.ts";
 
 /**
- * How long the old secret stays valid, because deliveries signed with it may be in
- * transit. Longer than `secretMaxAgeSeconds`, so that every process knows the end
+ * How long the old secret stays valid: until the last retry of a delivery that may be
+ * signed with it. Longer than `secretMaxAgeSeconds`, so that every process knows the end
  * before it is reached.
  */
-const overlapMinutes = 10;
+const overlapHours = 9;
 
 /**
  * For the receiver's option `secret`. The receiver caches the result for five
@@ -43,11 +43,11 @@ export async function saveSecret(
   await pool.query(
     `WITH before AS (
        UPDATE signing_secrets
-       SET not_after = LEAST(not_after, now() + make_interval(mins => $2))
+       SET not_after = LEAST(not_after, now() + make_interval(hours => $2))
        WHERE key <> $1
      )
      INSERT INTO signing_secrets (key) VALUES ($1) ON CONFLICT (key) DO NOTHING`,
-    [key, hasLeaked ? 0 : overlapMinutes],
+    [key, hasLeaked ? 0 : overlapHours],
   );
 }
 
@@ -65,6 +65,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   console.log(
     hasLeaked
       ? "Saved. Within five minutes no process accepts the previous secret."
-      : "Saved. The previous secret is accepted for ten more minutes.",
+      : "Saved. The previous secret is accepted for nine more hours.",
   );
 }

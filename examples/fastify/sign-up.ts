@@ -4,6 +4,7 @@
 import type { IssuingClient } from "@loyalty-cards/issuing-client";
 import {
   ensureOutboxTables,
+  type PostgresOutbox,
   postgresOutbox,
 } from "@loyalty-cards/issuing-outbox/postgres";
 import type { FastifyInstance } from "fastify";
@@ -48,7 +49,15 @@ export function addSignUp(
     if (!isNew) return reply.code(409).send({ message: "You have an account." });
     return show(reply, client, await outbox.issue(userId, { deadlineMs: 5_000 }));
   });
+  addCorrection(app, client, outbox);
+}
+// #endregion
 
+function addCorrection(
+  app: FastifyInstance,
+  client: IssuingClient,
+  outbox: PostgresOutbox<pg.PoolClient>,
+): void {
   // The corrected form. In a real shop the id comes from the session of the user.
   app.put<{ Body: Form; Params: { id: string } }>(
     "/users/:id",
@@ -69,4 +78,3 @@ export function addSignUp(
     },
   );
 }
-// #endregion

@@ -13,7 +13,7 @@ import {
 const client = createIssuingClient(); // reads LOYALTY_URL and LOYALTY_API_KEY
 const template = process.env.LOYALTY_TEMPLATE_ID ?? "tpl_mock";
 
-const outbox = sqliteOutbox({
+export const outbox = sqliteOutbox({
   client,
   file: process.env.SHOP_FILE ?? "shop.db",
   // In the transaction that records the card.

@@ -1,11 +1,6 @@
-/** The inbox and the outbox use a native SQLite library, so they are not bundled. */
+/** The packages need no setting: Next bundles them, and leaves libsql in node_modules. */
 import type { NextConfig } from "next";
 
 export default {
-  serverExternalPackages: [
-    "@loyalty-cards/issuing-outbox",
-    "@loyalty-cards/webhook-inbox",
-    "libsql",
-  ],
   turbopack: { root: import.meta.dirname },
 } satisfies NextConfig;

@@ -3,21 +3,39 @@
 import type { OutboxCounts } from "@loyalty-cards/issuing-outbox";
 
 const hourMs = 3_600_000;
+/** Reasons that waiting does not end. */
+const endless = ["unauthorized", "forbidden", "not-found", "rejected"];
 
 /** @returns what to alert on. */
 export function findAlarms(counts: OutboxCounts, nowMs = Date.now()): string[] {
-  const { oldestWaitingAt, nextExpiryAt, undelivered, unknown, paused } = counts;
-  const alarms = paused.map(
-    ({ reason, template }) => `Cards of ${template} wait: ${reason}`,
+  const {
+    oldestWaitingMs = 0,
+    nextExpiryAt,
+    undelivered,
+    unknown,
+    paused,
+  } = counts;
+  const alarms = paused.map(({ reason, template }) =>
+    endless.includes(reason)
+      ? `Cards of ${template} wait until somebody acts: ${reason}`
+      : `Cards of ${template} wait: ${reason}`,
   );
-  if (oldestWaitingAt !== undefined && nowMs - oldestWaitingAt.getTime() > hourMs)
-    alarms.push("A card has been waiting for more than an hour.");
+  if (oldestWaitingMs > hourMs)
+    alarms.push('A card waits for more than an hour: list({ state: "waiting" }).');
   if (nextExpiryAt !== undefined && nextExpiryAt.getTime() - nowMs < 6 * hourMs)
     alarms.push("Within six hours an entry becomes unknown.");
   if (undelivered > 0) alarms.push("onIssued or onRejected fails: see the log.");
   if (unknown > 0)
     alarms.push("Whether a card exists is unknown: look for it, and call resolve.");
   return alarms;
+}
+
+// #endregion
+
+// #region list
+export async function printWaiting(outbox: Outbox): Promise<void> {
+  for await (const { userId, error } of outbox.list({ state: "waiting" }))
+    console.log(userId, error?.message);
 }
 
 // #endregion

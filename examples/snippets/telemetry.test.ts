@@ -1,9 +1,9 @@
 /** OpenTelemetry for the whole shop: a span for each call, counters of what happened, and gauges of what waits; tested with a sign-up and a delivery. */
 import { join } from "node:path";
-import { createFolder } from "@loyalty-cards/internal/test/resources";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { createMockService } from "@loyalty-cards/mock-server";
+import { createFolder } from "@loyalty-cards/testing/resources";
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { context } from "@opentelemetry/api";

@@ -27,7 +27,7 @@ export interface Shop {
 
 export const it = test.extend<{ shop: Shop }>({
   // biome-ignore lint/correctness/noEmptyPattern: it needs no fixture
-  shop: async ({}, use) => {
+  shop: async ({}, provide) => {
     const service = createMockService({
       clock: manualClock(),
       deliver: (request) => receive(request),
@@ -71,7 +71,13 @@ export const it = test.extend<{ shop: Shop }>({
 
     const network = setupServer(...mockHandlers(service));
     network.listen({ onUnhandledRequest: "error" });
-    await use({ service, outbox, templateId: "tpl_club", database, readBalance });
+    await provide({
+      service,
+      outbox,
+      templateId: "tpl_club",
+      database,
+      readBalance,
+    });
     network.close();
     await outbox.close();
     rmSync(folder, { recursive: true });

@@ -1,101 +1,221 @@
-/** Runs operations in PostgreSQL: in a transaction of the user, or in one of our own, which is repeated after a serialization failure or a deadlock. */
+/**
+ * Runs statements in PostgreSQL: in a transaction of the user, or in one of our own, which is
+ * repeated after a serialization failure, a deadlock or a failover.
+ */
+import { isServerLost } from "../postgres/run-transaction.ts";
 import {
+  enterTransaction,
   hasCode,
   type PostgresClient,
   type PostgresTransaction,
-  queryRows,
+  type SendStatement,
+  type TransactionNeed,
+  trustTransaction,
 } from "../postgres/transaction.ts";
 import { withSafeMessage } from "../reporting.ts";
-import type { Operation, Row, Step } from "./statement.ts";
+import { setRealTimeout } from "../timers.ts";
+import {
+  getType,
+  getValue,
+  type Row,
+  replaceParameters,
+  type Statements,
+  type Step,
+  type Values,
+} from "./statement.ts";
 
 /** Runs work in a transaction: commits when it resolves, rolls back when it rejects. */
 export type Transact<Transaction> = <Result>(
   work: (transaction: Transaction) => Promise<Result>,
 ) => Promise<Result>;
 
-/** 40001 serialization_failure, 40P01 deadlock_detected: PostgreSQL rolled back, and says that the transaction may be repeated. */
+/**
+ * 40001 serialization_failure, 40P01 deadlock_detected: PostgreSQL rolled back, and says that the
+ * transaction may be repeated.
+ */
 export const isConflict = (error: unknown): boolean => hasCode(error, "40001", "40P01");
 const maxAttempts = 5;
-/** Two transactions that were in each other's way would be again: they wait for a random time, doubled each time. Fake timers of a test do not stop the repetition. */
+/**
+ * Two transactions that were in each other's way would be again: they wait for a random time,
+ * doubled each time.
+ */
 const firstWaitMs = 20;
-const setRealTimeout = setTimeout;
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-export interface PostgresJobsOptions {
+export interface PostgresJobsOptions<Transaction> {
   /** Executes a single statement. Default: in a transaction. */
   pool?: PostgresClient | undefined;
+  /** Returns what sends the statements of a transaction. Default: the transaction itself. */
+  adapt?: ((transaction: Transaction) => PostgresTransaction) | undefined;
   /** The time in milliseconds, for tests. Default: the time of the database. */
   now?: (() => number) | undefined;
   /** The message of the error when the tables do not exist. */
   missingTables: string;
-  /** Checks the tables, before the first other operation. */
-  check(): Operation<void>;
+  /** Checks the tables, before the first others. */
+  check(): Statements<void>;
 }
 
-export function createPostgresDatabase<Transaction extends PostgresTransaction>(
+/** What sends the statements, and the transaction, which the user's functions get. */
+interface Connection {
+  send: SendStatement;
+  transaction?: unknown;
+}
+
+/** Statements of the engine in PostgreSQL. */
+export function createPostgresDatabase<Transaction>(
   transact: Transact<Transaction>,
-  { pool, now, missingTables, check }: PostgresJobsOptions,
+  options: PostgresJobsOptions<Transaction>,
 ) {
-  /** Whether the tables were checked. */
-  let isOpen = false;
+  const { pool, adapt = (transaction) => transaction as PostgresTransaction } = options;
+  let isChecked = false;
+  let check: Promise<void> | undefined;
 
-  async function execute(client: PostgresClient, step: Step): Promise<Row[]> {
-    if ("call" in step) {
-      await step.call(client as never);
-      // Not every client says that its COMMIT was a ROLLBACK, because the callback caught the error of a statement.
-      await queryRows(client, "SELECT 1", []);
-      return [];
-    }
-    const sql = step.sql.replaceAll(":now", now === undefined ? databaseTime : `${now()}::bigint`);
-    const values = step.values.map((value) => (value === null ? null : String(value)));
-    try {
-      return Array.from(await queryRows(client, sql, values)) as Row[];
-    } catch (error) {
-      if (!hasCode(error, "42P01")) throw error;
-      throw withSafeMessage(new Error(missingTables, { cause: error }));
-    }
-  }
-
-  async function executeAll<Result>(client: PostgresClient, operation: Operation<Result>): Promise<Result> {
-    let next = operation.next();
-    while (!next.done) next = operation.next(await execute(client, next.value));
+  async function executeAll<Result>(
+    connection: Connection,
+    statements: Statements<Result>,
+  ): Promise<Result> {
+    let next = statements.next();
+    while (!next.done) next = statements.next(await execute(connection, next.value, options));
     return next.value;
   }
 
-  async function repeat<Result>(work: () => Promise<Result>): Promise<Result> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await work();
-      } catch (error) {
-        if (attempt === maxAttempts || !isConflict(error)) throw error;
-        await new Promise((resolve) => setRealTimeout(resolve, Math.random() * firstWaitMs * 2 ** attempt));
-      }
-    }
+  /** Repeats a transaction, after the server was lost only if its COMMIT was not sent. */
+  function runAlone<Result>(start: () => Statements<Result>): Promise<Result> {
+    let isCommitting = false;
+    const work = async (transaction: Transaction) => {
+      isCommitting = false;
+      const send = trustTransaction(adapt(transaction));
+      const result = await executeAll({ send, transaction }, start());
+      isCommitting = true;
+      return result;
+    };
+    return repeat(
+      () => transact(work),
+      (error) => isConflict(error) || (!isCommitting && isServerLost(error)),
+    );
   }
 
-  const runAlone = <Result>(start: () => Operation<Result>): Promise<Result> =>
-    repeat(() => transact((transaction) => executeAll(transaction, start())));
-
-  async function open(): Promise<void> {
-    if (!isOpen) await runAlone(check);
-    isOpen = true;
+  /** One check for all calls that wait for it: several could be in each other's way. */
+  async function checkOnce(): Promise<void> {
+    check ??= runAlone(options.check).catch((error) => {
+      check = undefined;
+      throw error;
+    });
+    await check;
+    isChecked = true;
   }
 
   return {
-    /** Runs an operation in a transaction of the user. The tables are checked in it too, because it may use the only connection of a pool. */
-    async runIn<Result>(transaction: PostgresTransaction, operation: Operation<Result>): Promise<Result> {
-      if (!isOpen) await executeAll(transaction, check());
-      return executeAll(transaction, operation);
+    /**
+     * Runs statements in a transaction of the user. The tables are checked in it too, because it
+     * may use the only connection of a pool.
+     * @throws {TypeError} when it is no transaction.
+     */
+    async runIn<Result>(
+      transaction: Transaction,
+      statements: Statements<Result>,
+      need: TransactionNeed,
+    ): Promise<Result> {
+      const send = await enterTransaction(adapt(transaction), need);
+      const connection = { send, transaction };
+      // Not remembered: the user may roll back.
+      if (!isChecked) await executeAll(connection, options.check());
+      return executeAll(connection, statements);
     },
-    /** Runs an operation: with a pool, each statement is a transaction. @param start creates it, once for each attempt. */
-    async run<Result>(start: () => Operation<Result>): Promise<Result> {
-      await open();
-      return pool === undefined ? runAlone(start) : repeat(() => executeAll(pool, start()));
+    /**
+     * Runs statements: with a pool, each statement is a transaction.
+     * @param start creates them, once for each attempt.
+     */
+    async run<Result>(start: () => Statements<Result>): Promise<Result> {
+      await checkOnce();
+      if (pool === undefined) return runAlone(start);
+      const connection = { send: trustTransaction(pool) };
+      return repeat(
+        () => executeAll(connection, start()),
+        (error) => isConflict(error) || isServerLost(error),
+      );
     },
-    /** Runs an operation in a transaction of its own. @param start creates it, once for each attempt. */
-    async transact<Result>(start: () => Operation<Result>): Promise<Result> {
-      await open();
+    /**
+     * Runs statements in a transaction of its own.
+     * @param start creates them, once for each attempt.
+     */
+    async transact<Result>(start: () => Statements<Result>): Promise<Result> {
+      await checkOnce();
       return runAlone(start);
     },
+    /**
+     * Runs work of the user in a transaction, once. The tables are checked before: their first row,
+     * written in the transactions of several users, would be a serialization failure.
+     */
+    async write<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+      await checkOnce();
+      return transact(work);
+    },
   };
+}
+
+async function repeat<Result>(
+  work: () => Promise<Result>,
+  isRepeatable: (error: unknown) => boolean,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === maxAttempts || !isRepeatable(error)) throw error;
+      const waitMs = Math.random() * firstWaitMs * 2 ** attempt;
+      await new Promise((resolve) => setRealTimeout(resolve, waitMs));
+    }
+  }
+}
+
+/** 22P05 untranslatable_character. */
+const untranslatable =
+  "The encoding of this database has no character of a user id, a template or the form. A database with the encoding UTF8 stores all of them.";
+
+async function execute(
+  { send, transaction }: Connection,
+  step: Step,
+  { now, missingTables }: Pick<PostgresJobsOptions<never>, "now" | "missingTables">,
+): Promise<Row[]> {
+  if ("call" in step) {
+    await step.call(transaction as never);
+    // Not every client says that its COMMIT was a ROLLBACK, because the callback caught the error
+    // of a statement.
+    await send("SELECT 1", []);
+    return [];
+  }
+  const { sql, values } = toPositional(step, now === undefined ? databaseTime : `${now()}::bigint`);
+  try {
+    return (await send(sql, values)) as Row[];
+  } catch (error) {
+    if (hasCode(error, "42P01")) throw withSafeMessage(new Error(missingTables, { cause: error }));
+    if (hasCode(error, "22P05"))
+      throw withSafeMessage(new TypeError(untranslatable, { cause: error }));
+    throw error;
+  }
+}
+
+/**
+ * Replaces the names of parameters by numbers. Each parameter has its type, because clients differ
+ * in what they send: all of them send text.
+ */
+function toPositional(
+  step: { sql: string; values: Values },
+  time: string,
+): { sql: string; values: (string | null)[] } {
+  const names: string[] = [];
+  const sql = replaceParameters(step.sql, (name) => {
+    if (name === "now") return time;
+    if (name === "inTransaction") return ":inTransaction"; // enterTransaction replaces it
+    if (!names.includes(name)) names.push(name);
+    const text = `$${names.indexOf(name) + 1}::text`;
+    const type = getType(name);
+    return type === "text" ? text : `${text}::${type}`;
+  });
+  const values = names.map((name) => {
+    const value = getValue(step.values, name);
+    return value === null ? null : String(value);
+  });
+  return { sql, values };
 }

@@ -1,9 +1,28 @@
-/** Runs operations in a SQLite file, which is opened at first use. Nothing waits on a timer, so that fake timers of a test stop nothing. */
+/**
+ * Runs statements in a SQLite file, which is opened at first use. Nothing waits on a timer, so that
+ * fake timers of a test stop nothing.
+ */
 import { withSafeMessage } from "../reporting.ts";
-import { type OpenSqliteDatabase, rollBack, type SqliteDatabase } from "../sqlite/database-node.ts";
-import type { Operation, Row, Step, Value } from "./statement.ts";
+import {
+  busyTimeoutMs,
+  type OpenSqliteDatabase,
+  rollBack,
+  type SqliteDatabase,
+} from "../sqlite/database-node.ts";
+import { type SqliteLog, watchLog } from "../sqlite/log-node.ts";
+import {
+  getValue,
+  type Row,
+  replaceParameters,
+  type Statements,
+  type Step,
+  type Values,
+} from "./statement.ts";
 
-/** The result of a function that must not be asynchronous: an async one does not compile, and the error shows this text. */
+/**
+ * The result of a function that must not be asynchronous: an async one does not compile, and the
+ * error shows this text.
+ */
 export type Synchronous<Result> =
   Result extends PromiseLike<unknown>
     ? "Remove async and await: the transaction ends when it returns"
@@ -11,10 +30,15 @@ export type Synchronous<Result> =
 
 /**
  * @param name the option or method that takes the user's function, for the message.
- * @throws {TypeError} when the function returned a promise, whose work would run outside of the transaction.
+ * @throws {TypeError} when the function returned a promise, whose work would run outside of the
+ * transaction.
  */
-export function requireSynchronous<Result>(name: string, result: Result | Synchronous<Result>): Result {
-  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function") return result as Result;
+export function requireSynchronous<Result>(
+  name: string,
+  result: Result | Synchronous<Result>,
+): Result {
+  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function")
+    return result as Result;
   Promise.resolve(result).catch(() => {}); // the caller has one error, which says what to change
   throw withSafeMessage(
     new TypeError(
@@ -23,77 +47,183 @@ export function requireSynchronous<Result>(name: string, result: Result | Synchr
   );
 }
 
+export interface SqliteJobsOptions {
+  /** Opens the file with its tables. */
+  openFile(): OpenSqliteDatabase;
+  /** The time in milliseconds. */
+  now(): number;
+  /** The name in the error of calls after `close`, such as `inbox`. */
+  owner: string;
+  /**
+   * Returns the latest time that the file shows, so that time goes on when the clock was set back
+   * before this process began.
+   */
+  getLatestMs(): Statements<number>;
+}
+
 /**
- * @param openFile opens the file with its tables.
- * @param now the time in milliseconds.
- * @param owner the name in the error of calls after `close`, such as `inbox`.
- * @param getLatest returns the latest time that the file shows, so that time goes on when the clock was set back before this process began.
+ * A file of jobs, which is opened at first use. When its log was deleted or replaced, each call
+ * throws: see {@link watchLog}.
  */
-export function createSqliteDatabase(
-  openFile: () => OpenSqliteDatabase,
-  now: () => number,
-  owner: string,
-  getLatest: () => Operation<number>,
-) {
+export interface SqliteJobsDatabase {
+  /**
+   * The connection.
+   * @throws when the file cannot be used.
+   */
+  open(): SqliteDatabase;
+  isOpen(): boolean;
+  /** Runs statements on a given connection, in its transaction if it has one. */
+  runIn<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result;
+  /**
+   * The same on a connection of the user's own.
+   * @throws {TypeError} when it is of another SQLite library.
+   */
+  runInOther<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result;
+  /** Runs statements, each of which is a transaction. */
+  run<Result>(statements: Statements<Result>): Result;
+  /** Runs work in a transaction: commits when it returns, rolls back when it throws. */
+  transact<Result>(work: (connection: SqliteDatabase) => Result): Result;
+  /**
+   * Lets time go on after the latest that the file shows: another process may have written it
+   * before the clock was set back.
+   */
+  followFile(): void;
+  /**
+   * Removes deleted data from the log, which has it until a checkpoint truncates the log. Where
+   * another connection reads, it stays until the next call.
+   */
+  tidy(): void;
+  /** Tidies, and closes the file. */
+  close(): void;
+}
+
+export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsDatabase {
+  const clock = createForwardClock(options.now);
   let opened: OpenSqliteDatabase | undefined;
+  let log: SqliteLog | undefined;
   let isClosed = false;
-  let latestMs = Number.NEGATIVE_INFINITY;
-  let correctionMs = 0;
-  /** Time goes on after the clock was set back, so that this neither delays jobs nor extends pauses and leases. */
-  const getTimeMs = () => {
-    const clockMs = now();
-    correctionMs = Math.max(correctionMs, latestMs - clockMs);
-    latestMs = clockMs + correctionMs;
-    return latestMs;
-  };
+  const requireLibrary = createLibraryCheck(options.owner);
 
   function open(): OpenSqliteDatabase {
-    if (isClosed) throw withSafeMessage(new Error(`The ${owner} is closed.`));
-    if (opened === undefined) {
-      opened = openFile();
-      latestMs = Math.max(latestMs, runIn(opened, getLatest()));
+    if (isClosed) throw withSafeMessage(new Error(`The ${options.owner} is closed.`));
+    log?.measure();
+    if (opened !== undefined) return opened;
+    opened = options.openFile();
+    log = watchLog(opened);
+    try {
+      requireLibrary(opened);
+    } catch (error) {
+      log.abandon(error);
     }
+    followFile();
     return opened;
   }
 
-  function runIn<Result>(connection: SqliteDatabase, operation: Operation<Result>): Result {
-    let next = operation.next();
-    while (!next.done) next = operation.next(execute(connection, next.value, getTimeMs()));
+  function runIn<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result {
+    let next = statements.next();
+    while (!next.done) next = statements.next(execute(connection, next.value, clock.nowMs()));
     return next.value;
   }
 
+  function followFile(): void {
+    clock.startAt(runIn(open(), options.getLatestMs()));
+  }
+
+  function tidy(): void {
+    if (!log?.measure()) return;
+    const connection = open();
+    // Waiting for a connection that reads would stop the process.
+    connection.exec("PRAGMA busy_timeout = 0");
+    try {
+      connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    } finally {
+      connection.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    }
+  }
+
   return {
-    /** The connection. @throws when the file cannot be used. */
-    open: (): SqliteDatabase => open(),
+    open,
     isOpen: () => opened !== undefined,
-    /** Runs an operation on a given connection, in its transaction if it has one. */
     runIn,
-    /** Runs an operation of which each statement is a transaction. */
-    run: <Result>(operation: Operation<Result>): Result => runIn(open(), operation),
-    /** Runs work in a transaction: commits when it returns, rolls back when it throws. */
-    transact<Result>(work: (connection: SqliteDatabase) => Result): Result {
+    runInOther(connection, statements) {
+      requireLibrary(connection);
+      log?.measure();
+      const result = runIn(connection, statements);
+      log?.measure();
+      return result;
+    },
+    run(statements) {
+      const result = runIn(open(), statements);
+      log?.measure();
+      return result;
+    },
+    transact(work) {
       const connection = open();
       connection.exec("BEGIN IMMEDIATE");
+      let result: ReturnType<typeof work>;
       try {
-        const result = work(connection);
+        result = work(connection);
         connection.exec("COMMIT");
-        return result;
       } catch (error) {
         rollBack(connection);
         throw error;
       }
+      log?.measure();
+      return result;
     },
-    close(): void {
+    followFile,
+    tidy,
+    close() {
+      tidy();
       isClosed = true;
       opened?.close();
       opened = undefined;
+      log = undefined;
     },
   };
 }
 
-export type SqliteJobsDatabase = ReturnType<typeof createSqliteDatabase>;
+/**
+ * Two SQLite libraries in one process drop each other's locks on a file.
+ * @returns throws {TypeError} when a connection is of another library than the first one.
+ */
+function createLibraryCheck(owner: string): (connection: SqliteDatabase) => void {
+  let library: unknown;
+  return (connection) => {
+    const step = { sql: "SELECT sqlite_source_id() AS id", values: {} };
+    const [row] = execute(connection, step, 0);
+    library ??= row?.["id"];
+    if (row?.["id"] === library) return;
+    throw withSafeMessage(
+      new TypeError(
+        `This connection and that of the ${owner} are of two SQLite libraries, such as node:sqlite and libsql. In one process they drop each other's locks on the file, and commits are lost. Open the ${owner} with the library of your own connection, such as { open: (file) => new Database(file) }, or use the connection of ${owner}.write.`,
+      ),
+    );
+  };
+}
 
-type RunStatement = (values: readonly Value[], nowMs: number) => Row[];
+/**
+ * A clock whose time goes on after that of the machine was set back, so that this neither delays
+ * jobs nor extends pauses and leases.
+ */
+function createForwardClock(now: () => number) {
+  let latestMs = Number.NEGATIVE_INFINITY;
+  let correctionMs = 0;
+  return {
+    nowMs(): number {
+      const clockMs = now();
+      correctionMs = Math.max(correctionMs, latestMs - clockMs);
+      latestMs = clockMs + correctionMs;
+      return latestMs;
+    },
+    /** It was this time already. */
+    startAt(ms: number): void {
+      latestMs = Math.max(latestMs, ms);
+    },
+  };
+}
+
+type RunStatement = (values: Values, nowMs: number) => Row[];
 
 /** Prepared statements of each connection. */
 const prepared = new WeakMap<SqliteDatabase, Map<string, RunStatement>>();
@@ -115,20 +245,22 @@ function execute(connection: SqliteDatabase, step: Step, nowMs: number): Row[] {
   return run(step.values, nowMs);
 }
 
-/** SQLite has no types of parameters, one `?` for each use of a value, and one writer, so that no rows of other transactions are skipped. */
+/** Rows that PostgreSQL locks. SQLite has one writer, so no other transaction can have them. */
+const rowLocks = /\bFOR UPDATE( SKIP LOCKED)?/g;
+
+/** SQLite has no types of parameters, and here one `?` for each use of a value. */
 function prepare(connection: SqliteDatabase, sql: string): RunStatement {
-  /** For each `?` the index of its value; -1 is the time. */
-  const order: number[] = [];
-  const text = sql
-    .replace(/\$(\d+)(?:::\w+)*|:now\b/g, (_whole, number: string | undefined) => {
-      order.push(Number(number ?? 0) - 1);
-      return "?";
-    })
-    .replace(/ FOR UPDATE[\w ]*/g, "");
+  /** The name of the value of each `?`. */
+  const names: string[] = [];
+  const text = replaceParameters(sql.replace(rowLocks, ""), (name) => {
+    if (name === "inTransaction") return "TRUE";
+    names.push(name);
+    return "?";
+  });
   const statement = connection.prepare(text);
   const hasRows = /^\s*(SELECT|WITH)|\bRETURNING\b/.test(text);
   return (given, nowMs) => {
-    const values = order.map((index) => (index < 0 ? nowMs : (given[index] ?? null)));
+    const values = names.map((name) => (name === "now" ? nowMs : getValue(given, name)));
     if (hasRows) return statement.all(...values) as Row[];
     statement.run(...values);
     return [];

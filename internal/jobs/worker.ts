@@ -1,7 +1,11 @@
-/** Runs the jobs that are due: several at once, each with a lease, one at a time while its topic fails. */
+/**
+ * Runs the jobs that are due: several at once, each with a lease, one at a time while its topic
+ * fails.
+ */
 import { getBuiltinModule } from "../builtin-module.ts";
-import { maxTimerMs } from "../limits.ts";
-import type { LeasedJob } from "./jobs.ts";
+import { endless } from "../limits.ts";
+import { maxAheadMs } from "./clock.ts";
+import type { LeasedJob } from "./tables.ts";
 
 export interface WorkerContext<Leased extends LeasedJob> {
   /** Leases what is due, and a job that tries a topic whose breaker is open. */
@@ -14,13 +18,28 @@ export interface WorkerContext<Leased extends LeasedJob> {
   giveBack(job: Leased): Promise<void>;
   /** The database could not be used. The worker goes on. */
   onUnavailable(error: unknown): void;
+  /** Called when nothing is due for a minute: perhaps a clock was ahead when it was stored. */
+  correctTimes?(): Promise<unknown>;
   /** Called before the worker sleeps because nothing is due. */
   onIdle?(): Promise<unknown>;
-  clock: { monotonicMs(): number; after(ms: number, wake: () => void): () => void };
+  clock: WorkerClock;
 }
 
-/** How many jobs run at once, how many begin in a second, and how often to look for those that others added. */
-export type WorkOptions = Record<"concurrency" | "maxPerSecond" | "pollMs", number>;
+/** `after` returns a function that cancels. */
+interface WorkerClock {
+  monotonicMs(): number;
+  after(ms: number, wake: () => void): () => void;
+}
+
+/**
+ * How many jobs run at once, how many begin in a second, and how often to look for those that
+ * others added.
+ */
+export interface WorkOptions {
+  concurrency: number;
+  maxPerSecond: number;
+  pollMs: number;
+}
 
 /** When a worker ends without being stopped. */
 export interface WorkLimits {
@@ -29,117 +48,203 @@ export interface WorkLimits {
   maxJobs?: number;
   /** Begins nothing after this time, on the monotonic clock. */
   endsAtMs?: number;
-  /** How long until the lease of an attempt of another process expires: the worker waits for it. undefined when none is running. */
+  /**
+   * How long until the lease of an attempt of another process expires: the worker waits for it.
+   * undefined when none is running.
+   */
   getLeaseDelay?(): Promise<number | undefined>;
 }
 
-const endless = Number.POSITIVE_INFINITY;
+/** After jobs were leased by others in the moment before, or when the database failed. */
+const minWaitMs = 50;
+
+/** What the last look for jobs found, when none was due. */
+export interface Outlook {
+  /** Until something is due. Infinite when nothing waits. */
+  delayMs: number;
+  /** Until the lease of an attempt of another process expires: see {@link WorkLimits}. */
+  leaseDelayMs?: number | undefined;
+  /** The database could not be used: the worker tries again. */
+  isUnavailable?: boolean;
+}
+
+/** What a worker knows when it plans. Times are those of the monotonic clock. */
+export interface WorkerState {
+  nowMs: number;
+  isStopping: boolean;
+  /** How many jobs run, and how many of them are probes. */
+  running: number;
+  probes: number;
+  begun: number;
+  /** Lease one job only: its topic failed, or it is not known whether it does. */
+  isCareful: boolean;
+  lookedAtMs: number;
+  /** When the next job may begin, with `maxPerSecond`. */
+  nextAtMs: number;
+  /** Undefined when a job ended, or was added, since the last look. */
+  outlook: Outlook | undefined;
+}
+
+/** The options of a worker, and when it ends: never, if these are infinite. */
+export type WorkRules = WorkOptions & Required<Omit<WorkLimits, "getLeaseDelay">>;
+
+/** Look for so many jobs; look again after this time, or when woken; or begin nothing more. */
+export type Plan = { look: number } | { waitMs: number } | "end";
+
+/** Decides what a worker does next. */
+export function planNext(state: WorkerState, rules: WorkRules): Plan {
+  if (isOver(state, rules)) return "end";
+  const { nowMs, running, outlook } = state;
+  if (outlook !== undefined) return planIdleTime(state, outlook, rules);
+  const limit = state.isCareful ? 1 : rules.concurrency;
+  // A probe holds up no job of another topic.
+  const free = Math.min(limit + state.probes, rules.concurrency) - running;
+  if (free < 1) return planWait(state, rules, rules.pollMs);
+  // A lease is a write, so wait until half of the places are free, at most pollMs.
+  const isSmall = free < limit / 2;
+  if (isSmall && nowMs < state.lookedAtMs + rules.pollMs)
+    return planWait(state, rules, rules.pollMs);
+  if (nowMs < state.nextAtMs) return planWait(state, rules, state.nextAtMs - nowMs);
+  const atOnce = rules.maxPerSecond === endless ? free : 1;
+  return { look: Math.min(atOnce, rules.maxJobs - state.begun) };
+}
+
+/** Whether nothing more begins. */
+const isOver = (
+  { isStopping, begun, nowMs }: WorkerState,
+  { maxJobs, endsAtMs }: WorkRules,
+): boolean => isStopping || begun >= maxJobs || nowMs >= endsAtMs;
+
+const planWait = ({ nowMs }: WorkerState, { pollMs, endsAtMs }: WorkRules, ms: number): Plan => ({
+  waitMs: Math.max(1, Math.min(ms, pollMs, endsAtMs - nowMs)),
+});
+
+/** Nothing is due. */
+function planIdleTime(state: WorkerState, outlook: Outlook, rules: WorkRules): Plan {
+  const { delayMs, leaseDelayMs, isUnavailable } = outlook;
+  const goesOn = state.running > 0 || isUnavailable || delayMs <= rules.maxIdleMs;
+  const waitMs = goesOn ? delayMs : leaseDelayMs;
+  return waitMs === undefined ? "end" : planWait(state, rules, Math.max(minWaitMs, waitMs));
+}
 
 export interface Worker {
   /** Resolves when the worker has ended and its jobs are recorded. */
   readonly ended: Promise<void>;
   /** Looks for jobs now: something was added, or is due earlier. */
   wake(): void;
-  /** Begins nothing more, and waits for the jobs that run, at most `graceMs`; then these are aborted. */
+  /**
+   * Begins nothing more, and waits for the jobs that run, at most `graceMs`; then these are
+   * aborted. What hangs all the same is not waited for.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
-/** After jobs were leased by others in the moment before, or when the database failed. */
-const minWaitMs = 50;
-
 /**
- * Starts a worker: it leases and runs what is due, waits until something is due or a job ends, or stops.
+ * Starts a worker: it leases and runs what is due, waits until something is due or a job ends, or
+ * stops.
  * @param limits default: it works until it is stopped.
  */
 export function startWorker<Leased extends LeasedJob>(
-  { lease, getDelay, run, giveBack, onUnavailable, onIdle, clock }: WorkerContext<Leased>,
-  { concurrency, maxPerSecond, pollMs }: WorkOptions,
+  context: WorkerContext<Leased>,
+  options: WorkOptions,
   limits: WorkLimits = {},
 ): Worker {
-  const { maxIdleMs = endless, maxJobs = endless, endsAtMs = endless, getLeaseDelay } = limits;
+  const { clock } = context;
+  const { maxIdleMs = endless, maxJobs = endless, endsAtMs = endless } = limits;
+  const rules: WorkRules = { ...options, maxIdleMs, maxJobs, endsAtMs };
   const running = new Map<Promise<unknown>, AbortController>();
-  let isStopping = false;
-  /** Whether a job ended, or was added, since the worker looked. */
+  const state = {
+    isStopping: false,
+    probes: 0,
+    begun: 0,
+    isCareful: true,
+    lookedAtMs: Number.NEGATIVE_INFINITY,
+    nextAtMs: Number.NEGATIVE_INFINITY,
+    outlook: undefined as Outlook | undefined,
+  };
+  const getState = (): WorkerState => ({
+    ...state,
+    running: running.size,
+    nowMs: clock.monotonicMs(),
+  });
+  /** Whether a job ended, or was added, since the last look began. */
   let isWoken = false;
   let endWait = () => {};
-  let begun = 0;
-  /** When the next job may begin. */
-  let nextAtMs = Number.NEGATIVE_INFINITY;
-  let leasedAtMs = Number.NEGATIVE_INFINITY;
-  /** Failures of the topic of the last job. 1 after an idle time, so that one job is leased alone: its row says how many there are. */
-  let failures = 1;
-  /** How many of the jobs that run are probes. */
-  let probes = 0;
 
-  const isOver = () => isStopping || begun >= maxJobs || clock.monotonicMs() >= endsAtMs;
+  function wake(): void {
+    isWoken = true;
+    state.outlook = undefined;
+    endWait();
+  }
 
   function wait(ms: number): Promise<void> {
-    const waitMs = Math.max(1, Math.min(ms, pollMs, endsAtMs - clock.monotonicMs(), maxTimerMs));
     return new Promise((resolve) => {
-      const cancel = clock.after(waitMs, resolve);
+      const cancel = clock.after(ms, resolve);
       endWait = () => {
         cancel();
         resolve();
       };
-      if (isWoken) endWait();
     });
   }
 
-  function wake(): void {
-    isWoken = true;
-    endWait();
-  }
-
   function begin(job: Leased): void {
-    begun += 1;
     const isProbe = job.probe !== undefined;
-    if (isProbe) probes += 1;
-    else failures = job.failures;
-    nextAtMs = Math.max(nextAtMs, clock.monotonicMs()) + 1_000 / maxPerSecond;
+    if (isProbe) state.probes += 1;
+    else state.isCareful = job.failures > 0;
+    state.begun += 1;
+    state.nextAtMs = Math.max(state.nextAtMs, clock.monotonicMs()) + 1_000 / options.maxPerSecond;
     const controller = new AbortController();
-    const ended: Promise<unknown> = run(job, controller.signal).finally(() => {
+    const ended: Promise<unknown> = context.run(job, controller.signal).finally(() => {
       running.delete(ended);
-      if (isProbe) probes -= 1;
+      if (isProbe) state.probes -= 1;
       wake();
     });
     running.set(ended, controller);
   }
 
-  /** Leases and begins what may begin now. @returns how long to wait before the next time; undefined when the worker ends. */
-  async function work(): Promise<number | undefined> {
-    const limit = failures > 0 ? 1 : concurrency;
-    // A probe holds up no job of another topic.
-    const free = Math.min(limit + probes, concurrency) - running.size;
-    const waitMs = nextAtMs - clock.monotonicMs();
-    // A lease is a write, so it waits for several jobs, but not for long ones. Each that ends wakes the worker.
-    if (free < 1 || (free < limit / 2 && clock.monotonicMs() < leasedAtMs + pollMs)) return pollMs;
-    if (waitMs > 0) return waitMs;
-    const atOnce = Number.isFinite(maxPerSecond) ? 1 : free;
-    leasedAtMs = clock.monotonicMs();
-    const leased = await lease(Math.min(atOnce, maxJobs - begun));
+  /** Leases jobs and begins them. When none is due, finds out when one will be. */
+  async function look(count: number): Promise<Outlook | undefined> {
+    state.lookedAtMs = clock.monotonicMs();
+    const leased = await context.lease(count);
     for (const job of leased) {
-      if (isOver()) await giveBack(job);
+      if (isOver(getState(), rules)) await context.giveBack(job);
       else begin(job);
     }
-    if (leased.length > 0) return 0;
-    if (running.size === 0) failures = 1;
-    const delayMs = (await getDelay()) ?? Number.POSITIVE_INFINITY;
-    if (running.size > 0) return Math.max(minWaitMs, delayMs);
-    if (delayMs > 0) await onIdle?.();
-    if (delayMs <= maxIdleMs) return Math.max(minWaitMs, delayMs);
-    const leaseDelayMs = await getLeaseDelay?.();
-    return leaseDelayMs === undefined ? undefined : Math.max(minWaitMs, leaseDelayMs);
+    if (leased.length > 0) return undefined;
+    if (running.size === 0) state.isCareful = true;
+    const delayMs = await getDelay();
+    if (running.size > 0) return { delayMs };
+    if (delayMs > 0) await context.onIdle?.();
+    if (delayMs <= maxIdleMs) return { delayMs };
+    return { delayMs, leaseDelayMs: await limits.getLeaseDelay?.() };
+  }
+
+  async function getDelay(): Promise<number> {
+    const delayMs = await context.getDelay();
+    if (delayMs === undefined) return endless;
+    if (delayMs <= maxAheadMs) return delayMs;
+    await context.correctTimes?.();
+    return (await context.getDelay()) ?? endless;
+  }
+
+  async function lookOrReport(count: number): Promise<void> {
+    isWoken = false;
+    const outlook = await look(count).catch((error: unknown): Outlook => {
+      context.onUnavailable(error);
+      return { delayMs: options.pollMs, isUnavailable: true };
+    });
+    if (!isWoken) state.outlook = outlook;
   }
 
   async function loop(): Promise<void> {
-    while (!isOver()) {
-      isWoken = false;
-      const waitMs = await work().catch((error: unknown) => {
-        onUnavailable(error);
-        return Math.max(minWaitMs, pollMs);
-      });
-      if (waitMs === undefined) break;
-      if (waitMs > 0 && !isOver()) await wait(waitMs);
+    for (;;) {
+      const plan = planNext(getState(), rules);
+      if (plan === "end") break;
+      if ("look" in plan) await lookOrReport(plan.look);
+      else {
+        await wait(plan.waitMs);
+        state.outlook = undefined;
+      }
     }
     while (running.size > 0) await Promise.all(running.keys());
   }
@@ -149,15 +254,37 @@ export function startWorker<Leased extends LeasedJob>(
     ended,
     wake,
     async stop(graceMs) {
-      isStopping = true;
+      state.isStopping = true;
       wake();
-      const cancel = clock.after(graceMs, () => {
+      await endWithin(clock, ended, graceMs, () => {
         for (const controller of running.values()) controller.abort(new Error("The worker stops."));
       });
-      await ended;
-      cancel();
     },
   };
+}
+
+/** How long aborted work may take to record how it ended. */
+const recordingMs = 500;
+
+/**
+ * Waits for work that ends, at most `graceMs`; then aborts it. What hangs all the same is not
+ * waited for: its lease expires.
+ */
+export async function endWithin(
+  clock: WorkerClock,
+  work: Promise<unknown>,
+  graceMs: number,
+  abort: () => void,
+): Promise<void> {
+  let cancel = () => {};
+  const late = new Promise<void>((resolve) => {
+    cancel = clock.after(graceMs, () => {
+      abort();
+      cancel = clock.after(recordingMs, resolve);
+    });
+  });
+  await Promise.race([work, late]);
+  cancel();
 }
 
 const { AsyncResource } = (getBuiltinModule("node:async_hooks") ?? {}) as {
@@ -170,7 +297,10 @@ const runInNoRequest = <Result>(work: () => Result): Result =>
 
 export const maxBackoffMs = 15 * 60_000;
 
-/** The delay before the next attempt of a job: 1 s, doubled with each attempt, up to 15 minutes, with jitter. */
+/**
+ * The delay before the next attempt of a job: 1 s, doubled with each attempt, up to 15 minutes,
+ * with jitter.
+ */
 export function getBackoffMs(attempts: number, random: () => number): number {
   return withJitter(Math.min(maxBackoffMs, 1_000 * 2 ** (attempts - 1)), random);
 }

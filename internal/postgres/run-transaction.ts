@@ -1,16 +1,23 @@
-/** Runs work in a transaction of pg or postgres.js: commits all of it or nothing, and survives a connection that is cut. */
+/**
+ * Runs work in a transaction of pg or postgres.js: commits all of it or nothing, and survives a
+ * connection that is cut.
+ */
 import { withSafeMessage } from "../reporting.ts";
-import type { PgTransaction, PostgresJsTransaction } from "./transaction.ts";
+import { setRealTimeout } from "../timers.ts";
+import { hasCode, type PostgresJsClient, type QueryClient } from "./transaction.ts";
 
 /** The part of a client of `pg` 8 that is used. */
-export interface PgPoolClient extends PgTransaction {
+export interface PgPoolClient extends QueryClient {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[]; command: string }>;
   on(event: "error", listener: (error: Error) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;
   release(error?: Error | boolean): void;
 }
 
-/** The part of a `Pool` of `pg` 8 that is used. The first signature lets TypeScript infer the type of the client. */
+/**
+ * The part of a `Pool` of `pg` 8 that is used. The first signature lets TypeScript infer the type
+ * of the client.
+ */
 export interface PgPool<Client> {
   connect(): Promise<Client>;
   connect(callback: (error: Error | undefined, client: Client | undefined) => void): unknown;
@@ -25,125 +32,212 @@ export interface PostgresJs<Transaction> {
 }
 
 /**
- * Runs work in a transaction of `pg`. When the connection is cut before, during or between queries, it rejects at once, and the connection does
- * not go back to the pool. A pool without a listener for `error` gets an empty one: otherwise `pg` ends the process when an idle connection is cut.
- * @throws what `work` threw; an error that says so when COMMIT got no response, or was a rollback because `work` ignored a failed query.
+ * 25006 read_only_sql_transaction, 57P01 admin_shutdown, 57P02 crash_shutdown, 57P03
+ * cannot_connect_now: after a failover another connection reaches the new server, this one never.
+ */
+export const isServerLost = (error: unknown): boolean =>
+  hasCode(error, "25006", "57P01", "57P02", "57P03");
+
+/**
+ * Runs work in a transaction of `pg`. When the connection is cut before, during or between queries,
+ * it rejects at once. The connection does not go back to the pool, nor does one to a server that
+ * became read-only or shuts down. A pool without a listener
+ * for `error` gets an empty one: otherwise `pg` ends the process when an idle connection is cut.
+ * @throws what `work` threw; an error that says so when COMMIT got no response, or was a rollback
+ * because `work` ignored a failed query.
  */
 export async function withPgTransaction<Client extends PgPoolClient, Result>(
   pool: PgPool<Client>,
   work: (transaction: Client) => PromiseLike<Result> | Result,
 ): Promise<Result> {
   if (pool.listenerCount("error") === 0) pool.on("error", () => {});
-  let connectionError: Error | undefined;
-  let onError = (_error: Error) => {};
-  const lost = new Promise<never>((_, reject) => {
-    onError = (error) => {
-      connectionError ??= error;
-      reject(error);
-    };
-  });
-  lost.catch(() => {}); // handled: when the connection is lost before or after `work`, the query that runs then rejects
-  // With a callback, because a new connection can be cut in the packet that completes it, before a promise continues.
-  const client = await new Promise<Client>((resolve, reject) =>
-    pool.connect((error, connected) => {
-      if (connected === undefined) return reject(error);
-      connected.on("error", onError); // while a client is in use, its pool does not listen
-      resolve(connected);
-    }),
-  );
+  const connection = await connect(pool);
+  const { client } = connection;
   let isCommitting = false;
   try {
     await client.query("BEGIN");
-    const result = await Promise.race([work(client), lost]);
+    const result = await Promise.race([work(client), connection.lost]);
     isCommitting = true;
     const { command } = await client.query("COMMIT");
-    if (command === "ROLLBACK") throw withSafeMessage(new Error(rolledBack));
+    requireCommitted(command);
     return result;
   } catch (error) {
-    await client.query("ROLLBACK").catch(onError);
-    throw isCommitting && connectionError !== undefined ? new Error(unknownCommit, { cause: error }) : error;
+    if (isServerLost(error)) connection.setLost(error as Error);
+    await client.query("ROLLBACK").catch(connection.setLost);
+    if (isCommitting && connection.isLost()) throw createUnknownCommit(error);
+    throw error;
   } finally {
-    client.removeListener("error", onError);
-    client.release(connectionError);
+    connection.release();
   }
+}
+
+/** Takes a client of a pool, and notices when its connection is lost. */
+function connect<Client extends PgPoolClient>(pool: PgPool<Client>) {
+  let lostBy: Error | undefined;
+  let rejectLost = (_error: Error) => {};
+  const lost = new Promise<never>((_, reject) => {
+    rejectLost = reject;
+  });
+  lost.catch(() => {}); // handled: before or after `work`, the query that runs then rejects
+  function setLost(error: Error): void {
+    lostBy ??= error;
+    rejectLost(error);
+  }
+  const watch = (client: Client) => {
+    client.on("error", setLost); // while a client is in use, its pool does not listen
+    return {
+      client,
+      /** Rejects when the connection is lost. */
+      lost,
+      setLost,
+      isLost: () => lostBy !== undefined,
+      /** Returns the client to the pool, which removes a lost one. */
+      release(): void {
+        client.removeListener("error", setLost);
+        client.release(lostBy);
+      },
+    };
+  };
+  // With a callback, because a new connection can be cut in the packet that completes it, before a
+  // promise continues.
+  return new Promise<ReturnType<typeof watch>>((resolve, reject) =>
+    pool.connect((error, client) => {
+      if (client === undefined) reject(error);
+      else resolve(watch(client));
+    }),
+  );
+}
+
+/** How far a transaction of postgres.js came. */
+interface Progress<Result> {
+  phase: "working" | "committing" | "committed";
+  /** What `work` returned. */
+  result?: Result;
+  /** What `work` or COMMIT threw. */
+  failure?: { error: unknown };
 }
 
 /**
- * Runs work in a transaction of postgres.js. With `sql.begin` of postgres 3.4, a connection that is cut inside of it ends the process, blocks
- * its place in the pool for good, or lets the rest of `work` run on the next use of the connection, outside of any transaction. Here the call
- * rejects at once, and queries of a transaction that has ended throw.
+ * Runs work in a transaction of postgres.js. With `sql.begin` of postgres 3.4, a connection that is
+ * cut inside of it ends the process, blocks its place in the pool for good, or lets the rest of
+ * `work` run on the next use of the connection, outside of any transaction. Here the call rejects
+ * at once, and queries of a transaction that has ended throw.
  * @throws what `work` threw; an error that says so when COMMIT got no response, or was a rollback.
  */
-export async function withPostgresJsTransaction<Transaction extends PostgresJsTransaction, Result>(
+export async function withPostgresJsTransaction<Transaction extends PostgresJsClient, Result>(
   sql: PostgresJs<Transaction>,
   work: (transaction: Transaction) => PromiseLike<Result> | Result,
 ): Promise<Result> {
-  let result = undefined as Result; // of `work`, when the commit is done
-  let failure: { error: unknown } | undefined;
-  let commit = "none" as "none" | "sent" | "done";
-  let ended: Error | undefined;
-  const checkOpen = () => {
-    if (ended !== undefined) throw ended;
-  };
-  /** A write of postgres.js to a closed socket ends the process, so COMMIT and ROLLBACK must not be sent on a lost connection. */
-  const proceed = (next: () => void) =>
-    // In a timer, because Node.js reports a closed socket before it runs timers, and reports no other one before `next` has written.
-    setRealTimeout(() => {
-      if (ended === undefined) next();
-    }, 0);
+  const gate = createGate();
+  const progress: Progress<Result> = { phase: "working" };
   try {
     await sql.begin(async (transaction) => {
       try {
-        result = await work(guarded(transaction, checkOpen));
-        await new Promise<void>(proceed);
-        commit = "sent";
-        // The COMMIT of postgres.js is a prepared statement: where a pooler loses it, PostgreSQL rolls back, and postgres.js reports
-        // a success. This COMMIT is not prepared, and its response says what happened. AND CHAIN begins a transaction without
-        // statements, which postgres.js then commits.
-        const { command } = (await transaction.unsafe("COMMIT AND CHAIN", [])) as { command?: string };
-        if (command === "ROLLBACK") throw withSafeMessage(new Error(rolledBack));
-        commit = "done";
+        progress.result = await work(guard(transaction, gate.requireOpen));
+        await gate.whenWritable();
+        progress.phase = "committing";
+        await commit(transaction);
+        progress.phase = "committed";
       } catch (error) {
-        failure = { error };
-        await new Promise<void>(proceed);
-        throw error;
+        progress.failure = { error };
+        await gate.whenWritable();
+        throw error; // so that postgres.js sends ROLLBACK
       }
     });
   } catch (error) {
-    ended = new Error("The transaction has ended, so this query was not sent.", { cause: error });
-    if (commit === "sent" && isConnectionError(error)) throw new Error(unknownCommit, { cause: error });
-    if (commit !== "done") throw failure === undefined ? error : failure.error;
+    gate.close(new Error(`${hasEnded}.`, { cause: error }));
+    if (progress.phase !== "committed") throw explainFailure(progress, error);
   } finally {
-    ended ??= new Error(
-      "The transaction has ended, so this query was not sent: await every query inside of it.",
-    );
+    gate.close(new Error(`${hasEnded}: await every query inside of it.`));
   }
-  return result;
+  return progress.result as Result;
 }
 
-/** Fake timers of a test do not stop a transaction. */
-const setRealTimeout = setTimeout;
+/**
+ * The COMMIT of postgres.js is a prepared statement: where a pooler loses it, PostgreSQL rolls
+ * back, and postgres.js reports a success. This COMMIT is not prepared, and its response says what
+ * happened. AND CHAIN begins a transaction without statements, which postgres.js then commits.
+ */
+async function commit(transaction: PostgresJsClient): Promise<void> {
+  const response = await transaction.unsafe("COMMIT AND CHAIN", []);
+  requireCommitted((response as { command?: string }).command);
+}
+
+/** @param error that of `sql.begin`. */
+function explainFailure({ phase, failure }: Progress<unknown>, error: unknown): unknown {
+  if (phase === "committing" && isConnectionError(error)) return createUnknownCommit(error);
+  return failure === undefined ? error : failure.error;
+}
+
+/**
+ * Errors of the socket, and those of postgres.js about it, have an `errno`; errors of PostgreSQL
+ * have none.
+ */
+const isConnectionError = (error: unknown) =>
+  typeof error === "object" && error !== null && "errno" in error;
+
+/** Is open until the transaction of postgres.js has ended. */
+function createGate() {
+  let closedBy: Error | undefined;
+  return {
+    /** Only the first reason counts. */
+    close(reason: Error): void {
+      closedBy ??= reason;
+    },
+    /** @throws the reason when it is closed. */
+    requireOpen(): void {
+      if (closedBy !== undefined) throw closedBy;
+    },
+    /**
+     * Waits until postgres.js can write; for ever when the gate is closed. A write of postgres.js
+     * to a closed socket ends the process, so COMMIT and ROLLBACK must not be sent on a lost
+     * connection. In a timer, because Node.js reports a closed socket before it runs timers, and
+     * reports no other one before the caller has written.
+     */
+    whenWritable: () =>
+      new Promise<void>((resolve) => {
+        setRealTimeout(() => {
+          if (closedBy === undefined) resolve();
+        }, 0);
+      }),
+  };
+}
 
 /** Wraps a function or object, so that each call runs `check` first, in savepoints too. */
-function guarded<Target extends object>(target: Target, check: () => void): Target {
+function guard<Target extends object>(target: Target, check: () => void): Target {
   return new Proxy(target, {
     apply(call, self, values) {
       check();
       const passed = values.map((value) =>
-        typeof value === "function" ? (inner: object) => value(guarded(inner, check)) : value,
+        typeof value === "function" ? (inner: object) => value(guard(inner, check)) : value,
       );
       return Reflect.apply(call as () => unknown, self, passed);
     },
     get(owner, name) {
       const value = Reflect.get(owner, name);
-      return typeof value === "function" ? guarded(value, check) : value;
+      return typeof value === "function" ? guard(value, check) : value;
     },
   });
 }
 
-/** Errors of the socket, and those of postgres.js about it, have an `errno`; errors of PostgreSQL have none. */
-const isConnectionError = (error: unknown) => typeof error === "object" && error !== null && "errno" in error;
+/** @throws when PostgreSQL reports that its COMMIT was a ROLLBACK. */
+function requireCommitted(command: string | undefined): void {
+  if (command !== "ROLLBACK") return;
+  throw withSafeMessage(
+    new Error(
+      "PostgreSQL rolled the transaction back at COMMIT: a query in it had failed, and its error was ignored.",
+    ),
+  );
+}
 
-const rolledBack =
-  "PostgreSQL rolled the transaction back at COMMIT: a query in it had failed, and its error was ignored.";
-const unknownCommit = "COMMIT got no response: whether the transaction was committed is unknown.";
+/**
+ * 08007 transaction_resolution_unknown: the code of the cause must not count as that of a rollback.
+ */
+const createUnknownCommit = (cause: unknown) =>
+  Object.assign(
+    new Error("COMMIT got no response: whether the transaction was committed is unknown.", {
+      cause,
+    }),
+    { code: "08007" },
+  );
+const hasEnded = "The transaction has ended, so this query was not sent";

@@ -1,125 +1,152 @@
-/** Runs a query in the user's transaction: through pg, postgres, Prisma, Drizzle or Kysely. */
-import { toHex } from "../format.ts";
+/**
+ * Sends a query through the user's client: pg, postgres.js, Prisma, or anything with
+ * `query(text, values)`; and asks PostgreSQL whether the client is in a transaction.
+ */
 import { withSafeMessage } from "../reporting.ts";
 
-/** A transaction of `pg`: the client on which BEGIN ran. */
-export interface PgTransaction {
-  query(text: string, values: unknown[]): PromiseLike<{ rows: unknown[] }>;
+/** The value of a parameter. PostgreSQL converts the text: `$1::text::bigint`. */
+type Parameter = string | null;
+
+/** A client of `pg`, or any other object with this method. */
+export interface QueryClient {
+  query(text: string, values: Parameter[]): PromiseLike<{ rows: unknown[] }>;
 }
 
-/** A transaction of `postgres`: the argument of the callback of `sql.begin`. */
-export interface PostgresJsTransaction {
+/** The `sql` of postgres.js. */
+export interface PostgresJsClient {
   unsafe(text: string, values: never[]): PromiseLike<ArrayLike<unknown>>;
 }
 
-/** A transaction of Prisma: the argument of the callback of `$transaction`. */
-export interface PrismaTransaction {
-  $queryRawUnsafe<Result>(text: string, ...values: unknown[]): PromiseLike<Result>;
+/** A client of Prisma. */
+export interface PrismaClient {
+  $queryRawUnsafe<Result>(text: string, ...values: Parameter[]): PromiseLike<Result>;
 }
 
-/** A transaction of Drizzle: the argument of the callback of `db.transaction`. */
-export interface DrizzleTransaction {
-  execute(text: string): PromiseLike<unknown>;
-  rollback(): never;
-}
+/** A client, in a transaction or not. */
+export type PostgresClient = QueryClient | PostgresJsClient | PrismaClient;
 
-/** A transaction of Kysely: the argument of the callback of `db.transaction().execute`. */
-export interface KyselyTransaction {
-  readonly isTransaction: true;
-  executeQuery(query: never): PromiseLike<{ rows: unknown[] }>;
-}
+/**
+ * A client in a transaction: that of `pg` after BEGIN, the argument of the callback of `sql.begin`
+ * (postgres.js) or `$transaction` (Prisma), `fromDrizzle(tx, sql)`,
+ * `fromKysely(tx, CompiledQuery)`, or any object whose `query(text, values)` resolves to
+ * `{ rows }`.
+ */
+export type PostgresTransaction = PostgresClient;
 
-/** A transaction of pg, postgres, Prisma, Drizzle or Kysely. */
-export type PostgresTransaction =
-  | PgTransaction
-  | PostgresJsTransaction
-  | PrismaTransaction
-  | DrizzleTransaction
-  | KyselyTransaction;
+/** A row of a result. The names of its columns are one word, because clients can rename others. */
+export type PostgresRow = Record<string, unknown>;
 
-/** A client of the same libraries, in a transaction or not. */
-export type PostgresClient =
-  | Exclude<PostgresTransaction, DrizzleTransaction | KyselyTransaction>
-  | Pick<DrizzleTransaction, "execute">
-  | Pick<KyselyTransaction, "executeQuery">;
-
-/** Each `$1` must be followed by `::text`: a client that does not know the type of a parameter could send another type. */
+/**
+ * Each `$1` must be followed by `::text`: a client that does not know the type of a parameter could
+ * send another type.
+ * @throws {TypeError} for an object that is none of the clients.
+ */
 export async function queryRows(
   client: PostgresClient,
   text: string,
-  values: readonly (string | null)[],
-): Promise<ArrayLike<unknown>> {
+  values: readonly Parameter[],
+): Promise<PostgresRow[]> {
   if (hasMethod(client, "$queryRawUnsafe")) return client.$queryRawUnsafe(text, ...values);
-  if (hasMethod(client, "executeQuery")) return (await client.executeQuery(toKysely(text, values))).rows;
-  if (hasMethod(client, "unsafe")) return client.unsafe(text, [...values] as never[]);
-  if (hasMethod(client, "query")) {
-    const { rows } = await client.query(text, [...values]);
-    if (Array.isArray(rows)) return rows;
-    throw noTransaction(
-      "its query returns no rows, as those of TypeORM and MikroORM: pass the client of pg below it",
-    );
-  }
-  if (hasMethod(client, "execute")) {
-    const result = await client.execute(inlineValues(text, values));
-    // Drizzle returns a list with the driver `postgres`, and an object with `pg` and most others.
-    return Array.isArray(result) ? result : (result as { rows: unknown[] }).rows;
-  }
-  throw noTransaction("it has none of query, unsafe, $queryRawUnsafe, execute, executeQuery");
+  if (hasMethod(client, "unsafe"))
+    return Array.from(await client.unsafe(text, [...values] as never[])) as PostgresRow[];
+  if (!hasMethod(client, "query")) throw withSafeMessage(new TypeError(noClient));
+  const { rows } = await client.query(text, [...values]);
+  if (!Array.isArray(rows)) throw withSafeMessage(new TypeError(noRows));
+  return rows as PostgresRow[];
 }
 
-/** Whether PostgreSQL ended with one of the codes. Drizzle and Prisma wrap the error of the driver. */
-export function hasCode(error: unknown, ...codes: string[]): boolean {
-  if (typeof error !== "object" || error === null) return false;
-  const { code, cause, meta } = error as { code?: string; cause?: unknown; meta?: { code?: string } };
-  return codes.includes(code ?? "") || codes.includes(meta?.code ?? "") || hasCode(cause, ...codes);
-}
-
-const noTransaction = (reason: string) =>
-  withSafeMessage(
-    new TypeError(`This is not a transaction of pg, postgres, Prisma, Drizzle or Kysely: ${reason}.`),
-  );
-
-/**
- * @param need who needs which transaction, for the error message, such as `outbox.add needs the transaction that saves the user`.
- * @param consequence what would happen outside of a transaction, for the error message.
- * @throws {TypeError} for a pool, a database or an idle client, where these can be recognized.
- */
-export function requireTransaction(
-  client: PostgresTransaction,
-  need: string,
-  consequence: string,
-): PostgresTransaction {
-  const isPool = hasMethod(client, "begin") || hasMethod(client, "$connect") || "totalCount" in client;
-  const isIdle = hasMethod(client, "getTransactionStatus") && client.getTransactionStatus() === "I";
-  const isDrizzle = hasMethod(client, "execute") && hasMethod(client, "select");
-  const isKyselyOutside =
-    hasMethod(client, "executeQuery") && (client.isTransaction as boolean | undefined) === false;
-  if (!isPool && !isIdle && !isKyselyOutside && (!isDrizzle || hasMethod(client, "rollback"))) return client;
-  throw withSafeMessage(
-    new TypeError(
-      `${need}, not a pool, a database or a client without BEGIN. Pass the client after BEGIN, or the argument of the callback of sql.begin, $transaction or transaction: ${consequence}.`,
-    ),
-  );
-}
+const noClient =
+  "This is not a client or transaction of pg, postgres.js or Prisma: it has none of query, unsafe and $queryRawUnsafe. The transaction is the first argument: outbox.add takes the transaction first, then the entry; markProcessed the transaction, then the event. With Drizzle pass fromDrizzle(tx, sql), with Kysely fromKysely(tx, CompiledQuery), with another library, such as Knex, an object { query: async (text, values) => ({ rows }) }: the guide of the outbox has them under PostgreSQL libraries.";
+const noRows =
+  "The query of this transaction does not resolve to { rows }, like that of TypeORM. Pass an object { query: async (text, values) => ({ rows }) } that calls it.";
 
 function hasMethod<Name extends string>(
   client: object,
   name: Name,
 ): client is Record<Name, (...values: never[]) => unknown> {
-  return typeof Reflect.get(client, name) === "function";
+  return typeof Reflect.get(Object(client), name) === "function";
 }
 
-/** The result of Kysely's `CompiledQuery.raw`, without importing Kysely. */
-function toKysely(sql: string, parameters: readonly (string | null)[]): never {
-  const query = { kind: "RawNode", sqlFragments: [sql], parameters: [] };
-  return { sql, parameters, query, queryId: { queryId: "loyalty-cards" } } as never;
+/** Sends a statement. `:inTransaction` in it is a condition: see {@link enterTransaction}. */
+export type SendStatement = (text: string, values: readonly Parameter[]) => Promise<PostgresRow[]>;
+
+/** The condition of a statement that has an effect only in the transaction of the caller. */
+const condition = ":inTransaction";
+
+/** Who needs which transaction, for the error message. */
+export interface TransactionNeed {
+  /** Such as `outbox.add needs the transaction that saves the user`. */
+  need: string;
+  /** What would happen outside of a transaction. */
+  consequence: string;
 }
 
-/** Parameters need an import of Drizzle, so the values become part of the SQL text: as hexadecimal digits, which cannot end a literal. */
-function inlineValues(text: string, values: readonly (string | null)[]): string {
-  return text.replace(/\$(\d+)::text/g, (_whole, number: string) => {
-    const value = values[Number(number) - 1] ?? null;
-    if (value === null) return "NULL::text";
-    return `convert_from(decode('${toHex(new TextEncoder().encode(value))}', 'hex'), 'UTF8')`;
-  });
+/**
+ * Asks PostgreSQL for the id of the user's transaction. Outside of a transaction each statement has
+ * an id of its own: with a pool, with a client without BEGIN, after COMMIT. So a statement with
+ * `WHERE :inTransaction` has an effect in this transaction only. It returns rows where it had one.
+ * @returns sends a statement.
+ * @throws {TypeError} (the returned function) when the statement is not in this transaction.
+ */
+export async function enterTransaction(
+  client: PostgresTransaction,
+  { need, consequence }: TransactionNeed,
+): Promise<SendStatement> {
+  const transactionId = await readTransactionId(client);
+  return async (text, values) => {
+    if (!text.includes(condition)) return queryRows(client, text, values);
+    const isSame = `txid_current()::text = $${values.length + 1}::text`;
+    const statement = text.replaceAll(condition, isSame);
+    const rows = await queryRows(client, statement, [...values, transactionId]);
+    if (rows.length > 0) return rows;
+    // It found nothing, or it was refused.
+    if ((await readTransactionId(client)) === transactionId) return rows;
+    throw withSafeMessage(
+      new TypeError(
+        `${need}, not a pool, a database or a client without BEGIN. Pass the client after BEGIN, or the argument of the callback of sql.begin, $transaction or transaction, and await the call before the transaction ends: ${consequence}.`,
+      ),
+    );
+  };
 }
+
+/** Sends statements in a transaction that this program began itself. */
+export const trustTransaction =
+  (client: PostgresClient): SendStatement =>
+  (text, values) =>
+    queryRows(client, text.replaceAll(condition, "true"), values);
+
+/** As text, because it has 8 bytes. */
+async function readTransactionId(client: PostgresClient): Promise<string> {
+  const [row] = await queryRows(client, "SELECT txid_current()::text AS id", []);
+  if (row === undefined) throw withSafeMessage(new TypeError(noRows));
+  return String(row["id"]);
+}
+
+/** Whether PostgreSQL ended a statement or COMMIT with one of the codes (SQLSTATE). */
+export const hasCode = (error: unknown, ...codes: string[]): boolean =>
+  codes.includes(findCode(error) ?? "");
+
+/** How deep errors are wrapped: twice, around that of Prisma. */
+const maxDepth = 6;
+
+/**
+ * Finds the SQLSTATE in the error of a client. Drizzle has the driver's error as `cause`; Prisma
+ * has the code in `meta`, or in the `cause` of `meta.driverAdapterError`.
+ */
+function findCode(error: unknown, depth = maxDepth): string | undefined {
+  if (depth === 0 || typeof error !== "object" || error === null) return undefined;
+  const { code, originalCode, meta, driverAdapterError, cause } = error as Record<string, unknown>;
+  if (code === prismaConflict) return "40001";
+  if (isSqlState(code)) return code;
+  if (isSqlState(originalCode)) return originalCode;
+  for (const inner of [meta, driverAdapterError, cause]) {
+    const found = findCode(inner, depth - 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const prismaConflict = "P2034";
+/** Prisma's own codes begin with P1 to P6, those of PL/pgSQL with P0. */
+const isSqlState = (code: unknown): code is string =>
+  typeof code === "string" && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) && !/^P[1-9]/.test(code);

@@ -1,8 +1,11 @@
-/** Opens a SQLite file: with `node:sqlite` where the runtime has it, else with the package `libsql`. */
+/**
+ * Opens a SQLite file: with `node:sqlite` where the runtime has it, else with the package `libsql`.
+ */
 import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, resolve } from "node:path";
 import { getBuiltinModule } from "../builtin-module.ts";
+import { withSafeMessage } from "../reporting.ts";
 
 type Value = string | number | bigint | null | Uint8Array;
 
@@ -13,7 +16,9 @@ export interface SqliteStatement {
   all(...values: Value[]): unknown[];
 }
 
-/** The part of a SQLite database that is used: `node:sqlite`, `libsql` and `better-sqlite3` have it. */
+/**
+ * The part of a SQLite database that is used: `node:sqlite`, `libsql` and `better-sqlite3` have it.
+ */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
@@ -26,6 +31,12 @@ export interface OpenSqliteDatabase extends SqliteDatabase {
 
 /** Opens a database file. Users pass such a function to use another binding. */
 export type OpenSqlite = (file: string) => OpenSqliteDatabase;
+
+/** @throws {TypeError} when the option is not the name of a file. */
+export function requireFileName(caller: string, file: unknown): void {
+  if (typeof file === "string" && file !== "" && !file.startsWith(":memory:")) return;
+  throw withSafeMessage(new TypeError(`${caller} needs a file on a disk: { file: "shop.db" }.`));
+}
 
 /** @throws when the runtime has neither binding, or the file cannot be opened. */
 export const openSqlite: OpenSqlite = (file) => {
@@ -46,15 +57,18 @@ export const openSqlite: OpenSqlite = (file) => {
  * ```
  */
 export const openLibsql: OpenSqlite = (file) => {
-  // A CommonJS bundle has no import.meta.url.
-  const require = createRequire(import.meta.url ?? module.filename);
   let Database: new (file: string) => OpenSqliteDatabase;
   try {
-    Database = require("libsql");
+    // In CommonJS by this `require`, because tracers of files see it.
+    const isCommonJs = typeof module === "object" && typeof module.require === "function";
+    const libsql = isCommonJs ? module.require("libsql") : createRequire(import.meta.url)("libsql");
+    Database = libsql.default ?? libsql; // a namespace in an ES module of webpack
   } catch (cause) {
-    throw new Error(
-      `Node ${process.versions.node} has no node:sqlite, and the package libsql cannot be loaded. Run "npm install libsql", or use Node 22.13 or later.`,
-      { cause },
+    throw withSafeMessage(
+      new Error(
+        `Node ${process.versions.node} has no node:sqlite, and the package libsql cannot be loaded. Run "npm install libsql", or use Node 22.13 or later.`,
+        { cause },
+      ),
     );
   }
   return new Database(file);
@@ -64,7 +78,8 @@ export const openLibsql: OpenSqlite = (file) => {
 export const busyTimeoutMs = 5_000;
 
 /**
- * Opens a file for its owner only, whose commits are on the disk before they return, and whose deleted data is overwritten.
+ * Opens a file for its owner only, whose commits are on the disk before they return, and whose
+ * deleted data is overwritten.
  * @param caller the public function, for the error message, such as `sqliteInbox`.
  * @param prepare creates the tables that are missing. It throws when they must not be used.
  * @throws when the file cannot be used.
@@ -83,7 +98,9 @@ export function openDurableFile(
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     switchToWal(database);
     // Temporary files would keep copies of what is deleted, and cost an idle worker time.
-    database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY");
+    database.exec(
+      "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY",
+    );
     prepare(database);
     return database;
   } catch (cause) {
@@ -91,11 +108,16 @@ export function openDurableFile(
     const reason = cause instanceof Error ? cause.message : String(cause);
     const folder = dirname(path);
     const advice = existsSync(folder) ? "" : `. Create its folder first: ${folder}`;
-    throw new Error(`${caller} cannot use the file "${file}": ${reason}${advice}`, { cause });
+    throw withSafeMessage(
+      new Error(`${caller} cannot use the file "${file}": ${reason}${advice}`, { cause }),
+    );
   }
 }
 
-/** SQLite gives its other files the same mode. An existing file stays as it is; closing it here would end the locks of this process on it. */
+/**
+ * SQLite gives its other files the same mode. An existing file stays as it is; closing it here
+ * would end the locks of this process on it.
+ */
 function createPrivately(path: string): void {
   try {
     writeFileSync(path, "", { flag: "ax", mode: 0o600 });
@@ -111,8 +133,10 @@ function switchToWal(database: SqliteDatabase): void {
     try {
       const mode = database.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
       if (mode.journal_mode === "wal") return;
-      throw new Error(
-        `its journal mode stays "${mode.journal_mode}": it needs a file system with shared memory`,
+      throw withSafeMessage(
+        new Error(
+          `its journal mode stays "${mode.journal_mode}": it needs a file system with shared memory`,
+        ),
       );
     } catch (error) {
       if (!isBusy(error) || Date.now() > untilMs) throw error;
@@ -121,7 +145,10 @@ function switchToWal(database: SqliteDatabase): void {
   }
 }
 
-/** After some errors, such as a full disk, SQLite has rolled back already, and rejects another ROLLBACK. */
+/**
+ * After some errors, such as a full disk, SQLite has rolled back already, and rejects another
+ * ROLLBACK.
+ */
 export function rollBack(database: SqliteDatabase): void {
   try {
     database.exec("ROLLBACK");
@@ -139,11 +166,17 @@ export function isInTransaction(database: SqliteDatabase): boolean {
   return false;
 }
 
-/** Whether another connection holds the lock: then a retry helps. Codes differ between the bindings; the message is SQLite's own. */
+/**
+ * Whether another connection holds the lock: then a retry helps. Codes differ between the bindings;
+ * the message is SQLite's own.
+ */
 export const isBusy = (error: unknown): boolean =>
   /database is locked/.test(String((error as Error | undefined)?.message));
 
-/** Whether two names are of one file. A file that does not exist, such as a database in memory, is like no other. */
+/**
+ * Whether two names are of one file. A file that does not exist, such as a database in memory, is
+ * like no other.
+ */
 export function isSameFile(one: string, other: string): boolean {
   try {
     return realpathSync(one) === realpathSync(other);

@@ -4,7 +4,9 @@ import { describe, expect, it } from "vitest";
 import { configurationError } from "../../packages/issuing-client/src/errors.ts";
 import { BoundedBuffer, readBounded, toChunks } from "../bounded-body.ts";
 import { formatDuration, toHex, toPrintable } from "../format.ts";
-import { isLoopback, isPrivate } from "../hostnames.ts";
+import { canForwardTo, isLoopback, isPrivate } from "../hostnames.ts";
+import { type OptionNames, requireKnownOptions } from "../nearest-name.ts";
+import { hasCode } from "../postgres/transaction.ts";
 import { describeError, formatErrorKind, notify, withSafeMessage } from "../reporting.ts";
 
 const bytes = (length: number, value = 1) => new Uint8Array(length).fill(value);
@@ -16,6 +18,16 @@ describe("BoundedBuffer", () => {
     expect(buffer.add(chunk)).toBe(true);
     expect(buffer.bytes()).toBe(chunk);
   });
+  it("keeps no chunk after the first one, so that many small ones take no more memory", () => {
+    const buffer = new BoundedBuffer(1_000);
+    const chunk = bytes(1);
+    const first = bytes(1);
+    buffer.add(first);
+    for (let index = 1; index < 1_000; index++) buffer.add(chunk);
+    expect(buffer.bytes().buffer).not.toBe(chunk.buffer);
+    expect(buffer.bytes().buffer.byteLength).toBe(1_000);
+  });
+
   it("joins chunks in their order", () => {
     for (const limit of [6, 7, 1000]) {
       const buffer = new BoundedBuffer(limit);
@@ -25,7 +37,11 @@ describe("BoundedBuffer", () => {
   });
   it("accepts a body of exactly the limit and rejects one byte more", () => {
     const buffer = new BoundedBuffer(4);
-    expect([buffer.add(bytes(3)), buffer.add(bytes(1)), buffer.add(bytes(1))]).toEqual([true, true, false]);
+    expect([buffer.add(bytes(3)), buffer.add(bytes(1)), buffer.add(bytes(1))]).toEqual([
+      true,
+      true,
+      false,
+    ]);
     expect(buffer.bytes()).toHaveLength(4);
   });
   it("allocates at most twice what arrived", () => {
@@ -110,11 +126,14 @@ describe("describeError", () => {
     return error;
   }
   const folder = process.cwd();
-  const internalFrame = "process.processTicksAndRejections (node:internal/process/task_queues:95:5)";
+  const internalFrame =
+    "process.processTicksAndRejections (node:internal/process/task_queues:95:5)";
 
   it("contains the kind and the place, and nothing of the message", () => {
     const error = new TypeError("ada@example.com\n    at secret (/home/ada.ts:1:1)");
-    expect(describeError(error)).toMatch(/^TypeError at internal\/test\/internal\.test\.ts:\d+:\d+$/);
+    expect(describeError(error)).toMatch(
+      /^TypeError at internal\/test\/internal\.test\.ts:\d+:\d+$/,
+    );
   });
 
   it.each([
@@ -127,37 +146,56 @@ describe("describeError", () => {
     ["handler (file:///C:/Users/ada/shop/events.ts:7:9)", "…/shop/events.ts:7:9"],
     ["POST (webpack-internal:///(rsc)/./shop/events.ts:12:3)", "…/shop/events.ts:12:3"],
     ["fetch (worker.js:12:3)", "worker.js:12:3"],
-  ])("names the first frame of the application, without the folders of the machine: %s", (frame, place) => {
-    const frames = [
-      `${folder}/node_modules/pg-pool/index.js:45:11`,
-      "C:\\shop\\node_modules\\pg\\client.js:5:5",
-      internalFrame,
-      "new Promise (<anonymous>)",
-      frame,
-      `main (${folder}/src/main.ts:1:1)`,
-    ];
-    const error = createError("error", 'relation "members" does not exist', frames, { code: "42P01" });
-    expect(describeError(error)).toBe(`error 42P01 at ${place}`);
-  });
+  ])(
+    "names the first frame of the application, without the folders of the machine: %s",
+    (frame, place) => {
+      const frames = [
+        `${folder}/node_modules/pg-pool/index.js:45:11`,
+        "C:\\shop\\node_modules\\pg\\client.js:5:5",
+        internalFrame,
+        "new Promise (<anonymous>)",
+        frame,
+        `main (${folder}/src/main.ts:1:1)`,
+      ];
+      const error = createError("error", 'relation "members" does not exist', frames, {
+        code: "42P01",
+      });
+      expect(describeError(error)).toBe(`error 42P01 (undefined table) at ${place}`);
+    },
+  );
 
-  it("names the code, and what failed, of an error without frames of the application; never the address", async () => {
+  it("names the code, what failed, and the server, of an error without frames of the application", async () => {
     const connect = (host: string, options = {}) =>
       new Promise<unknown>((resolve) => {
         createConnection({ port: 1, host, ...options }).once("error", resolve);
       });
-    expect(describeError(await connect("127.0.0.1"))).toBe("Error connect ECONNREFUSED");
+    expect(describeError(await connect("127.0.0.1"))).toBe(
+      "Error connect ECONNREFUSED 127.0.0.1:1",
+    );
     const addresses = { autoSelectFamily: true, lookup: lookUpTwo };
     expect(describeError(await connect("database.example", addresses))).toBe(
-      "AggregateError connect ECONNREFUSED",
+      "AggregateError connect ECONNREFUSED 127.0.0.1:1",
     );
+    const socket = { path: "/srv/of-ada/shop.sock" };
+    expect(describeError(await connect("", socket))).toBe("Error connect ENOENT");
   });
 
   it("names the causes, and takes the place from the first one that has a frame of the application", () => {
-    const cause = createError("Error", "connect 10.0.0.7", [`connect (${folder}/src/database.ts:4:2)`], {
-      code: "ETIMEDOUT",
+    const cause = createError(
+      "Error",
+      "connect 10.0.0.7",
+      [`connect (${folder}/src/database.ts:4:2)`],
+      {
+        code: "ETIMEDOUT",
+      },
+    );
+    const error = createError("PrismaError", "ada@example.com", [internalFrame], {
+      code: "P1001",
+      cause,
     });
-    const error = createError("PrismaError", "ada@example.com", [internalFrame], { code: "P1001", cause });
-    expect(describeError(error)).toBe("PrismaError P1001 at src/database.ts:4:2 (cause: Error ETIMEDOUT)");
+    expect(describeError(error)).toBe(
+      "PrismaError P1001 at src/database.ts:4:2 (cause: Error ETIMEDOUT)",
+    );
     Object.assign(cause, { cause: error });
     expect(describeError(error)).toContain("(cause: Error ETIMEDOUT)"); // although the causes form a circle
   });
@@ -175,7 +213,9 @@ describe("describeError", () => {
       /^TypeError at \S+: The transaction is missing\.\ufffd\[2J\ufffdnext$/,
     );
     const issuing = configurationError("Set LOYALTY_API_KEY.");
-    expect(describeError(issuing)).toMatch(/^IssuingError configuration at \S+: Set LOYALTY_API_KEY\./);
+    expect(describeError(issuing)).toMatch(
+      /^IssuingError configuration at \S+: Set LOYALTY_API_KEY\./,
+    );
     const foreign = new Error("ada@example.com", { cause: new Error("\u009b31m") });
     expect(describeError(foreign)).not.toContain("ada");
     expect(describeError(foreign, { logErrorMessages: true })).toMatch(
@@ -185,7 +225,9 @@ describe("describeError", () => {
   });
 
   it("prints nothing that controls a terminal, and no name that is not one", () => {
-    const error = createError("\u001b]0;ada\u0007", "x", ["handler (/app/\u001b[2J/\u001b[1m.ts:1:1)"]);
+    const error = createError("\u001b]0;ada\u0007", "x", [
+      "handler (/app/\u001b[2J/\u001b[1m.ts:1:1)",
+    ]);
     expect(describeError(error)).toBe("Error at …/\ufffd[2J/\ufffd[1m.ts:1:1");
   });
 
@@ -226,6 +268,11 @@ describe("isLoopback and isPrivate", () => {
     ["10.0.0.1", false, true],
     ["[::ffff:10.0.0.1]", false, true],
     ["169.254.169.254", false, true],
+    ["224.0.0.1", false, true],
+    ["255.255.255.255", false, true],
+    ["223.255.255.255", false, false],
+    ["[64:ff9b::808:808]", false, true],
+    ["[64:ff9c::808:808]", false, false],
     ["[fe80::1]", false, true],
     ["printer", false, true],
     ["shop.local", false, true],
@@ -235,6 +282,19 @@ describe("isLoopback and isPrivate", () => {
     ["localhost.example.com", false, false],
   ])("classifies %s", (host, loopback, isInternal) => {
     expect([isLoopback(hostname(host)), isPrivate(hostname(host))]).toEqual([loopback, isInternal]);
+  });
+
+  it.each([
+    ["http://localhost:3000/webhooks", true],
+    ["http://host.docker.internal:3000", true],
+    ["http://web:3000", true],
+    ["http://192.168.1.5", true],
+    ["http://[fd00::1]", true],
+    ["https://shop.example.com", true],
+    ["http://shop.example.com", false],
+    ["ftp://web", false],
+  ])("lets development tools deliver to %s: %s", (address, isAllowed) => {
+    expect(canForwardTo(new URL(address))).toBe(isAllowed);
   });
 });
 
@@ -259,3 +319,42 @@ it.each([
   [86_399_000, "23 h 59 min"],
   [90_000_000, "1 d 1 h"],
 ])("formats %d ms as %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
+
+describe("hasCode", () => {
+  const adapterError = { name: "DriverAdapterError", cause: { originalCode: "40001" } };
+  it.each<[client: string, error: unknown, expected: boolean]>([
+    ["pg", { code: "40001" }, true],
+    ["Drizzle", new Error("Failed query", { cause: { code: "40001" } }), true],
+    ["Prisma 6, a statement", { code: "P2010", meta: { code: "40001" } }, true],
+    ["Prisma 7, a statement", { code: "P2010", meta: { driverAdapterError: adapterError } }, true],
+    ["Prisma 7, COMMIT", adapterError, true],
+    ["Prisma, its own transaction", { code: "P2034" }, true],
+    ["a rollback whose COMMIT got no response", { code: "08007", cause: { code: "40001" } }, false],
+    ["an error of PL/pgSQL", { code: "P0001", cause: { code: "40001" } }, false],
+    ["a socket", { code: "EPIPE", cause: { code: "ECONNRESET" } }, false],
+    ["no error", "40001", false],
+  ])("finds the SQLSTATE of %s", (_client, error, expected) => {
+    expect(hasCode(error, "40001", "40P01")).toBe(expected);
+  });
+
+  it("ends with an error that is its own cause", () => {
+    const error: { cause?: unknown } = {};
+    error.cause = error;
+    expect(hasCode(error, "40001")).toBe(false);
+  });
+});
+
+it("has option names that the compiler checks both ways, also of a union", () => {
+  type Options = { first?: 1 } | { second?: 2 };
+  const names = { first: true, second: true } satisfies OptionNames<Options>;
+  // @ts-expect-error -- second is missing
+  ({ first: true }) satisfies OptionNames<Options>;
+  // @ts-expect-error -- third is no option
+  ({ ...names, third: true }) satisfies OptionNames<Options>;
+  const check = (options: object) => () => requireKnownOptions("create", options, names);
+  expect(check({ first: undefined, second: 2 })).not.toThrow();
+  expect(check({ scond: 2 })).toThrow(
+    'create has no option "scond". Did you mean second? Its options are first, second.',
+  );
+  expect(check({ toString: 1 })).toThrow(TypeError);
+});

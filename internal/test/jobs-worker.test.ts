@@ -1,35 +1,49 @@
 /** The worker of the engine, on a SQLite database in memory, in virtual time. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { createVirtualClock } from "@loyalty-cards/testing/virtual-clock";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createJobs, type End, formatTables, idTypes, type LeasedJob, ranks } from "../jobs/jobs.ts";
+import { addJob } from "../jobs/add.ts";
+import { leaseDue, leaseJob, leaseProbe } from "../jobs/lease.ts";
+import { countJobs, getDelayMs, getLatestMs, getLeaseDelayMs } from "../jobs/read.ts";
+import { type End, giveBack, settleJob } from "../jobs/settle.ts";
 import { createSqliteDatabase } from "../jobs/sqlite.ts";
-import { getBackoffMs, startWorker, type WorkLimits, type WorkOptions } from "../jobs/worker.ts";
+import { formatTables, idTypes, type LeasedJob, nameTables, ranks } from "../jobs/tables.ts";
+import {
+  getBackoffMs,
+  planNext,
+  startWorker,
+  type WorkerState,
+  type WorkLimits,
+  type WorkOptions,
+  type WorkRules,
+} from "../jobs/worker.ts";
 import { openSqlite } from "../sqlite/database-node.ts";
-import { createVirtualClock } from "./virtual-clock.ts";
 
-const jobs = createJobs("work");
+const tables = nameTables("work");
 const leaseMs = 40_000;
 const done: End = { state: "done", finding: "works" };
 const failing = (job: LeasedJob): End => ({
   state: "waiting",
-  rank: ranks.started,
+  rank: ranks.retry,
   delayMs: getBackoffMs(job.attempts, () => 1),
   finding: { reason: "server" },
 });
 
 /** @param attempt what the service does with a job; its time is virtual. */
-function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End> | End = () => done) {
+function openWork(
+  attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End> | End = () => done,
+) {
   const clock = createVirtualClock();
-  const database = createSqliteDatabase(
-    () => {
+  const database = createSqliteDatabase({
+    openFile: () => {
       const opened = openSqlite(":memory:");
-      opened.exec(formatTables("work", idTypes.sqlite));
+      opened.exec(formatTables(tables, idTypes.sqlite));
       return opened;
     },
-    clock.now,
-    "worker",
-    jobs.getLatest,
-  );
+    now: clock.now,
+    owner: "worker",
+    getLatestMs: () => getLatestMs(tables),
+  });
   onTestFinished(() => database.close());
   const attempts: { name: string; atMs: number }[] = [];
   const errors: unknown[] = [];
@@ -41,20 +55,20 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
     clock,
     lease: async (limit: number) => {
       limits.push(limit);
-      const leased = database.run(jobs.lease(limit, leaseMs));
-      const probe = database.run(jobs.leaseProbe(leaseMs));
+      const leased = database.run(leaseDue(tables, leaseMs, { limit }));
+      const probe = database.run(leaseProbe(tables, leaseMs));
       return probe === undefined ? leased : [...leased, probe];
     },
-    getDelay: async () => database.run(jobs.getDelay()),
+    getDelay: async () => database.run(getDelayMs(tables)),
     async run(job: LeasedJob, signal: AbortSignal) {
       attempts.push({ name: job.name, atMs: clock.monotonicMs() });
       runningNow += 1;
       most.running = Math.max(most.running, runningNow);
       const end = await attempt(job, signal);
       runningNow -= 1;
-      database.transact((connection) => database.runIn(connection, jobs.settle(job, end)));
+      database.transact((connection) => database.runIn(connection, settleJob(tables, job, end)));
     },
-    giveBack: async (job: LeasedJob) => database.run(jobs.giveBack(job)),
+    giveBack: async (job: LeasedJob) => database.run(giveBack(tables, job)),
     onUnavailable: (error: unknown) => errors.push(error),
   };
   const start = (options: Partial<WorkOptions> = {}, limits?: WorkLimits, more = {}) =>
@@ -62,13 +76,19 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
       { ...context, ...more },
       { concurrency: 8, maxPerSecond: Number.POSITIVE_INFINITY, pollMs: 1_000, ...options },
       limits && {
-        getLeaseDelay: async () => database.run(jobs.getLeaseDelay()),
-        ...{ maxIdleMs: 10_000, maxJobs: Number.POSITIVE_INFINITY, endsAtMs: Number.POSITIVE_INFINITY },
+        getLeaseDelay: async () => database.run(getLeaseDelayMs(tables)),
+        ...{
+          maxIdleMs: 10_000,
+          maxJobs: Number.POSITIVE_INFINITY,
+          endsAtMs: Number.POSITIVE_INFINITY,
+        },
         ...limits,
       },
     );
   const add = (name: string | number, topic = "tpl_1") =>
-    database.run(jobs.add({ topic, name: String(name), key: `${topic}${name}`, body: "{}" }, 0));
+    database.run(
+      addJob(tables, { topic, name: String(name), key: `${topic}${name}`, body: "{}" }, 0),
+    );
   return {
     clock,
     database,
@@ -78,12 +98,96 @@ function openWork(attempt: (job: LeasedJob, signal: AbortSignal) => Promise<End>
     most,
     start,
     add,
-    count: () => database.run(jobs.count()).states,
+    count: () => database.run(countJobs(tables)).states,
   };
 }
 
 /** A number of names. */
 const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+describe("planNext", () => {
+  const endless = Number.POSITIVE_INFINITY;
+  /** A worker that works, and can begin eight jobs. */
+  const idle: WorkerState = {
+    nowMs: 60_000,
+    isStopping: false,
+    running: 0,
+    probes: 0,
+    begun: 0,
+    isCareful: false,
+    lookedAtMs: 0,
+    nextAtMs: 0,
+    outlook: undefined,
+  };
+  const always: WorkRules = {
+    concurrency: 8,
+    maxPerSecond: endless,
+    pollMs: 1_000,
+    maxIdleMs: endless,
+    maxJobs: endless,
+    endsAtMs: endless,
+  };
+  const drain = { maxIdleMs: 10_000 };
+  const nothing = { delayMs: endless };
+  const soon = { delayMs: 300 };
+  const later = { delayMs: 20_000 };
+  const failed = { delayMs: 1_000, isUnavailable: true };
+
+  it.each<[string, Partial<WorkerState>, Partial<WorkRules>, ReturnType<typeof planNext>]>([
+    ["leases as many as can run", {}, {}, { look: 8 }],
+    ["leases as many as are free", { running: 3 }, {}, { look: 5 }],
+    ["waits when none is free", { running: 8 }, {}, { waitMs: 1_000 }],
+    ["leases one alone while its topic fails", { isCareful: true }, {}, { look: 1 }],
+    [
+      "runs one at a time while its topic fails",
+      { isCareful: true, running: 1 },
+      {},
+      { waitMs: 1_000 },
+    ],
+    ["has one beside a probe", { isCareful: true, running: 1, probes: 1 }, {}, { look: 1 }],
+    [
+      "never runs more than `concurrency`",
+      { isCareful: true, running: 1, probes: 1 },
+      { concurrency: 1 },
+      { waitMs: 1_000 },
+    ],
+    ["waits for several that end", { running: 5, lookedAtMs: 59_001 }, {}, { waitMs: 1_000 }],
+    ["does not wait for half of them", { running: 4, lookedAtMs: 60_000 }, {}, { look: 4 }],
+    ["does not wait for long ones", { running: 5, lookedAtMs: 59_000 }, {}, { look: 3 }],
+    ["leases one at a time with a rate", {}, { maxPerSecond: 5 }, { look: 1 }],
+    ["waits for its rate", { nextAtMs: 60_200 }, { maxPerSecond: 5 }, { waitMs: 200 }],
+    [
+      "waits for a slow rate in steps",
+      { nextAtMs: 90_000 },
+      { maxPerSecond: 0.01 },
+      { waitMs: 1_000 },
+    ],
+    ["leases no more than it may begin", { begun: 4 }, { maxJobs: 6 }, { look: 2 }],
+    ["ends with the last one that it may begin", { begun: 6, running: 2 }, { maxJobs: 6 }, "end"],
+    ["ends when it is stopped", { isStopping: true, running: 2 }, {}, "end"],
+    ["ends at its time", {}, { endsAtMs: 60_000 }, "end"],
+    ["waits until its time at most", { outlook: nothing }, { endsAtMs: 60_400 }, { waitMs: 400 }],
+    ["waits a millisecond at least", { outlook: nothing }, { endsAtMs: 60_000.5 }, { waitMs: 1 }],
+    ["waits for what is due soon", { outlook: soon }, {}, { waitMs: 300 }],
+    ["looks for what others add", { outlook: later }, {}, { waitMs: 1_000 }],
+    ["works without an end", { outlook: nothing }, {}, { waitMs: 1_000 }],
+    ["leaves others time", { outlook: { delayMs: -5 } }, {}, { waitMs: 50 }],
+    ["drains what is due soon", { outlook: soon }, drain, { waitMs: 300 }],
+    ["drains up to its idle time", { outlook: { delayMs: 10_000 } }, drain, { waitMs: 1_000 }],
+    ["drains no longer", { outlook: { delayMs: 10_001 } }, drain, "end"],
+    ["drains until nothing waits", { outlook: nothing }, drain, "end"],
+    ["drains while a job runs", { outlook: nothing, running: 1 }, drain, { waitMs: 1_000 }],
+    ["drains again after a failure", { outlook: failed }, { maxIdleMs: 0 }, { waitMs: 1_000 }],
+    [
+      "drains what another process has",
+      { outlook: { ...later, leaseDelayMs: 700 } },
+      drain,
+      { waitMs: 700 },
+    ],
+  ])("%s", (_title, state, rules, plan) => {
+    expect(planNext({ ...idle, ...state }, { ...always, ...rules })).toEqual(plan);
+  });
+});
 
 describe("startWorker", () => {
   it("runs every job once, at most `concurrency` at a time, the first alone, and leases several at once", async () => {
@@ -249,7 +353,7 @@ describe("startWorker", () => {
     expect(work.count()).toEqual({ done: 1 });
     const other = openWork();
     other.add(1);
-    other.database.run(jobs.leaseOne("tpl_1", "1", leaseMs)); // a process that ends
+    other.database.run(leaseJob(tables, leaseMs, { topic: "tpl_1", name: "1" })); // a process that ends
     await other.clock.run(other.start({}, { maxIdleMs: 10_000 }).ended);
     expect(other.count()).toEqual({ done: 1 });
     expect(other.limits.length).toBeLessThan(60); // it looked once in each `pollMs` of 40 s
@@ -274,7 +378,8 @@ describe("startWorker", () => {
     const idle = openWork();
     await idle.clock.pass(1_000);
     await idle.clock.run(
-      idle.start({ pollMs: 60_000 }, { maxIdleMs: Number.POSITIVE_INFINITY, endsAtMs: 3_500 }).ended,
+      idle.start({ pollMs: 60_000 }, { maxIdleMs: Number.POSITIVE_INFINITY, endsAtMs: 3_500 })
+        .ended,
     );
     expect(idle.clock.monotonicMs()).toBe(3_500);
   });
@@ -284,7 +389,7 @@ describe("startWorker", () => {
       if (job.name === "slow")
         await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       else await work.clock.wait(500);
-      return signal.aborted ? { state: "waiting", rank: ranks.started } : done;
+      return signal.aborted ? { state: "waiting", rank: ranks.retry } : done;
     });
     work.add("quick");
     work.add("slow");
@@ -304,7 +409,7 @@ describe("startWorker", () => {
     let left = 3;
     const lease = async (limit: number) => {
       if (left-- > 0) throw new Error("locked");
-      return work.database.run(jobs.lease(limit, leaseMs));
+      return work.database.run(leaseDue(tables, leaseMs, { limit }));
     };
     await work.clock.run(work.start({}, {}, { lease }).ended);
     expect([work.errors.length, work.count()["done"]]).toEqual([3, 1]);

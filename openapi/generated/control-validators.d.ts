@@ -15,13 +15,14 @@ export interface ControlValidator<Value = unknown> {
 
 type Body<Name extends keyof components["schemas"]> = ControlValidator<components["schemas"][Name]>;
 
-export declare const TemplateInput: Body<"TemplateInput">;
-export declare const PointsInput: Body<"PointsInput">;
-export declare const CorrectionInput: Body<"CorrectionInput">;
-export declare const EndpointInput: Body<"EndpointInput">;
-export declare const EndpointChange: Body<"EndpointChange">;
-export declare const ClockSetting: Body<"ClockSetting">;
-export declare const AdvanceInput: Body<"AdvanceInput">;
-export declare const FaultInput: Body<"FaultInput">;
-export declare const WaitCondition: Body<"WaitCondition">;
-export declare const WaitInput: Body<"WaitInput">;
+export declare const isApiKeyInput: Body<"ApiKeyInput">;
+export declare const isTemplateInput: Body<"TemplateInput">;
+export declare const isPointsInput: Body<"PointsInput">;
+export declare const isCorrectionInput: Body<"CorrectionInput">;
+export declare const isEndpointInput: Body<"EndpointInput">;
+export declare const isEndpointChange: Body<"EndpointChange">;
+export declare const isClockSetting: Body<"ClockSetting">;
+export declare const isAdvanceInput: Body<"AdvanceInput">;
+export declare const isFaultInput: Body<"FaultInput">;
+export declare const isWaitCondition: Body<"WaitCondition">;
+export declare const isWaitInput: Body<"WaitInput">;

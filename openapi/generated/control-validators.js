@@ -1,256 +1,9 @@
 /** Generated from control.yaml by `npm run generate`. Do not edit. */
 "use strict";
-export const TemplateInput = validate20;
-const schema31 = {"$id":"TemplateInput","$ref":"document#/components/schemas/TemplateInput"};
-const schema33 = {"type":"object","description":"A template to create.","additionalProperties":false,"required":["name"],"properties":{"id":{"type":"string","pattern":"\\S","description":"Default: a generated id."},"name":{"$ref":"#/components/schemas/Text"},"fields":{"type":"array","items":{"$ref":"#/components/schemas/TemplateFieldInput"}},"tiers":{"type":"array","items":{"$ref":"#/components/schemas/Tier"}}}};
-const schema34 = {"type":"string","pattern":"\\S"};
-const pattern4 = new RegExp("\\S", "u");
-const schema35 = {"type":"object","additionalProperties":false,"required":["key","type"],"properties":{"key":{"$ref":"#/components/schemas/Text"},"type":{"type":"string","enum":["name","text","number"]},"required":{"type":"boolean","description":"Default false."},"label":{"type":"string","pattern":"\\S","description":"The name that people see. Default: the key."}}};
-
-function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate23.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.key === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "key"},message:"must have required property '"+"key"+"'",schema:schema35.required,parentSchema:schema35,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-if(data.type === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema35.required,parentSchema:schema35,data};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-for(const key0 in data){
-if(!((((key0 === "key") || (key0 === "type")) || (key0 === "required")) || (key0 === "label"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema35,data};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-if(data.key !== undefined){
-let data0 = data.key;
-if(typeof data0 === "string"){
-if(!pattern4.test(data0)){
-const err3 = {instancePath:instancePath+"/key",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-else {
-const err4 = {instancePath:instancePath+"/key",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-if(data.type !== undefined){
-let data1 = data.type;
-if(typeof data1 !== "string"){
-const err5 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.type.type,parentSchema:schema35.properties.type,data:data1};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-if(!(((data1 === "name") || (data1 === "text")) || (data1 === "number"))){
-const err6 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/enum",keyword:"enum",params:{allowedValues: schema35.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema35.properties.type.enum,parentSchema:schema35.properties.type,data:data1};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-if(data.required !== undefined){
-let data2 = data.required;
-if(typeof data2 !== "boolean"){
-const err7 = {instancePath:instancePath+"/required",schemaPath:"#/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.properties.required.type,parentSchema:schema35.properties.required,data:data2};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-if(data.label !== undefined){
-let data3 = data.label;
-if(typeof data3 === "string"){
-if(!pattern4.test(data3)){
-const err8 = {instancePath:instancePath+"/label",schemaPath:"#/properties/label/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema35.properties.label,data:data3};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-else {
-const err9 = {instancePath:instancePath+"/label",schemaPath:"#/properties/label/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.label.type,parentSchema:schema35.properties.label,data:data3};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-}
-}
-else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-validate23.errors = vErrors;
-return errors === 0;
-}
-validate23.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
-
-const schema37 = {"type":"object","description":"A level, and the lowest balance that has it.","additionalProperties":false,"required":["name","from"],"properties":{"name":{"$ref":"#/components/schemas/Text"},"from":{"type":"number","description":"The lowest balance of the level."}}};
-
-function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate25.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema37.required,parentSchema:schema37,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-if(data.from === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "from"},message:"must have required property '"+"from"+"'",schema:schema37.required,parentSchema:schema37,data};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-for(const key0 in data){
-if(!((key0 === "name") || (key0 === "from"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema37,data};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-if(data.name !== undefined){
-let data0 = data.name;
-if(typeof data0 === "string"){
-if(!pattern4.test(data0)){
-const err3 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-else {
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-if(data.from !== undefined){
-let data1 = data.from;
-if(!((typeof data1 == "number") && (isFinite(data1)))){
-const err5 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema37.properties.from.type,parentSchema:schema37.properties.from,data:data1};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-}
-else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-validate25.errors = vErrors;
-return errors === 0;
-}
-validate25.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
-
+export const isApiKeyInput = validate20;
+const schema31 = {"$id":"ApiKeyInput","$ref":"document#/components/schemas/ApiKeyInput"};
+const schema33 = {"type":"object","additionalProperties":false,"required":["kind"],"properties":{"kind":{"$ref":"#/components/schemas/ApiKeyKind"}}};
+const schema34 = {"type":"string","enum":["website","full"]};
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -263,8 +16,8 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema33.required,parentSchema:schema33,data};
+if(data.kind === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema33.required,parentSchema:schema33,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -274,7 +27,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!((((key0 === "id") || (key0 === "name")) || (key0 === "fields")) || (key0 === "tiers"))){
+if(!(key0 === "kind")){
 const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema33,data};
 if(vErrors === null){
 vErrors = [err1];
@@ -285,11 +38,10 @@ vErrors.push(err1);
 errors++;
 }
 }
-if(data.id !== undefined){
-let data0 = data.id;
-if(typeof data0 === "string"){
-if(!pattern4.test(data0)){
-const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema33.properties.id,data:data0};
+if(data.kind !== undefined){
+let data0 = data.kind;
+if(typeof data0 !== "string"){
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/components/schemas/ApiKeyKind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -298,9 +50,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-}
-else {
-const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.id.type,parentSchema:schema33.properties.id,data:data0};
+if(!((data0 === "website") || (data0 === "full"))){
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/components/schemas/ApiKeyKind/enum",keyword:"enum",params:{allowedValues: schema34.enum},message:"must be equal to one of the allowed values",schema:schema34.enum,parentSchema:schema34,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -310,83 +61,14 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(data.name !== undefined){
-let data1 = data.name;
-if(typeof data1 === "string"){
-if(!pattern4.test(data1)){
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data1};
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data};
 if(vErrors === null){
 vErrors = [err4];
 }
 else {
 vErrors.push(err4);
-}
-errors++;
-}
-}
-else {
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data1};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(data.fields !== undefined){
-let data2 = data.fields;
-if(Array.isArray(data2)){
-const len0 = data2.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate23(data2[i0], {instancePath:instancePath+"/fields/" + i0,parentData:data2,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err6 = {instancePath:instancePath+"/fields",schemaPath:"#/properties/fields/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.fields.type,parentSchema:schema33.properties.fields,data:data2};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-if(data.tiers !== undefined){
-let data4 = data.tiers;
-if(Array.isArray(data4)){
-const len1 = data4.length;
-for(let i1=0; i1<len1; i1++){
-if(!(validate25(data4[i1], {instancePath:instancePath+"/tiers/" + i1,parentData:data4,parentDataProperty:i1,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err7 = {instancePath:instancePath+"/tiers",schemaPath:"#/properties/tiers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.tiers.type,parentSchema:schema33.properties.tiers,data:data4};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-}
-else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
 }
 errors++;
 }
@@ -397,7 +79,7 @@ validate22.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="TemplateInput" */;
+/*# sourceURL="ApiKeyInput" */;
 let vErrors = null;
 let errors = 0;
 const evaluated0 = validate20.evaluated;
@@ -416,12 +98,161 @@ return errors === 0;
 }
 validate20.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const PointsInput = validate28;
-const schema39 = {"$id":"PointsInput","$ref":"document#/components/schemas/PointsInput"};
-const schema40 = {"type":"object","additionalProperties":false,"required":["points"],"properties":{"points":{"type":"number","exclusiveMinimum":0}}};
+export const isTemplateInput = validate24;
+const schema35 = {"$id":"TemplateInput","$ref":"document#/components/schemas/TemplateInput"};
+const schema36 = {"type":"object","description":"A template to create.","additionalProperties":false,"required":["name"],"properties":{"id":{"type":"string","pattern":"\\S","description":"Default: a generated id."},"name":{"$ref":"#/components/schemas/Text"},"fields":{"type":"array","items":{"$ref":"#/components/schemas/TemplateFieldInput"}},"tiers":{"type":"array","items":{"$ref":"#/components/schemas/Tier"}}}};
+const schema37 = {"type":"string","pattern":"\\S"};
+const pattern4 = new RegExp("\\S", "u");
+const schema38 = {"type":"object","additionalProperties":false,"required":["key","type"],"properties":{"key":{"$ref":"#/components/schemas/Text"},"type":{"type":"string","enum":["name","text","number"]},"required":{"type":"boolean","description":"Default false."},"label":{"type":"string","pattern":"\\S","description":"The name that people see. Default: the key."}}};
+
+function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate26.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.key === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "key"},message:"must have required property '"+"key"+"'",schema:schema38.required,parentSchema:schema38,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema38.required,parentSchema:schema38,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "key") || (key0 === "type")) || (key0 === "required")) || (key0 === "label"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema38,data};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.key !== undefined){
+let data0 = data.key;
+if(typeof data0 === "string"){
+if(!pattern4.test(data0)){
+const err3 = {instancePath:instancePath+"/key",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/key",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.type !== undefined){
+let data1 = data.type;
+if(typeof data1 !== "string"){
+const err5 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.type.type,parentSchema:schema38.properties.type,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(!(((data1 === "name") || (data1 === "text")) || (data1 === "number"))){
+const err6 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/enum",keyword:"enum",params:{allowedValues: schema38.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema38.properties.type.enum,parentSchema:schema38.properties.type,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data.required !== undefined){
+let data2 = data.required;
+if(typeof data2 !== "boolean"){
+const err7 = {instancePath:instancePath+"/required",schemaPath:"#/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema38.properties.required.type,parentSchema:schema38.properties.required,data:data2};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data.label !== undefined){
+let data3 = data.label;
+if(typeof data3 === "string"){
+if(!pattern4.test(data3)){
+const err8 = {instancePath:instancePath+"/label",schemaPath:"#/properties/label/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema38.properties.label,data:data3};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/label",schemaPath:"#/properties/label/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.label.type,parentSchema:schema38.properties.label,data:data3};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+validate26.errors = vErrors;
+return errors === 0;
+}
+validate26.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema40 = {"type":"object","description":"A tier, and the lowest balance that has it.","additionalProperties":false,"required":["name","from"],"properties":{"name":{"$ref":"#/components/schemas/Text"},"from":{"type":"number","description":"The lowest balance of the tier."}}};
 
 function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="PointsInput" */;
 let vErrors = null;
 let errors = 0;
 const evaluated0 = validate28.evaluated;
@@ -432,8 +263,275 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.name === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema40.required,parentSchema:schema40,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.from === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "from"},message:"must have required property '"+"from"+"'",schema:schema40.required,parentSchema:schema40,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "name") || (key0 === "from"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema40,data};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+let data0 = data.name;
+if(typeof data0 === "string"){
+if(!pattern4.test(data0)){
+const err3 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.from !== undefined){
+let data1 = data.from;
+if(!((typeof data1 == "number") && (isFinite(data1)))){
+const err5 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema40.properties.from.type,parentSchema:schema40.properties.from,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate28.errors = vErrors;
+return errors === 0;
+}
+validate28.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate25.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.name === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema36.required,parentSchema:schema36,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "id") || (key0 === "name")) || (key0 === "fields")) || (key0 === "tiers"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema36,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+let data0 = data.id;
+if(typeof data0 === "string"){
+if(!pattern4.test(data0)){
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema36.properties.id,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.id.type,parentSchema:schema36.properties.id,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+let data1 = data.name;
+if(typeof data1 === "string"){
+if(!pattern4.test(data1)){
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.fields !== undefined){
+let data2 = data.fields;
+if(Array.isArray(data2)){
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate26(data2[i0], {instancePath:instancePath+"/fields/" + i0,parentData:data2,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/fields",schemaPath:"#/properties/fields/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema36.properties.fields.type,parentSchema:schema36.properties.fields,data:data2};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data.tiers !== undefined){
+let data4 = data.tiers;
+if(Array.isArray(data4)){
+const len1 = data4.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate28(data4[i1], {instancePath:instancePath+"/tiers/" + i1,parentData:data4,parentDataProperty:i1,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/tiers",schemaPath:"#/properties/tiers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema36.properties.tiers.type,parentSchema:schema36.properties.tiers,data:data4};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+else {
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+validate25.errors = vErrors;
+return errors === 0;
+}
+validate25.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="TemplateInput" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate24.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(!(validate25(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+validate24.errors = vErrors;
+return errors === 0;
+}
+validate24.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+export const isPointsInput = validate31;
+const schema42 = {"$id":"PointsInput","$ref":"document#/components/schemas/PointsInput"};
+const schema43 = {"type":"object","additionalProperties":false,"required":["points"],"properties":{"points":{"type":"number","exclusiveMinimum":0}}};
+
+function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="PointsInput" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate31.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.points === undefined){
-const err0 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/required",keyword:"required",params:{missingProperty: "points"},message:"must have required property '"+"points"+"'",schema:schema40.required,parentSchema:schema40,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/required",keyword:"required",params:{missingProperty: "points"},message:"must have required property '"+"points"+"'",schema:schema43.required,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -444,7 +542,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "points")){
-const err1 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema40,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -458,7 +556,7 @@ if(data.points !== undefined){
 let data0 = data.points;
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 <= 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/PointsInput/properties/points/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema40.properties.points,data:data0};
+const err2 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/PointsInput/properties/points/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema43.properties.points,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -469,7 +567,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/PointsInput/properties/points/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema40.properties.points.type,parentSchema:schema40.properties.points,data:data0};
+const err3 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/PointsInput/properties/points/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema43.properties.points.type,parentSchema:schema43.properties.points,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -481,7 +579,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data};
+const err4 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.type,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -490,20 +588,20 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return errors === 0;
 }
-validate28.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate31.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const CorrectionInput = validate29;
-const schema41 = {"$id":"CorrectionInput","$ref":"document#/components/schemas/CorrectionInput"};
-const schema42 = {"type":"object","additionalProperties":false,"required":["change"],"properties":{"change":{"type":"number"}}};
+export const isCorrectionInput = validate32;
+const schema44 = {"$id":"CorrectionInput","$ref":"document#/components/schemas/CorrectionInput"};
+const schema45 = {"type":"object","additionalProperties":false,"required":["change"],"properties":{"change":{"type":"number"}}};
 
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="CorrectionInput" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate29.evaluated;
+const evaluated0 = validate32.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -512,7 +610,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.change === undefined){
-const err0 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/required",keyword:"required",params:{missingProperty: "change"},message:"must have required property '"+"change"+"'",schema:schema42.required,parentSchema:schema42,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/required",keyword:"required",params:{missingProperty: "change"},message:"must have required property '"+"change"+"'",schema:schema45.required,parentSchema:schema45,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -523,7 +621,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "change")){
-const err1 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema42,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema45,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -536,7 +634,7 @@ errors++;
 if(data.change !== undefined){
 let data0 = data.change;
 if(!((typeof data0 == "number") && (isFinite(data0)))){
-const err2 = {instancePath:instancePath+"/change",schemaPath:"document#/components/schemas/CorrectionInput/properties/change/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema42.properties.change.type,parentSchema:schema42.properties.change,data:data0};
+const err2 = {instancePath:instancePath+"/change",schemaPath:"document#/components/schemas/CorrectionInput/properties/change/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema45.properties.change.type,parentSchema:schema45.properties.change,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -548,7 +646,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data};
+const err3 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema45.type,parentSchema:schema45,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -557,21 +655,21 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return errors === 0;
 }
-validate29.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate32.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const EndpointInput = validate30;
-const schema43 = {"$id":"EndpointInput","$ref":"document#/components/schemas/EndpointInput"};
-const schema44 = {"type":"object","description":"Where to send events, and which.","additionalProperties":false,"required":["url","events"],"properties":{"url":{"$ref":"#/components/schemas/Text"},"events":{"$ref":"#/components/schemas/EventTypes"}}};
-const schema46 = {"type":"array","description":"The selected events. A test event is sent whatever is selected.","minItems":1,"items":{"$ref":"#/components/schemas/EventType"}};
-const schema47 = {"type":"string","enum":["card.added","card.removed","balance.changed","tier.changed","consent.changed","ping"]};
+export const isEndpointInput = validate33;
+const schema46 = {"$id":"EndpointInput","$ref":"document#/components/schemas/EndpointInput"};
+const schema47 = {"type":"object","description":"Where to send events, and which.","additionalProperties":false,"required":["url","events"],"properties":{"url":{"$ref":"#/components/schemas/Text"},"events":{"$ref":"#/components/schemas/EventTypes"}}};
+const schema49 = {"type":"array","description":"The selected events. A test event is sent whatever is selected.","minItems":1,"items":{"$ref":"#/components/schemas/EventType"}};
+const schema50 = {"type":"string","enum":["card.added","card.removed","balance.changed","tier.changed","consent.changed","ping"]};
 
-function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate32.evaluated;
+const evaluated0 = validate35.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -580,7 +678,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema46,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -593,7 +691,7 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(typeof data0 !== "string"){
-const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.type,parentSchema:schema47,data:data0};
+const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -603,7 +701,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!((((((data0 === "card.added") || (data0 === "card.removed")) || (data0 === "balance.changed")) || (data0 === "tier.changed")) || (data0 === "consent.changed")) || (data0 === "ping"))){
-const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema47.enum},message:"must be equal to one of the allowed values",schema:schema47.enum,parentSchema:schema47,data:data0};
+const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -615,7 +713,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema46.type,parentSchema:schema46,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema49.type,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -624,16 +722,16 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return errors === 0;
 }
-validate32.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+validate35.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate31.evaluated;
+const evaluated0 = validate34.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -642,7 +740,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.url === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema44.required,parentSchema:schema44,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema47.required,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -652,7 +750,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.events === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "events"},message:"must have required property '"+"events"+"'",schema:schema44.required,parentSchema:schema44,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "events"},message:"must have required property '"+"events"+"'",schema:schema47.required,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -663,7 +761,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "url") || (key0 === "events"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema44,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -677,7 +775,7 @@ if(data.url !== undefined){
 let data0 = data.url;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err3 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
+const err3 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -688,7 +786,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
+const err4 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -699,14 +797,14 @@ errors++;
 }
 }
 if(data.events !== undefined){
-if(!(validate32(data.events, {instancePath:instancePath+"/events",parentData:data,parentDataProperty:"events",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
+if(!(validate35(data.events, {instancePath:instancePath+"/events",parentData:data,parentDataProperty:"events",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema44.type,parentSchema:schema44,data};
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -715,40 +813,40 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return errors === 0;
 }
-validate31.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate34.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="EndpointInput" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate30.evaluated;
+const evaluated0 = validate33.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(!(validate31(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
+if(!(validate34(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
 errors = vErrors.length;
 }
-validate30.errors = vErrors;
+validate33.errors = vErrors;
 return errors === 0;
 }
-validate30.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate33.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const EndpointChange = validate35;
-const schema48 = {"$id":"EndpointChange","$ref":"document#/components/schemas/EndpointChange"};
-const schema49 = {"type":"object","additionalProperties":false,"properties":{"url":{"$ref":"#/components/schemas/Text"},"events":{"$ref":"#/components/schemas/EventTypes"}}};
+export const isEndpointChange = validate38;
+const schema51 = {"$id":"EndpointChange","$ref":"document#/components/schemas/EndpointChange"};
+const schema52 = {"type":"object","additionalProperties":false,"properties":{"url":{"$ref":"#/components/schemas/Text"},"events":{"$ref":"#/components/schemas/EventTypes"}}};
 
-function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate36.evaluated;
+const evaluated0 = validate39.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -758,7 +856,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((key0 === "url") || (key0 === "events"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema49,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema52,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -772,7 +870,7 @@ if(data.url !== undefined){
 let data0 = data.url;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err1 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
+const err1 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -783,7 +881,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
+const err2 = {instancePath:instancePath+"/url",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -794,14 +892,14 @@ errors++;
 }
 }
 if(data.events !== undefined){
-if(!(validate32(data.events, {instancePath:instancePath+"/events",parentData:data,parentDataProperty:"events",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
+if(!(validate35(data.events, {instancePath:instancePath+"/events",parentData:data,parentDataProperty:"events",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema49.type,parentSchema:schema49,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema52.type,parentSchema:schema52,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -810,41 +908,41 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate36.errors = vErrors;
+validate39.errors = vErrors;
 return errors === 0;
 }
-validate36.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate39.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="EndpointChange" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate35.evaluated;
+const evaluated0 = validate38.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(!(validate36(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+if(!(validate39(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
 errors = vErrors.length;
 }
-validate35.errors = vErrors;
+validate38.errors = vErrors;
 return errors === 0;
 }
-validate35.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate38.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const ClockSetting = validate39;
-const schema51 = {"$id":"ClockSetting","$ref":"document#/components/schemas/ClockSetting"};
-const schema52 = {"type":"object","description":"How a clock runs.","additionalProperties":false,"required":["mode"],"properties":{"mode":{"type":"string","enum":["system","manual","scaled"]},"factor":{"type":"number","exclusiveMinimum":0,"maximum":1000000,"description":"Of a scaled clock: how many times as fast as real time."}}};
+export const isClockSetting = validate42;
+const schema54 = {"$id":"ClockSetting","$ref":"document#/components/schemas/ClockSetting"};
+const schema55 = {"type":"object","description":"How a clock runs.","additionalProperties":false,"required":["mode"],"properties":{"mode":{"type":"string","enum":["system","manual","scaled"]},"factor":{"type":"number","exclusiveMinimum":0,"maximum":1000000,"description":"Of a scaled clock: how many times as fast as real time."}}};
 
-function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate42(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="ClockSetting" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate39.evaluated;
+const evaluated0 = validate42.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -853,7 +951,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.mode === undefined){
-const err0 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/required",keyword:"required",params:{missingProperty: "mode"},message:"must have required property '"+"mode"+"'",schema:schema52.required,parentSchema:schema52,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/required",keyword:"required",params:{missingProperty: "mode"},message:"must have required property '"+"mode"+"'",schema:schema55.required,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -864,7 +962,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "mode") || (key0 === "factor"))){
-const err1 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema52,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -877,7 +975,7 @@ errors++;
 if(data.mode !== undefined){
 let data0 = data.mode;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/mode",schemaPath:"document#/components/schemas/ClockSetting/properties/mode/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.properties.mode.type,parentSchema:schema52.properties.mode,data:data0};
+const err2 = {instancePath:instancePath+"/mode",schemaPath:"document#/components/schemas/ClockSetting/properties/mode/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema55.properties.mode.type,parentSchema:schema55.properties.mode,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -887,7 +985,7 @@ vErrors.push(err2);
 errors++;
 }
 if(!(((data0 === "system") || (data0 === "manual")) || (data0 === "scaled"))){
-const err3 = {instancePath:instancePath+"/mode",schemaPath:"document#/components/schemas/ClockSetting/properties/mode/enum",keyword:"enum",params:{allowedValues: schema52.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema52.properties.mode.enum,parentSchema:schema52.properties.mode,data:data0};
+const err3 = {instancePath:instancePath+"/mode",schemaPath:"document#/components/schemas/ClockSetting/properties/mode/enum",keyword:"enum",params:{allowedValues: schema55.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema55.properties.mode.enum,parentSchema:schema55.properties.mode,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -901,7 +999,7 @@ if(data.factor !== undefined){
 let data1 = data.factor;
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 1000000 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000",schema:1000000,parentSchema:schema52.properties.factor,data:data1};
+const err4 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000",schema:1000000,parentSchema:schema55.properties.factor,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -911,7 +1009,7 @@ vErrors.push(err4);
 errors++;
 }
 if(data1 <= 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema52.properties.factor,data:data1};
+const err5 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema55.properties.factor,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -922,7 +1020,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema52.properties.factor.type,parentSchema:schema52.properties.factor,data:data1};
+const err6 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema55.properties.factor.type,parentSchema:schema55.properties.factor,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -934,7 +1032,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema52.type,parentSchema:schema52,data};
+const err7 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema55.type,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -943,20 +1041,20 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate39.errors = vErrors;
+validate42.errors = vErrors;
 return errors === 0;
 }
-validate39.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate42.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const AdvanceInput = validate40;
-const schema53 = {"$id":"AdvanceInput","$ref":"document#/components/schemas/AdvanceInput"};
-const schema54 = {"type":"object","additionalProperties":false,"required":["duration"],"properties":{"duration":{"type":["string","number"]}}};
+export const isAdvanceInput = validate43;
+const schema56 = {"$id":"AdvanceInput","$ref":"document#/components/schemas/AdvanceInput"};
+const schema57 = {"type":"object","additionalProperties":false,"required":["duration"],"properties":{"duration":{"type":["string","number"]}}};
 
-function validate40(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate43(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="AdvanceInput" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate40.evaluated;
+const evaluated0 = validate43.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -965,7 +1063,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.duration === undefined){
-const err0 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/required",keyword:"required",params:{missingProperty: "duration"},message:"must have required property '"+"duration"+"'",schema:schema54.required,parentSchema:schema54,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/required",keyword:"required",params:{missingProperty: "duration"},message:"must have required property '"+"duration"+"'",schema:schema57.required,parentSchema:schema57,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -976,7 +1074,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "duration")){
-const err1 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema54,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema57,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -989,7 +1087,7 @@ errors++;
 if(data.duration !== undefined){
 let data0 = data.duration;
 if((typeof data0 !== "string") && (!((typeof data0 == "number") && (isFinite(data0))))){
-const err2 = {instancePath:instancePath+"/duration",schemaPath:"document#/components/schemas/AdvanceInput/properties/duration/type",keyword:"type",params:{type: schema54.properties.duration.type},message:"must be string,number",schema:schema54.properties.duration.type,parentSchema:schema54.properties.duration,data:data0};
+const err2 = {instancePath:instancePath+"/duration",schemaPath:"document#/components/schemas/AdvanceInput/properties/duration/type",keyword:"type",params:{type: schema57.properties.duration.type},message:"must be string,number",schema:schema57.properties.duration.type,parentSchema:schema57.properties.duration,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1001,7 +1099,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema54.type,parentSchema:schema54,data};
+const err3 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema57.type,parentSchema:schema57,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1010,24 +1108,24 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate40.errors = vErrors;
+validate43.errors = vErrors;
 return errors === 0;
 }
-validate40.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate43.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const FaultInput = validate41;
-const schema55 = {"$id":"FaultInput","$ref":"document#/components/schemas/FaultInput"};
-const schema56 = {"type":"object","required":["kind"],"discriminator":{"propertyName":"kind"},"properties":{"kind":{"type":"string","enum":["status","latency","in-progress","html","reset","destroy","truncate","hang","duplicate","reorder"]}},"oneOf":[{"$ref":"#/components/schemas/StatusFault"},{"$ref":"#/components/schemas/LatencyFault"},{"$ref":"#/components/schemas/InProgressFault"},{"$ref":"#/components/schemas/HtmlFault"},{"$ref":"#/components/schemas/ConnectionFault"},{"$ref":"#/components/schemas/DeliveryFault"}]};
-const schema57 = {"type":"object","additionalProperties":false,"required":["kind","phase","status"],"properties":{"kind":{"type":"string","enum":["status"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","minimum":400,"maximum":599},"retryAfterSeconds":{"type":"integer","minimum":0}}};
-const schema58 = {"type":"string","description":"`before`: the operation does not run. `after-commit`: it runs, and only its response is affected.","enum":["before","after-commit"]};
-const schema62 = {"type":"integer","description":"How often the rule applies. Default: until it is removed.","minimum":1};
-const schema59 = {"type":"object","description":"Which requests a rule applies to. All members that are present must match.","additionalProperties":false,"properties":{"operation":{"$ref":"#/components/schemas/OperationId"},"idempotencyKey":{"$ref":"#/components/schemas/Text"}}};
-const schema60 = {"type":"string","enum":["issueCard","getCard","listOperations","getConsent","setConsent"]};
+export const isFaultInput = validate44;
+const schema58 = {"$id":"FaultInput","$ref":"document#/components/schemas/FaultInput"};
+const schema59 = {"type":"object","required":["kind"],"discriminator":{"propertyName":"kind"},"properties":{"kind":{"type":"string","enum":["status","latency","in-progress","html","reset","destroy","truncate","hang","duplicate","reorder"]}},"oneOf":[{"$ref":"#/components/schemas/StatusFault"},{"$ref":"#/components/schemas/LatencyFault"},{"$ref":"#/components/schemas/InProgressFault"},{"$ref":"#/components/schemas/HtmlFault"},{"$ref":"#/components/schemas/ConnectionFault"},{"$ref":"#/components/schemas/DeliveryFault"}]};
+const schema60 = {"type":"object","additionalProperties":false,"required":["kind","phase","status"],"properties":{"kind":{"type":"string","enum":["status"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","minimum":400,"maximum":599},"retryAfterSeconds":{"type":"integer","minimum":0}}};
+const schema61 = {"type":"string","description":"`before`: the operation does not run. `after-commit`: it runs, and only its response is affected.","enum":["before","after-commit"]};
+const schema65 = {"type":"integer","description":"How often the rule applies. Default: until it is removed.","minimum":1};
+const schema62 = {"type":"object","description":"Which requests a rule applies to. All members that are present must match.","additionalProperties":false,"properties":{"operation":{"$ref":"#/components/schemas/OperationId"},"idempotencyKey":{"$ref":"#/components/schemas/Text"}}};
+const schema63 = {"type":"string","enum":["issueCard","getCard","listOperations","getConsent","setConsent"]};
 
-function validate44(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate47(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate44.evaluated;
+const evaluated0 = validate47.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1037,7 +1135,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((key0 === "operation") || (key0 === "idempotencyKey"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema59,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1050,7 +1148,7 @@ errors++;
 if(data.operation !== undefined){
 let data0 = data.operation;
 if(typeof data0 !== "string"){
-const err1 = {instancePath:instancePath+"/operation",schemaPath:"#/components/schemas/OperationId/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.type,parentSchema:schema60,data:data0};
+const err1 = {instancePath:instancePath+"/operation",schemaPath:"#/components/schemas/OperationId/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema63.type,parentSchema:schema63,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1060,7 +1158,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!(((((data0 === "issueCard") || (data0 === "getCard")) || (data0 === "listOperations")) || (data0 === "getConsent")) || (data0 === "setConsent"))){
-const err2 = {instancePath:instancePath+"/operation",schemaPath:"#/components/schemas/OperationId/enum",keyword:"enum",params:{allowedValues: schema60.enum},message:"must be equal to one of the allowed values",schema:schema60.enum,parentSchema:schema60,data:data0};
+const err2 = {instancePath:instancePath+"/operation",schemaPath:"#/components/schemas/OperationId/enum",keyword:"enum",params:{allowedValues: schema63.enum},message:"must be equal to one of the allowed values",schema:schema63.enum,parentSchema:schema63,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1074,7 +1172,7 @@ if(data.idempotencyKey !== undefined){
 let data1 = data.idempotencyKey;
 if(typeof data1 === "string"){
 if(!pattern4.test(data1)){
-const err3 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data1};
+const err3 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1085,7 +1183,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data1};
+const err4 = {instancePath:instancePath+"/idempotencyKey",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1097,7 +1195,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema59.type,parentSchema:schema59,data};
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema62.type,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1106,219 +1204,11 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate44.errors = vErrors;
+validate47.errors = vErrors;
 return errors === 0;
 }
-validate44.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate47.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-
-function validate43(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate43.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema57.required,parentSchema:schema57,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema57.required,parentSchema:schema57,data};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if(data.status === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},message:"must have required property '"+"status"+"'",schema:schema57.required,parentSchema:schema57,data};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-for(const key0 in data){
-if(!((((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "status")) || (key0 === "retryAfterSeconds"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema57,data};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-if(data.kind !== undefined){
-let data0 = data.kind;
-if(typeof data0 !== "string"){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.properties.kind.type,parentSchema:schema57.properties.kind,data:data0};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-if(!(data0 === "status")){
-const err5 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema57.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema57.properties.kind.enum,parentSchema:schema57.properties.kind,data:data0};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(data.phase !== undefined){
-let data1 = data.phase;
-if(typeof data1 !== "string"){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data1};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-if(!((data1 === "before") || (data1 === "after-commit"))){
-const err7 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data1};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-if(data.match !== undefined){
-if(!(validate44(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
-errors = vErrors.length;
-}
-}
-if(data.times !== undefined){
-let data3 = data.times;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema62.type,parentSchema:schema62,data:data3};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema62,data:data3};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-}
-}
-if(data.status !== undefined){
-let data4 = data.status;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err10 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema57.properties.status.type,parentSchema:schema57.properties.status,data:data4};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 599 || isNaN(data4)){
-const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},message:"must be <= 599",schema:599,parentSchema:schema57.properties.status,data:data4};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-if(data4 < 400 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/minimum",keyword:"minimum",params:{comparison: ">=", limit: 400},message:"must be >= 400",schema:400,parentSchema:schema57.properties.status,data:data4};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-}
-if(data.retryAfterSeconds !== undefined){
-let data5 = data.retryAfterSeconds;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err13 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema57.properties.retryAfterSeconds.type,parentSchema:schema57.properties.retryAfterSeconds,data:data5};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 < 0 || isNaN(data5)){
-const err14 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema57.properties.retryAfterSeconds,data:data5};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-}
-}
-}
-else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema57.type,parentSchema:schema57,data};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-validate43.errors = vErrors;
-return errors === 0;
-}
-validate43.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
-
-const schema63 = {"type":"object","additionalProperties":false,"required":["kind","phase","delayMs"],"properties":{"kind":{"type":"string","enum":["latency"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"delayMs":{"type":"number","minimum":0,"maximum":600000}}};
 
 function validate46(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1332,7 +1222,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema63.required,parentSchema:schema63,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema60.required,parentSchema:schema60,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1342,7 +1232,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema63.required,parentSchema:schema63,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema60.required,parentSchema:schema60,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1351,8 +1241,8 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(data.delayMs === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "delayMs"},message:"must have required property '"+"delayMs"+"'",schema:schema63.required,parentSchema:schema63,data};
+if(data.status === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},message:"must have required property '"+"status"+"'",schema:schema60.required,parentSchema:schema60,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1362,8 +1252,8 @@ vErrors.push(err2);
 errors++;
 }
 for(const key0 in data){
-if(!(((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "delayMs"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema63,data};
+if(!((((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "status")) || (key0 === "retryAfterSeconds"))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema60,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1376,7 +1266,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema63.properties.kind.type,parentSchema:schema63.properties.kind,data:data0};
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.properties.kind.type,parentSchema:schema60.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1385,8 +1275,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(!(data0 === "latency")){
-const err5 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema63.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema63.properties.kind.enum,parentSchema:schema63.properties.kind,data:data0};
+if(!(data0 === "status")){
+const err5 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema60.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema60.properties.kind.enum,parentSchema:schema60.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1399,7 +1289,7 @@ errors++;
 if(data.phase !== undefined){
 let data1 = data.phase;
 if(typeof data1 !== "string"){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data1};
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema61.type,parentSchema:schema61,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1409,7 +1299,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data1 === "before") || (data1 === "after-commit"))){
-const err7 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data1};
+const err7 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema61.enum},message:"must be equal to one of the allowed values",schema:schema61.enum,parentSchema:schema61,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1420,15 +1310,15 @@ errors++;
 }
 }
 if(data.match !== undefined){
-if(!(validate44(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
+if(!(validate47(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
 errors = vErrors.length;
 }
 }
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema62.type,parentSchema:schema62,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema65.type,parentSchema:schema65,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1439,7 +1329,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema62,data:data3};
+const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema65,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1450,11 +1340,10 @@ errors++;
 }
 }
 }
-if(data.delayMs !== undefined){
-let data4 = data.delayMs;
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 600000 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000",schema:600000,parentSchema:schema63.properties.delayMs,data:data4};
+if(data.status !== undefined){
+let data4 = data.status;
+if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
+const err10 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema60.properties.status.type,parentSchema:schema60.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1463,8 +1352,9 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data4 < 0 || isNaN(data4)){
-const err11 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema63.properties.delayMs,data:data4};
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 > 599 || isNaN(data4)){
+const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},message:"must be <= 599",schema:599,parentSchema:schema60.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1473,9 +1363,8 @@ vErrors.push(err11);
 }
 errors++;
 }
-}
-else {
-const err12 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema63.properties.delayMs.type,parentSchema:schema63.properties.delayMs,data:data4};
+if(data4 < 400 || isNaN(data4)){
+const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/minimum",keyword:"minimum",params:{comparison: ">=", limit: 400},message:"must be >= 400",schema:400,parentSchema:schema60.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1486,8 +1375,10 @@ errors++;
 }
 }
 }
-else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema63.type,parentSchema:schema63,data};
+if(data.retryAfterSeconds !== undefined){
+let data5 = data.retryAfterSeconds;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err13 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema60.properties.retryAfterSeconds.type,parentSchema:schema60.properties.retryAfterSeconds,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1496,17 +1387,41 @@ vErrors.push(err13);
 }
 errors++;
 }
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 0 || isNaN(data5)){
+const err14 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema60.properties.retryAfterSeconds,data:data5};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema60.type,parentSchema:schema60,data};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
 validate46.errors = vErrors;
 return errors === 0;
 }
 validate46.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema66 = {"type":"object","description":"An error status while the first request with the same idempotency key is being processed.","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["in-progress"]},"phase":{"type":"string","enum":["before"]},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"durationMs":{"type":"number","description":"How long the work goes on after the card is issued, on the service's clock. Default 0.","minimum":0,"maximum":600000},"status":{"type":"integer","description":"Default 409.","enum":[409,423]},"retryAfterSeconds":{"type":"integer","minimum":0}}};
+const schema66 = {"type":"object","additionalProperties":false,"required":["kind","phase","delayMs"],"properties":{"kind":{"type":"string","enum":["latency"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"delayMs":{"type":"number","minimum":0,"maximum":600000}}};
 
-function validate48(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate48.evaluated;
+const evaluated0 = validate49.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1534,9 +1449,192 @@ vErrors.push(err1);
 }
 errors++;
 }
+if(data.delayMs === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "delayMs"},message:"must have required property '"+"delayMs"+"'",schema:schema66.required,parentSchema:schema66,data};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "delayMs"))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema66,data};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+let data0 = data.kind;
+if(typeof data0 !== "string"){
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema66.properties.kind.type,parentSchema:schema66.properties.kind,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(!(data0 === "latency")){
+const err5 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema66.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema66.properties.kind.enum,parentSchema:schema66.properties.kind,data:data0};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.phase !== undefined){
+let data1 = data.phase;
+if(typeof data1 !== "string"){
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema61.type,parentSchema:schema61,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(!((data1 === "before") || (data1 === "after-commit"))){
+const err7 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema61.enum},message:"must be equal to one of the allowed values",schema:schema61.enum,parentSchema:schema61,data:data1};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data.match !== undefined){
+if(!(validate47(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.times !== undefined){
+let data3 = data.times;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema65.type,parentSchema:schema65,data:data3};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 1 || isNaN(data3)){
+const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema65,data:data3};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+if(data.delayMs !== undefined){
+let data4 = data.delayMs;
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 > 600000 || isNaN(data4)){
+const err10 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000",schema:600000,parentSchema:schema66.properties.delayMs,data:data4};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(data4 < 0 || isNaN(data4)){
+const err11 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema66.properties.delayMs,data:data4};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/delayMs",schemaPath:"#/properties/delayMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema66.properties.delayMs.type,parentSchema:schema66.properties.delayMs,data:data4};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema66.type,parentSchema:schema66,data};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+validate49.errors = vErrors;
+return errors === 0;
+}
+validate49.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema69 = {"type":"object","description":"An error status while the first request with the same idempotency key is being processed.","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["in-progress"]},"phase":{"type":"string","enum":["before"]},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"durationMs":{"type":"number","description":"How long the work goes on after the card is issued, on the service's clock. Default 0.","minimum":0,"maximum":600000},"status":{"type":"integer","description":"Default 409.","enum":[409,423]},"retryAfterSeconds":{"type":"integer","minimum":0}}};
+
+function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate51.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.kind === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema69.required,parentSchema:schema69,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.phase === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema69.required,parentSchema:schema69,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
 for(const key0 in data){
 if(!(((((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "durationMs")) || (key0 === "status")) || (key0 === "retryAfterSeconds"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema66,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema69,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1549,7 +1647,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema66.properties.kind.type,parentSchema:schema66.properties.kind,data:data0};
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema69.properties.kind.type,parentSchema:schema69.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1559,7 +1657,7 @@ vErrors.push(err3);
 errors++;
 }
 if(!(data0 === "in-progress")){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema66.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema66.properties.kind.enum,parentSchema:schema66.properties.kind,data:data0};
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema69.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema69.properties.kind.enum,parentSchema:schema69.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1572,7 +1670,7 @@ errors++;
 if(data.phase !== undefined){
 let data1 = data.phase;
 if(typeof data1 !== "string"){
-const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema66.properties.phase.type,parentSchema:schema66.properties.phase,data:data1};
+const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema69.properties.phase.type,parentSchema:schema69.properties.phase,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1582,7 +1680,7 @@ vErrors.push(err5);
 errors++;
 }
 if(!(data1 === "before")){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/enum",keyword:"enum",params:{allowedValues: schema66.properties.phase.enum},message:"must be equal to one of the allowed values",schema:schema66.properties.phase.enum,parentSchema:schema66.properties.phase,data:data1};
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/enum",keyword:"enum",params:{allowedValues: schema69.properties.phase.enum},message:"must be equal to one of the allowed values",schema:schema69.properties.phase.enum,parentSchema:schema69.properties.phase,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1593,15 +1691,15 @@ errors++;
 }
 }
 if(data.match !== undefined){
-if(!(validate44(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
+if(!(validate47(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
 errors = vErrors.length;
 }
 }
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema62.type,parentSchema:schema62,data:data3};
+const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema65.type,parentSchema:schema65,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1612,7 +1710,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema62,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema65,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1627,7 +1725,7 @@ if(data.durationMs !== undefined){
 let data4 = data.durationMs;
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 600000 || isNaN(data4)){
-const err9 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000",schema:600000,parentSchema:schema66.properties.durationMs,data:data4};
+const err9 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000",schema:600000,parentSchema:schema69.properties.durationMs,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1637,7 +1735,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4 < 0 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema66.properties.durationMs,data:data4};
+const err10 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema69.properties.durationMs,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1648,7 +1746,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema66.properties.durationMs.type,parentSchema:schema66.properties.durationMs,data:data4};
+const err11 = {instancePath:instancePath+"/durationMs",schemaPath:"#/properties/durationMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema69.properties.durationMs.type,parentSchema:schema69.properties.durationMs,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1661,7 +1759,7 @@ errors++;
 if(data.status !== undefined){
 let data5 = data.status;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema66.properties.status.type,parentSchema:schema66.properties.status,data:data5};
+const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema69.properties.status.type,parentSchema:schema69.properties.status,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1671,7 +1769,7 @@ vErrors.push(err12);
 errors++;
 }
 if(!((data5 === 409) || (data5 === 423))){
-const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema66.properties.status.enum},message:"must be equal to one of the allowed values",schema:schema66.properties.status.enum,parentSchema:schema66.properties.status,data:data5};
+const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema69.properties.status.enum},message:"must be equal to one of the allowed values",schema:schema69.properties.status.enum,parentSchema:schema69.properties.status,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1684,7 +1782,7 @@ errors++;
 if(data.retryAfterSeconds !== undefined){
 let data6 = data.retryAfterSeconds;
 if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-const err14 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema66.properties.retryAfterSeconds.type,parentSchema:schema66.properties.retryAfterSeconds,data:data6};
+const err14 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema69.properties.retryAfterSeconds.type,parentSchema:schema69.properties.retryAfterSeconds,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1695,7 +1793,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err15 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema66.properties.retryAfterSeconds,data:data6};
+const err15 = {instancePath:instancePath+"/retryAfterSeconds",schemaPath:"#/properties/retryAfterSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema69.properties.retryAfterSeconds,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1708,7 +1806,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema66.type,parentSchema:schema66,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema69.type,parentSchema:schema69,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1717,178 +1815,17 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate48.errors = vErrors;
+validate51.errors = vErrors;
 return errors === 0;
 }
-validate48.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate51.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema68 = {"type":"object","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["html"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","description":"Default 502.","enum":[200,403,404,429,500,502,503,504]}}};
+const schema71 = {"type":"object","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["html"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","description":"Default 502.","enum":[200,403,404,429,500,502,503,504]}}};
 
-function validate50(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate50.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema68.required,parentSchema:schema68,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-if(data.phase === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema68.required,parentSchema:schema68,data};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "status"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema68,data};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-if(data.kind !== undefined){
-let data0 = data.kind;
-if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.properties.kind.type,parentSchema:schema68.properties.kind,data:data0};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-if(!(data0 === "html")){
-const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema68.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema68.properties.kind.enum,parentSchema:schema68.properties.kind,data:data0};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-if(data.phase !== undefined){
-let data1 = data.phase;
-if(typeof data1 !== "string"){
-const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data1};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-if(!((data1 === "before") || (data1 === "after-commit"))){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data1};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-if(data.match !== undefined){
-if(!(validate44(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
-errors = vErrors.length;
-}
-}
-if(data.times !== undefined){
-let data3 = data.times;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema62.type,parentSchema:schema62,data:data3};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 < 1 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema62,data:data3};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-}
-if(data.status !== undefined){
-let data4 = data.status;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err9 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema68.properties.status.type,parentSchema:schema68.properties.status,data:data4};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if(!((((((((data4 === 200) || (data4 === 403)) || (data4 === 404)) || (data4 === 429)) || (data4 === 500)) || (data4 === 502)) || (data4 === 503)) || (data4 === 504))){
-const err10 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema68.properties.status.enum},message:"must be equal to one of the allowed values",schema:schema68.properties.status.enum,parentSchema:schema68.properties.status,data:data4};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-}
-else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema68.type,parentSchema:schema68,data};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-validate50.errors = vErrors;
-return errors === 0;
-}
-validate50.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
-
-const schema71 = {"type":"object","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["reset","destroy","truncate","hang"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"}}};
-
-function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate52.evaluated;
+const evaluated0 = validate53.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1917,7 +1854,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times"))){
+if(!(((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times")) || (key0 === "status"))){
 const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err2];
@@ -1940,7 +1877,7 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(!((((data0 === "reset") || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "hang"))){
+if(!(data0 === "html")){
 const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema71.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema71.properties.kind.enum,parentSchema:schema71.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err4];
@@ -1954,7 +1891,7 @@ errors++;
 if(data.phase !== undefined){
 let data1 = data.phase;
 if(typeof data1 !== "string"){
-const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data1};
+const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema61.type,parentSchema:schema61,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1964,7 +1901,7 @@ vErrors.push(err5);
 errors++;
 }
 if(!((data1 === "before") || (data1 === "after-commit"))){
-const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data1};
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema61.enum},message:"must be equal to one of the allowed values",schema:schema61.enum,parentSchema:schema61,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1975,15 +1912,15 @@ errors++;
 }
 }
 if(data.match !== undefined){
-if(!(validate44(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
+if(!(validate47(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
 errors = vErrors.length;
 }
 }
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema62.type,parentSchema:schema62,data:data3};
+const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema65.type,parentSchema:schema65,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1994,7 +1931,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema62,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema65,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2005,9 +1942,10 @@ errors++;
 }
 }
 }
-}
-else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema71.type,parentSchema:schema71,data};
+if(data.status !== undefined){
+let data4 = data.status;
+if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
+const err9 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema71.properties.status.type,parentSchema:schema71.properties.status,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2016,17 +1954,39 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate52.errors = vErrors;
+if(!((((((((data4 === 200) || (data4 === 403)) || (data4 === 404)) || (data4 === 429)) || (data4 === 500)) || (data4 === 502)) || (data4 === 503)) || (data4 === 504))){
+const err10 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema71.properties.status.enum},message:"must be equal to one of the allowed values",schema:schema71.properties.status.enum,parentSchema:schema71.properties.status,data:data4};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema71.type,parentSchema:schema71,data};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+validate53.errors = vErrors;
 return errors === 0;
 }
-validate52.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate53.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema74 = {"type":"object","description":"An injected fault of webhook deliveries.","additionalProperties":false,"required":["kind"],"properties":{"kind":{"type":"string","enum":["duplicate","reorder"]},"match":{"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventType"}}},"times":{"$ref":"#/components/schemas/FaultTimes"}}};
+const schema74 = {"type":"object","additionalProperties":false,"required":["kind","phase"],"properties":{"kind":{"type":"string","enum":["reset","destroy","truncate","hang"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"}}};
 
-function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate55(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate54.evaluated;
+const evaluated0 = validate55.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2044,9 +2004,147 @@ vErrors.push(err0);
 }
 errors++;
 }
+if(data.phase === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "phase"},message:"must have required property '"+"phase"+"'",schema:schema74.required,parentSchema:schema74,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "kind") || (key0 === "phase")) || (key0 === "match")) || (key0 === "times"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema74,data};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+let data0 = data.kind;
+if(typeof data0 !== "string"){
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema74.properties.kind.type,parentSchema:schema74.properties.kind,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(!((((data0 === "reset") || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "hang"))){
+const err4 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema74.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema74.properties.kind.enum,parentSchema:schema74.properties.kind,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.phase !== undefined){
+let data1 = data.phase;
+if(typeof data1 !== "string"){
+const err5 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema61.type,parentSchema:schema61,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(!((data1 === "before") || (data1 === "after-commit"))){
+const err6 = {instancePath:instancePath+"/phase",schemaPath:"#/components/schemas/FaultPhase/enum",keyword:"enum",params:{allowedValues: schema61.enum},message:"must be equal to one of the allowed values",schema:schema61.enum,parentSchema:schema61,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data.match !== undefined){
+if(!(validate47(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.times !== undefined){
+let data3 = data.times;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+const err7 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema65.type,parentSchema:schema65,data:data3};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 1 || isNaN(data3)){
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema65,data:data3};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema74.type,parentSchema:schema74,data};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+validate55.errors = vErrors;
+return errors === 0;
+}
+validate55.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema77 = {"type":"object","description":"An injected fault of webhook deliveries.","additionalProperties":false,"required":["kind"],"properties":{"kind":{"type":"string","enum":["duplicate","reorder"]},"match":{"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventType"}}},"times":{"$ref":"#/components/schemas/FaultTimes"}}};
+
+function validate57(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate57.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.kind === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema77.required,parentSchema:schema77,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
 for(const key0 in data){
 if(!(((key0 === "kind") || (key0 === "match")) || (key0 === "times"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema74,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2059,7 +2157,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema74.properties.kind.type,parentSchema:schema74.properties.kind,data:data0};
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.kind.type,parentSchema:schema77.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2069,7 +2167,7 @@ vErrors.push(err2);
 errors++;
 }
 if(!((data0 === "duplicate") || (data0 === "reorder"))){
-const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema74.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema74.properties.kind.enum,parentSchema:schema74.properties.kind,data:data0};
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema77.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema77.properties.kind.enum,parentSchema:schema77.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2084,7 +2182,7 @@ let data1 = data.match;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!(key1 === "event")){
-const err4 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema74.properties.match,data:data1};
+const err4 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema77.properties.match,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2097,7 +2195,7 @@ errors++;
 if(data1.event !== undefined){
 let data2 = data1.event;
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/match/event",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.type,parentSchema:schema47,data:data2};
+const err5 = {instancePath:instancePath+"/match/event",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2107,7 +2205,7 @@ vErrors.push(err5);
 errors++;
 }
 if(!((((((data2 === "card.added") || (data2 === "card.removed")) || (data2 === "balance.changed")) || (data2 === "tier.changed")) || (data2 === "consent.changed")) || (data2 === "ping"))){
-const err6 = {instancePath:instancePath+"/match/event",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema47.enum},message:"must be equal to one of the allowed values",schema:schema47.enum,parentSchema:schema47,data:data2};
+const err6 = {instancePath:instancePath+"/match/event",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2119,7 +2217,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema74.properties.match.type,parentSchema:schema74.properties.match,data:data1};
+const err7 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.properties.match.type,parentSchema:schema77.properties.match,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2132,7 +2230,7 @@ errors++;
 if(data.times !== undefined){
 let data3 = data.times;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema62.type,parentSchema:schema62,data:data3};
+const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema65.type,parentSchema:schema65,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2143,7 +2241,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema62,data:data3};
+const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema65,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2156,7 +2254,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema74.type,parentSchema:schema74,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2165,16 +2263,16 @@ vErrors.push(err10);
 }
 errors++;
 }
-validate54.errors = vErrors;
+validate57.errors = vErrors;
 return errors === 0;
 }
-validate54.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate57.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate42(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate42.evaluated;
+const evaluated0 = validate45.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2183,7 +2281,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema56.required,parentSchema:schema56,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema59.required,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2195,7 +2293,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(typeof data0 !== "string"){
-const err1 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema56.properties.kind.type,parentSchema:schema56.properties.kind,data:data0};
+const err1 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.properties.kind.type,parentSchema:schema59.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2205,7 +2303,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!((((((((((data0 === "status") || (data0 === "latency")) || (data0 === "in-progress")) || (data0 === "html")) || (data0 === "reset")) || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "hang")) || (data0 === "duplicate")) || (data0 === "reorder"))){
-const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema56.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema56.properties.kind.enum,parentSchema:schema56.properties.kind,data:data0};
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema59.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema59.properties.kind.enum,parentSchema:schema59.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2218,15 +2316,15 @@ errors++;
 const tag0 = data.kind;
 if(typeof tag0 == "string"){
 if(tag0 === "status"){
-if(!(validate43(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate43.errors : vErrors.concat(validate43.errors);
+if(!(validate46(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate46.errors : vErrors.concat(validate46.errors);
 errors = vErrors.length;
 }
 var props0 = true;
 }
 else if(tag0 === "latency"){
-if(!(validate46(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate46.errors : vErrors.concat(validate46.errors);
+if(!(validate49(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
 errors = vErrors.length;
 }
 if(props0 !== true){
@@ -2234,8 +2332,8 @@ props0 = true;
 }
 }
 else if(tag0 === "in-progress"){
-if(!(validate48(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate48.errors : vErrors.concat(validate48.errors);
+if(!(validate51(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
 errors = vErrors.length;
 }
 if(props0 !== true){
@@ -2243,8 +2341,8 @@ props0 = true;
 }
 }
 else if(tag0 === "html"){
-if(!(validate50(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate50.errors : vErrors.concat(validate50.errors);
+if(!(validate53(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
 errors = vErrors.length;
 }
 if(props0 !== true){
@@ -2252,8 +2350,8 @@ props0 = true;
 }
 }
 else if(tag0 === "reset"){
-if(!(validate52(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate52.errors : vErrors.concat(validate52.errors);
+if(!(validate55(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
 errors = vErrors.length;
 }
 if(props0 !== true){
@@ -2261,8 +2359,8 @@ props0 = true;
 }
 }
 else if(tag0 === "destroy"){
-if(!(validate52(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate52.errors : vErrors.concat(validate52.errors);
+if(!(validate55(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
 errors = vErrors.length;
 }
 if(props0 !== true){
@@ -2270,8 +2368,8 @@ props0 = true;
 }
 }
 else if(tag0 === "truncate"){
-if(!(validate52(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate52.errors : vErrors.concat(validate52.errors);
+if(!(validate55(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
 errors = vErrors.length;
 }
 if(props0 !== true){
@@ -2279,8 +2377,8 @@ props0 = true;
 }
 }
 else if(tag0 === "hang"){
-if(!(validate52(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate52.errors : vErrors.concat(validate52.errors);
+if(!(validate55(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
 errors = vErrors.length;
 }
 if(props0 !== true){
@@ -2288,8 +2386,8 @@ props0 = true;
 }
 }
 else if(tag0 === "duplicate"){
-if(!(validate54(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+if(!(validate57(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate57.errors : vErrors.concat(validate57.errors);
 errors = vErrors.length;
 }
 if(props0 !== true){
@@ -2297,8 +2395,8 @@ props0 = true;
 }
 }
 else if(tag0 === "reorder"){
-if(!(validate54(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+if(!(validate57(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate57.errors : vErrors.concat(validate57.errors);
 errors = vErrors.length;
 }
 if(props0 !== true){
@@ -2306,7 +2404,7 @@ props0 = true;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "kind", tagValue: tag0},message:"value of tag \"kind\" must be in oneOf",schema:schema56.discriminator,parentSchema:schema56,data};
+const err3 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "kind", tagValue: tag0},message:"value of tag \"kind\" must be in oneOf",schema:schema59.discriminator,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2317,7 +2415,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "kind", tagValue: tag0},message:"tag \"kind\" must be string",schema:schema56.discriminator,parentSchema:schema56,data};
+const err4 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "kind", tagValue: tag0},message:"tag \"kind\" must be string",schema:schema59.discriminator,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2328,7 +2426,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema56.type,parentSchema:schema56,data};
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema59.type,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2337,47 +2435,47 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate42.errors = vErrors;
+validate45.errors = vErrors;
 evaluated0.props = props0;
 return errors === 0;
 }
-validate42.evaluated = {"dynamicProps":true,"dynamicItems":false};
+validate45.evaluated = {"dynamicProps":true,"dynamicItems":false};
 
 
-function validate41(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate44(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="FaultInput" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate41.evaluated;
+const evaluated0 = validate44.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(!(validate42(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate42.errors : vErrors.concat(validate42.errors);
+if(!(validate45(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
 errors = vErrors.length;
 }
 else {
-var props0 = validate42.evaluated.props;
+var props0 = validate45.evaluated.props;
 }
-validate41.errors = vErrors;
+validate44.errors = vErrors;
 evaluated0.props = props0;
 return errors === 0;
 }
-validate41.evaluated = {"dynamicProps":true,"dynamicItems":false};
+validate44.evaluated = {"dynamicProps":true,"dynamicItems":false};
 
-export const WaitCondition = validate66;
-const schema77 = {"$id":"WaitCondition","$ref":"document#/components/schemas/WaitCondition"};
-const schema78 = {"type":"object","description":"One of event, delivery and card.","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"}}};
-const schema89 = {"type":"integer","minimum":1,"maximum":1000};
-const schema79 = {"type":"object","additionalProperties":false,"properties":{"type":{"$ref":"#/components/schemas/EventType"},"id":{"$ref":"#/components/schemas/Text"},"data":{"type":"object","additionalProperties":true}}};
+export const isWaitCondition = validate69;
+const schema80 = {"$id":"WaitCondition","$ref":"document#/components/schemas/WaitCondition"};
+const schema81 = {"type":"object","description":"One of event, delivery and card.","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"}}};
+const schema92 = {"type":"integer","minimum":1,"maximum":1000};
+const schema82 = {"type":"object","additionalProperties":false,"properties":{"type":{"$ref":"#/components/schemas/EventType"},"id":{"$ref":"#/components/schemas/Text"},"data":{"type":"object","additionalProperties":true}}};
 
-function validate68(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate68.evaluated;
+const evaluated0 = validate71.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2387,7 +2485,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "type") || (key0 === "id")) || (key0 === "data"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema79,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema82,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2400,7 +2498,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err1 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.type,parentSchema:schema47,data:data0};
+const err1 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2410,7 +2508,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!((((((data0 === "card.added") || (data0 === "card.removed")) || (data0 === "balance.changed")) || (data0 === "tier.changed")) || (data0 === "consent.changed")) || (data0 === "ping"))){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema47.enum},message:"must be equal to one of the allowed values",schema:schema47.enum,parentSchema:schema47,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2424,7 +2522,7 @@ if(data.id !== undefined){
 let data1 = data.id;
 if(typeof data1 === "string"){
 if(!pattern4.test(data1)){
-const err3 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data1};
+const err3 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2435,7 +2533,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data1};
+const err4 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2450,7 +2548,7 @@ let data2 = data.data;
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 }
 else {
-const err5 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema79.properties.data.type,parentSchema:schema79.properties.data,data:data2};
+const err5 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.properties.data.type,parentSchema:schema82.properties.data,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2462,7 +2560,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema79.type,parentSchema:schema79,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.type,parentSchema:schema82,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2471,17 +2569,17 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate68.errors = vErrors;
+validate71.errors = vErrors;
 return errors === 0;
 }
-validate68.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate71.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema82 = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"#/components/schemas/Text"},"eventId":{"$ref":"#/components/schemas/Text"},"endpointId":{"$ref":"#/components/schemas/Text"},"type":{"$ref":"#/components/schemas/EventType"},"state":{"type":"string","enum":["pending","delivered","failed"]}}};
+const schema85 = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"#/components/schemas/Text"},"eventId":{"$ref":"#/components/schemas/Text"},"endpointId":{"$ref":"#/components/schemas/Text"},"type":{"$ref":"#/components/schemas/EventType"},"state":{"type":"string","enum":["pending","delivered","failed"]}}};
 
-function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate73(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate70.evaluated;
+const evaluated0 = validate73.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2491,7 +2589,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "id") || (key0 === "eventId")) || (key0 === "endpointId")) || (key0 === "type")) || (key0 === "state"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema82,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2505,7 +2603,7 @@ if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err1 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
+const err1 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2516,7 +2614,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2530,7 +2628,7 @@ if(data.eventId !== undefined){
 let data1 = data.eventId;
 if(typeof data1 === "string"){
 if(!pattern4.test(data1)){
-const err3 = {instancePath:instancePath+"/eventId",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data1};
+const err3 = {instancePath:instancePath+"/eventId",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2541,7 +2639,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/eventId",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data1};
+const err4 = {instancePath:instancePath+"/eventId",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2555,7 +2653,7 @@ if(data.endpointId !== undefined){
 let data2 = data.endpointId;
 if(typeof data2 === "string"){
 if(!pattern4.test(data2)){
-const err5 = {instancePath:instancePath+"/endpointId",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data2};
+const err5 = {instancePath:instancePath+"/endpointId",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2566,7 +2664,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/endpointId",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data2};
+const err6 = {instancePath:instancePath+"/endpointId",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2579,7 +2677,7 @@ errors++;
 if(data.type !== undefined){
 let data3 = data.type;
 if(typeof data3 !== "string"){
-const err7 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.type,parentSchema:schema47,data:data3};
+const err7 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2589,7 +2687,7 @@ vErrors.push(err7);
 errors++;
 }
 if(!((((((data3 === "card.added") || (data3 === "card.removed")) || (data3 === "balance.changed")) || (data3 === "tier.changed")) || (data3 === "consent.changed")) || (data3 === "ping"))){
-const err8 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema47.enum},message:"must be equal to one of the allowed values",schema:schema47.enum,parentSchema:schema47,data:data3};
+const err8 = {instancePath:instancePath+"/type",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2602,7 +2700,7 @@ errors++;
 if(data.state !== undefined){
 let data4 = data.state;
 if(typeof data4 !== "string"){
-const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema82.properties.state.type,parentSchema:schema82.properties.state,data:data4};
+const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema85.properties.state.type,parentSchema:schema85.properties.state,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2612,7 +2710,7 @@ vErrors.push(err9);
 errors++;
 }
 if(!(((data4 === "pending") || (data4 === "delivered")) || (data4 === "failed"))){
-const err10 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/enum",keyword:"enum",params:{allowedValues: schema82.properties.state.enum},message:"must be equal to one of the allowed values",schema:schema82.properties.state.enum,parentSchema:schema82.properties.state,data:data4};
+const err10 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/enum",keyword:"enum",params:{allowedValues: schema85.properties.state.enum},message:"must be equal to one of the allowed values",schema:schema85.properties.state.enum,parentSchema:schema85.properties.state,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2624,7 +2722,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.type,parentSchema:schema82,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.type,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2633,17 +2731,17 @@ vErrors.push(err11);
 }
 errors++;
 }
-validate70.errors = vErrors;
+validate73.errors = vErrors;
 return errors === 0;
 }
-validate70.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate73.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema87 = {"type":"object","description":"The id of a card, and members that it has in a response of the API.","required":["id"],"properties":{"id":{"$ref":"#/components/schemas/Text"}},"additionalProperties":true};
+const schema90 = {"type":"object","description":"The id of a card, and members that it has in a response of the API.","required":["id"],"properties":{"id":{"$ref":"#/components/schemas/Text"}},"additionalProperties":true};
 
-function validate72(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate75(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate72.evaluated;
+const evaluated0 = validate75.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2652,7 +2750,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.id === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'",schema:schema87.required,parentSchema:schema87,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'",schema:schema90.required,parentSchema:schema90,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2665,7 +2763,7 @@ if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
 if(!pattern4.test(data0)){
-const err1 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema34,data:data0};
+const err1 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\"",schema:"\\S",parentSchema:schema37,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2676,7 +2774,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data0};
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/components/schemas/Text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2688,7 +2786,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema87.type,parentSchema:schema87,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema90.type,parentSchema:schema90,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2697,16 +2795,16 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate72.errors = vErrors;
+validate75.errors = vErrors;
 return errors === 0;
 }
-validate72.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate75.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate67.evaluated;
+const evaluated0 = validate70.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2716,7 +2814,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "event") || (key0 === "delivery")) || (key0 === "card")) || (key0 === "count"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema78,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2727,27 +2825,27 @@ errors++;
 }
 }
 if(data.event !== undefined){
-if(!(validate68(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate68.errors : vErrors.concat(validate68.errors);
+if(!(validate71(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
 errors = vErrors.length;
 }
 }
 if(data.delivery !== undefined){
-if(!(validate70(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
+if(!(validate73(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
 errors = vErrors.length;
 }
 }
 if(data.card !== undefined){
-if(!(validate72(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
+if(!(validate75(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate75.errors : vErrors.concat(validate75.errors);
 errors = vErrors.length;
 }
 }
 if(data.count !== undefined){
 let data3 = data.count;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema89.type,parentSchema:schema89,data:data3};
+const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema92.type,parentSchema:schema92,data:data3};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2758,7 +2856,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 1000 || isNaN(data3)){
-const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema89,data:data3};
+const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema92,data:data3};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2768,7 +2866,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema89,data:data3};
+const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema92,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2781,7 +2879,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.type,parentSchema:schema78,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2790,40 +2888,40 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate67.errors = vErrors;
+validate70.errors = vErrors;
 return errors === 0;
 }
-validate67.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate70.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate66(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate69(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="WaitCondition" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate66.evaluated;
+const evaluated0 = validate69.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(!(validate67(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate67.errors : vErrors.concat(validate67.errors);
+if(!(validate70(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
 errors = vErrors.length;
 }
-validate66.errors = vErrors;
+validate69.errors = vErrors;
 return errors === 0;
 }
-validate66.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate69.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const WaitInput = validate75;
-const schema90 = {"$id":"WaitInput","$ref":"document#/components/schemas/WaitInput"};
-const schema91 = {"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"},"timeoutMs":{"type":"number","minimum":0,"maximum":60000}}};
+export const isWaitInput = validate78;
+const schema93 = {"$id":"WaitInput","$ref":"document#/components/schemas/WaitInput"};
+const schema94 = {"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"},"timeoutMs":{"type":"number","minimum":0,"maximum":60000}}};
 
-function validate76(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate79(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate76.evaluated;
+const evaluated0 = validate79.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2833,7 +2931,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "event") || (key0 === "delivery")) || (key0 === "card")) || (key0 === "count")) || (key0 === "timeoutMs"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema91,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema94,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2844,27 +2942,27 @@ errors++;
 }
 }
 if(data.event !== undefined){
-if(!(validate68(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate68.errors : vErrors.concat(validate68.errors);
+if(!(validate71(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
 errors = vErrors.length;
 }
 }
 if(data.delivery !== undefined){
-if(!(validate70(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
+if(!(validate73(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
 errors = vErrors.length;
 }
 }
 if(data.card !== undefined){
-if(!(validate72(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
+if(!(validate75(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate75.errors : vErrors.concat(validate75.errors);
 errors = vErrors.length;
 }
 }
 if(data.count !== undefined){
 let data3 = data.count;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema89.type,parentSchema:schema89,data:data3};
+const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema92.type,parentSchema:schema92,data:data3};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2875,7 +2973,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 1000 || isNaN(data3)){
-const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema89,data:data3};
+const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema92,data:data3};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2885,7 +2983,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema89,data:data3};
+const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema92,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2900,7 +2998,7 @@ if(data.timeoutMs !== undefined){
 let data4 = data.timeoutMs;
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 60000 || isNaN(data4)){
-const err4 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000",schema:60000,parentSchema:schema91.properties.timeoutMs,data:data4};
+const err4 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000",schema:60000,parentSchema:schema94.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2910,7 +3008,7 @@ vErrors.push(err4);
 errors++;
 }
 if(data4 < 0 || isNaN(data4)){
-const err5 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema91.properties.timeoutMs,data:data4};
+const err5 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema94.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2921,7 +3019,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema91.properties.timeoutMs.type,parentSchema:schema91.properties.timeoutMs,data:data4};
+const err6 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema94.properties.timeoutMs.type,parentSchema:schema94.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2933,7 +3031,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema91.type,parentSchema:schema91,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2942,28 +3040,28 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate76.errors = vErrors;
+validate79.errors = vErrors;
 return errors === 0;
 }
-validate76.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate79.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate75(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate78(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="WaitInput" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate75.evaluated;
+const evaluated0 = validate78.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(!(validate76(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
+if(!(validate79(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate79.errors : vErrors.concat(validate79.errors);
 errors = vErrors.length;
 }
-validate75.errors = vErrors;
+validate78.errors = vErrors;
 return errors === 0;
 }
-validate75.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate78.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};

@@ -9,12 +9,22 @@ export interface components {
         readonly OperationId: "issueCard" | "getCard" | "listOperations" | "getConsent" | "setConsent";
         /** @enum {string} */
         readonly EventType: "card.added" | "card.removed" | "balance.changed" | "tier.changed" | "consent.changed" | "ping";
+        /** A key that is valid (spec 5.2). */
+        readonly ApiKey: {
+            readonly key: string;
+            readonly kind: components["schemas"]["ApiKeyKind"];
+        };
+        readonly ApiKeyInput: {
+            readonly kind: components["schemas"]["ApiKeyKind"];
+        };
+        /** @enum {string} */
+        readonly ApiKeyKind: "website" | "full";
         /** A template that cards are issued from (spec 2.7). */
         readonly Template: {
             readonly id: string;
             readonly name: string;
             readonly fields: readonly components["schemas"]["TemplateField"][];
-            /** From the lowest level to the highest. */
+            /** From the lowest tier to the highest. */
             readonly tiers: readonly components["schemas"]["Tier"][];
             readonly isArchived: boolean;
         };
@@ -44,10 +54,10 @@ export interface components {
             /** The name that people see. Default: the key. */
             readonly label?: string;
         };
-        /** A level, and the lowest balance that has it. */
+        /** A tier, and the lowest balance that has it. */
         readonly Tier: {
             readonly name: components["schemas"]["Text"];
-            /** The lowest balance of the level. */
+            /** The lowest balance of the tier. */
             readonly from: number;
         };
         readonly PointsInput: {
@@ -59,7 +69,7 @@ export interface components {
         /** Points of old purchases that expire. */
         readonly Expiry: {
             readonly points: number;
-            /** true: the points stay in the balance and only stop counting for the level. Default false: they leave the balance. */
+            /** true: the points stay in the balance and only stop counting for the tier. Default false: they leave the balance. */
             readonly keepBalance?: boolean;
         };
         /** Where to send events, and which. */
@@ -183,6 +193,11 @@ export interface components {
             readonly durationMs: number;
             /** Why the request failed, such as `customer.consents is missing`, `unknown key` or `injected fault`; `replay` when the response repeats a card that was issued under the same idempotency key. It contains no values of the body. */
             readonly reason?: string;
+            /** The fault that was injected. */
+            readonly fault?: {
+                readonly kind: string;
+                readonly phase: components["schemas"]["FaultPhase"];
+            };
             /** The card that was issued or that the path names. */
             readonly cardId?: string;
             /** The request is probably a mistake. */
@@ -244,19 +259,49 @@ export interface components {
         readonly TrafficDelivery: components["schemas"]["Delivery"] & {
             /** @enum {string} */
             readonly kind: "delivery";
-            /** When the event was created, by the service's clock, ISO 8601. */
+            /** When the newest attempt started, or when the event was created; by the service's clock, ISO 8601. */
             readonly at: string;
             /** The address of the endpoint; absent when it was deleted. */
             readonly url?: string;
             /** The card of the event; absent for `ping` and `consent.changed`. */
             readonly cardId?: string;
         };
-        /** Requests and deliveries, newest first. */
+        /** What the staff did to a card, and that a customer added it to a wallet. */
+        readonly Action: {
+            /** @enum {string} */
+            readonly kind: "action";
+            /** Sorts with the ids of requests and events in the order of creation. */
+            readonly id: string;
+            /** By the service's clock, ISO 8601. */
+            readonly at: string;
+            readonly cardId: string;
+            /** @enum {string} */
+            readonly type: "purchase" | "redemption" | "reward" | "correction" | "cancellation" | "expiry" | "wallet" | "status";
+            /** Of points. */
+            readonly change?: number;
+            /** Of an expiry: the points no longer count for the tier, and stay in the balance. */
+            readonly keepsBalance?: boolean;
+            readonly wallet?: string;
+            /** Of a wallet: added or removed. */
+            readonly isAdded?: boolean;
+            /** The new status of the card. */
+            readonly status?: string;
+        };
+        /** What the console shows of an entry besides. */
+        readonly TrafficRow: {
+            /** Sorts the entries by what happened last. */
+            readonly position: string;
+            /** What happened, such as `+20 → 140`, `marketing given` or `response lost; the card exists`; for people, its words may change. */
+            readonly phrase: string;
+            /** The name of the card's holder, or else the phone or the email; absent when it is not known. */
+            readonly holder?: string;
+        };
+        /** Requests, deliveries and actions; what happened last is first. */
         readonly Traffic: {
-            readonly items: readonly (components["schemas"]["TrafficRequest"] | components["schemas"]["TrafficDelivery"])[];
+            readonly items: readonly ((components["schemas"]["TrafficRequest"] & components["schemas"]["TrafficRow"]) | (components["schemas"]["TrafficDelivery"] & components["schemas"]["TrafficRow"]) | (components["schemas"]["Action"] & components["schemas"]["TrafficRow"]))[];
             /** How many match. */
             readonly total: number;
-            /** How many of those that match `query` and `kind` have a problem. */
+            /** How many of those that match the other parameters have a problem. */
             readonly problems: number;
         };
         readonly Clock: {

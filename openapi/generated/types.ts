@@ -138,12 +138,12 @@ export interface BalanceChanged {
         /** Signed change of the balance, in points or stamps ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
         change?: unknown;
         /** The operation that changed the balance ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
-        operation?: ({
+        operation?: {
             /** Identifier of the operation ([spec 2.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-5)). */
             id?: unknown;
             /** Why the balance changed ([spec 2.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-5)). */
             type?: unknown;
-        } | null) | undefined;
+        } | null | undefined;
     };
 }
 /** The card reached another tier ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */

@@ -2,7 +2,7 @@
 import type { components } from "./schema.ts";
 
 export interface ValidationError {
-  /** JSON Pointer of the value at fault. */
+  /** JSON Pointer of the wrong value. */
   instancePath: string;
   keyword: string;
   params: Readonly<Record<string, unknown>>;
@@ -11,9 +11,9 @@ export interface ValidationError {
 
 export interface Validator<Value> {
   (value: unknown): value is Value;
-  /** The faults of the last value, all of them. */
+  /** All errors of the value that was validated last. */
   errors?: readonly ValidationError[] | null;
 }
 
-export declare const IssueCardRequest: Validator<components["schemas"]["IssueCardRequest"]>;
-export declare const ConsentChange: Validator<components["schemas"]["ConsentChange"]>;
+export declare const isIssueCardRequest: Validator<components["schemas"]["IssueCardRequest"]>;
+export declare const isConsentChange: Validator<components["schemas"]["ConsentChange"]>;

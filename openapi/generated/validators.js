@@ -1,6 +1,6 @@
 /** Generated from openapi.yaml by `npm run generate`. Do not edit. */
 "use strict";
-export const IssueCardRequest = validate20;
+export const isIssueCardRequest = validate20;
 const schema31 = {"$id":"IssueCardRequest","$ref":"document#/components/schemas/IssueCardRequest"};
 const schema33 = {"type":"object","x-spec":"4.1","description":"The customer, and the field values of the card.","required":["customer"],"properties":{"fieldValues":{"$ref":"#/components/schemas/FieldValues"},"customer":{"$ref":"#/components/schemas/Customer"}}};
 const schema34 = {"type":"object","x-spec":"2.1","description":"Map from a field key of the template to its value.","x-assumption":["field-values","points-field","name-field","template-definition"],"additionalProperties":{"type":["string","number"]}};
@@ -276,7 +276,7 @@ return errors === 0;
 }
 validate20.evaluated = {"props":{"fieldValues":true,"customer":true},"dynamicProps":false,"dynamicItems":false};
 
-export const ConsentChange = validate26;
+export const isConsentChange = validate26;
 const schema37 = {"$id":"ConsentChange","$ref":"document#/components/schemas/ConsentChange"};
 const schema38 = {"type":"object","x-spec":"4.5","description":"A change of the marketing consent.","required":["marketing"],"properties":{"marketing":{"type":"boolean","description":"true gives, false withdraws."},"version":{"type":"string","description":"Version label of the consent text, if known."}}};
 

@@ -1,4 +1,6 @@
-/** Builds the command as ESM. Its libraries are bundled; each command loads its own when it runs. */
+/**
+ * Builds the command as ESM. Its libraries are bundled; each command loads its own when it runs.
+ */
 import { defineConfig } from "tsup";
 import { readBuild } from "../../tools/release/build.ts";
 

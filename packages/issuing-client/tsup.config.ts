@@ -1,6 +1,9 @@
-/** Builds each entry twice, ESM and CommonJS, with the contract's types and openapi-fetch inlined, and what browsers get instead. */
+/**
+ * Builds each entry twice, ESM and CommonJS, with the contract's types and openapi-fetch inlined,
+ * and what browsers get instead.
+ */
 import { defineConfig, type Options } from "tsup";
-import { readBuild, workspacePaths } from "../../tools/release/build.ts";
+import { readBuild, typesOptions } from "../../tools/release/build.ts";
 
 const { entries, options } = readBuild();
 const common: Options = { ...options, platform: "neutral" };
@@ -15,7 +18,11 @@ export default defineConfig([
       entry: entries,
       resolve: [/^openapi-.*\.d\.mts$/],
       compilerOptions: {
-        paths: { ...workspacePaths, "openapi-typescript-helpers": ["./openapi-typescript-helpers.d.ts"] },
+        ...typesOptions,
+        paths: {
+          ...typesOptions.paths,
+          "openapi-typescript-helpers": ["./openapi-typescript-helpers.d.ts"],
+        },
       },
     },
   },

@@ -1,13 +1,19 @@
-/** Builds every entry as ESM and CommonJS, and the command as ESM. The OpenAPI document and the phone metadata are inlined. */
+/**
+ * Builds every entry as ESM and CommonJS, and the command as ESM. The OpenAPI document and the
+ * phone metadata are inlined.
+ */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Options } from "tsup";
-import { readBuild, workspacePaths } from "../../tools/release/build.ts";
+import { readBuild, typesOptions } from "../../tools/release/build.ts";
 import { bundleConsole, staticFiles } from "./src/pages/node-static-files.ts";
 
-/** In the sources the pages' files are read from disk; the build contains them, so that it also runs in browsers. */
+/**
+ * In the sources the pages' files are read from disk; the build contains them, so that it also runs
+ * in browsers.
+ */
 const inlineStaticFiles: NonNullable<Options["esbuildPlugins"]>[number] = {
   name: "inline-static-files",
   setup(build) {
@@ -33,7 +39,10 @@ const shared: Options = {
   shims: true, // import.meta.url in CommonJS; without them `msw` would be loaded before the version of Node is checked
 };
 
-/** Copies Swagger UI, compressed, with its licences. As a dependency it would report its installation to a third party. */
+/**
+ * Copies Swagger UI, compressed, with its licences. As a dependency it would report its
+ * installation to a third party.
+ */
 async function copyReference(): Promise<void> {
   const from = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   const to = "dist/reference";
@@ -58,6 +67,6 @@ export default defineConfig([
   {
     entry,
     format: ["esm", "cjs"],
-    dts: { only: true, compilerOptions: { paths: workspacePaths } },
+    dts: { only: true, compilerOptions: typesOptions },
   },
 ]);

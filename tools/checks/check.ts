@@ -1,5 +1,6 @@
 /**
- * The gate: everything that must hold before a change is merged, each with its time. `--tested` skips what `npm test` has shown.
+ * The gate: everything that must hold before a change is merged, each with its time. `--tested`
+ * skips what `npm test` has shown.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,7 +21,10 @@ const needsBinaries = "its binaries from npm are for Linux";
 const needsShell = "its commands are for a shell";
 const compat = (command: string) => `npm run --silent compat -- ${command}`;
 
-/** A stage begins when the one before has ended. Within it two gates run at a time, the longest first. */
+/**
+ * A stage begins when the one before has ended. Within it two gates run at a time, the longest
+ * first.
+ */
 const stages: readonly (readonly Gate[])[] = [
   [["tests", "npm test"]],
   // The other stages need what is installed and built here.
@@ -58,7 +62,10 @@ const stages: readonly (readonly Gate[])[] = [
   ],
 ];
 
-/** On Linux no test is skipped because a server is missing; the runners of the other systems have none. */
+/**
+ * On Linux no test is skipped because a server is missing; the runners of the other systems have
+ * none.
+ */
 const env = {
   ...process.env,
   LOYALTY_CARDS_TARBALLS: tarballs,
@@ -80,12 +87,19 @@ async function run([name, command, linuxOnly]: Gate): Promise<boolean> {
   ]);
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1).padStart(6);
   console.log(`${status === 0 ? "✓" : "✗"} ${name.padEnd(40)}${seconds} s`);
-  if (status !== 0) console.log(output, errors);
-  else for (const line of output.split("\n")) if (line.startsWith("– ")) console.log(`  ${line}`); // skipped parts
-  return status === 0;
+  if (status !== 0) {
+    console.log(output, errors);
+    return false;
+  }
+  const skippedParts = output.split("\n").filter((line) => line.startsWith("– "));
+  for (const line of skippedParts) console.log(`  ${line}`);
+  return true;
 }
 
-/** Runs the gates of a stage. @returns how many failed. */
+/**
+ * Runs the gates of a stage.
+ * @returns how many failed.
+ */
 async function runStage(gates: readonly Gate[]): Promise<number> {
   const waiting = gates.values();
   let failures = 0;

@@ -1,6 +1,7 @@
 /**
- * Runs the verifiers of examples/other-languages against every signature vector, and their receivers against a delivery of the
- * mock service, a forged one, and a large and a slow request. A language whose interpreter is not installed is reported as skipped.
+ * Runs the verifiers of examples/other-languages against every signature vector, and their
+ * receivers against a delivery of the mock service, a forged one, and a large and a slow request. A
+ * language whose interpreter is not installed is reported as skipped.
  */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
@@ -11,7 +12,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
-import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
+import { freePort } from "@loyalty-cards/testing/free-port";
 import { root } from "../published.ts";
 
 const examples = join(root, "examples/other-languages");
@@ -26,37 +27,59 @@ interface Language {
   debian: string;
   vectors: string;
   receiver: (port: number) => string[];
-  /** Whether the receiver itself ends a request that arrives too slowly; otherwise the web server in front of it does. */
+  /**
+   * Whether the receiver itself ends a request that arrives too slowly; otherwise the web server in
+   * front of it does.
+   */
   endsSlowRequests: boolean;
 }
 
 const languages: readonly Language[] = [
   {
-    ...{ name: "python", program: "python3", debian: "python3", vectors: "vectors.py" },
+    name: "python",
+    program: "python3",
+    debian: "python3",
+    vectors: "vectors.py",
     receiver: () => ["receiver.py"],
     endsSlowRequests: true,
   },
   {
-    ...{ name: "php", program: "php", debian: "php-cli", vectors: "vectors.php" },
+    name: "php",
+    program: "php",
+    debian: "php-cli",
+    vectors: "vectors.php",
     receiver: (port) => ["-S", `127.0.0.1:${port}`, "receiver.php"],
     endsSlowRequests: false,
   },
 ];
 
-/** @throws unless the program prints the verdict of each vector. @returns their number. */
+/**
+ * @throws unless the program prints the verdict of each vector.
+ * @returns their number.
+ */
 function checkVectors({ name, program, vectors }: Language): number {
   const options = { cwd: join(examples, name), env, encoding: "utf8" } as const;
   const output = execFileSync(program, [vectors, signatures], options);
   const document: { vectors: { name: string; verdict: string; reason?: string }[] } = JSON.parse(
     readFileSync(signatures, "utf8"),
   );
-  const expected = document.vectors.map((one) => `${one.verdict}\t${one.reason ?? "-"}\t${one.name}`);
+  const expected = document.vectors.map(
+    (one) => `${one.verdict}\t${one.reason ?? "-"}\t${one.name}`,
+  );
   deepEqual(output.trimEnd().split(/\r?\n/), expected);
   return expected.length;
 }
 
-/** Issues a card with curl, twice, and records a purchase. @throws unless the receiver accepts exactly the signed event. */
-async function checkReceiver({ name, program, receiver, endsSlowRequests }: Language): Promise<void> {
+/**
+ * Issues a card with curl, twice, and records a purchase.
+ * @throws unless the receiver accepts exactly the signed event.
+ */
+async function checkReceiver({
+  name,
+  program,
+  receiver,
+  endsSlowRequests,
+}: Language): Promise<void> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/webhooks/loyalty`;
   const mock = await startMockServer({
@@ -124,7 +147,10 @@ async function issueWithCurl({ url, service }: MockServer): Promise<string> {
   return JSON.parse(stdout).id;
 }
 
-/** Posts a body of zeros, some bytes each second. @returns the status, or "closed" when there was no response. */
+/**
+ * Posts a body of zeros, some bytes each second.
+ * @returns the status, or "closed" when there was no response.
+ */
 async function postZeros(port: number, length: number, bytesPerSecond: number): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   const head = ["POST /webhooks/loyalty HTTP/1.1", "host: localhost", `content-length: ${length}`];

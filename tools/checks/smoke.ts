@@ -1,6 +1,7 @@
 /**
- * Installs the packed tarballs into an empty folder, as a user does, and uses them there: the program of the README as ES module and
- * as CommonJS, every entry point, the commands, and the types in four versions of TypeScript.
+ * Installs the packed tarballs into an empty folder, as a user does, and uses them there: the
+ * program of the README as ES module and as CommonJS, every entry point, the commands, and the
+ * types in four versions of TypeScript.
  */
 import { match } from "node:assert/strict";
 import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -34,7 +35,10 @@ export const server = setupServer(...mockHandlers(createMockService()));
 const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-smoke-"));
 const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
 
-/** Runs a Node binary there. @returns what it printed. */
+/**
+ * Runs a Node binary there.
+ * @returns what it printed.
+ */
 function runNode(binary: string, ...args: string[]): string {
   const env = { ...userEnvironment, PATH: `${dirname(binary)}${delimiter}${process.env["PATH"]}` };
   return run(binary, args, folder, env);
@@ -51,32 +55,53 @@ function install(): void {
 
 const entries = entryPoints.map(({ specifier }) => specifier);
 
-/** The program of the README, which CommonJS needs in a function: it has `await` at the top level. */
+/**
+ * The program of the README, which CommonJS needs in a function: it has `await` at the top level.
+ */
 function writeProgram(): void {
   const file = "examples/getting-started/first-card.ts";
   const program = readRegion(readFromRoot(file), file, "first-card");
   const [, imports = "", rest = ""] = /^([\s\S]*?\n)\n([\s\S]*)$/.exec(program) ?? [];
   const compile = (text: string, module: ts.ModuleKind) =>
-    ts.transpileModule(text, { compilerOptions: { module, target: ts.ScriptTarget.ES2022 } }).outputText;
+    ts.transpileModule(text, { compilerOptions: { module, target: ts.ScriptTarget.ES2022 } })
+      .outputText;
   write("first-card.mjs", compile(program, ts.ModuleKind.ES2022));
-  write("first-card.cjs", compile(`${imports}(async () => {\n${rest}\n})();`, ts.ModuleKind.CommonJS));
+  write(
+    "first-card.cjs",
+    compile(`${imports}(async () => {\n${rest}\n})();`, ts.ModuleKind.CommonJS),
+  );
 }
 
 function runOn(binary: string): void {
   const version = runNode(binary, "--version").trim();
   const exec = (...command: string[]) =>
     runNode(binary, "node_modules/@loyalty-cards/cli/bin.js", "exec", "--quiet", "--", ...command);
-  for (const file of ["first-card.mjs", "first-card.cjs"]) match(exec(binary, file), /^card_\w+ http:/);
+  for (const file of ["first-card.mjs", "first-card.cjs"])
+    match(exec(binary, file), /^card_\w+ http:/);
   runNode(binary, "entries.mjs", ...entries);
   match(exec("sh", "-e", "commands.sh"), /"status": ?"active"/);
-  console.log(`✓ Node ${version}: the program of the README, ${entries.length} entry points, the commands`);
+  console.log(
+    `✓ Node ${version}: the program of the README, ${entries.length} entry points, the commands`,
+  );
 }
 
 /** Library checks are on, except for /msw: msw's own types do not pass them. */
 function checkTypes(version: string): void {
   const compile = (...args: string[]) =>
-    runNode(process.execPath, `node_modules/typescript-${version}/bin/tsc`, ...flags.split(" "), ...args);
-  compile("--declaration", "--emitDeclarationOnly", "--outDir", "declarations", "types.mts", "types.cts");
+    runNode(
+      process.execPath,
+      `node_modules/typescript-${version}/bin/tsc`,
+      ...flags.split(" "),
+      ...args,
+    );
+  compile(
+    "--declaration",
+    "--emitDeclarationOnly",
+    "--outDir",
+    "declarations",
+    "types.mts",
+    "types.cts",
+  );
   compile("--noEmit", "--skipLibCheck", "types-msw.mts");
   console.log(`✓ TypeScript ${version}: the types, as ES module and as CommonJS`);
 }

@@ -1,6 +1,7 @@
 /**
- * Packs each package and checks the tarball: publint, attw, its size and the size of its bundle, that it has the files that its code and
- * source maps refer to, and that it has nothing that only this repository needs.
+ * Packs each package and checks the tarball: publint, attw, its size and the size of its bundle,
+ * that it has the files that its code and source maps refer to, and that it has nothing that only
+ * this repository needs.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -11,7 +12,10 @@ import { build } from "esbuild";
 import { entryPoints, type Published, published, root, run } from "../published.ts";
 import { pack } from "../release/pack.ts";
 
-/** In kB: the tarball, and for packages that users bundle or that should stay small the main entry, minified and gzipped. */
+/**
+ * In kB: the tarball, and for packages that users bundle or that should stay small the main entry,
+ * minified and gzipped.
+ */
 const budgets: Readonly<Record<string, { tarball: number; bundle?: number }>> = {
   cli: { tarball: 390 },
   contract: { tarball: 45 },
@@ -50,43 +54,64 @@ async function measureBundle({ name }: { name: string }): Promise<number> {
 }
 
 /** What is wrong with one file, read from the folder that was packed. */
-function checkFile(path: string, { folder }: Published, paths: readonly string[]): string[] {
+function checkFile(path: string, folder: string, paths: readonly string[]): string[] {
   const file = join(folder, path);
   const problems: string[] = [];
   if (/(^|\/)test\/|\.test(-d)?\.\w+$/.test(path)) problems.push("is a test");
   if (isReference(path)) return problems;
   if (statSync(file).size > maxFileBytes) problems.push(`is larger than ${maxFileBytes} bytes`);
-  const near = (target: string) => posix.join(posix.dirname(path), target);
-  if (path.endsWith(".map")) {
-    const { sources, sourcesContent = [] } = JSON.parse(readFileSync(file, "utf8"));
-    for (const [index, source] of (sources as string[]).entries())
-      if (/\.ts$/.test(source) && !paths.includes(near(source)) && !sourcesContent[index])
-        problems.push(`refers to ${source}, which is neither in the tarball nor in the map`);
-  } else if (/^dist\/.*\.[cm]?[jt]s$/.test(path)) {
-    const text = readFileSync(file, "utf8");
-    for (const [, map = ""] of text.matchAll(/^\/\/# sourceMappingURL=(.+)$/gm))
-      if (!paths.includes(near(map))) problems.push(`refers to ${map}, which is not in the tarball`);
+  for (const target of listTargets(path, file)) {
+    const isThere = paths.includes(posix.join(posix.dirname(path), target));
+    if (!isThere) problems.push(`refers to ${target}, which is not in the tarball`);
   }
   return problems;
 }
 
-/** @returns how many problems a package has. */
+/** The files to which a source map, or the code with a source map, refers. */
+function listTargets(path: string, file: string): string[] {
+  const isMap = path.endsWith(".map");
+  const isCode = /^dist\/.*\.[cm]?[jt]s$/.test(path);
+  if (!isMap && !isCode) return [];
+  const text = readFileSync(file, "utf8");
+  if (isMap) {
+    const { sources, sourcesContent = [] } = JSON.parse(text) as SourceMap;
+    return sources.filter((source, index) => source.endsWith(".ts") && !sourcesContent[index]);
+  }
+  return Array.from(text.matchAll(/^\/\/# sourceMappingURL=(.+)$/gm), ([, map = ""]) => map);
+}
+
+interface SourceMap {
+  sources: string[];
+  /** The text of a source that is not a file of the tarball. */
+  sourcesContent?: (string | null)[];
+}
+
+async function checkSizes(one: Published, tarballBytes: number): Promise<string[]> {
+  const { tarball, bundle } = budgets[one.name] ?? { tarball: 0 };
+  const problems: string[] = [];
+  if (tarballBytes > tarball * 1_000)
+    problems.push(`its tarball has ${tarballBytes} bytes, more than ${tarball} kB`);
+  if (bundle !== undefined && (await measureBundle(one.manifest)) > bundle * 1_000)
+    problems.push(`its bundle is larger than ${bundle} kB`);
+  return problems;
+}
+
+/**
+ * Packs a package and prints its problems.
+ * @returns how many it has.
+ */
 async function check(one: Published, destination: string): Promise<number> {
-  const { name, folder, manifest } = one;
+  const { name, folder } = one;
   const file = pack(folder, destination);
-  const { size } = statSync(file);
   const listed = run("tar", ["--list", "--file", basename(file)], destination);
-  const paths = listed
-    .trimEnd()
-    .split("\n")
-    .map((path) => path.replace("package/", ""));
+  const packed = listed.trimEnd().split("\n");
+  const paths = packed.map((path) => path.replace("package/", ""));
+  const { size } = statSync(file);
   const problems = runTool("publint", "--strict", file);
   if (entryPoints.some((entry) => entry.name === name)) problems.push(...runTool("attw", file));
-  for (const path of paths) problems.push(...checkFile(path, one, paths).map((text) => `${path} ${text}`));
-  const { tarball, bundle } = budgets[name] ?? { tarball: 0 };
-  if (size > tarball * 1_000) problems.push(`its tarball has ${size} bytes, more than ${tarball} kB`);
-  if (bundle !== undefined && (await measureBundle(manifest)) > bundle * 1_000)
-    problems.push(`its bundle is larger than ${bundle} kB`);
+  for (const path of paths)
+    problems.push(...checkFile(path, folder, paths).map((text) => `${path} ${text}`));
+  problems.push(...(await checkSizes(one, size)));
   for (const problem of problems) console.log(`✗ ${name}: ${problem}`);
   console.log(`${name}: ${paths.length} files, ${Math.round(size / 1000)} kB`);
   return problems.length;

@@ -1,5 +1,8 @@
-/** The results of a call, as a table: the real client meets each event in each state, without a network. */
-import * as issuing from "../../packages/issuing-client/src/index.ts";
+/**
+ * The results of a call, as a table: the real client meets each event in each state, without a
+ * network.
+ */
+
 import {
   card,
   json,
@@ -8,7 +11,8 @@ import {
   scripted,
   signUp,
   template,
-} from "../../packages/issuing-client/test/scripted.ts";
+} from "@loyalty-cards/testing/scripted-client";
+import * as issuing from "../../packages/issuing-client/src/index.ts";
 
 interface Event {
   name: string;
@@ -23,7 +27,7 @@ interface Event {
 
 const problem = (status: number) => json({ type: "about:blank", title: "Problem", status }, status);
 const hang = () => new Promise<Response>(() => {});
-const status = (code: number) => ({ name: String(code), response: () => problem(code) });
+const statuses = [400, 401, 403, 404, 408, 409, 410, 422, 423, 425, 429, 500, 501, 503];
 /** Longer than three attempts take, so that the last one ends by its own timeout. */
 const longDeadlineMs = 120_000;
 
@@ -38,34 +42,50 @@ const events: readonly Event[] = [
   { name: "2xx with HTML", response: () => new Response("<!doctype html><html></html>") },
   {
     name: "a redirect, such as 307",
-    response: () => new Response(null, { status: 307, headers: { location: "https://login.test/" } }),
+    response: () =>
+      new Response(null, { status: 307, headers: { location: "https://login.test/" } }),
   },
-  ...[status(400), status(401), status(403), status(404), status(408), status(409), status(410)],
-  ...[status(422), status(423), status(425), status(429), status(500), status(501), status(503)],
+  ...statuses.map((status) => ({ name: String(status), response: () => problem(status) })),
   { name: "connection refused", response: networkError("ECONNREFUSED") },
   { name: "connection lost before the response", response: networkError("ECONNRESET") },
-  { name: "no response within `timeoutMs`", response: hang, options: { deadlineMs: longDeadlineMs } },
+  {
+    name: "no response within `timeoutMs`",
+    response: hang,
+    options: { deadlineMs: longDeadlineMs },
+  },
   { name: "no response within `deadlineMs`", response: hang, options: { deadlineMs: 5_000 } },
   { name: "your `signal` aborts", response: hang, isAborted: true },
   { name: "the first attempt was 24 hours ago", firstAttemptMsAgo: 24 * 3_600_000 },
 ];
 
-/** The state of the key when the event happens: whether an earlier attempt with it may have been received. */
-const states = ["new", "sent before"] as const;
+/**
+ * The state of the key when the event happens: whether an earlier attempt with it may have been
+ * received, in this call or before it. The last two have the same rows.
+ */
+const states = { new: "new", lost: "sent before", firstAttemptAt: "sent before" } as const;
+type State = keyof typeof states;
 
-/** The code of the error, if the call rejects with one; and the cells: outcome, retryable, client retries, what to do next. */
-type Result = { code?: string; cells: string[] };
+interface Result {
+  /** The code of the error, if the call rejects with one. */
+  code?: string;
+  /** Outcome, retryable, client retries, what to do next. */
+  cells: string[];
+}
 
-/** Runs one call of the real client. Pauses have no length, and the clock passes to the next timer by itself. */
-async function run(event: Event, state: (typeof states)[number]): Promise<Result> {
-  const { response, options, isAborted, firstAttemptMsAgo } = event;
-  const before: Script[] = state === "new" ? [] : [networkError("ECONNRESET")];
+/**
+ * Runs one call of the real client. Pauses have no length, and the clock passes to the next timer
+ * by itself.
+ */
+async function run(event: Event, state: State): Promise<Result> {
+  const { options, firstAttemptMsAgo = state === "firstAttemptAt" ? 60_000 : undefined } = event;
+  const before: Script[] = state === "lost" ? [networkError("ECONNRESET")] : [];
   let sent = 0;
   const caller = new AbortController();
   const { client, clock } = scripted([], {
     fetch: async () => {
-      const next = before[sent++] ?? response;
-      if (isAborted && sent > before.length) queueMicrotask(() => caller.abort(new Error("left")));
+      const next = before[sent++] ?? event.response;
+      const isEvent = sent > before.length;
+      if (event.isAborted && isEvent) queueMicrotask(() => caller.abort(new Error("left")));
       if (next === undefined) throw new Error(`${event.name}: the client sent a request.`);
       if (next instanceof Error) throw next;
       return typeof next === "function" ? next(new Request("https://cards.test")) : next;
@@ -75,40 +95,57 @@ async function run(event: Event, state: (typeof states)[number]): Promise<Result
   const given = { userId: 1, signal: caller.signal, ...options, ...earlier };
   const call = client.issueCard(template.id, signUp, given);
   const end: unknown = await clock.run(call.catch((error: unknown) => error));
-  const attempts = sent - before.length;
-  // Three attempts are the default; only a conflict is repeated more often.
-  const often = clock.monotonicMs() > 6_000 ? "until the deadline" : "for 5 seconds";
-  const retried = attempts > 3 ? often : attempts > 1 ? "yes" : "no";
-  const stored = "Store `card.id` with the user.";
-  const aborted = "The call rejects with `signal.reason`. A card may exist: repeat the call later.";
-  if (!issuing.isIssuingError(end))
-    return { cells: ["–", "–", retried, end instanceof Error ? aborted : stored] };
-  const { code, outcome, retryable } = end;
-  return { code, cells: [`\`${outcome}\``, retryable ? "yes" : "no", retried, describeNext(end)] };
+  const retried = describeRetries(sent - before.length, clock.monotonicMs());
+  if (issuing.isIssuingError(end)) {
+    const { code, outcome, retryable } = end;
+    const cells = [`\`${outcome}\``, retryable ? "yes" : "no", retried, describeNext(end)];
+    return { code, cells };
+  }
+  const next =
+    end instanceof Error
+      ? "The call rejects with `signal.reason`. A card may exist: repeat the call later."
+      : "Store `card.id` with the user.";
+  return { cells: ["–", "–", retried, next] };
+}
+
+/** Three attempts are the default; only a conflict is repeated more often. */
+function describeRetries(attempts: number, elapsedMs: number): string {
+  if (attempts <= 1) return "no";
+  if (attempts <= 3) return "yes";
+  return elapsedMs > 6_000 ? "until the deadline" : "for 5 seconds";
 }
 
 /** What the members of an error say to do, in one sentence. */
 function describeNext({ code, outcome, retryable, cardId }: issuing.IssuingError): string {
   if (cardId !== undefined) return "The card exists: store `error.cardId`.";
-  if (code === "validation") return "Show `userMessage`. Send the corrected form with a new `keySuffix`.";
+  if (code === "validation")
+    return "Show `userMessage`. Send the corrected form with a new `keySuffix`.";
   if (retryable) return "Repeat the call.";
   if (code === "idempotency-expired") return "Do not repeat. Find out whether a card exists.";
   return outcome === "unknown" ? "Correct the cause, then repeat the call." : "Correct the cause.";
 }
 
-/** The rows of the table. Events with the same results share rows, and so do states. */
+/** The rows of one event. States with the same result share a row. */
+async function createEventRows(event: Event): Promise<{ name: string; rows: string[][] }> {
+  const rows: string[][] = [];
+  let { name } = event;
+  const all = Object.keys(states) as State[];
+  for (const state of event.firstAttemptMsAgo === undefined ? all : all.slice(2)) {
+    const { code, cells } = await run(event, state);
+    if (code !== undefined) name = `${event.name}: \`${code}\``;
+    const same = rows.find((row) => row.slice(1).join() === cells.join());
+    if (same === undefined) rows.push([states[state], ...cells]);
+    else if (same[0] !== states[state]) same[0] = "any";
+  }
+  if (rows.length > 2) throw new Error(`${event.name}: "sent before" has more than one result.`);
+  return { name, rows };
+}
+
+/** The rows of the table. Events with the same results share rows. */
 async function createRows(): Promise<string[][]> {
   const groups = new Map<string, { names: string[]; rows: string[][] }>();
   for (const event of events) {
-    const rows: string[][] = [];
-    let name = event.name;
-    for (const state of event.firstAttemptMsAgo === undefined ? states : [states[1]]) {
-      const { code, cells } = await run(event, state);
-      if (code !== undefined) name = `${event.name}: \`${code}\``;
-      const [first] = rows;
-      if (first !== undefined && first.slice(1).join() === cells.join()) first[0] = "any";
-      else rows.push([state, ...cells]);
-    }
+    const { name, rows } = await createEventRows(event);
     const group = groups.get(rows.join()) ?? { names: [], rows };
     group.names.push(name);
     groups.set(rows.join(), group);

@@ -1,6 +1,7 @@
 /**
- * Copies the licence and guides, in `docs/`, into a package, for its tarball. The guides' links lead to the site, which has the pages
- * that they belong to. The build of each package runs it in the package's folder.
+ * Copies the licence and guides, in `docs/`, into a package, for its tarball. The guides' links
+ * lead to the site, which has the pages that they belong to. The build of each package runs it in
+ * the package's folder.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
@@ -27,7 +28,10 @@ function toAddress(file: string): string {
   return found.startsWith("/") ? site + found.replace(/(\/index)?\.md$/, "") : found;
 }
 
-/** The guide without the marks of our own tools, and with absolute links. Code blocks, at odd indices, stay as they are. */
+/**
+ * The guide without the marks of our own tools, and with absolute links. Code blocks, at odd
+ * indices, stay as they are.
+ */
 function createCopy(file: string): string {
   const parts = readFromRoot(file).split(/^(```[\s\S]*?^```$)/m);
   const linked = parts.map((part, index) =>

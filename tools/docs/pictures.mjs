@@ -1,44 +1,81 @@
 /**
- * `node --conditions=@loyalty-cards/source --import tsx tools/docs/pictures.mjs`: takes the pictures of the README, of the demo in a
- * terminal and of the console. Install compat first: `npm ci --prefix compat`.
+ * `node --conditions=@loyalty-cards/source --import tsx tools/docs/pictures.mjs`: takes the
+ * pictures of the console and of the shop, light and dark. Install compat first:
+ * `npm ci --prefix compat`.
  */
-import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
-import { openBrowser } from "../../compat/browser.mjs";
+import { openBrowser, openPage } from "../../compat/browser.mjs";
+import { runDemo } from "../../examples/demo/demo.ts";
 
-const toPath = (name) => fileURLToPath(new URL(`../../docs/diagrams/${name}.png`, import.meta.url));
-
-/** The output of the demo, with the only colour that it uses. */
-function renderTerminal() {
-  const program = fileURLToPath(new URL("../../examples/demo/demo.ts", import.meta.url));
-  const flags = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
-  const output = execFileSync(process.execPath, [...flags, program], {
-    env: { ...process.env, FORCE_COLOR: "1" },
-    encoding: "utf8",
-  });
-  const html = `\x1b[32m$\x1b[39m npm run demo\n${output}`
-    .replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
-    .replaceAll("\x1b[32m", "<b>")
-    .replaceAll("\x1b[39m", "</b>");
-  const style =
-    "pre { width: 80ch; padding: 16px; font: 13px/15px monospace; white-space: pre-wrap; overflow-wrap: anywhere; color: #e6edf3; background: #161b22; border-radius: 10px; } b { color: #7ee787; }";
-  return `<style>${style}</style><pre>${html}</pre>`;
+/**
+ * Takes a picture in both colour schemes.
+ * @param prepare prepares the open page; it may return the height of the picture.
+ */
+async function take(name, url, size, prepare) {
+  for (const scheme of ["light", "dark"]) {
+    const { page } = await openPage(browser, new URL(url).origin, { ...size, scheme });
+    await page.setViewport({ ...size, deviceScaleFactor: size.scale ?? 1 });
+    await page.goto(url, { waitUntil: "load" });
+    const height = await prepare(page);
+    const file = new URL(`../../docs/diagrams/${name}-${scheme}.webp`, import.meta.url);
+    await page.screenshot({
+      path: fileURLToPath(file),
+      quality: 85,
+      clip: { x: 0, y: 0, width: size.width, height: height ?? size.height },
+    });
+    await page.close();
+  }
 }
 
-const names = ["Anna Nowak", "Ben Carter", "Carla Rossi", "David Meyer", "Ewa Zielińska", "Farid Haddad"];
+/**
+ * Runs the demo until its shop is open.
+ * @returns the addresses that it prints, and what ends it.
+ */
+async function startDemo() {
+  let stop;
+  const stopped = new Promise((resolve) => {
+    stop = resolve;
+  });
+  const addresses = {};
+  await new Promise((opened) => {
+    void runDemo((line) => {
+      const [, name, address] = /^ +(\S.*?) {2,}(http\S+)/.exec(line) ?? [];
+      addresses[name] = address;
+      if (name === "join the club") opened();
+    }, stopped);
+  });
+  return { addresses, stop };
+}
 
-/** Starts a mock service with some members, mistakes of a website, and deliveries of which one fails. */
+const names = [
+  "Anna Nowak",
+  "Ben Carter",
+  "Carla Rossi",
+  "David Meyer",
+  "Ewa Zielińska",
+  "Farid Haddad",
+];
+
+/**
+ * Starts a mock service with some members, mistakes of a website, and deliveries of which one
+ * fails.
+ */
 async function startShop() {
   const fields = [{ key: "name", label: "Name", type: "name", required: true }];
   const mock = await startMockServer({
     port: 4010,
     templates: [{ id: "tpl_coffee", name: "Coffee club", fields }],
-    endpoints: [{ url: "http://127.0.0.1:3000/webhooks/loyalty", events: ["balance.changed", "card.added"] }],
+    endpoints: [
+      { url: "http://127.0.0.1:3000/webhooks/loyalty", events: ["balance.changed", "card.added"] },
+    ],
     deliver: async (request) =>
       (await request.text()).includes('"balance":140')
-        ? Response.json({ error: "TypeError: customer is undefined at balances.ts:12" }, { status: 500 })
+        ? Response.json(
+            { error: "TypeError: customer is undefined at balances.ts:12" },
+            { status: 500 },
+          )
         : new Response(null, { status: 204 }),
     log: () => {},
   });
@@ -47,7 +84,11 @@ async function startShop() {
     const phone = index === 3 ? "12" : `60010020${index}`;
     const customer = { email, phone, consents: { privacy: { version: "2026-01" } } };
     return createIssuingClient({ baseUrl: mock.url, apiKey })
-      .issueCard("tpl_coffee", { fieldValues: { name }, customer }, { idempotencyKey: `user-${index}` })
+      .issueCard(
+        "tpl_coffee",
+        { fieldValues: { name }, customer },
+        { idempotencyKey: `user-${index}` },
+      )
       .catch(() => undefined);
   };
   const cards = [];
@@ -63,18 +104,27 @@ async function startShop() {
 }
 
 const browser = await openBrowser();
-const page = await browser.newPage();
-await page.setViewport({ width: 1280, height: 900 });
-await page.setContent(renderTerminal());
-await (await page.$("pre")).screenshot({ path: toPath("demo"), omitBackground: true });
 
 const mock = await startShop();
-await page.goto(`${mock.url}/console`);
-await page.locator(".status.bad::-p-text(500)").click();
-await page.locator(".detail .pre").wait();
-await page.evaluate(() => document.activeElement.blur());
-// The picture ends below the last row.
-const height = await page.$eval(".rows", (rows) => Math.ceil(rows.getBoundingClientRect().bottom) + 28);
-await page.screenshot({ path: toPath("console"), clip: { x: 0, y: 0, width: 1280, height } });
-await browser.close();
+await take("console", `${mock.url}/console`, { width: 1280, height: 900 }, async (page) => {
+  await page.locator(".status.bad::-p-text(500)").click();
+  await page.locator(".detail .pre").wait();
+  await page.evaluate(() => document.activeElement.blur());
+  // The picture ends below the last row.
+  return page.$eval(".rows", (rows) => Math.ceil(rows.getBoundingClientRect().bottom) + 28);
+});
 await mock.close();
+
+const { addresses, stop } = await startDemo();
+const phone = { width: 390, height: 920, scale: 1.5 };
+await take("shop-sign-up", addresses["join the club"], phone, async (page) => {
+  await page.locator("[name=name]").fill("Clara Rossi");
+  await page.locator("[name=phone]").fill("600 100 203");
+  await page.evaluate(() => document.activeElement.blur());
+});
+await take("shop-member", addresses["Anna in the shop"], phone, async (page) => {
+  await page.locator("#code img").wait();
+  await page.waitForNetworkIdle({ idleTime: 200 });
+});
+stop();
+await browser.close();

@@ -1,6 +1,6 @@
 /**
- * Tables and lists of the pages that follow from the code or from the OpenAPI document. As a command, `npm run snippets`, it updates
- * them and the code that the pages quote.
+ * Tables and lists of the pages that follow from the code or from the OpenAPI document. As a
+ * command, `npm run snippets`, it updates them and the code that the pages quote.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,11 +11,15 @@ import { retryableStatuses } from "../../packages/issuing-client/src/retry.ts";
 import manifest from "../../packages/webhook-verify/package.json" with { type: "json" };
 import { root } from "../published.ts";
 import { readEntries } from "../release/build.ts";
+import { renderBenchmarks } from "./benchmarks.ts";
 import { createCallTable } from "./call-table.ts";
+import { renderCopy, renderInstall, renderProject } from "./installation.ts";
 import { listPages, readFromRoot, updateSnippets } from "./snippets.ts";
 
 const toTable = (head: readonly string[], rows: readonly (readonly string[])[]) => {
-  const lines = [head, ...rows].map((cells) => `| ${cells.join(" | ")} |`.replaceAll("|  |", "| |"));
+  const lines = [head, ...rows].map((cells) =>
+    `| ${cells.join(" | ")} |`.replaceAll("|  |", "| |"),
+  );
   lines.splice(1, 0, `|${"---|".repeat(head.length)}`);
   return `\n${lines.join("\n")}\n\n`;
 };
@@ -49,14 +53,18 @@ function eventRows(): string[][] {
   });
 }
 
-/** The adapters of webhook-verify: what the first line of each says after "Receives deliveries in". */
+/** The adapters of webhook-verify: what each says after "Receives deliveries in". */
 function adapterRows(): string[][] {
-  const entries = Object.entries(readEntries(manifest.exports)).filter(([name]) => name !== "index");
+  const entries = Object.entries(readEntries(manifest.exports)).filter(
+    ([name]) => name !== "index",
+  );
   return entries.map(([name, source]) => {
     const file = `packages/webhook-verify/${source}`;
-    const [, frameworks] = /^\/\*\* Receives deliveries in (.*?)\. \*\//.exec(readFromRoot(file)) ?? [];
+    const [firstComment = ""] = readFromRoot(file).split("*/");
+    const sentence = firstComment.replaceAll(/[\s/*]+/g, " ").trim();
+    const [, frameworks] = /^Receives deliveries in (.*)\.$/.exec(sentence) ?? [];
     if (frameworks === undefined)
-      throw new Error(`The first line of ${file} must be: /** Receives deliveries in FRAMEWORK. */`);
+      throw new Error(`${file} must begin with: /** Receives deliveries in FRAMEWORK. */`);
     return [`\`${manifest.name}/${name}\``, frameworks];
   });
 }
@@ -66,41 +74,54 @@ function operationRows(): string[][] {
   const client = readFromRoot("packages/issuing-client/src/client.ts");
   const operations = Object.values(openapi.paths).flatMap((path) => Object.values(path));
   return operations.map(({ operationId, summary }) => {
-    const method = new RegExp(`^ {2}${operationId}\\b[^(]*\\(([^;]*)\\): Promise`, "m").exec(client);
+    const method = new RegExp(`^ {2}${operationId}\\b[^(]*\\(([^;]*)\\): Promise`, "m").exec(
+      client,
+    );
     const names = method?.[1]?.match(/(?<!\{ )\b\w+\??(?=: )/g) ?? [];
     return [`\`${operationId}(${names.join(", ")})\``, summary];
   });
 }
 
-const parts: Readonly<Record<string, () => string | Promise<string>>> = {
+/** Gets the path of the page, relative to the root, and what follows the name in its mark. */
+type Part = (page: string, words: readonly string[]) => string | Promise<string>;
+
+const parts: Readonly<Record<string, Part>> = {
   adapters: () => toTable(["entry point", "for deliveries in"], adapterRows()),
+  benchmarks: renderBenchmarks,
   calls: async () => toTable(...(await createCallTable())),
+  copy: () => renderCopy(),
   events: () => toTable(["event", "`data`: checked", "optional, of type `unknown`"], eventRows()),
   "exit-codes": () => toTable(["exit code", "meaning"], Object.entries(exitCodeDescriptions)),
+  install: (page, names) => renderInstall(names, page),
   operations: () => toTable(["method", "what it does"], operationRows()),
+  project: () => updateSnippets(renderProject()),
   "retryable-statuses": () => `${retryableStatuses.join(", ")} and 5xx`,
 };
 
-const marked = /(<!-- generated: ([\w-]+) -->\n?)[\s\S]*?(<!-- \/generated -->)/g;
+const marked = /(<!-- generated: ([\w-]+)(.*) -->\n?)[\s\S]*?(<!-- \/generated -->)/g;
 
-/** Returns the page with its quoted code and generated parts as they follow from the sources now. @throws for an unknown part. */
-export async function updatePage(page: string): Promise<string> {
+/**
+ * Returns the text of a page with its quoted code and generated parts as they follow from the
+ * sources now.
+ * @throws for an unknown part.
+ */
+export async function updatePage(page: string, text: string): Promise<string> {
   const made = new Map<string, string>();
-  for (const [, , name = ""] of page.matchAll(marked)) {
+  for (const [, start = "", name = "", words = ""] of text.matchAll(marked)) {
     const make = parts[name];
     if (make === undefined) throw new Error(`tools/docs/tables.ts has no part "${name}".`);
-    made.set(name, await make());
+    made.set(start, await make(page, words.trim().split(" ")));
   }
-  return updateSnippets(page).replace(
+  return updateSnippets(text).replace(
     marked,
-    (_whole, start: string, name: string, end: string) => start + made.get(name) + end,
+    (_whole, start: string, _name, _words, end: string) => start + made.get(start) + end,
   );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const page of listPages()) {
     const before = readFromRoot(page);
-    const after = await updatePage(before);
+    const after = await updatePage(page, before);
     if (after === before) continue;
     writeFileSync(join(root, page), after);
     console.log(`updated ${page}`);

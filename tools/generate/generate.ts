@@ -1,134 +1,186 @@
-/** Generates types, JSON, validators, examples of events and the contract package from openapi.yaml, and the entry points in package.json. With `--from` it first updates openapi.yaml from a service. */
+/**
+ * Generates types, JSON, validators, examples of events and the contract package from openapi.yaml,
+ * and the entry points in package.json. With `--from` it stores the document of a service, and
+ * names how it differs from openapi.yaml.
+ */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { toExports, toTypesVersions } from "../release/build.ts";
-import { adoptService } from "./adopt-service.ts";
-import { isRecord, type Json, recordIn } from "./document.ts";
-import { eventExamples, eventSchema, eventTable, operationTable } from "./tables.ts";
-import { completeControl, controlValidators, requestValidators, withPlainUnions } from "./validators.ts";
+import { type Json, recordIn } from "./document.ts";
+import { schemaTypes } from "./schema-types.ts";
+import { fetchDocument } from "./service-document.ts";
+import { findDifferences, listUndescribedEvents, serviceTypes } from "./service-types.ts";
+import { endpointTable, eventExamples, eventSchema, eventTable } from "./tables.ts";
+import {
+  completeControl,
+  controlValidators,
+  requestValidators,
+  withPlainUnions,
+} from "./validators.ts";
 import { createSignatures } from "./vectors.ts";
-import { schemaTypes, wireTypes } from "./wire-types.ts";
-import { changesBetween, formatChange, patchYaml } from "./yaml-patch.ts";
+import { wireTypes } from "./wire-types.ts";
+
+/** The content of files, by their names relative to the folder of openapi.yaml. */
+type Files = Readonly<Record<string, string>>;
 
 /**
  * Runs the command. Everything is generated in memory before the first file is written.
  *
- * `--from BASE_URL` prints the differences of openapi.yaml from the OpenAPI document that a service serves at
- * `BASE_URL/api/docs/json`, and brings openapi.yaml up to that document. `--check` writes nothing. `--vectors` also creates the
- * signature vectors anew, with openssl.
+ * `--from BASE_URL` stores the document that a service serves at `BASE_URL/api/docs/json`, which
+ * types `client.api`, and prints how it differs from openapi.yaml. `--check` writes nothing.
+ * `--vectors` also creates the signature vectors anew, with openssl.
  *
- * @param folder of openapi.yaml. The contract package is beside it, in `packages/contract`. @param print is called with each line
+ * @param folder of openapi.yaml. The contract package is beside it, in `packages/contract`.
+ * @param print is called with each line
  * @returns 0 when complete, 1 when `--check` found a difference or a stale file
- * @throws {Error} when an argument is invalid, or the service's document or the generation fails; every file is unchanged
+ * @throws {Error} when an argument is invalid, or the service's document or the generation fails;
+ * every file is unchanged
  */
 export async function generate(
   args: readonly string[],
   folder: string,
   print: (line: string) => void,
 ): Promise<0 | 1> {
-  const { values } = parseArgs({
+  const { from, check, vectors } = parseArgs({
     args: [...args],
     options: { from: { type: "string" }, check: { type: "boolean" }, vectors: { type: "boolean" } },
-  });
-  const before = await readFile(join(folder, "openapi.yaml"), "utf8");
-  let yaml = before;
-  let isUnmatched = false;
-  if (values.from !== undefined) {
-    const { document, unmatched } = adoptService(parse(before), await fetchDocument(values.from));
-    yaml = patchYaml(before, document);
-    const lines = [...changesBetween(parse(before), document)].flatMap(formatChange);
-    for (const line of [...lines, ...unmatched]) print(line);
-    if (yaml === before) print("No member of openapi.yaml differs from the service's document.");
-    isUnmatched = unmatched.length > 0;
+  }).values;
+  const document: Json = parse(await readFile(join(folder, "openapi.yaml"), "utf8"));
+
+  if (from !== undefined) {
+    const served = await fetchDocument(from);
+    const files = await serviceFiles(served);
+    const differences = findDifferences(folder, files);
+    for (const line of describeService(differences, listUndescribedEvents(document, served)))
+      print(line);
+    if (check) return differences.length === 0 ? 0 : 1;
+    await writeFiles(folder, files, print);
+    return 0;
   }
 
-  const files = await generateFiles(folder, yaml, values.vectors ?? false);
-  const changed: [string, string][] = [];
+  const signatures = vectors ? createSignatures(document) : await readSignatures(folder);
+  const files = {
+    ...(await documentFiles(document)),
+    ...(await serviceFiles(await readStored(folder))),
+    ...(await controlFiles(folder, document)),
+    ...contractFiles(document, signatures),
+    ...(await manifestFiles(folder)),
+  };
+  if (!check) {
+    await writeFiles(folder, files, print);
+    return 0;
+  }
+  const stale = await listStale(folder, files);
+  for (const name of stale) print(`${toPath(name)} is stale: run npm run generate.`);
+  return stale.length === 0 ? 0 : 1;
+}
+
+const toPath = (name: string) => posix.join("openapi", name);
+
+/** The names of the files whose content on the disk is another one. */
+async function listStale(folder: string, files: Files): Promise<string[]> {
+  const stale: string[] = [];
   for (const [name, content] of Object.entries(files)) {
     const current = await readFile(join(folder, name), "utf8").catch(() => undefined);
-    if (current !== content) changed.push([name, content]);
+    if (current !== content) stale.push(name);
   }
-  if (values.check) {
-    if (yaml === before)
-      for (const [name] of changed) print(`${posix.join("openapi", name)} is stale: run npm run generate.`);
-    return changed.length === 0 && !isUnmatched ? 0 : 1;
+  return stale;
+}
+
+/** Writes the files that are stale. */
+async function writeFiles(
+  folder: string,
+  files: Files,
+  print: (line: string) => void,
+): Promise<void> {
+  for (const name of await listStale(folder, files)) {
+    await writeFile(join(folder, name), files[name] ?? "");
+    print(`wrote ${toPath(name)}`);
   }
-  for (const [name, content] of changed) {
-    await writeFile(join(folder, name), content);
-    print(`wrote ${posix.join("openapi", name)}`);
-  }
-  return 0;
+}
+
+function describeService(differences: string[], undescribed: string[]): string[] {
+  const lines = [...differences];
+  if (undescribed.length > 0)
+    lines.push(`The service's document does not describe the events ${undescribed.join(", ")}.`);
+  if (differences.length === 0) lines.push("The service's document agrees with openapi.yaml.");
+  else lines.push("The service's document differs from openapi.yaml: see above.");
+  return lines;
+}
+
+const service = "service.json";
+
+/** The service's document that `--from` stored before. */
+async function readStored(folder: string): Promise<Json | undefined> {
+  const text = await readFile(join(folder, service), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+const readSignatures = async (folder: string): Promise<Json> =>
+  JSON.parse(await readFile(join(folder, "vectors/signatures.json"), "utf8"));
+
+const toText = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+
+const documentFiles = async (document: Json): Promise<Files> => ({
+  "generated/openapi.json": toText(document),
+  "generated/schema.ts": await schemaTypes(document, "openapi.yaml"),
+  "generated/types.ts": wireTypes(document),
+  "generated/endpoints.ts": endpointTable(document),
+  "generated/events.ts": eventTable(document),
+  "generated/event-examples.ts": eventExamples(document),
+  "generated/validators.js": requestValidators(document),
+});
+
+const serviceFiles = async (served: Json | undefined): Promise<Files> => ({
+  ...(served !== undefined && { [service]: toText(served) }),
+  "generated/service.ts": await serviceTypes(served),
+});
+
+async function controlFiles(folder: string, document: Json): Promise<Files> {
+  const yaml = await readFile(join(folder, "control.yaml"), "utf8");
+  const control = completeControl(parse(yaml), document);
+  return {
+    "generated/control.ts": await schemaTypes(withPlainUnions(control), "control.yaml", true),
+    "generated/control-validators.js": controlValidators(control),
+  };
+}
+
+/** The signature vectors, and the files of the contract package. */
+function contractFiles(document: Json, signatures: Json): Files {
+  const contract = "../packages/contract";
+  const events = Object.keys(recordIn(document, "webhooks")).map((type) => [
+    `${contract}/events/${type}.json`,
+    toText(eventSchema(document, type)),
+  ]);
+  return {
+    "vectors/signatures.json": toText(signatures),
+    [`${contract}/openapi.json`]: toText(document),
+    [`${contract}/signatures.json`]: toText(signatures),
+    ...Object.fromEntries(events),
+  };
 }
 
 /**
- * Fetches the document below the base URL of a service ([spec 4.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-6)).
- *
- * @param baseUrl the `baseUrl` of the client, without `/api/v1`
- * @throws {Error} when the service does not respond in time with an OpenAPI 3 document
+ * The package.json of each package with entry points: `typesVersions` follows from `exports`, and
+ * those of webhook-verify from its adapters.
  */
-async function fetchDocument(baseUrl: string): Promise<Json> {
-  const { protocol, username, password } = new URL(URL.canParse(baseUrl) ? baseUrl : "not:");
-  if (!/^https?:$/.test(protocol)) throw new Error("--from is not a URL such as https://cards.example.com.");
-  if (username !== "" || password !== "") throw new Error("--from contains a user name or a password.");
-
-  const address = `${baseUrl.replace(/\/+$/, "")}/api/docs/json`;
-  const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch((error) => {
-    throw new Error(`${address} does not respond: ${(error.cause ?? error).message}.`);
-  });
-  if (!response.ok)
-    throw new Error(
-      `${address} responded ${response.status}. Is this the address of the service, without /api/v1?`,
-    );
-  const document: unknown = await response.json().catch(() => undefined); // not JSON, or cut
-  if (!isRecord(document) || !/^3\./.test(String(document["openapi"])))
-    throw new Error(`${address} is not an OpenAPI 3 document.`);
-  return document;
-}
-
-/** The content of every file, by its name relative to the folder. @param isSigned whether the vectors are created anew. */
-async function generateFiles(folder: string, yaml: string, isSigned: boolean) {
-  const document: Json = parse(yaml);
-  const controlYaml = await readFile(join(folder, "control.yaml"), "utf8");
-  const control = completeControl(parse(controlYaml), document);
-  const signatures = isSigned
-    ? createSignatures(document)
-    : JSON.parse(await readFile(join(folder, "vectors/signatures.json"), "utf8"));
-  const json: Record<string, unknown> = {
-    "generated/openapi.json": document,
-    "vectors/signatures.json": signatures,
-    "../packages/contract/openapi.json": document,
-    "../packages/contract/signatures.json": signatures,
-  };
-  for (const type of Object.keys(recordIn(document, "webhooks")))
-    json[`../packages/contract/events/${type}.json`] = eventSchema(document, type);
-  // The package.json of each package with entry points: `typesVersions` follows from `exports`, and those of webhook-verify from its adapters.
+async function manifestFiles(folder: string): Promise<Files> {
+  const files: Record<string, string> = {};
   for (const name of await readdir(join(folder, "../packages"))) {
     const file = `../packages/${name}/package.json`;
     const manifest = JSON.parse(await readFile(join(folder, file), "utf8").catch(() => "{}"));
     if (name === "webhook-verify") {
       const adapters = await readdir(join(folder, "../packages", name, "src/adapters"));
-      manifest.exports = toExports(["index.ts", ...adapters.sort().map((adapter) => `adapters/${adapter}`)]);
+      const sources = adapters.sort().map((adapter) => `adapters/${adapter}`);
+      manifest.exports = toExports(["index.ts", ...sources]);
     }
-    if (manifest.typesVersions !== undefined)
-      json[file] = { ...manifest, typesVersions: toTypesVersions(manifest.exports) };
+    if (manifest.typesVersions === undefined) continue;
+    files[file] = toText({ ...manifest, typesVersions: toTypesVersions(manifest.exports) });
   }
-  return {
-    "openapi.yaml": yaml,
-    "generated/schema.ts": await schemaTypes(document, "openapi.yaml"),
-    "generated/types.ts": wireTypes(document),
-    "generated/operations.ts": operationTable(document),
-    "generated/events.ts": eventTable(document),
-    "generated/event-examples.ts": eventExamples(document),
-    "generated/validators.js": requestValidators(document),
-    "generated/control.ts": await schemaTypes(withPlainUnions(control), "control.yaml", true),
-    "generated/control-validators.js": controlValidators(control),
-    ...Object.fromEntries(
-      Object.entries(json).map(([name, value]) => [name, `${JSON.stringify(value, null, 2)}\n`]),
-    ),
-  };
+  return files;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

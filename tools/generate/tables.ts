@@ -1,25 +1,39 @@
-/** Lists the operations and events of the document as tables of TypeScript, and creates the JSON Schema of each event. */
-import { getMember, isRecord, type Json, recordIn, resolved, resolvePointer } from "./document.ts";
-import { operationsIn } from "./service-matches.ts";
-import { type Schema, toBanner, toName } from "./wire-types.ts";
+/**
+ * Lists the endpoints and events of the document as tables of TypeScript, and creates the JSON
+ * Schema of each event.
+ */
+import {
+  getMember,
+  isRecord,
+  type Json,
+  listEndpoints,
+  recordIn,
+  resolved,
+  resolvePointer,
+} from "./document.ts";
+import { toBanner } from "./schema-types.ts";
+import { type Schema, toName } from "./wire-types.ts";
 
 const banner = toBanner("openapi.yaml");
 const asJson = (value: unknown) => JSON.stringify(value, null, 2);
 
-/** The operations of the API, by `operationId`. */
-export function operationTable(document: Json): string {
-  const entries = operationsIn(document).map(({ method, path, operation }): [string, object] => {
+/** The endpoints of the API, by `operationId`. */
+export function endpointTable(document: Json): string {
+  const entries = listEndpoints(document).map(({ method, path, operation }): [string, object] => {
     const statuses = Object.keys(recordIn(operation, "responses"));
     const successStatus = Number(statuses.find((status) => status.startsWith("2")));
     const hasBody = operation["requestBody"] !== undefined;
-    return [String(operation["operationId"]), { method: method.toUpperCase(), path, hasBody, successStatus }];
+    return [
+      String(operation["operationId"]),
+      { method: method.toUpperCase(), path, hasBody, successStatus },
+    ];
   });
-  const operations = Object.fromEntries(entries);
-  return `${banner}/** The operations of the API, by their ids: method, path below \`/api/v1\`, whether the request has a body, status of success. */
-export const operations = ${asJson(operations)} as const;
+  const endpoints = Object.fromEntries(entries);
+  return `${banner}/** The endpoints of the API, by their operationId: method, path below \`/api/v1\`, whether the request has a body, status of success. */
+export const endpoints = ${asJson(endpoints)} as const;
 
-/** The id of an operation. */
-export type OperationId = keyof typeof operations;
+/** The operationId of an endpoint. */
+export type EndpointId = keyof typeof endpoints;
 `;
 }
 
@@ -68,7 +82,10 @@ function formatType({ type, items }: Schema): string {
 export function eventExamples(document: Json): string {
   const examples = recordIn(recordIn(document, "components"), "examples");
   const byType = Object.fromEntries(
-    readEvents(document).map(({ type, name }) => [type, getMember(examples[`${name}Event`], "value")]),
+    readEvents(document).map(({ type, name }) => [
+      type,
+      getMember(examples[`${name}Event`], "value"),
+    ]),
   );
   return `${banner}import type { KnownEvents } from "./events.ts";
 
@@ -77,7 +94,10 @@ export const eventExamples: KnownEvents = ${asJson(byType)};
 `;
 }
 
-/** The JSON Schema of an event for `@loyalty-cards/contract`, with everything that it refers to in `$defs`. */
+/**
+ * The JSON Schema of an event for `@loyalty-cards/contract`, with everything that it refers to in
+ * `$defs`.
+ */
 export function eventSchema(document: Json, type: string): Json {
   const { summary, requestBody } = recordIn(recordIn(recordIn(document, "webhooks"), type), "post");
   const media = recordIn(recordIn(requestBody, "content"), "application/json");

@@ -1,16 +1,23 @@
 /**
- * Compiles schemas to functions, so that the mock server compiles nothing when it starts. Unlike `dist`, the generated files are
- * committed, because `npm ci && npm run demo` in a fresh clone runs the mock server from its sources, without a build.
+ * Compiles schemas to functions, so that the mock server compiles nothing when it starts. Unlike
+ * `dist`, the generated files are committed, because `npm ci && npm run demo` in a fresh clone runs
+ * the mock server from its sources, without a build.
  */
 import { Ajv2020, type Options } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { type Json, recordIn } from "./document.ts";
 
-/** The validators of the request bodies, each exported under the name of its schema. @throws {Error} for a schema that cannot be compiled, also of a response. */
+/**
+ * The validators of the request bodies: that of the schema `X` is exported as `isX`.
+ * @throws {Error} for a schema that cannot be compiled, also of a response.
+ */
 export const requestValidators = (document: Json): string =>
   compile("openapi.yaml", document, ["IssueCardRequest", "ConsentChange"], {});
 
-/** The validators of the control API. Their errors contain the schema, so that a message can name the properties that it has. */
+/**
+ * The validators of the control API. Their errors contain the schema, so that a message can name
+ * the properties that it has.
+ */
 export const controlValidators = (control: Json): string =>
   compile("control.yaml", control, controlBodies, {
     discriminator: true,
@@ -20,9 +27,17 @@ export const controlValidators = (control: Json): string =>
 
 /** The schemas of control.yaml that are request bodies of the control API. */
 const controlBodies = [
-  ...["TemplateInput", "PointsInput", "CorrectionInput"],
-  ...["EndpointInput", "EndpointChange", "ClockSetting", "AdvanceInput"],
-  ...["FaultInput", "WaitCondition", "WaitInput"],
+  "ApiKeyInput",
+  "TemplateInput",
+  "PointsInput",
+  "CorrectionInput",
+  "EndpointInput",
+  "EndpointChange",
+  "ClockSetting",
+  "AdvanceInput",
+  "FaultInput",
+  "WaitCondition",
+  "WaitInput",
 ];
 
 function compile(file: string, document: Json, names: readonly string[], options: Options): string {
@@ -35,12 +50,13 @@ function compile(file: string, document: Json, names: readonly string[], options
     ...options,
   });
   ajv.addSchema({ $id: "document", components: document["components"] });
-  for (const name of names) ajv.addSchema({ $id: name, $ref: `document#/components/schemas/${name}` });
+  for (const name of names)
+    ajv.addSchema({ $id: name, $ref: `document#/components/schemas/${name}` });
   // The only helper of ajv that the schemas need, for `minLength`.
-  const code = standalone(ajv, Object.fromEntries(names.map((name) => [name, name]))).replaceAll(
-    'require("ajv/dist/runtime/ucs2length").default',
-    "((text) => [...text].length)",
-  );
+  const code = standalone(
+    ajv,
+    Object.fromEntries(names.map((name) => [`is${name}`, name])),
+  ).replaceAll('require("ajv/dist/runtime/ucs2length").default', "((text) => [...text].length)");
   if (/\brequire\(/.test(code))
     throw new Error("The compiled validators import ajv; they must not have imports.");
   for (const name of Object.keys(recordIn(recordIn(document, "components"), "schemas")))
@@ -66,7 +82,10 @@ export function completeControl(control: Json, document: Json): Json {
   return complete;
 }
 
-/** Removes the keywords next to `oneOf` that only a validator needs to select the branch: a type is the union of its branches. */
+/**
+ * Removes the keywords next to `oneOf` that only a validator needs to select the branch: a type is
+ * the union of its branches.
+ */
 export function withPlainUnions(control: Json): Json {
   const plain = structuredClone(control);
   for (const schema of schemasIn(plain)) {

@@ -1,4 +1,7 @@
-/** What the builds of all packages share: entry points from package.json, the check of the Node.js version, and source maps. */
+/**
+ * What the builds of all packages share: entry points from package.json, the check of the Node.js
+ * version, and source maps.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, isAbsolute, relative, resolve } from "node:path";
 import type { Options } from "tsup";
@@ -9,7 +12,10 @@ export const minimumNode = root.engines.node.replace(">=", "");
 
 const [minimumMajor, minimumMinor] = minimumNode.split(".");
 
-/** For tsup's `banner`. In every file, because the files that an ES module imports run before it. Other runtimes pass. */
+/**
+ * For tsup's `banner`. In every file, because the files that an ES module imports run before it.
+ * Other runtimes pass.
+ */
 const nodeVersionBanner = (name: string) => ({
   js: `{
   const { node, bun, deno } = globalThis.process?.versions ?? {};
@@ -21,13 +27,15 @@ const nodeVersionBanner = (name: string) => ({
 
 /** The text of a source of another workspace, which is bundled but not in the tarball. */
 const readUnpublished = (path: string) =>
-  path.endsWith(".ts") && relative(process.cwd(), path).startsWith("..") && !path.includes("node_modules")
+  path.endsWith(".ts") &&
+  relative(process.cwd(), path).startsWith("..") &&
+  !path.includes("node_modules")
     ? readFileSync(path, "utf8")
     : null;
 
 /**
- * Makes the absolute paths in the source maps of CommonJS relative, so that every machine builds the same files, and adds the
- * sources that the tarball does not contain.
+ * Makes the absolute paths in the source maps of CommonJS relative, so that every machine builds
+ * the same files, and adds the sources that the tarball does not contain.
  */
 const relativeSourceMaps: NonNullable<Options["plugins"]>[number] = {
   name: "relative-source-maps",
@@ -39,7 +47,9 @@ const relativeSourceMaps: NonNullable<Options["plugins"]>[number] = {
         isAbsolute(path) ? relative(dirname(resolve(name)), path).replaceAll("\\", "/") : path;
       const file = map.file === undefined ? {} : { file: near(map.file) };
       const sources = map.sources.map(near);
-      const sourcesContent = sources.map((source) => readUnpublished(resolve(dirname(name), source)));
+      const sourcesContent = sources.map((source) =>
+        readUnpublished(resolve(dirname(name), source)),
+      );
       writeFileSync(name, JSON.stringify({ ...map, ...file, sources, sourcesContent }));
     }
   },
@@ -47,7 +57,10 @@ const relativeSourceMaps: NonNullable<Options["plugins"]>[number] = {
 
 type Exports = Readonly<Record<string, unknown>>;
 
-/** The entry points that `exports` names, such as `{ index: "src/index.ts", links: "src/links.ts" }`. */
+/**
+ * The entry points that `exports` names, such as
+ * `{ index: "src/index.ts", links: "src/links.ts" }`.
+ */
 export function readEntries(exports: Exports): Record<string, string> {
   const entries: Record<string, string> = {};
   for (const [path, target] of Object.entries(exports)) {
@@ -72,17 +85,28 @@ export function toExports(sources: readonly string[]) {
   return { ...Object.fromEntries(rows), "./package.json": "./package.json" };
 }
 
-/** `typesVersions` of a package with these `exports`: how TypeScript finds the entry points with `moduleResolution: node`. */
+/**
+ * `typesVersions` of a package with these `exports`: how TypeScript finds the entry points with
+ * `moduleResolution: node`.
+ */
 export function toTypesVersions(exports: Exports) {
   const { index: _, ...others } = readEntries(exports);
-  return { "*": Object.fromEntries(Object.keys(others).map((name) => [name, [`./dist/${name}.d.cts`]])) };
+  return {
+    "*": Object.fromEntries(Object.keys(others).map((name) => [name, [`./dist/${name}.d.cts`]])),
+  };
 }
 
-/** For `dts.compilerOptions.paths`: the types of the private workspaces are inlined. */
-export const workspacePaths = {
-  "@loyalty-cards/internal/*": ["../../internal/*.ts"],
-  "@loyalty-cards/openapi": ["../../openapi/generated/schema.ts"],
-  "@loyalty-cards/openapi/*": ["../../openapi/generated/*.ts"],
+/**
+ * For `dts.compilerOptions`: the types of the private workspaces are inlined. They are checked by
+ * `npm run types`; to check them here too would take more than half of a build.
+ */
+export const typesOptions = {
+  noCheck: true,
+  paths: {
+    "@loyalty-cards/internal/*": ["../../internal/*.ts"],
+    "@loyalty-cards/openapi": ["../../openapi/generated/schema.ts"],
+    "@loyalty-cards/openapi/*": ["../../openapi/generated/*.ts"],
+  },
 };
 
 /** The entry points of the package in the working folder, and tsup's options for every build. */
@@ -93,12 +117,15 @@ export function readBuild(): { entries: Record<string, string>; options: Options
     options: {
       format: ["esm", "cjs"],
       target: "node20",
-      treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names
+      // By Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and
+      // loses their names.
+      treeshake: true,
       sourcemap: true,
       banner: nodeVersionBanner(name),
       plugins: [relativeSourceMaps],
       esbuildOptions(options) {
-        options.sourcesContent = false; // the sources are published beside, see `relativeSourceMaps`
+        // The sources are published beside them, see `relativeSourceMaps`.
+        options.sourcesContent = false;
       },
     },
   };

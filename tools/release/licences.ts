@@ -1,6 +1,7 @@
 /**
- * Writes each package's bill of materials into `sbom/`: what npm installs with it, and what its files contain. Fails on a licence that
- * is not permissive, and when a THIRD-PARTY.md is stale; `--write` updates it.
+ * Writes each package's bill of materials into `sbom/`: what npm installs with it, and what its
+ * files contain. Fails on a licence that is not permissive, and when a THIRD-PARTY.md is stale;
+ * `--write` updates it.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +9,8 @@ import { join } from "node:path";
 import { type Published, published, root, run } from "../published.ts";
 
 /** An expression such as "MIT OR GPL-2.0" is added here after somebody has read it. */
-const permissive = /^(0BSD|Apache-2\.0|BlueOak-1\.0\.0|BSD-[23]-Clause|CC0-1\.0|ISC|MIT|Unlicense)$/;
+const permissive =
+  /^(0BSD|Apache-2\.0|BlueOak-1\.0\.0|BSD-[23]-Clause|CC0-1\.0|ISC|MIT|Unlicense)$/;
 
 /** Contained in a package without a source map that shows it: types and assets. */
 const containedWithoutMap: Readonly<Record<string, readonly string[]>> = {
@@ -41,7 +43,9 @@ function findContained({ name, folder }: Published): string[] {
   const built = join(folder, "dist");
   if (!existsSync(built)) return []; // a package without code
   for (const file of readdirSync(built).filter((path) => path.endsWith(".map"))) {
-    const { sources } = JSON.parse(readFileSync(join(built, file), "utf8")) as { sources: string[] };
+    const { sources } = JSON.parse(readFileSync(join(built, file), "utf8")) as {
+      sources: string[];
+    };
     for (const source of sources) {
       const other = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1];
       if (other !== undefined) names.add(other);
@@ -57,14 +61,20 @@ function readInstalled(name: string, from: string) {
     ?.map((path) => join(path, name))
     .find((path) => existsSync(join(path, "package.json")));
   if (folder === undefined) throw new Error(`${name} is not installed: npm ci`);
-  const { version, license = "none" } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const { version, license = "none" } = JSON.parse(
+    readFileSync(join(folder, "package.json"), "utf8"),
+  );
   return { folder, version: String(version), licence: String(license) };
 }
 
 /** The section of THIRD-PARTY.md. */
-function describe(name: string, { folder, version, licence }: ReturnType<typeof readInstalled>): string {
+function describe(
+  name: string,
+  { folder, version, licence }: ReturnType<typeof readInstalled>,
+): string {
   const file = readdirSync(folder).find((path) => /^licen[cs]e(\.\w+)?$/i.test(path));
-  const lines = file === undefined ? [] : readFileSync(join(folder, file), "utf8").trim().split(/\r?\n/);
+  const lines =
+    file === undefined ? [] : readFileSync(join(folder, file), "utf8").trim().split(/\r?\n/);
   const quotation = lines.map((line) => `> ${line}`.trimEnd()).join("\n");
   const isQuoted = name !== "swagger-ui-dist"; // its licence is a file of the tarball
   const parts = [`## ${name} ${version}`, `${licence}.`, isQuoted && quotation, notes[name]];
@@ -85,7 +95,9 @@ function check(one: Published): string[] {
   console.log(`sbom/${one.name}.cdx.json: ${bill.components.length} components`);
   const problems = bill.components
     .filter(({ licenses = [] }) => {
-      const ids = licenses.map((one) => /"(?:id|expression|name)":"([^"]+)"/.exec(JSON.stringify(one))?.[1]);
+      const ids = licenses.map(
+        (one) => /"(?:id|expression|name)":"([^"]+)"/.exec(JSON.stringify(one))?.[1],
+      );
       return ids.length === 0 || ids.some((id = "") => !permissive.test(id));
     })
     .map(({ name, licenses }) => `${name} has the licence ${JSON.stringify(licenses)}`);

@@ -1,4 +1,7 @@
-/** Plain, but for a folder per build. The packages are bundled: no serverExternalPackages, no transpilePackages. */
+/**
+ * Plain, but for a folder per build. The packages are bundled: no serverExternalPackages, no
+ * transpilePackages.
+ */
 import type { NextConfig } from "next";
 
 export default {

@@ -1,4 +1,7 @@
-/** A program that counts: each balance change must be booked exactly once, in the transaction that ends the event. */
+/**
+ * A program that counts: each balance change must be booked exactly once, in the transaction that
+ * ends the event.
+ */
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
@@ -16,7 +19,9 @@ inbox.work(
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
       if (Math.random() < 0.1) throw new Error("No account for anna@example.com."); // foreign errors can quote people
       delivery.write((database) => {
-        database.prepare("INSERT INTO bookings VALUES (?, ?, ?)").run(event.id, passId, Number(change));
+        database
+          .prepare("INSERT INTO bookings VALUES (?, ?, ?)")
+          .run(event.id, passId, Number(change));
       });
     },
     otherTypes: () => {},

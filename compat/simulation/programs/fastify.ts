@@ -1,7 +1,12 @@
 /** The shop of the guide "Getting started" on Fastify. */
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify from "fastify";
-import { type Form, listUsers, signUp, webhooks } from "../../../examples/getting-started/loyalty.ts";
+import {
+  type Form,
+  listUsers,
+  signUp,
+  webhooks,
+} from "../../../examples/getting-started/loyalty.ts";
 
 const app = fastify();
 app.register(fastifyReceiver, { path: "/webhooks/loyalty", ...webhooks });

@@ -1,6 +1,6 @@
 /**
- * The service: the mock service on a port. The specification leaves open what a service does in some cases; `ALTERNATIVES` selects
- * the other choice for some of them.
+ * The service: the mock service on a port. The specification leaves open what a service does in
+ * some cases; `ALTERNATIVES` selects the other choice for some of them.
  */
 import { createMockService } from "@loyalty-cards/mock-server";
 import { type Reply, servicePort } from "../network.ts";
@@ -20,7 +20,11 @@ const changes: [alternative: string, status: number, change: (reply: Reply) => P
   ["410 for 404", 404, () => ({ status: 410 })],
   ["403 for 404", 404, () => ({ status: 403 })],
   ["relative addresses", 201, ({ body }) => ({ body: body.replace(`"${baseUrl}/`, '"/') })],
-  ["quoted forms", 422, ({ body }) => ({ body: body.replace('"detail":"', "$&Visitor 1 with 12: ") })],
+  [
+    "quoted forms",
+    422,
+    ({ body }) => ({ body: body.replace('"detail":"', "$&Visitor 1 with 12: ") }),
+  ],
 ];
 
 /** Every card that was issued: the ledger that the checks compare with. */
@@ -43,7 +47,8 @@ simulation.listeners.set(servicePort, async ({ method, url, headers, body }) => 
   }
   running.add(key);
   // A slow service: the card is issued at the end of this time, also when the caller has gone.
-  if (Math.random() < 0.2) await new Promise((resolve) => setTimeout(resolve, Math.random() * 8_000));
+  if (Math.random() < 0.2)
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 8_000));
   const request = new Request(url, { method, headers, ...(method !== "GET" && { body }) });
   const response = await service.fetch(request);
   const text = await response.text();
@@ -51,12 +56,18 @@ simulation.listeners.set(servicePort, async ({ method, url, headers, body }) => 
   if (response.status === 201) {
     const { id, fieldValues } = JSON.parse(text);
     const { name = "" } = fieldValues;
-    if (!issued.has(id)) issued.set(id, { name, phone: JSON.parse(body).customer.phone ?? "", key });
+    if (!issued.has(id))
+      issued.set(id, { name, phone: JSON.parse(body).customer.phone ?? "", key });
   }
-  let reply: Reply = { status: response.status, headers: Object.fromEntries(response.headers), body: text };
+  let reply: Reply = {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: text,
+  };
   for (const [name, status, change] of changes)
     if (chosen.has(name) && reply.status === status) reply = { ...reply, ...change(reply) };
-  return chosen.has("plain errors") && reply.status >= 400
+  // A plain 400 says nothing of the form, so its entry waits until a person acts.
+  return chosen.has("plain errors") && reply.status > 400
     ? { ...reply, headers: { "content-type": "text/plain" }, body: "error" }
     : reply;
 });

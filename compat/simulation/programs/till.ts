@@ -1,4 +1,7 @@
-/** A till without an outbox: the cashier repeats the call with the same user until there is a card, or it is rejected. */
+/**
+ * A till without an outbox: the cashier repeats the call with the same user until there is a card,
+ * or it is rejected.
+ */
 import { createIssuingClient, IssuingError } from "@loyalty-cards/issuing-client";
 import { tillPort } from "../network.ts";
 
@@ -7,7 +10,10 @@ let calls = 0;
 
 simulation.listeners.set(tillPort, async ({ body }) => {
   const { name, firstAttemptAt } = JSON.parse(body) as { name: string; firstAttemptAt: number };
-  const request = { fieldValues: { name }, customer: { name, consents: { privacy: { version: "1" } } } };
+  const request = {
+    fieldValues: { name },
+    customer: { name, consents: { privacy: { version: "1" } } },
+  };
   const options = { userId: name, ...(firstAttemptAt > 0 && { firstAttemptAt }) };
   calls += 1;
   const result = await client

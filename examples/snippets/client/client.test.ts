@@ -1,7 +1,6 @@
 /** The client's examples in the guides, run against the mock service; and which requests MSW intercepts, as the guide "Testing" says. */
 import { createServer } from "node:http";
 import { connect } from "node:net";
-import { listen } from "@loyalty-cards/internal/test/resources";
 import {
   createIssuingClient,
   type IssuingClientOptions,
@@ -9,10 +8,11 @@ import {
 import { createMockService } from "@loyalty-cards/mock-server";
 import { mockHandlers } from "@loyalty-cards/mock-server/msw";
 import type { MockServerOptions } from "@loyalty-cards/mock-server/node";
+import { listen } from "@loyalty-cards/testing/resources";
 import { setupServer } from "msw/node";
 import { fetch as undiciFetch, request as undiciRequest } from "undici";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { coffeeClub, openService, outage } from "../service.ts";
+import { coffeeClub, openService, outage } from "../../test/service.ts";
 import {
   issueCardOrCorrect,
   showCard,

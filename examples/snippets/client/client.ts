@@ -1,4 +1,4 @@
-/** A client behind a proxy, and what follows a sign-up: the card as HTML, what is wrong beside each input of a form, a form that is corrected without an outbox, and a consent that is withdrawn. */
+/** A client behind a proxy, and what follows a sign-up: the card as HTML, what is wrong beside each input of a form, and a form that is corrected without an outbox. */
 // #region links
 import { cardLinks, qrCodeSvg } from "@loyalty-cards/issuing-client/links";
 
@@ -32,7 +32,10 @@ export function toFieldMessages(error: unknown): Map<string, string> {
     ]),
   );
 }
+
 // #endregion
+
+import type { IssuingClient } from "@loyalty-cards/issuing-client";
 
 export interface User {
   id: string;
@@ -81,28 +84,4 @@ export const loyalty = createIssuingClient({
   fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }),
 });
 
-// #endregion
-
-// #region withdrawal
-import type { IssuingClient } from "@loyalty-cards/issuing-client";
-import type { OwedCard, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
-
-/** @param request the form without `consents.marketing`. */
-export const withdraw = (outbox: SqliteOutbox, { userId, request }: OwedCard) =>
-  outbox.write((database) => {
-    outbox.correct(database, userId, request);
-    const update = "UPDATE users SET marketing = 0, withdrawn = 1 WHERE id = ?";
-    database.prepare(update).run(userId);
-  });
-
-/** Call it after `onIssued`, after `withdraw`, and every minute. */
-export async function sendWithdrawals(outbox: SqliteOutbox, client: IssuingClient) {
-  const select = "SELECT id, card FROM users WHERE withdrawn AND card IS NOT NULL";
-  const users = await outbox.write((database) => database.prepare(select).all());
-  for (const { id, card } of users as { id: string; card: string }[]) {
-    await client.setConsent(card, { marketing: false });
-    const update = "UPDATE users SET withdrawn = 0 WHERE id = ?";
-    await outbox.write((database) => database.prepare(update).run(id));
-  }
-}
 // #endregion

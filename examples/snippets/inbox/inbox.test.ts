@@ -2,12 +2,19 @@
 import { randomUUID } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import {
   createIssuingClient,
   type IssuingClient,
 } from "@loyalty-cards/issuing-client";
 import { manualClock } from "@loyalty-cards/mock-server";
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import {
+  hasPgBoss,
+  hasPostgres,
+  hasRedis,
+  ownPrefix,
+  ownSchema,
+} from "@loyalty-cards/testing/servers";
 import {
   type InboxEntry,
   type InboxHealth,
@@ -21,15 +28,8 @@ import express from "express";
 import type pg from "pg";
 import { PgBoss } from "pg-boss";
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  hasPgBoss,
-  hasPostgres,
-  hasRedis,
-  ownPrefix,
-  ownSchema,
-} from "../../../packages/webhook-inbox/test/servers.ts";
+import { createBalances, openShop } from "../../test/service.ts";
 import { operateInbox } from "../operations.ts";
-import { createBalances, openShop } from "../service.ts";
 import { createApp } from "./one-machine.ts";
 import {
   reconcileBalances,

@@ -1,18 +1,24 @@
 /** The outbox's examples in the guides, run against the mock service. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createFolder } from "@loyalty-cards/internal/test/resources";
+import { getRequestListener } from "@hono/node-server";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import {
   type OutboxCounts,
   type SqliteOutboxOptions,
   sqliteOutbox,
 } from "@loyalty-cards/issuing-outbox";
-import { expect, it, onTestFinished } from "vitest";
-import { sendWithdrawals, withdraw } from "../client/client.ts";
+import { createFolder, listen } from "@loyalty-cards/testing/resources";
+import { onEvents } from "@loyalty-cards/webhook-verify";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { coffeeClub, openService, outage } from "../../test/service.ts";
+import { changeConsent, sendConsents } from "../client/consents.ts";
+import { saveCards } from "../import/save-cards.ts";
 import {
   drain,
   findAlarms,
+  printWaiting,
   signUp as signUpBeside,
   sweep,
   toEntries,
@@ -20,7 +26,6 @@ import {
   type User,
   type Users,
 } from "../operations.ts";
-import { coffeeClub, openService, outage } from "../service.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
 const ben = { id: "user-ben", name: "Ben", phone: "600100201" };
@@ -71,16 +76,20 @@ it("finds what an operator must know", () => {
   const nowMs = Date.UTC(2026, 10, 23, 12);
   const at = (hours: number) => new Date(nowMs + hours * 3_600_000);
   const counts = { waiting: 3, issued: 9, rejected: 1, unknown: 0, undelivered: 0 };
-  const healthy = { paused: [], oldestWaitingAt: at(-1), nextExpiryAt: at(6) };
+  const healthy = { paused: [], oldestWaitingMs: 3_600_000, nextExpiryAt: at(6) };
   expect(findAlarms({ ...counts, ...healthy }, nowMs)).toEqual([]);
   const alarming: OutboxCounts = {
     ...{ ...counts, undelivered: 1, unknown: 1 },
-    ...{ oldestWaitingAt: at(-1.01), nextExpiryAt: at(5.99) },
-    paused: [{ reason: "server", template: "tpl_coffee", since: at(0) }],
+    ...{ oldestWaitingMs: 3_600_001, nextExpiryAt: at(5.99) },
+    paused: [
+      { reason: "server", template: "tpl_coffee", since: at(0) },
+      { reason: "unauthorized", template: "tpl_tea", since: at(0) },
+    ],
   };
   expect(findAlarms(alarming, nowMs)).toEqual([
     "Cards of tpl_coffee wait: server",
-    "A card has been waiting for more than an hour.",
+    "Cards of tpl_tea wait until somebody acts: unauthorized",
+    'A card waits for more than an hour: list({ state: "waiting" }).',
     "Within six hours an entry becomes unknown.",
     "onIssued or onRejected fails: see the log.",
     "Whether a card exists is unknown: look for it, and call resolve.",
@@ -133,7 +142,7 @@ it.each([false, true])(
 );
 
 it.each([false, true])(
-  "does not keep a consent to marketing that was withdrawn before the card; a request was sent: %s",
+  "withdraws a consent to marketing before the card, and gives and withdraws it later; a request was sent: %s",
   async (isSent) => {
     const { service, client, openOutbox, readCards } = await open();
     const { templateId: template } = service;
@@ -149,15 +158,15 @@ it.each([false, true])(
     const optedIn = { ...request, customer: { ...request.customer, consents } };
     await outbox.write((database) => {
       database.exec(
-        `CREATE TABLE users (id TEXT, card TEXT, marketing INTEGER, withdrawn INTEGER);
+        `CREATE TABLE users (id TEXT, card TEXT, marketing INTEGER, unsent INTEGER);
          INSERT INTO users VALUES ('${anna.id}', NULL, 1, 0)`,
       );
       outbox.add(database, { userId: anna.id, template, request: optedIn });
     });
     const { id } = service.faults.add(outage);
     if (isSent) await outbox.issue(anna.id, { deadlineMs: 100 });
-    await withdraw(outbox, { userId: anna.id, template, request });
-    await sendWithdrawals(outbox, client); // there is no card yet
+    await changeConsent(outbox, { userId: anna.id, template, request });
+    await sendConsents(outbox, client); // there is no card yet
     service.faults.remove(id);
     await outbox.drain();
 
@@ -167,12 +176,85 @@ it.each([false, true])(
     expect(await readConsent()).toBe(isSent);
     const nowhere = { baseUrl: "http://127.0.0.1:1", apiKey: "k", maxRetries: 0 };
     const down = createIssuingClient(nowhere);
-    await expect(sendWithdrawals(outbox, down)).rejects.toThrow();
-    await sendWithdrawals(outbox, client);
+    const logError = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => logError.mockRestore());
+    await sendConsents(outbox, down);
+    expect(logError).toHaveBeenCalledOnce();
+    await sendConsents(outbox, client);
     expect(await readConsent()).toBe(false);
-    expect(await sendWithdrawals(outbox, down)).toBeUndefined(); // nothing is left
+    await sendConsents(outbox, down);
+    expect(logError).toHaveBeenCalledOnce(); // nothing was left
+
+    // Later, with the event that follows.
+    const received: unknown[] = [];
+    const receive = fetchReceiver({
+      secret: () => secret,
+      handler: onEvents({
+        "consent.changed": ({ data }) => void received.push(data.marketingConsent),
+        otherTypes: () => {},
+      }),
+    });
+    const url = `${await listen(getRequestListener(receive))}/webhooks/loyalty`;
+    const events = ["consent.changed" as const];
+    const { secret } = service.webhooks.createEndpoint({ url, events });
+    for (const later of [optedIn, request]) {
+      await changeConsent(outbox, { userId: anna.id, template, request: later });
+      await sendConsents(outbox, client);
+      expect(await readConsent()).toBe(later === optedIn);
+      await service.idle();
+    }
+    expect(received).toEqual([true, false]);
   },
 );
+
+it("sends the consents of all others when a card was deleted, whose consent it gives up", async () => {
+  const { service, client, openOutbox, readCards } = await open();
+  const outbox = openOutbox();
+  const { request } = toOwedCard(anna);
+  await outbox.addAll([{ userId: anna.id, template: service.templateId, request }]);
+  await outbox.drain();
+  const [card = ""] = await readCards();
+  await outbox.write((database) =>
+    database.exec(
+      `CREATE TABLE users (id TEXT, card TEXT, marketing INTEGER, unsent INTEGER);
+       INSERT INTO users VALUES ('${ben.id}', 'card_deleted', 0, 1);
+       INSERT INTO users VALUES ('${anna.id}', '${card}', 1, 1)`,
+    ),
+  );
+  const logError = vi.spyOn(console, "error").mockReturnValue();
+  onTestFinished(() => logError.mockRestore());
+  await sendConsents(outbox, client);
+  expect(logError.mock.calls).toEqual([
+    [
+      `The consent of user ${ben.id} was not sent:`,
+      expect.objectContaining({ code: "not-found" }),
+    ],
+  ]);
+  expect(await client.getConsent(card)).toMatchObject({ marketingConsent: true });
+  const unsent = "SELECT * FROM users WHERE unsent";
+  expect(await outbox.write((database) => database.prepare(unsent).all())).toEqual(
+    [],
+  );
+});
+
+it("stores the results of an import of more rows than one transaction has", async () => {
+  const { folder, openOutbox } = await open();
+  const outbox = openOutbox();
+  const ids = Array.from({ length: 2001 }, (_, index) => String(index));
+  await outbox.write((database) => {
+    database.exec("CREATE TABLE users (id TEXT PRIMARY KEY, card TEXT, page TEXT)");
+    const insert = database.prepare("INSERT INTO users (id) VALUES (?)");
+    for (const id of ids) insert.run(id);
+  });
+  const file = join(folder, "members.cards.csv");
+  const rows = ids.map((id) => `${id},card_${id},\n`).join("");
+  writeFileSync(file, `user_id,card_id,url\n${rows}`);
+  await saveCards(file, outbox);
+  const stored = "SELECT count(*) AS count FROM users WHERE card = 'card_' || id";
+  expect(
+    await outbox.write((database) => database.prepare(stored).all()),
+  ).toMatchObject([{ count: ids.length }]);
+});
 
 it("requests the card after the response, and a schedule with the secret issues what is left", async () => {
   const { openOutbox } = await open();
@@ -180,6 +262,10 @@ it("requests the card after the response, and a schedule with the secret issues 
   await outbox.addAll([anna, ben].map(toOwedCard));
   await outbox.issue(anna.id, { deadlineMs: 20_000 });
   expect(await outbox.count()).toMatchObject({ waiting: 1, issued: 1 });
+  const print = vi.spyOn(console, "log").mockReturnValue();
+  onTestFinished(() => print.mockRestore());
+  await printWaiting(outbox);
+  expect(print.mock.calls).toEqual([[ben.id, undefined]]);
 
   process.env["CRON_SECRET"] = crypto.randomUUID();
   const call = (secret: string | undefined) => {

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { listen } from "@loyalty-cards/internal/test/resources";
+import { listen } from "@loyalty-cards/testing/resources";
 import {
   memoryDedupe,
   onEvents,
@@ -11,11 +11,12 @@ import {
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
 import { expect, it } from "vitest";
-import { openShop } from "../service.ts";
+import { openShop } from "../../test/service.ts";
 import { saved } from "./balances.ts";
 import { app as expressApp } from "./express.ts";
 import { app as fastifyApp } from "./fastify.ts";
 import { app as honoApp } from "./hono.ts";
+import { handler } from "./lattice.ts";
 import { POST } from "./next-route.ts";
 import { handle } from "./verify.ts";
 
@@ -39,6 +40,33 @@ it.each(Object.entries(apps))(
     expect(saved.at(-1)).toEqual([cardId, 12]);
   },
 );
+
+it("receives events of both versions of VPC Lattice", async () => {
+  process.env["LOYALTY_SIGNING_SECRET"] = "whsec_1";
+  const body = `{"id":"evt_1","type":"balance.changed",
+    "createdAt":"2026-01-01T00:00:00.000Z","data":{"passId":"card_l","balance":7}}`;
+  const signature = signWebhookSync({ rawBody: body, secret: "whsec_1" });
+  const headers = { host: "shop.test", "service-signature": signature };
+  const lists = { "service-signature": [signature] };
+  const base64 = Buffer.from(body).toString("base64");
+  const read = async (event: Parameters<typeof handler>[0]) =>
+    (await handler(event)).statusCode;
+  const method = "POST";
+  const is_base64_encoded = true;
+  expect([
+    await read({ method, headers, body: base64, is_base64_encoded }),
+    await read({ method, headers, body, isBase64Encoded: false }),
+    await read({ method, headers: lists, body, isBase64Encoded: false }),
+    await read({
+      method,
+      headers: lists,
+      body: `${body} `,
+      isBase64Encoded: false,
+    }),
+    await read({ method: "GET", headers }),
+  ]).toEqual([204, 204, 204, 401, 405]);
+  expect(saved.at(-1)).toEqual(["card_l", 7]);
+});
 
 it("verifies a delivery without a receiver", async () => {
   const rawBody = Buffer.from(

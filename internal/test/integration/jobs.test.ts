@@ -2,29 +2,37 @@
 import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { overPg } from "@loyalty-cards/testing/postgres-clients";
+import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { hasPostgres, ownSchema } from "../../../packages/webhook-inbox/test/servers.ts";
-import { overPg } from "../../../packages/webhook-inbox/test/transactions.ts";
-import {
-  createJobs,
-  type End,
-  formatTables,
-  idTypes,
-  type LeasedJob,
-  type NewJob,
-  ranks,
-} from "../../jobs/jobs.ts";
+import { addJob, addJobs, hurryJob, type NewJob, restartJob } from "../../jobs/add.ts";
+import { listBreakers } from "../../jobs/breaker.ts";
+import { correctTimes } from "../../jobs/clock.ts";
+import { deleteEnded, deleteJob, eraseEnded } from "../../jobs/erase.ts";
+import { expireLeases, leaseDue, leaseJob, leaseProbe } from "../../jobs/lease.ts";
 import { createPostgresDatabase } from "../../jobs/postgres.ts";
+import {
+  countJobs,
+  countNeglected,
+  getDelayMs,
+  getLatestMs,
+  getLeaseDelayMs,
+  isNeglected,
+  listJobs,
+  lockJobs,
+} from "../../jobs/read.ts";
+import { type End, giveBack, settleJob } from "../../jobs/settle.ts";
 import { createSqliteDatabase } from "../../jobs/sqlite.ts";
-import { type Operation, query } from "../../jobs/statement.ts";
+import { query, type Statements } from "../../jobs/statement.ts";
+import { formatTables, idTypes, type LeasedJob, nameTables, ranks } from "../../jobs/tables.ts";
 import { openSqlite } from "../../sqlite/database-node.ts";
 
-const jobs = createJobs("work");
+const tables = nameTables("work");
 const leaseMs = 30_000;
 const startMs = Date.parse("2026-03-01T12:00:00Z");
 
 interface Database {
-  run<Result>(start: () => Operation<Result>): Promise<Result>;
+  run<Result>(start: () => Statements<Result>): Promise<Result>;
 }
 
 /** The time of both databases. */
@@ -32,24 +40,25 @@ const clock = { nowMs: startMs };
 
 function onSqlite() {
   const file = join(tmpdir(), `jobs-${crypto.randomUUID()}.db`);
-  const database = createSqliteDatabase(
-    () => {
+  const database = createSqliteDatabase({
+    openFile: () => {
       const opened = openSqlite(file);
-      opened.exec(`PRAGMA journal_mode = WAL; ${formatTables("work", idTypes.sqlite)}`);
+      opened.exec(`PRAGMA journal_mode = WAL; ${formatTables(tables, idTypes.sqlite)}`);
       return opened;
     },
-    () => clock.nowMs,
-    "test",
-    jobs.getLatest,
-  );
+    now: () => clock.nowMs,
+    owner: "test",
+    getLatestMs: () => getLatestMs(tables),
+  });
   afterAll(() => {
     database.close();
     for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
   });
-  const run = async <Result>(start: () => Operation<Result>) =>
+  const run = async <Result>(start: () => Statements<Result>) =>
     database.transact((connection) => database.runIn(connection, start()));
   const empty = async () => {
-    for (const table of ["work", "work_breakers"]) database.open().exec(`DELETE FROM ${table}`);
+    for (const table of ["work", "work_breakers", "work_failures"])
+      database.open().exec(`DELETE FROM ${table}`);
   };
   return { run, empty, database };
 }
@@ -57,10 +66,14 @@ function onSqlite() {
 function onPostgres() {
   const { pool: createPool } = ownSchema();
   const pool = createPool(8);
-  beforeAll(() => pool.query(formatTables("work", idTypes.postgres)));
+  beforeAll(() => pool.query(formatTables(tables, idTypes.postgres)));
   const options = { *check() {}, missingTables: "", now: () => clock.nowMs };
   const { transact } = createPostgresDatabase(overPg(pool).transaction, options);
-  return { run: transact, empty: async () => void (await pool.query("TRUNCATE work, work_breakers")), pool };
+  return {
+    run: transact,
+    empty: async () => void (await pool.query("TRUNCATE work, work_breakers, work_failures")),
+    pool,
+  };
 }
 
 const newJob = (name: string | number, more: Partial<NewJob> = {}): NewJob => ({
@@ -85,17 +98,17 @@ describe.each([
     });
 
     const add = (name: string | number, more?: Partial<NewJob>, delayMs = 0) =>
-      run(() => jobs.add(newJob(name, more), delayMs));
-    const lease = (limit = 10) => run(() => jobs.lease(limit, leaseMs));
+      run(() => addJob(tables, newJob(name, more), delayMs));
+    const lease = (limit = 10) => run(() => leaseDue(tables, leaseMs, { limit }));
     const leaseOne = async (name: string | number) =>
-      (await run(() => jobs.leaseOne("tpl_1", String(name), leaseMs)))[0];
-    const probe = () => run(() => jobs.leaseProbe(leaseMs));
+      (await run(() => leaseJob(tables, leaseMs, { topic: "tpl_1", name: String(name) })))[0];
+    const probe = () => run(() => leaseProbe(tables, leaseMs));
     const settle = async (job: LeasedJob, end: End) => {
-      const { job: settled, ...rest } = await run(() => jobs.settle(job, end));
+      const { job: settled, ...rest } = await run(() => settleJob(tables, job, end));
       return { isLost: settled === undefined, ...rest };
     };
     const find = async (name: string | number) =>
-      (await run(() => jobs.findByName(String(name), "tpl_1", true)))[0];
+      (await run(() => lockJobs(tables, { name: String(name), topic: "tpl_1" })))[0];
     const namesOf = (list: readonly { name: string }[]) => list.map(({ name }) => name);
     const advance = (ms: number) => {
       clock.nowMs += ms;
@@ -107,7 +120,7 @@ describe.each([
     };
     const failed = (delayMs = 1_000): End => ({
       state: "waiting",
-      rank: ranks.started,
+      rank: ranks.retry,
       delayMs,
       finding: { reason: "server" },
     });
@@ -123,6 +136,51 @@ describe.each([
       return ends;
     }
 
+    it("are due when their times prove that a clock was ahead", async () => {
+      const dayMs = 86_400_000;
+      await add("added", {}, 5_000);
+      await add("tried", {}, 0);
+      await add("later", {}, dayMs);
+      const tried = (await leaseOne("tried")) as LeasedJob;
+      await settle(tried, { state: "waiting", rank: ranks.retry, delayMs: 1_000 });
+      const addDay = (where: string, ...columns: string[]) =>
+        run(() =>
+          query(
+            `UPDATE work SET ${columns.map((name) => `${name} = ${name} + ${dayMs}`)} ${where}`,
+          ),
+        );
+      await addDay("WHERE name = 'added'", "added", "due");
+      await addDay("WHERE name = 'tried'", "tried", "due", "lost", "started");
+      await run(() => correctTimes(tables));
+      const [retries, others] = [await lease(), await lease()];
+      expect([namesOf(retries), namesOf(others)]).toEqual([["tried"], ["added"]]);
+      expect(await find("added")).toMatchObject({ addedAtMs: clock.nowMs });
+      const times = { lostAtMs: clock.nowMs, startedAtMs: clock.nowMs + dayMs };
+      expect(await find("tried")).toMatchObject(times);
+    });
+
+    it("are neglected when nobody leases what is due", async () => {
+      const neglected = () => run(() => countNeglected(tables));
+      expect(await neglected()).toBe(0);
+      await add(1, {}, 1_000);
+      await add(2, {}, 7_200_000);
+      clock.nowMs += 60_999;
+      expect(await neglected()).toBe(0);
+      clock.nowMs += 1;
+      expect(await neglected()).toBe(2);
+      const [first] = await lease();
+      expect(await neglected()).toBe(0);
+      clock.nowMs += leaseMs + 65 * 60_000 - 1;
+      expect(await neglected()).toBe(0);
+      clock.nowMs += 1; // the process with the lease has ended, and nobody took over
+      expect(await neglected()).toBe(2);
+      await settle(first as LeasedJob, { state: "done" });
+      expect(await neglected()).toBe(0);
+      clock.nowMs += 7_200_000;
+      expect(await neglected()).toBe(1);
+      expect(await run(() => countNeglected(tables, "another"))).toBe(0);
+    });
+
     it("adds a job once for its topic and name, and finds it", async () => {
       expect(await add("user 1", { suffix: "2", key: "k" })).toBeUndefined();
       expect(await add("user 1", { key: "another" })).toMatchObject({ state: "waiting", key: "k" });
@@ -133,34 +191,36 @@ describe.each([
         ...{ startedAtMs: undefined, lease: undefined, result: undefined, endedAtMs: undefined },
       });
       await add("started", { startedAtMs: clock.nowMs - 5 });
-      expect(await find("started")).toMatchObject({ suffix: "", rank: ranks.started });
+      expect(await find("started")).toMatchObject({ suffix: "", rank: ranks.retry });
       expect(await find("nobody")).toBeUndefined();
     });
 
     it("adds many jobs, and counts those that were known", async () => {
       await add(3);
       const list = [1, 2, 3].map((name) => newJob(name, { body: `{"n":${name}}` }));
-      expect(await run(() => jobs.addAll([...list, newJob(4, { startedAtMs: clock.nowMs - 5 })]))).toBe(3);
+      expect(
+        await run(() => addJobs(tables, [...list, newJob(4, { startedAtMs: clock.nowMs - 5 })])),
+      ).toBe(3);
       expect(await find(1)).toMatchObject({ suffix: "", rank: ranks.bulk, startedAtMs: undefined });
       expect(await find(2)).toMatchObject({ body: '{"n":2}' });
-      expect(await find(4)).toMatchObject({ rank: ranks.started, startedAtMs: clock.nowMs - 5 });
-      expect(await run(() => jobs.addAll([]))).toBe(0);
-      expect(await run(() => jobs.addAll(list))).toBe(0);
+      expect(await find(4)).toMatchObject({ rank: ranks.retry, startedAtMs: clock.nowMs - 5 });
+      expect(await run(() => addJobs(tables, []))).toBe(0);
+      expect(await run(() => addJobs(tables, list))).toBe(0);
     });
 
     it("leases callbacks, then started, then new, then bulk jobs, in the order in which they are due", async () => {
-      await run(() => jobs.addAll([newJob("bulk")]));
+      await run(() => addJobs(tables, [newJob("bulk")]));
       await add("later", {}, 2_000);
       await add("new");
       await add("delivered");
       await add("tried");
       await settle(await leased("delivered"), { state: "done", rank: ranks.callback });
-      await settle(await leased("tried"), { state: "waiting", rank: ranks.started });
+      await settle(await leased("tried"), { state: "waiting", rank: ranks.retry });
       const order: string[] = [];
       for (let jobsLeft = await lease(); jobsLeft.length > 0; jobsLeft = await lease())
         order.push(...namesOf(jobsLeft));
       expect(order).toEqual(["delivered", "tried", "new", "bulk"]);
-      expect(await run(() => jobs.getDelay())).toBe(2_000);
+      expect(await run(() => getDelayMs(tables))).toBe(2_000);
       advance(2_000);
       expect(namesOf(await lease())).toEqual(["later"]);
     });
@@ -171,8 +231,8 @@ describe.each([
       expect(namesOf(await lease(2))).toEqual(["1"]);
       expect(await lease()).toEqual([]);
       expect(await leaseOne(1)).toBeUndefined();
-      expect(await run(() => jobs.getDelay())).toBe(leaseMs);
-      expect(await run(() => jobs.getLeaseDelay())).toBe(leaseMs);
+      expect(await run(() => getDelayMs(tables))).toBe(leaseMs);
+      expect(await run(() => getLeaseDelayMs(tables))).toBe(leaseMs);
       advance(leaseMs);
       expect(await lease()).toHaveLength(3);
     });
@@ -182,23 +242,23 @@ describe.each([
       const firstMs = clock.nowMs;
       const first = await leased(1);
       expect(first).toMatchObject({ startedAtMs: firstMs, attempts: 1, isFirstAttempt: true });
-      await settle(first, { state: "waiting", rank: ranks.started, hasNoEffect: true });
+      await settle(first, { state: "waiting", rank: ranks.retry, hasNoEffect: true });
       expect(await find(1)).toMatchObject({ startedAtMs: undefined });
       advance(10);
-      await settle(await leased(1), { state: "waiting", rank: ranks.started });
+      await settle(await leased(1), { state: "waiting", rank: ranks.retry });
       advance(10);
       const third = await leased(1);
       expect(third).toMatchObject({ startedAtMs: firstMs + 10, isFirstAttempt: false });
-      await settle(third, { state: "waiting", rank: ranks.started, hasNoEffect: true });
+      await settle(third, { state: "waiting", rank: ranks.retry, hasNoEffect: true });
       expect(await find(1)).toMatchObject({ startedAtMs: firstMs + 10, attempts: 3 });
     });
 
     it("stores when the last attempt began that may still have an effect, also of a process that ended", async () => {
       await add(1);
       const firstMs = clock.nowMs;
-      await settle(await leased(1), { state: "waiting", rank: ranks.started });
+      await settle(await leased(1), { state: "waiting", rank: ranks.retry });
       advance(10);
-      await settle(await leased(1), { state: "waiting", rank: ranks.started, hasNoEffect: true });
+      await settle(await leased(1), { state: "waiting", rank: ranks.retry, hasNoEffect: true });
       expect(await find(1)).toMatchObject({ lostAtMs: firstMs, startedAtMs: firstMs });
       advance(10);
       await leased(1); // its process ends
@@ -209,12 +269,22 @@ describe.each([
       expect(await find(1)).toMatchObject({ lostAtMs: firstMs + 20 });
     });
 
-    it("leases nothing while the guard is false", async () => {
-      const guarded = createJobs("work", { value: "1", format: (parameter) => `${parameter} = '2'` });
+    it("keeps the times of attempts when only an earlier one can have an effect", async () => {
       await add(1);
-      expect(await run(() => guarded.lease(1, leaseMs))).toEqual([]);
-      expect(await run(() => guarded.leaseOne("tpl_1", "1", leaseMs))).toEqual([]);
-      expect(await run(() => guarded.leaseProbe(leaseMs))).toBeUndefined();
+      const first = await leased(1);
+      const firstMs = clock.nowMs;
+      await settle(first, { state: "waiting", rank: ranks.retry, isOfEarlier: true });
+      expect(await find(1)).toMatchObject({ startedAtMs: firstMs, lostAtMs: undefined });
+    });
+
+    it("leases nothing while the guard is false", async () => {
+      const guarded = nameTables("work", { condition: ":version = '2'", values: { version: "1" } });
+      await add(1);
+      expect(await run(() => leaseDue(guarded, leaseMs, { limit: 1 }))).toEqual([]);
+      expect(await run(() => leaseJob(guarded, leaseMs, { topic: "tpl_1", name: "1" }))).toEqual(
+        [],
+      );
+      expect(await run(() => leaseProbe(guarded, leaseMs))).toBeUndefined();
       expect(await leaseOne(1)).toBeDefined();
     });
 
@@ -237,26 +307,31 @@ describe.each([
     it("takes back a job that was not sent, as if it had not been leased", async () => {
       await add(1);
       const job = await leased(1);
-      await run(() => jobs.giveBack({ ...job, lease: "another" }));
+      await run(() => giveBack(tables, { ...job, lease: "another" }));
       advance(5);
-      await run(() => jobs.giveBack(job));
-      expect(await find(1)).toMatchObject({ attempts: 0, startedAtMs: undefined, lease: undefined });
+      await run(() => giveBack(tables, job));
+      expect(await find(1)).toMatchObject({
+        attempts: 0,
+        startedAtMs: undefined,
+        lease: undefined,
+      });
       expect(namesOf(await lease())).toEqual(["1"]);
     });
 
     it("opens the breaker of a topic after failures of three jobs in a row, where one job counts once", async () => {
+      const counting = { isLost: false, breaker: "counting" };
       await add(0);
       await add("late");
       const late = await leased("late");
       const firstMs = clock.nowMs;
       for (let attempt = 0; attempt < 5; attempt++)
-        expect(await settle(await leased(0), failed())).toEqual({ isLost: false });
+        expect(await settle(await leased(0), failed())).toEqual(counting);
       const ends = await failEach(1, 2);
-      expect(ends).toEqual([{ isLost: false }, { isLost: false, breaker: "opened" }]);
-      const [breaker] = await run(() => jobs.listBreakers());
+      expect(ends).toEqual([counting, { isLost: false, breaker: "opened" }]);
+      const [breaker] = await run(() => listBreakers(tables));
       expect(breaker).toEqual({ topic: "tpl_1", sinceMs: firstMs, reason: "server" });
       expect(await leaseOne(1)).toBeUndefined();
-      expect(await settle(late, failed())).toEqual({ isLost: false }); // it is open already
+      expect(await settle(late, failed())).toEqual({ isLost: false, breaker: "open" });
     });
 
     it("counts from one again after an end that shows the topic working", async () => {
@@ -264,7 +339,7 @@ describe.each([
       await add(3);
       expect(await settle(await leased(3), done)).toEqual({ isLost: false });
       await failEach(4, 5);
-      expect(await run(() => jobs.listBreakers())).toEqual([]);
+      expect(await run(() => listBreakers(tables))).toEqual([]);
       expect(await leased(4)).toMatchObject({ failures: 2 });
     });
 
@@ -279,13 +354,16 @@ describe.each([
       const pauses: number[] = [];
       for (let count = 1; count <= 9; count++) {
         expect(await probe()).toBeUndefined();
-        const delayMs = Number(await run(() => jobs.getDelay()));
+        const delayMs = Number(await run(() => getDelayMs(tables)));
         pauses.push(delayMs);
         advance(delayMs);
         const job = await probe();
         expect(job).toMatchObject({ probe: count });
         expect(await probe()).toBeUndefined();
-        expect(await settle(job as LeasedJob, failed())).toEqual({ isLost: false });
+        expect(await settle(job as LeasedJob, failed())).toEqual({
+          isLost: false,
+          breaker: "open",
+        });
       }
       expect(pauses).toEqual([999, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
     });
@@ -296,17 +374,17 @@ describe.each([
       const third = await leased(3);
       advance(1_500);
       await settle(third, failed());
-      expect(await run(() => jobs.getDelay())).toBe(1_000);
+      expect(await run(() => getDelayMs(tables))).toBe(1_000);
       advance(60_000);
       const slow = (await probe()) as LeasedJob;
       advance(1_500);
       await settle(slow, failed());
-      expect(await run(() => jobs.getDelay())).toBe(500); // 2 s after the start
+      expect(await run(() => getDelayMs(tables))).toBe(500); // 2 s after the start
       advance(500);
       const asked = (await probe()) as LeasedJob;
       advance(1_500);
       await settle(asked, { ...failed(), finding: { reason: "server", retryAfterMs: 3_000 } });
-      expect(await run(() => jobs.getDelay())).toBe(3_000);
+      expect(await run(() => getDelayMs(tables))).toBe(3_000);
     });
 
     it("probes the started job that was tried longest ago; the 16th and the 32nd probe try a new one", async () => {
@@ -319,7 +397,9 @@ describe.each([
         order.push(job.name);
         await settle(job, failed());
       }
-      expect(order.slice(0, 15)).toEqual(Array.from({ length: 15 }, (_, index) => String((index % 3) + 1)));
+      expect(order.slice(0, 15)).toEqual(
+        Array.from({ length: 15 }, (_, index) => String((index % 3) + 1)),
+      );
       expect(order[15]).toBe("4");
       expect(order.slice(16, 20)).toEqual(["1", "2", "3", "4"]);
     });
@@ -332,6 +412,29 @@ describe.each([
       expect(namesOf(await lease()).sort()).toEqual(["2", "3"]);
     });
 
+    it("lets leases expire at once whose process has ended, and knows that they may have an effect", async () => {
+      await add(1);
+      await add(2);
+      const firstMs = clock.nowMs;
+      await leased(1);
+      advance(10);
+      await run(() => expireLeases(tables));
+      expect(await run(() => getLeaseDelayMs(tables))).toBeUndefined();
+      expect(await leased(1)).toMatchObject({ lostAtMs: firstMs, isFirstAttempt: false });
+      expect(namesOf(await lease())).toEqual(["2"]);
+    });
+
+    it("does not wait for a shorter time than its own when the service asks for it", async () => {
+      await failEach(1, 2);
+      await add(3);
+      const atOnce = { ...failed(), finding: { reason: "server", retryAfterMs: 0 } };
+      await settle(await leased(3), atOnce);
+      expect(await run(() => getDelayMs(tables))).toBe(1_000);
+      advance(1_000);
+      await settle((await probe()) as LeasedJob, atOnce);
+      expect(await run(() => getDelayMs(tables))).toBe(2_000);
+    });
+
     it("waits as long as the service asks, at most 15 minutes", async () => {
       await failEach(1, 2);
       await add(3);
@@ -339,15 +442,15 @@ describe.each([
         ...failed(),
         finding: { reason: "rate-limited", retryAfterMs: 3_600_000 },
       });
-      expect(await run(() => jobs.getDelay())).toBe(15 * 60_000);
+      expect(await run(() => getDelayMs(tables))).toBe(15 * 60_000);
     });
 
     it("goes on with a job whose probe was lost, when its lease expires", async () => {
       await failEach(1, 2, 3);
       advance(1_000);
       const lost = await probe();
-      expect(await run(() => jobs.getDelay())).toBe(leaseMs);
-      expect(await run(() => jobs.getLeaseDelay())).toBe(leaseMs);
+      expect(await run(() => getDelayMs(tables))).toBe(leaseMs);
+      expect(await run(() => getLeaseDelayMs(tables))).toBe(leaseMs);
       advance(leaseMs);
       expect((await probe())?.name).not.toBe(lost?.name);
     });
@@ -356,21 +459,24 @@ describe.each([
       await add("late");
       const { id } = await leased("late");
       await failEach(1, 2, 3);
-      for (const job of await run(() => jobs.list("waiting", id, 3))) await run(() => jobs.delete(job.id));
+      for (const job of await run(() =>
+        listJobs(tables, { state: "waiting" }, { afterId: id, limit: 3 }),
+      ))
+        await run(() => deleteJob(tables, job.id));
       advance(1_000);
       expect(await probe()).toBeUndefined();
-      expect(await run(() => jobs.listBreakers())).toHaveLength(1);
-      await run(() => jobs.delete(id));
+      expect(await run(() => listBreakers(tables))).toHaveLength(1);
+      await run(() => deleteJob(tables, id));
       advance(leaseMs);
       expect(await probe()).toBeUndefined();
-      expect(await run(() => jobs.listBreakers())).toEqual([]);
+      expect(await run(() => listBreakers(tables))).toEqual([]);
     });
 
     it("tries another job at once when a probe was not sent, or ends without a word on its topic", async () => {
       await failEach(1, 2, 3);
       advance(1_000);
       const first = await probe();
-      await run(() => jobs.giveBack(first as LeasedJob));
+      await run(() => giveBack(tables, first as LeasedJob));
       const second = await probe();
       expect(second).toMatchObject({ name: "2", probe: 1 });
       await settle(second as LeasedJob, { state: "unknown" });
@@ -392,7 +498,7 @@ describe.each([
       const changes = { key: "new", suffix: "2", body: '{"a":1}' };
       await settle(job, { state: "rejected", rank: ranks.callback, error: { code: "server" } });
       const [callback] = await lease();
-      await run(() => jobs.restart({ ...job, ...changes, startedAtMs: undefined }));
+      await run(() => restartJob(tables, { ...job, ...changes, startedAtMs: undefined }));
       expect(await find(1)).toMatchObject({
         ...changes,
         state: "waiting",
@@ -402,81 +508,117 @@ describe.each([
         error: undefined,
       });
       expect(await settle(callback as LeasedJob, { state: "rejected" })).toEqual({ isLost: true });
-      await run(() => jobs.restart({ ...job, ...changes, startedAtMs: clock.nowMs }, 60_000));
-      expect(await find(1)).toMatchObject({ rank: ranks.started, startedAtMs: clock.nowMs });
+      await run(() => restartJob(tables, { ...job, ...changes, startedAtMs: clock.nowMs }, 60_000));
+      expect(await find(1)).toMatchObject({ rank: ranks.retry, startedAtMs: clock.nowMs });
       expect(await lease()).toEqual([]);
-      await run(() => jobs.hurry(job.id));
+      await run(() => hurryJob(tables, job.id));
       expect(namesOf(await lease())).toEqual(["1"]);
     });
 
     it("shows the latest time: when a job was added, or tried", async () => {
-      expect(await run(() => jobs.getLatest())).toBe(0);
+      expect(await run(() => getLatestMs(tables))).toBe(0);
       await add(1);
       await add(2);
-      expect(await run(() => jobs.getLatest())).toBe(clock.nowMs);
+      expect(await run(() => getLatestMs(tables))).toBe(clock.nowMs);
       advance(5);
       await settle(await leased(1), failed());
-      expect(await run(() => jobs.getLatest())).toBe(clock.nowMs);
+      expect(await run(() => getLatestMs(tables))).toBe(clock.nowMs);
     });
 
     it("erases and deletes a thousand jobs at a time", async () => {
-      await run(() => jobs.addAll(Array.from({ length: 1_001 }, (_, name) => newJob(name))));
+      await run(() =>
+        addJobs(
+          tables,
+          Array.from({ length: 1_001 }, (_, name) => newJob(name)),
+        ),
+      );
       await run(() => query("UPDATE work SET state = 'done', rank = NULL, ended = added"));
       advance(1_001);
-      expect(await run(() => jobs.erase("done", 1_000))).toBe(true);
-      expect(await run(() => jobs.erase("done", 1_000))).toBe(false);
-      expect(await run(() => jobs.sweep("tpl_1", "done", 1_000))).toBe(true);
-      expect((await run(() => jobs.count())).states).toEqual({ done: 1 });
-      expect(await run(() => jobs.sweep("tpl_1", "done", 1_000))).toBe(false);
-      expect((await run(() => jobs.count())).states).toEqual({});
+      expect(await run(() => eraseEnded(tables, { state: "done", retentionMs: 1_000 }))).toBe(true);
+      expect(await run(() => eraseEnded(tables, { state: "done", retentionMs: 1_000 }))).toBe(
+        false,
+      );
+      expect(
+        await run(() => deleteEnded(tables, { topic: "tpl_1", state: "done", retentionMs: 1_000 })),
+      ).toBe(true);
+      expect((await run(() => countJobs(tables))).states).toEqual({ done: 1 });
+      expect(
+        await run(() => deleteEnded(tables, { topic: "tpl_1", state: "done", retentionMs: 1_000 })),
+      ).toBe(false);
+      expect((await run(() => countJobs(tables))).states).toEqual({});
     });
 
     it("leases, lists, counts and sweeps the jobs of one topic", async () => {
       for (const topic of ["tpl_0", "tpl_1", "tpl_2"]) await add(topic, { topic });
-      expect(namesOf(await run(() => jobs.list("waiting", 0, 10, "tpl_1")))).toEqual(["tpl_1"]);
-      expect(namesOf(await run(() => jobs.list(undefined, 0, 10, "tpl_2")))).toEqual(["tpl_2"]);
-      const [job] = await run(() => jobs.lease(10, leaseMs, "tpl_1"));
-      expect(await run(() => jobs.lease(10, leaseMs, "tpl_1"))).toEqual([]);
-      expect(await run(() => jobs.getDelay("tpl_1"))).toBe(leaseMs);
-      expect(await run(() => jobs.getDelay("tpl_2"))).toBe(0);
+      expect(
+        namesOf(
+          await run(() => listJobs(tables, { state: "waiting", topic: "tpl_1" }, { limit: 10 })),
+        ),
+      ).toEqual(["tpl_1"]);
+      expect(namesOf(await run(() => listJobs(tables, { topic: "tpl_2" }, { limit: 10 })))).toEqual(
+        ["tpl_2"],
+      );
+      const [job] = await run(() => leaseDue(tables, leaseMs, { limit: 10, topic: "tpl_1" }));
+      expect(await run(() => leaseDue(tables, leaseMs, { limit: 10, topic: "tpl_1" }))).toEqual([]);
+      expect(await run(() => getDelayMs(tables, "tpl_1"))).toBe(leaseMs);
+      expect(await run(() => getDelayMs(tables, "tpl_2"))).toBe(0);
       await settle(job as LeasedJob, { state: "done" });
-      expect(await run(() => jobs.getDelay("tpl_1"))).toBeUndefined();
-      expect((await run(() => jobs.count("tpl_1"))).states).toEqual({ done: 1 });
-      const [other] = await run(() => jobs.lease(1, leaseMs, "tpl_2"));
-      await settle(other as LeasedJob, { state: "waiting", rank: ranks.started });
-      expect(await run(() => jobs.count("tpl_1"))).toMatchObject({ oldestStartedAtMs: undefined });
-      expect(await run(() => jobs.count("tpl_3"))).toMatchObject({
+      expect(await run(() => getDelayMs(tables, "tpl_1"))).toBeUndefined();
+      expect((await run(() => countJobs(tables, "tpl_1"))).states).toEqual({ done: 1 });
+      const [other] = await run(() => leaseDue(tables, leaseMs, { limit: 1, topic: "tpl_2" }));
+      await settle(other as LeasedJob, { state: "waiting", rank: ranks.retry });
+      expect(await run(() => countJobs(tables, "tpl_1"))).toMatchObject({
+        oldestStartedMs: undefined,
+      });
+      expect(await run(() => countJobs(tables, "tpl_3"))).toMatchObject({
         states: {},
-        oldestWaitingAtMs: undefined,
+        oldestWaitingMs: undefined,
       });
       advance(1_001);
-      await run(() => jobs.sweep("tpl_2", "done", 1_000));
-      expect((await run(() => jobs.count())).states).toEqual({ done: 1, waiting: 2 });
-      await run(() => jobs.sweep("tpl_1", "done", 1_000));
-      expect((await run(() => jobs.count())).states).toEqual({ waiting: 2 });
+      await run(() => deleteEnded(tables, { topic: "tpl_2", state: "done", retentionMs: 1_000 }));
+      expect((await run(() => countJobs(tables))).states).toEqual({ done: 1, waiting: 2 });
+      await run(() => deleteEnded(tables, { topic: "tpl_1", state: "done", retentionMs: 1_000 }));
+      expect((await run(() => countJobs(tables))).states).toEqual({ waiting: 2 });
     });
 
     it("lists, counts, sweeps and deletes", async () => {
       for (const name of [1, 2, 3]) await add(name);
       await settle(await leased(2), { state: "rejected", error: { code: "server" } });
-      const all = await run(() => jobs.list(undefined, 0, 10));
+      const all = await run(() => listJobs(tables, {}, { limit: 10 }));
       expect(namesOf(all)).toEqual(["1", "2", "3"]);
-      expect(namesOf(await run(() => jobs.list("waiting", all[0]?.id ?? 0, 10)))).toEqual(["3"]);
-      expect(await run(() => jobs.count())).toEqual({
+      advance(5);
+      expect(
+        namesOf(
+          await run(() =>
+            listJobs(tables, { state: "waiting" }, { afterId: all[0]?.id ?? 0, limit: 10 }),
+          ),
+        ),
+      ).toEqual(["3"]);
+      expect(await run(() => countJobs(tables))).toEqual({
         states: { waiting: 2, rejected: 1 },
         callbacks: 0,
-        oldestWaitingAtMs: all[0]?.addedAtMs,
-        oldestStartedAtMs: undefined,
+        oldestWaitingMs: 5,
+        oldestStartedMs: undefined,
       });
-      expect(await run(() => jobs.erase("rejected", 1_000))).toBe(false);
-      expect(await run(() => jobs.sweep("tpl_1", "rejected", 1_000))).toBe(false);
+      expect(await run(() => eraseEnded(tables, { state: "rejected", retentionMs: 1_000 }))).toBe(
+        false,
+      );
+      expect(
+        await run(() =>
+          deleteEnded(tables, { topic: "tpl_1", state: "rejected", retentionMs: 1_000 }),
+        ),
+      ).toBe(false);
       expect(await find(2)).toMatchObject({ body: "{}", error: { code: "server" } });
       advance(1_001);
-      expect(await run(() => jobs.erase("rejected", 1_000))).toBe(false);
+      expect(await run(() => eraseEnded(tables, { state: "rejected", retentionMs: 1_000 }))).toBe(
+        false,
+      );
       expect(await find(2)).toMatchObject({ state: "rejected", body: undefined, error: undefined });
-      await run(() => jobs.sweep("tpl_1", "rejected", 1_000));
+      await run(() =>
+        deleteEnded(tables, { topic: "tpl_1", state: "rejected", retentionMs: 1_000 }),
+      );
       expect(await find(2)).toBeUndefined();
-      await run(() => jobs.delete(all[0]?.id ?? 0));
+      await run(() => deleteJob(tables, all[0]?.id ?? 0));
       expect(await find(1)).toBeUndefined();
       await add(1);
       expect((await find(1))?.id).toBeGreaterThan(all[2]?.id ?? 0); // ids are never used again
@@ -488,11 +630,16 @@ describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () 
   const { run, pool } = onPostgres();
 
   it("are leased once each, while eight workers lease at the same time", async () => {
-    await run(() => jobs.addAll(Array.from({ length: 500 }, (_, name) => newJob(name))));
+    await run(() =>
+      addJobs(
+        tables,
+        Array.from({ length: 500 }, (_, name) => newJob(name)),
+      ),
+    );
     const names: string[] = [];
     const work = async () => {
       for (;;) {
-        const leased = await run(() => jobs.lease(7, leaseMs));
+        const leased = await run(() => leaseDue(tables, leaseMs, { limit: 7 }));
         if (leased.length === 0) return;
         names.push(...leased.map(({ name }) => name));
       }
@@ -510,32 +657,48 @@ describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () 
         transaction(async (inner) => {
           const result = await work(inner as never);
           attempts += 1;
-          if (attempts < 3) throw Object.assign(new Error("could not serialize access"), { code: "40001" });
+          if (attempts < 3)
+            throw Object.assign(new Error("could not serialize access"), { code: "40001" });
           return result;
         }),
       { *check() {}, missingTables: "" },
     );
-    expect(await transact(() => jobs.add(newJob("again"), 0))).toBeUndefined();
+    expect(await transact(() => addJob(tables, newJob("again"), 0))).toBeUndefined();
     expect(attempts).toBe(4); // one for the check
+  });
+});
+
+describe("isNeglected", () => {
+  const minuteMs = 60_000;
+  it.each([
+    ["nothing waits", false, undefined, undefined, false],
+    ["nobody has leased for less than a minute", false, minuteMs - 1, minuteMs - 1, false],
+    ["nobody has leased for a minute", false, minuteMs, minuteMs, true],
+    ["nobody has leased bulk for a minute", false, minuteMs, undefined, true],
+    ["a drain each hour is late", true, 65 * minuteMs - 1, 65 * minuteMs - 1, false],
+    ["nobody leases any more", true, 65 * minuteMs, 65 * minuteMs, true],
+    ["bulk waits for everything else", true, 1_000 * minuteMs, 64 * minuteMs, false],
+  ])("%s", (_case, hasLeased, dueForMs, promptDueForMs, expected) => {
+    expect(isNeglected({ hasLeased, dueForMs, promptDueForMs })).toBe(expected);
   });
 });
 
 describe("jobs in SQLite", () => {
   it("are due when their pause is over, also when the clock was set back meanwhile", () => {
     let nowMs = startMs;
-    const database = createSqliteDatabase(
-      () => {
+    const database = createSqliteDatabase({
+      openFile: () => {
         const opened = openSqlite(":memory:");
-        opened.exec(formatTables("work", idTypes.sqlite));
+        opened.exec(formatTables(tables, idTypes.sqlite));
         return opened;
       },
-      () => nowMs,
-      "test",
-      jobs.getLatest,
-    );
+      now: () => nowMs,
+      owner: "test",
+      getLatestMs: () => getLatestMs(tables),
+    });
     onTestFinished(() => database.close());
-    const lease = () => database.run(jobs.lease(1, leaseMs)).length;
-    database.run(jobs.add(newJob(1), 60_000));
+    const lease = () => database.run(leaseDue(tables, leaseMs, { limit: 1 })).length;
+    database.run(addJob(tables, newJob(1), 60_000));
     nowMs -= 7_200_000;
     expect(lease()).toBe(0);
     nowMs += 59_999;
@@ -551,7 +714,7 @@ describe("a lease", () => {
   it("scans no table and sorts nothing", () => {
     const connection = openSqlite(":memory:");
     onTestFinished(() => void connection.close());
-    connection.exec(formatTables("work", idTypes.sqlite));
+    connection.exec(formatTables(tables, idTypes.sqlite));
     const statements: string[] = [];
     const recorded = {
       exec: (sql: string) => connection.exec(sql),
@@ -561,14 +724,23 @@ describe("a lease", () => {
       },
       close() {},
     };
-    const database = createSqliteDatabase(() => recorded, Date.now, "test", jobs.getLatest);
-    database.run(jobs.lease(1, leaseMs));
-    database.run(jobs.getDelay());
-    database.run(jobs.lease(1, leaseMs, "topic"));
-    database.run(jobs.getDelay("topic"));
-    for (const sql of statements) {
+    const database = createSqliteDatabase({
+      openFile: () => recorded,
+      now: Date.now,
+      owner: "test",
+      getLatestMs: () => getLatestMs(tables),
+    });
+    database.run(leaseDue(tables, leaseMs, { limit: 1 }));
+    database.run(getDelayMs(tables));
+    database.run(leaseDue(tables, leaseMs, { limit: 1, topic: "topic" }));
+    database.run(getDelayMs(tables, "topic"));
+    database.run(countNeglected(tables));
+    database.run(countNeglected(tables, "topic"));
+    for (const sql of statements.filter((each) => each.includes("work"))) {
       const values = Array.from({ length: sql.split("?").length - 1 }, () => 1);
-      const plan = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+      const plan = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as {
+        detail: string;
+      }[];
       const details = plan.map(({ detail }) => detail).join("\n");
       expect(details).not.toMatch(/SCAN (work|j)\b/);
       expect(details).toContain("USING");

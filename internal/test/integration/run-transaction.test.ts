@@ -1,9 +1,12 @@
-/** Transactions of pg and postgres.js whose connection a real PostgreSQL closes, in each phase of the transaction. */
+/**
+ * Transactions of pg and postgres.js whose connection a real PostgreSQL closes, in each phase of
+ * the transaction.
+ */
 import { type AddressInfo, createServer } from "node:net";
+import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { hasPostgres, ownSchema } from "../../../packages/webhook-inbox/test/servers.ts";
 import { withPgTransaction, withPostgresJsTransaction } from "../../postgres/run-transaction.ts";
 
 /** One transaction, with the same methods for each client. */
@@ -25,7 +28,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
   beforeAll(async () => {
     await admin.query("CREATE TABLE effects (event_id text UNIQUE DEFERRABLE INITIALLY DEFERRED)");
-    // A COMMIT after an insert into this table waits for a lock, so that a test can close the connection during COMMIT.
+    // A COMMIT after an insert into this table waits for a lock, so that a test can close the
+    // connection during COMMIT.
     await admin.query("CREATE TABLE slow_commits (lock bigint)");
     await admin.query(`CREATE FUNCTION wait_for_lock() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN PERFORM pg_advisory_xact_lock(NEW.lock); RETURN NULL; END $$`);
@@ -39,9 +43,12 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   const effects = async () =>
-    (await admin.query("SELECT event_id FROM effects ORDER BY event_id")).rows.map((row) => row.event_id);
+    (await admin.query("SELECT event_id FROM effects ORDER BY event_id")).rows.map(
+      (row) => row.event_id,
+    );
   const isGone = async (processId: number) =>
-    (await admin.query("SELECT FROM pg_stat_activity WHERE pid = $1", [processId])).rows.length === 0;
+    (await admin.query("SELECT FROM pg_stat_activity WHERE pid = $1", [processId])).rows.length ===
+    0;
   async function cut(processId: number): Promise<void> {
     await admin.query("SELECT pg_terminate_backend($1)", [processId]);
     await expect.poll(() => isGone(processId)).toBe(true);
@@ -49,7 +56,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   /** Waits until PostgreSQL reports that this connection waits for a lock or runs a query. */
   const untilActive = (processId: number) => expect.poll(() => readState(processId)).toBe("active");
   const readState = async (processId: number) =>
-    (await admin.query("SELECT state FROM pg_stat_activity WHERE pid = $1", [processId])).rows[0]?.state;
+    (await admin.query("SELECT state FROM pg_stat_activity WHERE pid = $1", [processId])).rows[0]
+      ?.state;
   /** After a few turns of the event loop the client has noticed that its connection is closed. */
   const untilNoticed = async () => {
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -66,7 +74,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     withPostgresJsTransaction(sql, (own) =>
       work({
         run: (text) => own.unsafe(text),
-        processId: async () => (await own<{ id: number }[]>`SELECT pg_backend_pid() AS id`)[0]?.id ?? 0,
+        processId: async () =>
+          (await own<{ id: number }[]>`SELECT pg_backend_pid() AS id`)[0]?.id ?? 0,
       }),
     );
 
@@ -189,7 +198,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     it("rejects with the error of work, not with that of the rollback, when the connection is cut", async () => {
       const workError = new Error("the handler failed");
       const failing = transaction(async ({ run }) => {
-        // The connection cuts itself, so that `work` ends after the cut and before the client notices the closed socket.
+        // The connection cuts itself, so that `work` ends after the cut and before the client
+        // notices the closed socket.
         await run("SELECT pg_terminate_backend(pg_backend_pid())").then(undefined, () => {});
         throw workError;
       });
@@ -234,7 +244,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         await run("INSERT INTO effects VALUES ('a')");
         await run("SELECT 1 / 0").then(undefined, () => {});
       });
-      await expect(failing).rejects.toThrow(/rolled the transaction back at COMMIT|division by zero/);
+      await expect(failing).rejects.toThrow(
+        /rolled the transaction back at COMMIT|division by zero/,
+      );
       expect(await effects()).toEqual([]);
     });
 
@@ -243,7 +255,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       const open = new Set<number>();
       let isOver = false;
       const cutting = (async () => {
-        // At most 40, because on a busy machine each transaction may take longer than the time between two cuts.
+        // At most 40, because on a busy machine each transaction may take longer than the time
+        // between two cuts.
         for (let cuts = 0; !isOver && cuts < 40; ) {
           const [id] = open;
           if (id !== undefined) {
@@ -305,7 +318,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     });
 
     it("rejects when a new connection is cut in the packet that completes it", async () => {
-      // PostgreSQL's own protocol: AuthenticationOk, ReadyForQuery, and the ErrorResponse of a terminated connection.
+      // PostgreSQL's own protocol: AuthenticationOk, ReadyForQuery, and the ErrorResponse of a
+      // terminated connection.
       const message = (type: string, body: string) => {
         const length = Buffer.alloc(4);
         length.writeInt32BE(body.length + 4);
@@ -319,7 +333,13 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       const server = createServer((socket) => socket.once("data", () => socket.end(packet)));
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const { port } = server.address() as AddressInfo;
-      const cutPool = new pg.Pool({ host: "127.0.0.1", port, user: "anna", database: "shop", max: 1 });
+      const cutPool = new pg.Pool({
+        host: "127.0.0.1",
+        port,
+        user: "anna",
+        database: "shop",
+        max: 1,
+      });
       onTestFinished(async () => {
         await cutPool.end();
         server.close();
@@ -360,7 +380,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         await own`INSERT INTO effects ${own([{ event_id: "b" }])}`;
       });
       expect(await effects()).toEqual(["a", "b"]);
-      for (const query of kept) await expect(query()).rejects.toThrow("await every query inside of it");
+      for (const query of kept)
+        await expect(query()).rejects.toThrow("await every query inside of it");
     });
   });
 });

@@ -6,7 +6,9 @@ import { Printer, processTerminal } from "./printer.ts";
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(); // the reader has ended, as with `| head`
-  new Printer(processTerminal).error(text`loyalty-cards: stdout: ${describeSystemError(error) ?? "failed"}`);
+  new Printer(processTerminal).error(
+    text`loyalty-cards: stdout: ${describeSystemError(error) ?? "failed"}`,
+  );
   process.exit(exitCodes.failed);
 });
 // The reader of stderr has ended, as with `2>&1 | head`. The command continues.

@@ -22,7 +22,10 @@ export const exitCodeDescriptions = {
   130: "interrupted with Ctrl-C",
 } as const satisfies Record<(typeof exitCodes)[keyof typeof exitCodes], string>;
 
-/** Ends the command. The message says what is wrong and what to change, without keys and personal data. */
+/**
+ * Ends the command. The message says what is wrong and what to change, without keys and personal
+ * data.
+ */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly text: Text;
@@ -36,11 +39,16 @@ export class CommandError extends Error {
   /** @param options `fix` is a sentence that follows the problem in the message. */
   constructor(
     problem: Part,
-    { exitCode = exitCodes.usage, fix = "", code }: { exitCode?: number; fix?: string; code?: string } = {},
+    {
+      exitCode = exitCodes.usage,
+      fix = "",
+      code,
+    }: { exitCode?: number; fix?: string; code?: string } = {},
   ) {
     const message = fix === "" ? Text.from(problem) : text`${problem}. ${fix}`;
     super(String(message));
-    const [name = "failed"] = Object.entries(exitCodes).find(([, value]) => value === exitCode) ?? [];
+    const [name = "failed"] =
+      Object.entries(exitCodes).find(([, value]) => value === exitCode) ?? [];
     this.text = message;
     this.exitCode = exitCode;
     this.code = code ?? name;
@@ -60,7 +68,10 @@ export async function describeError(error: unknown): Promise<CommandError> {
   return new CommandError(stack, { exitCode: exitCodes.failed });
 }
 
-/** Describes an error of the operating system, such as a file that cannot be written. @returns undefined for other errors. */
+/**
+ * Describes an error of the operating system, such as a file that cannot be written.
+ * @returns undefined for other errors.
+ */
 export function describeSystemError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, syscall, path, port, message } = error as NodeJS.ErrnoException & { port?: number };
@@ -80,7 +91,10 @@ const connectionAdvice: Readonly<Record<string, string>> = {
   EAI_AGAIN: "The name could not be looked up: is this machine connected?",
 };
 
-/** What to do when there was no response. @param code of the system, or the name of the error. */
+/**
+ * What to do when there was no response.
+ * @param code of the system, or the name of the error.
+ */
 export function describeNoResponse(code: string, { protocol }: URL): string {
   if (/^EPROTO$|^ERR_SSL_(?!.*ALERT)|^HPE_|^HTTPParserError$/.test(code))
     return protocol === "https:"
@@ -88,14 +102,19 @@ export function describeNoResponse(code: string, { protocol }: URL): string {
       : "That port does not seem to speak http: correct it, or use https://.";
   if (/CERT|SELF_SIGNED|UNABLE_TO_|TLS|ALERT/.test(code))
     return "Its certificate is not valid for this machine: set NODE_EXTRA_CA_CERTS for a private authority.";
-  return connectionAdvice[code] ?? "Do the address, a proxy and the firewall permit the connection?";
+  return (
+    connectionAdvice[code] ?? "Do the address, a proxy and the firewall permit the connection?"
+  );
 }
 
 /** For a request that may have issued a card. */
 export const repeatAdvice =
   "A card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.";
 
-/** Of the text of the service, the message contains only the reasons of a 422, because they can quote personal data. */
+/**
+ * Of the text of the service, the message contains only the reasons of a 422, because they can
+ * quote personal data.
+ */
 function describeIssuingError(error: IssuingError): CommandError {
   const { code, outcome, idempotencyKey } = error;
   const isKeyRefused = code === "unauthorized" || code === "forbidden";
@@ -106,20 +125,32 @@ function describeIssuingError(error: IssuingError): CommandError {
     lines.push("`loyalty-cards doctor` checks the configuration.");
   if (link !== undefined) lines.push(link);
   const usual = code === "configuration" ? exitCodes.usage : exitCodes.failed;
-  return new CommandError(Text.lines(lines), { code, exitCode: isKeyRefused ? exitCodes.keyRefused : usual });
+  return new CommandError(Text.lines(lines), {
+    code,
+    exitCode: isKeyRefused ? exitCodes.keyRefused : usual,
+  });
 }
 
-/** The service's own text of a 422. It can quote a customer, whose data the person at the terminal typed. */
+/**
+ * The service's own text of a 422. It can quote a customer, whose data the person at the terminal
+ * typed.
+ */
 function listReasons({ problem, userMessage, fields, message }: IssuingError): string[] {
   const said = problem?.detail === userMessage ? [`The service says: ${userMessage}`] : [];
   // Without those whose pointer and sentence are above.
   const shown = fields.filter(
     ({ pointer, detail = "" }) => !message.includes(pointer) || !said.join("").includes(detail),
   );
-  return [...said, ...shown.map(({ pointer, detail }) => `  ${pointer}${detail ? `: ${detail}` : ""}`)];
+  return [
+    ...said,
+    ...shown.map(({ pointer, detail }) => `  ${pointer}${detail ? `: ${detail}` : ""}`),
+  ];
 }
 
-/** The message of an error of our packages, and the sentence with the address of its page, which gets its own line. */
+/**
+ * The message of an error of our packages, and the sentence with the address of its page, which
+ * gets its own line.
+ */
 export function splitMessage({ message }: Pick<Error, "message">): { text: string; link?: string } {
   const [sentence = "", link] = message.split(/ (?=See https:\S+$)/);
   return { text: nameVariables(sentence), ...(link !== undefined && { link }) };
@@ -141,4 +172,5 @@ export function describeRejection(error: Pick<IssuingError, "message" | "userMes
 }
 
 /** The hint is for programs, which have `userMessage`. */
-const withoutHint = (message: string) => message.replace(/[:.] userMessage says what to correct\.$/, ".");
+const withoutHint = (message: string) =>
+  message.replace(/[:.] userMessage says what to correct\.$/, ".");

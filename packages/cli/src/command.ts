@@ -23,7 +23,10 @@ export interface Context {
   /** Where the variables of `environment` come from. */
   sources: Sources;
   globals: GlobalOptions;
-  /** Asks the person at the terminal, and resolves with whether the reply is yes; undefined when no question can be asked. */
+  /**
+   * Asks the person at the terminal, and resolves with whether the reply is yes; undefined when no
+   * question can be asked.
+   */
   ask: ((question: string) => Promise<boolean>) | undefined;
   /** The time limit of one request. */
   timeoutMs: number;
@@ -35,7 +38,7 @@ export interface Context {
 export type Action<Options> = (
   context: Context,
   options: Options,
-  // biome-ignore lint/suspicious/noExplicitAny: a string, a list of strings or undefined, as the command declares its arguments
+  // biome-ignore lint/suspicious/noExplicitAny: as the command declares its arguments
   ...args: any[]
 ) => Promise<number> | Promise<void> | Promise<undefined>;
 
@@ -48,14 +51,21 @@ export interface Cli {
   exitCode: number;
 }
 
-/** Parses the value of an option that must have one. A variable of a shell that is not set is a blank text. */
+/**
+ * Parses the value of an option that must have one. A variable of a shell that is not set is a
+ * blank text.
+ */
 export function parseText(value: string): string {
   if (value.trim() !== "") return value;
   throw new InvalidArgumentError("It must not be blank.");
 }
 
 /** Connects a command with its action. */
-export function setAction<Options extends object>(cli: Cli, command: Command, action: Action<Options>): void {
+export function setAction<Options extends object>(
+  cli: Cli,
+  command: Command,
+  action: Action<Options>,
+): void {
   command.action(async () => {
     const options = command.optsWithGlobals<Options & GlobalOptions>();
     const context = createContext(cli.terminal, options);
@@ -68,12 +78,14 @@ export const setLazyAction = <Options extends object>(
   cli: Cli,
   command: Command,
   load: () => Promise<Action<Options>>,
-): void => setAction<Options>(cli, command, async (...args) => (await (await load())(...args)) ?? 0);
+): void =>
+  setAction<Options>(cli, command, async (...args) => (await (await load())(...args)) ?? 0);
 
 function createContext(terminal: Terminal, globals: GlobalOptions): Context {
   const sources = readSources(terminal);
   const timeoutMs = (globals.timeout ?? 10) * 1000;
-  const canAsk = globals.input !== false && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true;
+  const canAsk =
+    globals.input !== false && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true;
   const print = new Printer(terminal, globals);
   return {
     terminal,
@@ -87,7 +99,10 @@ function createContext(terminal: Terminal, globals: GlobalOptions): Context {
   };
 }
 
-/** Prints a question on stderr, and reads the first line of stdin. Without a clear yes the reply is no. */
+/**
+ * Prints a question on stderr, and reads the first line of stdin. Without a clear yes the reply is
+ * no.
+ */
 async function ask({ stdin }: Terminal, print: Printer, question: string): Promise<boolean> {
   print.error(text`${question} [y/N]`.reflow(print.messageColumns));
   stdin.ref?.();

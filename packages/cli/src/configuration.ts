@@ -1,4 +1,7 @@
-/** The address and the key: from options, the environment, `.env`, or a command that prints the key. The key is never an argument and never printed. */
+/**
+ * The address and the key: from options, the environment, `.env`, or a command that prints the key.
+ * The key is never an argument and never printed.
+ */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +30,10 @@ export type Environment = Readonly<Partial<Record<Variable, string>>> &
 /** The variables of the process, and those of `.env` in the working folder. */
 export interface Sources {
   process: Environment;
-  /** Without `LOYALTY_API_KEY_COMMAND`: the file may be another person's, and then it must not run a command. */
+  /**
+   * Without `LOYALTY_API_KEY_COMMAND`: the file may be another person's, and then it must not run a
+   * command.
+   */
   file: Environment;
   /** Both. Those of the process take precedence. */
   all: Environment;
@@ -41,12 +47,16 @@ export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Source
     const { code = "" } = error as NodeJS.ErrnoException;
     if (!["ENOENT", "EISDIR"].includes(code)) throw error; // a folder .env is that of a Python project
   }
-  if (text.includes("\0")) throw new CommandError(".env is not UTF-8", { fix: "Save it as UTF-8." });
+  if (text.includes("\0"))
+    throw new CommandError(".env is not UTF-8", { fix: "Save it as UTF-8." });
   const { LOYALTY_API_KEY_COMMAND: _, ...file } = parseEnv(text);
   return { process: env, file, all: { ...file, ...env } };
 }
 
-/** `LOYALTY_API_KEY`, or the first line that `LOYALTY_API_KEY_COMMAND` prints. @throws {CommandError} when neither is set. */
+/**
+ * `LOYALTY_API_KEY`, or the first line that `LOYALTY_API_KEY_COMMAND` prints.
+ * @throws {CommandError} when neither is set.
+ */
 export function readApiKey({ all }: Sources): string {
   const { LOYALTY_API_KEY: variable, LOYALTY_API_KEY_COMMAND: command } = all;
   const key = variable || (command && runKeyCommand(command));
@@ -79,7 +89,10 @@ function runKeyCommand(command: string): string {
   });
 }
 
-/** `--base-url`, or `LOYALTY_URL`. @throws {CommandError} when neither is set. */
+/**
+ * `--base-url`, or `LOYALTY_URL`.
+ * @throws {CommandError} when neither is set.
+ */
 export function readBaseUrl(option: string | undefined, environment: Environment): string {
   const baseUrl = option ?? environment.LOYALTY_URL;
   if (baseUrl) return baseUrl;
@@ -88,7 +101,11 @@ export function readBaseUrl(option: string | undefined, environment: Environment
   });
 }
 
-/** Says what to write for an address without a scheme: "localhost:3000/x" is a URL too, with the scheme "localhost:". @throws {CommandError} */
+/**
+ * Says what to write for an address without a scheme: "localhost:3000/x" is a URL too, with the
+ * scheme "localhost:".
+ * @throws {CommandError}
+ */
 export function requireScheme(name: string, address: string): void {
   if (/^https?:/i.test(address) || address.includes("://")) return;
   // The text is not quoted: it can be a key that was set by mistake.
@@ -97,7 +114,10 @@ export function requireScheme(name: string, address: string): void {
   );
 }
 
-/** `--template`, or `LOYALTY_TEMPLATE_ID`. @throws {CommandError} when neither is set. */
+/**
+ * `--template`, or `LOYALTY_TEMPLATE_ID`.
+ * @throws {CommandError} when neither is set.
+ */
 export function readTemplateId(option: string | undefined, environment: Environment): string {
   const templateId = option ?? environment.LOYALTY_TEMPLATE_ID;
   if (templateId) return templateId;
@@ -107,21 +127,52 @@ export function readTemplateId(option: string | undefined, environment: Environm
 }
 
 /**
- * Rejects a key of the environment for an address of `.env`: the file of a folder that was downloaded could name any address.
- * The address of `--base-url` was typed by the person who runs the command, so any key may be sent there.
- * @param option the value of `--base-url`. @throws {CommandError}
+ * Rejects a key of the environment for an address of `.env`: the file of a folder that was
+ * downloaded could name any address. The address of `--base-url` was typed by the person who runs
+ * the command, so any key may be sent there.
+ * @param option the value of `--base-url`.
+ * @throws {CommandError}
  */
-export function requireSameSource(option: string | undefined, { process, file, all }: Sources): void {
-  const keyName = all.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
-  const address = file.LOYALTY_URL ?? "";
-  if ((option ?? process.LOYALTY_URL) !== undefined || address === "" || !process[keyName]) return;
-  const host = URL.canParse(address) ? new URL(address).host : address;
-  throw new CommandError(`LOYALTY_URL is set in .env, and ${keyName} in the environment`, {
+export function requireKeyOfAddress(option: string | undefined, sources: Sources): void {
+  const hasKey = Boolean(sources.all.LOYALTY_API_KEY);
+  const secret = hasKey ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
+  const host = findForeignHost(sources, { address: "LOYALTY_URL", option, secret });
+  if (host === undefined) return;
+  throw new CommandError(`LOYALTY_URL is set in .env, and ${secret} in the environment`, {
     fix: `The key was not sent to ${host}: set both in the environment or both in .env, or use --base-url.`,
   });
 }
 
-/** @throws {CommandError} when the address or the key is missing, or the key is not meant for the address; `configuration` errors of the client for invalid ones. */
+/**
+ * The same for the signing secret and the address of a receiver: the file could collect signatures
+ * that the real receiver accepts.
+ * @param option the address in the command.
+ * @throws {CommandError}
+ */
+export function requireSecretOfAddress(option: string | undefined, sources: Sources): void {
+  const secret = "LOYALTY_SIGNING_SECRET";
+  const host = findForeignHost(sources, { address: "LOYALTY_WEBHOOK_URL", option, secret });
+  if (host === undefined) return;
+  throw new CommandError(`LOYALTY_WEBHOOK_URL is set in .env, and ${secret} in the environment`, {
+    fix: `Nothing was sent to ${host}: set both in the environment or both in .env, or add the address to the command.`,
+  });
+}
+
+/** @returns the host of an address of `.env`, when the secret is of the environment. */
+function findForeignHost(
+  { process, file }: Sources,
+  used: { address: Variable; option: string | undefined; secret: Variable },
+): string | undefined {
+  const address = file[used.address] ?? "";
+  const isFromFile = (used.option ?? process[used.address]) === undefined && address !== "";
+  if (!isFromFile || !process[used.secret]) return undefined;
+  return URL.canParse(address) ? new URL(address).host : address;
+}
+
+/**
+ * @throws {CommandError} when the address or the key is missing, or the key is not meant for the
+ * address; `configuration` errors of the client for invalid ones.
+ */
 export async function createClient(
   option: string | undefined,
   sources: Sources,
@@ -129,7 +180,7 @@ export async function createClient(
 ): Promise<IssuingClient> {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
   const baseUrl = readBaseUrl(option, sources.all);
-  if (more.apiKey === undefined) requireSameSource(option, sources);
+  if (more.apiKey === undefined) requireKeyOfAddress(option, sources);
   return createIssuingClient({
     baseUrl,
     apiKey: more.apiKey ?? readApiKey(sources),

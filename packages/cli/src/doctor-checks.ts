@@ -1,12 +1,15 @@
-/** The checks of `doctor`, in their order. Each one sends only requests that change nothing, and says how to fix what it finds. */
+/**
+ * The checks of `doctor`, in their order. Each one sends only requests that change nothing, and
+ * says how to fix what it finds.
+ */
 import { randomUUID } from "node:crypto";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
-import { operations } from "@loyalty-cards/openapi/operations";
+import { endpoints } from "@loyalty-cards/openapi/endpoints";
 import type { Context } from "./command.ts";
 import { CommandError, describeNoResponse, exitCodes, splitMessage } from "./command-error.ts";
-import { readApiKey, readBaseUrl, requireSameSource } from "./configuration.ts";
+import { readApiKey, readBaseUrl, requireKeyOfAddress } from "./configuration.ts";
 
 export interface Check {
   name: string;
@@ -26,10 +29,13 @@ const passed = (detail: string): Result => ({ status: "passed", detail });
 const warning = (detail: string, fix: string): Result => ({ status: "warning", detail, fix });
 const failed = (detail: string, fix: string): Result => ({ status: "failed", detail, fix });
 
-const names = ["address", "API key", "service", "clock", "contract", "key accepted", "template"] as const;
+const names = ["address", "API key", "service", "clock", "contract", "key", "template"] as const;
 
 /** @param templateId undefined when there is none to check. */
-export async function checkService(context: Context, templateId: string | undefined): Promise<Check[]> {
+export async function checkService(
+  context: Context,
+  templateId: string | undefined,
+): Promise<Check[]> {
   const { globals, sources, environment } = context;
   const results: Partial<Record<(typeof names)[number], Result>> = {};
   const complete = (missing: string): Check[] =>
@@ -43,13 +49,13 @@ export async function checkService(context: Context, templateId: string | undefi
     const address = readBaseUrl(globals.baseUrl, environment);
     await context.createClient({ apiKey: "checked-separately" }); // validates the address
     baseUrl = address.replace(/\/+$/, "");
-    return passed(
-      `${address} (${globals.baseUrl === undefined ? nameSource(context, "LOYALTY_URL") : "--base-url"})`,
-    );
+    const source =
+      globals.baseUrl === undefined ? nameSource(context, "LOYALTY_URL") : "--base-url";
+    return passed(`${address} (${source})${describePath(baseUrl)}`);
   });
   let client: IssuingClient | undefined;
   results["API key"] = await toResult(async () => {
-    requireSameSource(globals.baseUrl, sources);
+    requireKeyOfAddress(globals.baseUrl, sources);
     const apiKey = readApiKey(sources);
     // An invalid key, such as one with a space, is an error of the client.
     if (baseUrl !== "") client = await context.createClient({ apiKey });
@@ -68,10 +74,17 @@ export async function checkService(context: Context, templateId: string | undefi
   results.clock = checkClock(reference);
   results.contract = checkContract(reference);
   const own: IssuingClient = client;
-  results["key accepted"] = await toResult(() => checkKey(own, card.status));
-  if (results["key accepted"].status === "failed") return complete("a key that is accepted");
+  results.key = await toResult(() => checkKey(own, card.status));
+  if (results.key.status === "failed") return complete("a key that is accepted");
   results.template = await toResult(() => checkTemplate(own, templateId));
   return complete("");
+}
+
+/** @returns an empty text for an address without a path. */
+function describePath(baseUrl: string): string {
+  const { pathname } = new URL(baseUrl);
+  if (pathname === "/") return "";
+  return `; it has the path ${pathname}, which must be one of the service, not of its console`;
 }
 
 const nameSource = ({ terminal }: Context, variable: string) =>
@@ -128,7 +141,10 @@ async function get(url: string, timeoutMs: number): Promise<Received> {
   return { status, headers, url, bytes, durationMs, atMs: startedMs + durationMs / 2 };
 }
 
-/** Node.js uses the proxy of the environment only with `NODE_USE_ENV_PROXY=1`. @returns an empty text when that is not the cause. */
+/**
+ * Node.js uses the proxy of the environment only with `NODE_USE_ENV_PROXY=1`.
+ * @returns an empty text when that is not the cause.
+ */
 function getProxyHint(baseUrl: string, environment: Context["environment"]): string {
   const { protocol, hostname } = new URL(baseUrl);
   const lower = `${protocol.slice(0, -1)}_proxy` as const;
@@ -150,7 +166,8 @@ function rejectOtherServer({ status, headers, url, bytes }: Received): void {
     });
   }
   const problem = parseJson(bytes);
-  if (status !== 404 || ["type", "title", "status", "detail"].some((member) => member in problem)) return;
+  if (status !== 404 || ["type", "title", "status", "detail"].some((member) => member in problem))
+    return;
   throw new CommandError("another server responded at this address (404 without problem details)", {
     fix: "Correct the address: it is the one before /api/v1.",
   });
@@ -166,13 +183,17 @@ function parseJson(bytes: Uint8Array): { paths?: Record<string, object | null> }
   }
 }
 
-/** A receiver rejects deliveries beyond 300 s ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). */
+/**
+ * A receiver rejects deliveries beyond 300 s ([spec
+ * 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
+ */
 const noticeableSeconds = 30;
 
 function checkClock({ headers, atMs }: Received): Result {
   // The service drops the milliseconds.
   const serviceMs = Date.parse(headers.get("date") ?? "") + 500;
-  if (Number.isNaN(serviceMs)) return { status: "skipped", detail: "the service sends no Date header" };
+  if (Number.isNaN(serviceMs))
+    return { status: "skipped", detail: "the service sends no Date header" };
   const seconds = Math.round((atMs - serviceMs) / 1000);
   if (Math.abs(seconds) <= noticeableSeconds) return passed("agrees with the service");
   const detail = `this machine is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
@@ -182,7 +203,10 @@ function checkClock({ headers, atMs }: Received): Result {
   );
 }
 
-/** Whether the document has the operations that the client calls, under any prefix and with any names of parameters. */
+/**
+ * Whether the document has the operations that the client calls, under any prefix and with any
+ * names of parameters.
+ */
 function checkContract({ status, url, bytes }: Received): Result {
   const { paths } = parseJson(bytes);
   if (status !== 200 || paths === undefined)
@@ -191,10 +215,11 @@ function checkContract({ status, url, bytes }: Received): Result {
       "Is this the address of the service, without /api/v1?",
     );
   const toShape = (path: string) => path.replaceAll(/(?<=\/)\{[^/]*/g, "{}");
-  const missing = Object.values(operations).filter(
+  const missing = Object.values(endpoints).filter(
     ({ method, path }) =>
       !Object.entries(paths).some(
-        ([served, item]) => toShape(served).endsWith(toShape(path)) && method.toLowerCase() in (item ?? {}),
+        ([served, item]) =>
+          toShape(served).endsWith(toShape(path)) && method.toLowerCase() in (item ?? {}),
       ),
   );
   if (missing.length === 0) return passed("has every operation");
@@ -205,8 +230,8 @@ function checkContract({ status, url, bytes }: Received): Result {
 }
 
 /**
- * Reads a card that does not exist. The specification does not name the statuses of a wrong key and of an unknown card, so the
- * response is compared with that to a request without a key.
+ * Reads a card that does not exist. The specification does not name the statuses of a wrong key and
+ * of an unknown card, so the response is compared with that to a request without a key.
  */
 async function checkKey(client: IssuingClient, statusWithoutKey: number): Promise<Result> {
   const id = `doctor-${randomUUID()}`;
@@ -215,25 +240,34 @@ async function checkKey(client: IssuingClient, statusWithoutKey: number): Promis
   if (status === 401 || status === 403) {
     const fix =
       "Is the key complete, not revoked, and of this service? The service's console creates new ones (API & webhooks).";
-    return { ...failed(`the service responded ${status}`, fix), exitCode: exitCodes.keyRefused };
+    const result = failed(`not accepted: the service responded ${status}`, fix);
+    return { ...result, exitCode: exitCodes.keyRefused };
   }
-  if (status >= 500) return failed(`the service responded ${status}`, "Run doctor again later.");
-  if (statusWithoutKey !== status) return passed("by the service");
+  if (status >= 500)
+    return failed(`not checked: the service responded ${status}`, "Run doctor again later.");
+  if (statusWithoutKey !== status) return passed("accepted by the service");
   return warning(
-    `the service responds ${status} with and without the key`,
+    `not checked: the service responds ${status} with and without it`,
     "Run `loyalty-cards card ID` with the id of a card that exists.",
   );
 }
 
 /**
- * The specification promises a 422 for a malformed phone or email ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)), so the
- * service issues no card for this.
+ * The specification promises a 422 for a malformed phone or email ([spec
+ * 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)), so the service
+ * issues no card for this.
  */
 const invalidRequest = { customer: { phone: "not-a-number", email: "not-an-email" } };
 
-async function checkTemplate(client: IssuingClient, templateId: string | undefined): Promise<Result> {
+async function checkTemplate(
+  client: IssuingClient,
+  templateId: string | undefined,
+): Promise<Result> {
   if (templateId === undefined)
-    return { status: "skipped", detail: "use --template or set LOYALTY_TEMPLATE_ID to check that it exists" };
+    return {
+      status: "skipped",
+      detail: "use --template or set LOYALTY_TEMPLATE_ID to check that it exists",
+    };
   const post = async (id: string) => {
     const { response } = await client.api.POST("/templates/{templateId}/passes", {
       params: { path: { templateId: id } },
@@ -241,10 +275,14 @@ async function checkTemplate(client: IssuingClient, templateId: string | undefin
     });
     return response.status;
   };
-  // First a template that cannot exist: a service may validate the customer before it looks for the template.
+  // First a template that cannot exist: a service may validate the customer before it looks for the
+  // template.
   const unknown = await post(`doctor-${randomUUID()}`);
   if (unknown < 400)
-    return warning(`the service accepted an unknown template (${unknown})`, "It validates no templates.");
+    return warning(
+      `the service accepted an unknown template (${unknown})`,
+      "It validates no templates.",
+    );
   const status = await post(templateId);
   if (status < 400)
     return failed(

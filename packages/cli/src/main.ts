@@ -1,4 +1,7 @@
-/** Runs one command line: parses the arguments, runs the command, and turns errors into messages and exit codes. */
+/**
+ * Runs one command line: parses the arguments, runs the command, and turns errors into messages and
+ * exit codes.
+ */
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addExamples, type Cli, parseWhole } from "./command.ts";
@@ -14,7 +17,10 @@ import { variables } from "./configuration.ts";
 import { formatJson, formatTable, Text, text } from "./printable.ts";
 import { Printer, type Terminal } from "./printer.ts";
 
-/** @param args without the program. @returns the exit code. */
+/**
+ * @param args without the program.
+ * @returns the exit code.
+ */
 export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
   const cli: Cli = { terminal, args, exitCode: exitCodes.complete };
   const print = new Printer(terminal);
@@ -30,19 +36,32 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     await program.parseAsync(line, { from: "user" });
     return cli.exitCode;
   } catch (error) {
-    const { json: isJson } = program.opts();
-    if (error instanceof CommanderError) {
-      // commander has printed the version or the help, which without a command is an error.
-      if (error.exitCode === 0) return exitCodes.complete;
-      if (error.code === "commander.help" && !isJson) return exitCodes.usage;
-    }
-    const shown = error instanceof CommanderError ? describeUsageError(error) : await describeError(error);
-    const { code, text: message, exitCode } = shown;
-    if (isJson)
-      print.error(Text.from(formatJson({ error: { code, message: message.format(true), exitCode } })));
-    else print.error(text`loyalty-cards: ${message}`.reflow(print.messageColumns));
-    return exitCode;
+    return printError(print, error, program, args);
   }
+}
+
+/** @returns the exit code. */
+async function printError(
+  print: Printer,
+  error: unknown,
+  program: Command,
+  args: readonly string[],
+): Promise<number> {
+  const isJson = program.opts()["json"] === true;
+  if (error instanceof CommanderError) {
+    // commander has printed the version or the help, which without a command is an error.
+    if (error.exitCode === 0) return exitCodes.complete;
+    if (error.code === "commander.help" && !isJson) return exitCodes.usage;
+  }
+  const shown =
+    error instanceof CommanderError
+      ? describeUsageError(error, nameCommand(program, args))
+      : await describeError(error);
+  const { code, text: message, exitCode } = shown;
+  const json = { error: { code, message: message.format(true), exitCode } };
+  if (isJson) print.error(Text.from(formatJson(json)));
+  else print.error(text`loyalty-cards: ${message}`.reflow(print.messageColumns));
+  return exitCode;
 }
 
 /** The whole tree. Libraries that a command needs are loaded when it runs. */
@@ -78,7 +97,8 @@ export function createProgram(cli: Cli): Command {
   addDoctorCommand(program, cli);
   program.helpCommand("help [command...]", "print the help of a command");
   // `consent --version` is an option of that command.
-  if (!cli.args.includes("consent")) program.version(packageJson.version, "--version", "print the version");
+  if (!cli.args.includes("consent"))
+    program.version(packageJson.version, "--version", "print the version");
   addExamples(
     program,
     "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
@@ -87,7 +107,9 @@ export function createProgram(cli: Cli): Command {
   );
   program.addHelpText("after", "\nVariables and exit codes: loyalty-cards help environment");
   program.addHelpText("afterAll", ({ command }) =>
-    command === program ? `Guide: ${guideUrl}` : `\nGlobal options: loyalty-cards --help\nGuide: ${guideUrl}`,
+    command === program
+      ? `Guide: ${guideUrl}`
+      : `\nGlobal options: loyalty-cards --help\nGuide: ${guideUrl}`,
   );
   return program;
 }
@@ -96,7 +118,9 @@ const guideUrl = "https://loyalty-cards.github.io/loyalty-cards/guides/command-l
 
 function formatEnvironment(): Text {
   const list = (descriptions: object) =>
-    formatTable(Object.entries(descriptions).map(([name, description]) => [`  ${name}`, description]));
+    formatTable(
+      Object.entries(descriptions).map(([name, description]) => [`  ${name}`, description]),
+    );
   return Text.lines([
     "Environment, or the file .env:",
     list(variables),
@@ -106,11 +130,27 @@ function formatEnvironment(): Text {
   ]);
 }
 
-/** Describes an error of commander. It quotes arguments, so only the line break before a suggestion is kept. */
-function describeUsageError({ code, message }: CommanderError): CommandError {
+/** The command that the arguments name, such as `loyalty-cards webhook listen`. */
+function nameCommand(program: Command, args: readonly string[]): string {
+  let command = program;
+  const names = [program.name()];
+  for (const argument of args) {
+    const child = command.commands.find((one) => one.name() === argument);
+    if (child === undefined) continue; // an option or an argument
+    command = child;
+    names.push(argument);
+  }
+  return names.join(" ");
+}
+
+/**
+ * Describes an error of commander. It quotes arguments, so only the line break before a suggestion
+ * is kept.
+ */
+function describeUsageError({ code, message }: CommanderError, command: string): CommandError {
   if (code === "commander.help") return new CommandError("a command is missing");
   const [problem = "", ...suggestion] = message
     .replace(/^error: /, "")
     .split(/\n(?=\(Did you mean [^\n]*\)$)/);
-  return new CommandError(Text.lines([problem, ...suggestion, "See --help."]));
+  return new CommandError(Text.lines([problem, ...suggestion, `See ${command} --help.`]));
 }

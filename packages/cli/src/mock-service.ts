@@ -19,7 +19,10 @@ export function addServiceOptions(command: Command, port: number): void {
   command
     .option("--port <number>", "port to listen on; 0: any free port", parseWhole(0, 65_535), port)
     .option("--seed <file>", "JSON file with templates and webhook endpoints")
-    .option("--data <file>", "store everything in this file; an existing one takes precedence over --seed")
+    .option(
+      "--data <file>",
+      "store everything in this file; an existing one takes precedence over --seed",
+    )
     .option("--forward <url>", "send webhooks to this address");
 }
 
@@ -46,11 +49,12 @@ export async function startService(
       port,
       ...(seed !== undefined && { seedFile: resolve(terminal.cwd, seed) }),
       ...(data !== undefined && { dataFile: resolve(terminal.cwd, data) }),
-      ...(endpoint && { endpoints: [endpoint] }),
+      ...(endpoint && { endpoints: [endpoint], forwardTo: endpoint.url }),
       log: (message) => print.info(style("yellow", message)),
       onTraffic,
     });
-    if (forward !== undefined) return { server, signingSecret: await readEndpointSecret(server, forward) };
+    if (forward !== undefined)
+      return { server, signingSecret: await readEndpointSecret(server, forward) };
     return { server, signingSecret: server.service.endpoints[0]?.secret };
   } catch (error) {
     await server?.close();
@@ -58,8 +62,14 @@ export async function startService(
   }
 }
 
-/** Finds or creates the endpoint of `--forward`: a data file may have it from an earlier start, or may not have it yet. */
-async function readEndpointSecret({ url: baseUrl, service }: MockServer, url: string): Promise<string> {
+/**
+ * Finds or creates the endpoint of `--forward`: a data file may have it from an earlier start, or
+ * may not have it yet.
+ */
+async function readEndpointSecret(
+  { url: baseUrl, service }: MockServer,
+  url: string,
+): Promise<string> {
   const read = async (path: string) => {
     const response = await service.fetch(new Request(`${baseUrl}/_mock/webhooks/endpoints${path}`));
     return (await response.json()) as { items: { id: string; url: string }[]; secret: string };

@@ -1,5 +1,9 @@
-/** Text that commands print. What comes from outside is escaped when it becomes part of a text, so that it cannot control the terminal. */
+/**
+ * Text that commands print. What comes from outside is escaped when it becomes part of a text, so
+ * that it cannot control the terminal.
+ */
 import { stripVTControlCharacters, styleText } from "node:util";
+import { escapeControls } from "@loyalty-cards/internal/format";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -7,18 +11,15 @@ type Style = Parameters<typeof styleText>[0];
 export type Part = Text | string | number;
 
 /**
- * Characters that a terminal obeys, or that hide or reorder what a person reads: C0 and C1 controls, line separators, and bidirectional
- * controls. The joiners that scripts and emoji need are not among them.
+ * One line of JSON. Its control characters are inside strings, where the escaped form has the same
+ * meaning.
  */
-const controls = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
-
-const escapeControls = (value: string): string =>
-  value.replace(controls, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
-
-/** One line of JSON. Its control characters are inside strings, where the escaped form has the same meaning. */
 export const formatJson = (value: unknown): string => escapeControls(JSON.stringify(value));
 
-/** Only the functions of this class create texts, so each line break and each style in a text was written by a command. */
+/**
+ * Only the functions of this class create texts, so each line break and each style in a text was
+ * written by a command.
+ */
 export class Text {
   readonly #value: string;
 
@@ -44,7 +45,10 @@ export class Text {
     return new Text(parts.map(Text.from).join("\n"));
   }
 
-  /** Text with line breaks that a library formatted, such as a help text or indented JSON. Other control characters are escaped. */
+  /**
+   * Text with line breaks that a library formatted, such as a help text or indented JSON. Other
+   * control characters are escaped.
+   */
   static multiline(value: string): Text {
     return Text.lines(value.split("\n"));
   }
@@ -121,6 +125,18 @@ export function formatTable(rows: readonly (readonly Part[])[], header?: readonl
 
 /** The time of day on this machine: `12:31:07`. */
 export const formatTime = (atMs: number): string => new Date(atMs).toTimeString().slice(0, 8);
+
+/** The minute on this machine: `12:31`; on another day than today `Nov 28 12:31`. */
+export function formatMoment(moment: Date): string {
+  const isToday = moment.toDateString() === new Date().toDateString();
+  return isToday ? formatMinute(moment) : formatDayAndMinute(moment);
+}
+
+/** `Nov 28 12:31`. */
+export const formatDayAndMinute = (moment: Date): string =>
+  `${moment.toLocaleDateString("en", { month: "short", day: "numeric" })} ${formatMinute(moment)}`;
+
+const formatMinute = (moment: Date) => formatTime(moment.getTime()).slice(0, 5);
 
 /** Formats a number with thousands separators: 12,345. */
 export const formatNumber = (value: number): string => Math.round(value).toLocaleString("en");

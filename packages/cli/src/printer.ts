@@ -1,4 +1,8 @@
-/** What a command uses of its process, as an argument: streams, environment, folder and Ctrl-C. And what it prints: data on stdout, as text or JSON, and messages for people on stderr. Nothing else writes to the streams. */
+/**
+ * What a command uses of its process, as an argument: streams, environment, folder and Ctrl-C. And
+ * what it prints: data on stdout, as text or JSON, and messages for people on stderr. Nothing else
+ * writes to the streams.
+ */
 import { watchParent } from "@loyalty-cards/internal/node-parent";
 import { formatJson, type Part, Text, text } from "./printable.ts";
 
@@ -22,7 +26,10 @@ export interface Terminal {
   env: Readonly<Record<string, string | undefined>>;
   /** The working folder, which file arguments are relative to. */
   cwd: string;
-  /** Calls the listener at Ctrl-C and SIGTERM, which end the process when there is no listener. @returns a function that removes it. */
+  /**
+   * Calls the listener at Ctrl-C and SIGTERM, which end the process when there is no listener.
+   * @returns a function that removes it.
+   */
   onInterrupt(listener: () => void): () => void;
 }
 
@@ -42,7 +49,9 @@ export const processTerminal: Terminal = {
   },
 };
 
-/** Resolves at Ctrl-C and SIGTERM, and when npm has ended. A second Ctrl-C ends the process at once. */
+/**
+ * Resolves at Ctrl-C and SIGTERM, and when npm has ended. A second Ctrl-C ends the process at once.
+ */
 export function waitForStop(terminal: Pick<Terminal, "onInterrupt">): Promise<void> {
   return new Promise((stop) => {
     const remove = terminal.onInterrupt(() => {
@@ -67,7 +76,10 @@ export class Printer {
   readonly #hasColor: (stream: OutputStream) => boolean;
   #statusLines = 0;
 
-  constructor(terminal: Terminal, { json = false, quiet = false, color = true }: PrintOptions = {}) {
+  constructor(
+    terminal: Terminal,
+    { json = false, quiet = false, color = true }: PrintOptions = {},
+  ) {
     this.#terminal = terminal;
     this.isJson = json;
     this.#isQuiet = quiet;
@@ -107,13 +119,20 @@ export class Printer {
     if (!this.#isQuiet) this.error(message);
   }
 
-  /** Prints an error, also with `--quiet`. A string wraps at the width of the terminal; a text has its own lines. */
+  /**
+   * Prints an error, also with `--quiet`. A string wraps at the width of the terminal; a text has
+   * its own lines.
+   */
   error(message: Part): void {
-    const wrapped = typeof message === "string" ? Text.from(message).reflow(this.messageColumns) : message;
+    const wrapped =
+      typeof message === "string" ? Text.from(message).reflow(this.messageColumns) : message;
     this.#write(this.#terminal.stderr, text`${wrapped}\n`);
   }
 
-  /** Replaces the last status on a terminal; `undefined` removes it. Without a terminal it prints nothing. */
+  /**
+   * Replaces the last status on a terminal; `undefined` removes it. Without a terminal it prints
+   * nothing.
+   */
   status(message: Part | undefined): void {
     if (!this.isLive) return;
     this.#clearStatus();

@@ -1,12 +1,17 @@
-/** The requests and delivery attempts of the mock service: one line each, with the reason of a failure and the warnings below. */
+/**
+ * The requests, delivery attempts and movements of the clock of the mock service: one line each,
+ * with the reason of a failure and the warnings below.
+ */
 import { formatDuration } from "@loyalty-cards/internal/format";
+import { parseUrl } from "@loyalty-cards/internal/hostnames";
 import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
-import { nameVariables } from "./command-error.ts";
-import { formatTime, style, Text, text } from "./printable.ts";
+import { describeNoResponse, nameVariables } from "./command-error.ts";
+import { formatDayAndMinute, formatTime, style, Text, text } from "./printable.ts";
 import type { Printer } from "./printer.ts";
 
 type Request = Extract<TrafficEvent, { kind: "request" }>;
 type Delivery = Extract<TrafficEvent, { kind: "delivery" }>;
+type ClockMovement = Extract<TrafficEvent, { kind: "clock" }>;
 
 /** What is below a line begins in the column of its subject. */
 const indentation = " ".repeat(24);
@@ -14,13 +19,21 @@ const indentation = " ".repeat(24);
 const maxPathLength = 100;
 
 export const printTraffic = (print: Printer, event: TrafficEvent): void =>
-  print.info(formatTraffic(event, print.columns));
+  print.info(event.kind === "clock" ? formatMovement(event) : formatTraffic(event, print.columns));
+
+/** `12:31:09                clock +6 h → Nov 28 18:31`. */
+function formatMovement({ movedMs, now }: ClockMovement): Text {
+  const time = formatTime(Date.now()).padEnd(indentation.length);
+  const moment = formatDayAndMinute(new Date(now));
+  return text`${style("dim", time)}${style("cyan", "clock")} +${formatDuration(movedMs)} → ${moment}`;
+}
 
 /**
- * `12:31:07  201    12 ms  ← POST /templates/tpl_mock/passes  card_8sT2kq`, `12:31:08  204     3 ms  → balance.changed  evt_0mm…`.
- * A reason that does not fit on the line is below it.
+ * `12:31:07  201    12 ms  ← issueCard  card_8sT2kq`,
+ * `12:31:08  204     3 ms  → balance.changed  evt_0mm…`. A reason that does not fit on the line is
+ * below it.
  */
-function formatTraffic(event: TrafficEvent, columns: number): Text {
+function formatTraffic(event: Request | Delivery, columns: number): Text {
   const { status, durationMs } = event;
   const isSuccess = status !== undefined && status < (event.kind === "request" ? 400 : 300);
   const line = Text.join(
@@ -45,24 +58,34 @@ function formatTraffic(event: TrafficEvent, columns: number): Text {
   ]);
 }
 
-function formatRequest({ method, path, cardId }: Request): Text {
+/** The name of the operation; of a request to another path, its method and path. */
+function formatRequest({ operation, method, path, cardId }: Request): Text {
   const shown = path.replace(/^\/api\/v1(?!\/api)/, "").slice(0, maxPathLength);
-  return text`← ${method} ${shown}${cardId === undefined ? "" : style("dim", `  ${cardId}`)}`;
+  const name = operation === undefined ? `${method} ${shown}` : style("bold", operation);
+  return text`← ${name}${cardId === undefined ? "" : style("dim", `  ${cardId}`)}`;
 }
 
 const formatDelivery = ({ type, eventId }: Delivery): Text =>
   text`${style("cyan", "→")} ${style("bold", type)}  ${style("dim", eventId)}`;
 
+/** The page of a framework for a 404 says no more. */
+export const describeNoRoute = (url: URL | undefined): string =>
+  url === undefined ? "no such route" : `no such route, POST ${url.pathname}`;
+
 /** The start of the response often says why: `signature mismatch`. */
-function describeFailure({
-  state,
-  attempt,
-  nextAttemptInMs,
-  error,
-  responseStart,
-}: Delivery): string | undefined {
+function findCause({ status, error, responseStart, ...event }: Delivery): string | undefined {
+  const url = parseUrl(event.url);
+  if (status === 404) return `${describeNoRoute(url)}: mount the receiver there`;
+  const isSystemCode = error !== undefined && /^[A-Z_]+$/.test(error);
+  if (isSystemCode && url !== undefined) return `${error}: ${describeNoResponse(error, url)}`;
+  return error ?? responseStart;
+}
+
+function describeFailure(event: Delivery): string | undefined {
+  const { state, attempt, nextAttemptInMs } = event;
   if (state === "delivered") return undefined;
-  const next = nextAttemptInMs === undefined ? "no more" : `next in ${formatDuration(nextAttemptInMs)}`;
-  const cause = error ?? responseStart?.replace(/\s+/g, " ");
+  const next =
+    nextAttemptInMs === undefined ? "no more" : `next in ${formatDuration(nextAttemptInMs)}`;
+  const cause = findCause(event);
   return `attempt ${attempt}, ${next}${cause === undefined ? "" : `: ${cause}`}`;
 }

@@ -1,6 +1,7 @@
 /** `issue`, `card`, `operations`, `consent` and `purchase`, against the mock service. */
-import { listen } from "@loyalty-cards/internal/test/resources";
+
 import { deriveIdempotencyKey } from "@loyalty-cards/issuing-client";
+import { listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it } from "vitest";
 import { openMock, run as runCommand, secret, startReceiver } from "./terminal.ts";
 
@@ -16,7 +17,15 @@ async function openShop(options: Parameters<typeof openMock>[0] = {}) {
 describe("issue", () => {
   it("issues one card however often it runs", async () => {
     const { run, runJson, service } = await openShop();
-    const issue = [...issueAnna, "--field", "name=Anna", "--field", "visits:=3", "--marketing", "2026-02"];
+    const issue = [
+      ...issueAnna,
+      "--field",
+      "name=Anna",
+      "--field",
+      "visits:=3",
+      "--marketing",
+      "2026-02",
+    ];
     const card = await runJson(...issue);
     expect(card).toMatchObject({ status: "active", fieldValues: { name: "Anna", visits: 3 } });
     const again = await run(...issue);
@@ -65,7 +74,9 @@ describe("issue", () => {
   const openRejecting = async (problem: unknown) => ({
     LOYALTY_URL: await listen((request, response) => {
       request.resume().on("end", () => {
-        response.writeHead(422, { "content-type": "application/problem+json" }).end(JSON.stringify(problem));
+        response
+          .writeHead(422, { "content-type": "application/problem+json" })
+          .end(JSON.stringify(problem));
       });
     }),
     LOYALTY_API_KEY: "lk_1",
@@ -81,7 +92,10 @@ describe("issue", () => {
         { pointer: "/fieldValues/anna@example.com", detail: "is unknown" },
       ],
     });
-    const { code, stdout, stderr } = await runCommand(["issue", "--user-id", "7", "--privacy", "1"], { env });
+    const { code, stdout, stderr } = await runCommand(
+      ["issue", "--user-id", "7", "--privacy", "1"],
+      { env },
+    );
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr.split("\n").slice(0, 4)).toEqual([
       "loyalty-cards: The service responded 422 to issueCard: /customer/phone.",
@@ -114,19 +128,23 @@ describe("issue", () => {
     expect(stderr).not.toContain("userMessage");
   });
 
-  it.each(["name", "=Anna", "visits:=many", "visits:=", "visits:=12345678901234567890", "visits:=1e400"])(
-    "rejects --field %s, without printing it",
-    async (field) => {
-      const { run } = await openShop();
-      const result = await run(...issueAnna, "--field", field);
-      expect(result).toMatchObject({
-        code: 2,
-        stdout: "",
-        stderr: expect.stringMatching(/--field must be key=text/),
-      });
-      expect(result.stderr).not.toContain("many");
-    },
-  );
+  it.each([
+    "name",
+    "=Anna",
+    "visits:=many",
+    "visits:=",
+    "visits:=12345678901234567890",
+    "visits:=1e400",
+  ])("rejects --field %s, without printing it", async (field) => {
+    const { run } = await openShop();
+    const result = await run(...issueAnna, "--field", field);
+    expect(result).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/--field must be key=text/),
+    });
+    expect(result.stderr).not.toContain("many");
+  });
 
   it("says that the same command is safe when the outcome is unknown", async () => {
     const { run, service } = await openShop();
@@ -169,7 +187,10 @@ describe("LOYALTY_IDEMPOTENCY_NAMESPACE", () => {
     });
     const env = { LOYALTY_URL, LOYALTY_API_KEY: "lk_1", LOYALTY_TEMPLATE_ID: "tpl_bakery" };
     const getKey = async (namespace?: string) => {
-      const own = { ...env, ...(namespace !== undefined && { LOYALTY_IDEMPOTENCY_NAMESPACE: namespace }) };
+      const own = {
+        ...env,
+        ...(namespace !== undefined && { LOYALTY_IDEMPOTENCY_NAMESPACE: namespace }),
+      };
       const { code, stderr } = await runCommand(issueAnna, { env: own });
       return code === 1 ? key : stderr;
     };
@@ -199,7 +220,10 @@ describe("consent", () => {
 
   it("rejects a version without an answer", async () => {
     const { run } = await openShop();
-    expect(await run("consent", "x", "--version", "2026-01")).toMatchObject({ code: 2, stdout: "" });
+    expect(await run("consent", "x", "--version", "2026-01")).toMatchObject({
+      code: 2,
+      stdout: "",
+    });
   });
 });
 
@@ -216,7 +240,11 @@ describe("purchase", () => {
     await expect
       .poll(() => accepted.map(({ event }) => event))
       .toMatchObject([{ type: "balance.changed", data: { passId: id, balance: 120 } }]);
-    expect(await runJson("purchase", id, "7")).toMatchObject({ type: "purchase", change: 7, balance: 127 });
+    expect(await runJson("purchase", id, "7")).toMatchObject({
+      type: "purchase",
+      change: 7,
+      balance: 127,
+    });
   });
 
   it("fails for a card that does not exist, for points that are not a whole number, and when nothing listens", async () => {
@@ -224,6 +252,11 @@ describe("purchase", () => {
     const stderr = 'loyalty-cards: There is no card "card_none".\n';
     expect(await run("purchase", "card_none", "120")).toEqual({ code: 1, stdout: "", stderr });
     expect((await run("purchase", "x", "0")).stderr).toContain("whole number of at least 1");
+    const exchanged = await run("purchase", "120", "card_x");
+    expect([exchanged.code, exchanged.stderr]).toEqual([
+      2,
+      expect.stringContaining("The card comes first: purchase CARD POINTS."),
+    ]);
     await close();
     const away = { code: 1, stderr: expect.stringContaining("Run `loyalty-cards dev`") };
     expect(await run("purchase", "card_1", "120")).toMatchObject(away);

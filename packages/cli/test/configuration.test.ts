@@ -1,14 +1,20 @@
-/** Where the address and the key come from. A key of the environment is not sent to an address of `.env`, and `.env` runs no command. */
+/**
+ * Where the address and the key come from. A key of the environment is not sent to an address of
+ * `.env`, and `.env` runs no command.
+ */
 import { existsSync, mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
+import { createFolder, listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it } from "vitest";
 import { openMock, type RunOptions, run } from "./terminal.ts";
 
 /** A service that counts connections, so that a connection without a request is found too. */
 async function openCounter() {
-  const received: { connections: number; keys: (string | undefined)[] } = { connections: 0, keys: [] };
+  const received: { connections: number; keys: (string | undefined)[] } = {
+    connections: 0,
+    keys: [],
+  };
   const server = createServer((request, response) => {
     received.keys.push(request.headers.authorization);
     response.writeHead(200, { "content-type": "application/json" });
@@ -38,7 +44,9 @@ describe("LOYALTY_API_KEY_COMMAND", () => {
     const { LOYALTY_API_KEY: _, ...others } = env;
     const runWith = (line: string) =>
       run(["card", "card_none"], { env: { ...others, LOYALTY_API_KEY_COMMAND: line } });
-    expect((await runWith(`echo ${env.LOYALTY_API_KEY}; echo more`)).stderr).toContain("does not exist");
+    expect((await runWith(`echo ${env.LOYALTY_API_KEY}; echo more`)).stderr).toContain(
+      "does not exist",
+    );
     expect(await runWith("echo lk_secret; exit 1")).toEqual({
       code: 2,
       stdout: "",
@@ -54,11 +62,15 @@ describe("LOYALTY_API_KEY_COMMAND", () => {
       const marker = join(createFolder(), "was-run");
       const file = { LOYALTY_API_KEY_COMMAND: `touch '${marker}'; echo lk_1` };
       const isInFile = place === "file";
-      const { code, stdout, stderr } = await runIn({ ...file, ...(isInFile && { LOYALTY_URL }) }, card, {
-        env: isInFile ? {} : { LOYALTY_URL },
-        isTTY: true,
-        stdin: "y\n",
-      });
+      const { code, stdout, stderr } = await runIn(
+        { ...file, ...(isInFile && { LOYALTY_URL }) },
+        card,
+        {
+          env: isInFile ? {} : { LOYALTY_URL },
+          isTTY: true,
+          stdin: "y\n",
+        },
+      );
       expect([code, stdout]).toEqual([2, ""]);
       expect(stderr).toContain("LOYALTY_API_KEY_COMMAND in the environment, and not in .env,");
       expect([existsSync(marker), received.connections]).toEqual([false, 0]);
@@ -93,11 +105,20 @@ interface Configuration {
 it.each<[string, (url: string) => Configuration, string[]?]>([
   ["both in the environment", (url) => ({ env: { LOYALTY_URL: url, ...key } })],
   ["both in .env", (url) => ({ file: { LOYALTY_URL: url, ...key } })],
-  ["the address and a key command in the environment", (url) => ({ env: { LOYALTY_URL: url, ...command } })],
-  ["the address in the environment and the key in .env", (url) => ({ file: key, env: { LOYALTY_URL: url } })],
+  [
+    "the address and a key command in the environment",
+    (url) => ({ env: { LOYALTY_URL: url, ...command } }),
+  ],
+  [
+    "the address in the environment and the key in .env",
+    (url) => ({ file: key, env: { LOYALTY_URL: url } }),
+  ],
   [
     "both in .env, and a key command in the environment",
-    (url) => ({ file: { LOYALTY_URL: url, ...key }, env: { LOYALTY_API_KEY_COMMAND: "echo lk_2" } }),
+    (url) => ({
+      file: { LOYALTY_URL: url, ...key },
+      env: { LOYALTY_API_KEY_COMMAND: "echo lk_2" },
+    }),
   ],
   [
     "both in the environment, and others in .env",
@@ -138,25 +159,28 @@ it.each<[string, Configuration, string]>([
     "LOYALTY_API_KEY",
   ],
   ["a key command, which .env has too", { file: command, env: command }, "LOYALTY_API_KEY_COMMAND"],
-])("sends %s of the environment to no address of .env, and exits with 2", async (_name, more, name) => {
-  const { url, received } = await openCounter();
-  const { env = {} } = more;
-  const file = { LOYALTY_URL: url, ...more.file };
-  const { code, stdout, stderr } = await runIn(file, card, { env, isTTY: true, stdin: "y\n" });
-  const description = `LOYALTY_URL is set in .env, and ${name} in the environment`;
-  expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toBe(
-    `loyalty-cards: ${description}. The key was not sent to ${new URL(url).host}: set both in the environment or both in .env, or use --base-url.\n`,
-  );
-  const doctor = await runIn(file, ["doctor", "--json"], { env });
-  const checks = JSON.parse(doctor.stdout).checks as { name: string }[];
-  expect(doctor.code).toBe(1);
-  expect(checks.find((check) => check.name === "API key")).toMatchObject({
-    status: "failed",
-    detail: description,
-  });
-  expect(received.connections).toBe(0);
-});
+])(
+  "sends %s of the environment to no address of .env, and exits with 2",
+  async (_name, more, name) => {
+    const { url, received } = await openCounter();
+    const { env = {} } = more;
+    const file = { LOYALTY_URL: url, ...more.file };
+    const { code, stdout, stderr } = await runIn(file, card, { env, isTTY: true, stdin: "y\n" });
+    const description = `LOYALTY_URL is set in .env, and ${name} in the environment`;
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toBe(
+      `loyalty-cards: ${description}. The key was not sent to ${new URL(url).host}: set both in the environment or both in .env, or use --base-url.\n`,
+    );
+    const doctor = await runIn(file, ["doctor", "--json"], { env });
+    const checks = JSON.parse(doctor.stdout).checks as { name: string }[];
+    expect(doctor.code).toBe(1);
+    expect(checks.find((check) => check.name === "API key")).toMatchObject({
+      status: "failed",
+      detail: description,
+    });
+    expect(received.connections).toBe(0);
+  },
+);
 
 it.each([
   ["issue", "--template", "t", "--user-id", "7", "--privacy", "1"],
@@ -171,17 +195,27 @@ it.each([
     "members.csv": "userId,phone\n1,+48600100200\n",
   });
   const { code, stderr } = await run(args, { cwd, env: key });
-  expect([code, stderr, received.connections]).toEqual([2, expect.stringContaining("was not sent"), 0]);
+  expect([code, stderr, received.connections]).toEqual([
+    2,
+    expect.stringContaining("was not sent"),
+    0,
+  ]);
 });
 
-it.each(["Bearer lk_1", "bearer lk_1"])("says what to leave out of the key %s", async (LOYALTY_API_KEY) => {
-  const { env } = await openMock();
-  for (const args of [["card", "x"], ["doctor"]]) {
-    const { code, stdout, stderr } = await run(args, { env: { ...env, LOYALTY_API_KEY } });
-    expect([code > 0, stdout + stderr]).toEqual([true, expect.stringContaining("Leave out Bearer")]);
-    expect(stdout + stderr).not.toContain("lk_1");
-  }
-});
+it.each(["Bearer lk_1", "bearer lk_1"])(
+  "says what to leave out of the key %s",
+  async (LOYALTY_API_KEY) => {
+    const { env } = await openMock();
+    for (const args of [["card", "x"], ["doctor"]]) {
+      const { code, stdout, stderr } = await run(args, { env: { ...env, LOYALTY_API_KEY } });
+      expect([code > 0, stdout + stderr]).toEqual([
+        true,
+        expect.stringContaining("Leave out Bearer"),
+      ]);
+      expect(stdout + stderr).not.toContain("lk_1");
+    }
+  },
+);
 
 it.each([
   ["LOYALTY_URL", /There is no address\. Use --base-url/],
@@ -201,7 +235,10 @@ it.each([
     "localhost:4010",
     "The address has no scheme: write https:// before the host, or http:// for the mock service.",
   ],
-  ["https://cards.example.com/api/v1", "The address must not end in /api/v1: the client appends it."],
+  [
+    "https://cards.example.com/api/v1",
+    "The address must not end in /api/v1: the client appends it.",
+  ],
 ])("says what is wrong with the address %s", async (address, message) => {
   for (const [args, env] of [
     [[], { ...key, LOYALTY_URL: address }],
@@ -214,3 +251,22 @@ it.each([
     expect(doctor.stdout).toMatch(/\n– \d checks need an address\n$/);
   }
 });
+
+// Nobody who wrote .env gets signatures that the real receiver accepts.
+it.each([
+  ["trigger", "balance.changed"],
+  ["webhook", "doctor"],
+  ["webhook", "listen", "--port", "0"],
+])(
+  "%s sends nothing signed to an address of .env with a secret of the environment",
+  async (...args) => {
+    const { url, received } = await openCounter();
+    const file = { LOYALTY_WEBHOOK_URL: url };
+    const env = { LOYALTY_SIGNING_SECRET: "whsec_1" };
+    const { code, stderr } = await runIn(file, args, { env });
+    expect([code, received.connections]).toEqual([2, 0]);
+    expect(stderr).toBe(
+      `loyalty-cards: LOYALTY_WEBHOOK_URL is set in .env, and LOYALTY_SIGNING_SECRET in the environment. Nothing was sent to ${new URL(url).host}: set both in the environment or both in .env, or add the address to the command.\n`,
+    );
+  },
+);

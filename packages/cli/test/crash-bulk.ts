@@ -1,6 +1,7 @@
 /**
- * Kills an import at random moments and runs the same command again, while one of 50 requests fails in one of 17 ways: each row must
- * get exactly one card. `npm run compat -- crash-bulk ROWS KILLS`; CRASH_SEED=N repeats the random choices.
+ * Kills an import at random moments and runs the same command again, while one of 50 requests fails
+ * in one of 17 ways: each row must get exactly one card. `npm run compat -- crash-bulk ROWS KILLS`;
+ * CRASH_SEED=N repeats the random choices.
  */
 // G13
 import { fork } from "node:child_process";
@@ -10,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { draw, everyFailure, startService } from "../../issuing-outbox/test/crash-service.ts";
+import { draw, everyFailure, startService } from "@loyalty-cards/testing/failing-service";
 
 const rows = Number(process.argv[2] ?? 500_000);
 const kills = Number(process.argv[3] ?? 20);
@@ -85,7 +86,8 @@ async function runNext() {
 
 const readLines = async (name: string) => {
   const lines: string[] = [];
-  for await (const line of createInterface({ input: createReadStream(join(folder, name)) })) lines.push(line);
+  for await (const line of createInterface({ input: createReadStream(join(folder, name)) }))
+    lines.push(line);
   return lines.slice(1);
 };
 const others = await readLines("members.rejected.csv");

@@ -1,8 +1,11 @@
-/** `dev`: what it prints, forwards and reports, its lines of requests and deliveries, and options that cannot be used. */
+/**
+ * `dev`: what it prints, forwards and reports, its lines of requests and deliveries, and options
+ * that cannot be used.
+ */
 import { parseEnv, stripVTControlCharacters } from "node:util";
-import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
+import { createFolder, listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it } from "vitest";
 import { printTraffic } from "../src/traffic-line.ts";
 import {
@@ -89,7 +92,9 @@ describe("dev", () => {
   it("forwards signed webhooks, with a secret for .env", async () => {
     const types: string[] = [];
     const url = await listen((request, response) => {
-      types.push(`${request.headers["service-event"]} ${request.headers["service-signature"] !== undefined}`);
+      types.push(
+        `${request.headers["service-event"]} ${request.headers["service-signature"] !== undefined}`,
+      );
       request.resume().on("end", () => response.writeHead(204).end());
     });
     const { ready, issue, waitFor, stop } = await startDev(["--forward", url]);
@@ -103,7 +108,9 @@ describe("dev", () => {
   });
 
   it("warns of a misspelt field key and of a key that is repeated with other field values, without the values", async () => {
-    const seed = { templates: [{ id: "tpl_club", name: "Club", fields: [{ key: "name", type: "name" }] }] };
+    const seed = {
+      templates: [{ id: "tpl_club", name: "Club", fields: [{ key: "name", type: "name" }] }],
+    };
     const cwd = createFolder({ "seed.json": JSON.stringify(seed) });
     const { loyalty, waitFor, stop } = await startForPerson(["--seed", "seed.json"], { cwd });
     const issue = (fieldValues: Record<string, string>) =>
@@ -120,7 +127,7 @@ describe("dev", () => {
     const repeated = expect.stringMatching(
       `^warning: Other content under the same key: "nmae", "name"\\. Two people may share a key: set LOYALTY_.* The response is card ${id} of `,
     );
-    expect(words.match(/(?<=← POST .*\n {24})warning: .*$/gm)).toEqual([unknown, repeated]);
+    expect(words.match(/(?<=← issueCard .*\n {24})warning: .*$/gm)).toEqual([unknown, repeated]);
     expect(words.match(/warning/g)).toHaveLength(2);
     expect(stdout + stderr).not.toContain("Secret");
   });
@@ -134,15 +141,21 @@ describe("dev", () => {
     expect(running.text).not.toContain(secret);
     const [endpoint] = await findEndpoints(running.url);
     await act(running.url, `webhooks/endpoints/${endpoint?.id}/test`);
-    expect(await running.waitFor(/→ ping/)).toMatch(/\n\d\d:\d\d:\d\d {2}204 +\d+ ms {2}→ ping {2}evt_\w+\n/);
+    expect(await running.waitFor(/→ ping/)).toMatch(
+      /\n\d\d:\d\d:\d\d {2}204 +\d+ ms {2}→ ping {2}evt_\w+\n/,
+    );
     expect(accepted).toHaveLength(1);
   });
 
   it("shows requests and failed attempts in lines of at most 80 columns", async () => {
     const receiver = await listen((request, response) => {
-      request.resume().on("end", () => response.writeHead(401).end("signature\u001b[2J\n mismatch\n"));
+      request
+        .resume()
+        .on("end", () => response.writeHead(401).end("signature\u001b[2J\n mismatch\n"));
     });
-    const { url, loyalty, waitFor } = await startForPerson(["--forward", receiver], { isTTY: true });
+    const { url, loyalty, waitFor } = await startForPerson(["--forward", receiver], {
+      isTTY: true,
+    });
     const card = await loyalty.issueCard("tpl_mock", { customer: { consents } }, { userId: 1 });
     await act(url, `cards/${card.id}/purchase`, { points: 5 });
     const text = await waitFor(/attempt 1, next in 1 min.*mismatch/s);
@@ -150,9 +163,7 @@ describe("dev", () => {
     expect(text).not.toContain(`${receiver}/attempt`);
     const lines = text.split("\n");
     expect(lines.filter((line) => line.includes("← "))).toEqual([
-      expect.stringMatching(
-        /^\d\d:\d\d:\d\d {2}201 +\d+ ms {2}← POST \/templates\/tpl_mock\/passes {2}card_\w+$/,
-      ),
+      expect.stringMatching(/^\d\d:\d\d:\d\d {2}201 +\d+ ms {2}← issueCard {2}card_\w+$/),
     ]);
     expect(getWidth(lines)).toBeLessThanOrEqual(80);
   });
@@ -171,19 +182,32 @@ describe("dev", () => {
       });
     await send("mock_website_key", { customer: { phone: "600100200" } });
     await send("other", {});
-    for (let count = 0; count < 3; count++) await send("mock_website_key", { customer: { consents } });
+    for (let count = 0; count < 3; count++)
+      await send("mock_website_key", { customer: { consents } });
     expect((await fetch(`${url}/_mock/cards/none`)).status).toBe(404);
     const { stderr } = await stop();
     const unwrapped = stderr.replaceAll(/\n {24}/g, "  ");
     expect(unwrapped.split("\n").filter((line) => line.includes("← "))).toEqual([
-      expect.stringMatching(/ 422 +\d+ ms {2}← POST \S+ {2}customer\.consents is missing$/),
-      expect.stringMatching(/ 401 +\d+ ms {2}← POST \S+ {2}unknown key$/),
-      expect.stringMatching(/ 201 +\d+ ms {2}← POST \S+ {2}card_\w+$/),
-      expect.stringMatching(/ 201 +\d+ ms {2}← POST \S+ {2}card_\w+ {2}replay$/),
-      expect.stringMatching(/ 201 +\d+ ms {2}← POST \S+ {2}card_\w+ {2}replay$/),
+      expect.stringMatching(/ 422 +\d+ ms {2}← issueCard {2}customer\.consents is missing$/),
+      expect.stringMatching(/ 401 +\d+ ms {2}← issueCard {2}unknown key$/),
+      expect.stringMatching(/ 201 +\d+ ms {2}← issueCard {2}card_\w+$/),
+      expect.stringMatching(/ 201 +\d+ ms {2}← issueCard {2}card_\w+ {2}replay$/),
+      expect.stringMatching(/ 201 +\d+ ms {2}← issueCard {2}card_\w+ {2}replay$/),
     ]);
     expect(stderr).not.toContain("600100200");
   });
+
+  it.each(["http://web:3000/", "http://host.docker.internal/", "http://192.168.1.5:3000/hooks"])(
+    "forwards to %s, which is in the network of this machine",
+    async (url) => {
+      const args = ["--data", "shop.data", "--forward", url];
+      const cwd = createFolder();
+      await (await startDev(args.slice(0, 2), { cwd })).stop();
+      const { ready, stop } = await startDev(args, { cwd });
+      expect(ready.forwarded).toMatchObject({ url });
+      await stop();
+    },
+  );
 
   it("keeps cards, endpoint and secret with --data, and adds an endpoint that the file does not have", async () => {
     const { url } = await startReceiver();
@@ -218,11 +242,12 @@ describe("dev", () => {
   });
 });
 
-describe("the line of a request or a delivery", () => {
+describe("the line of a request, a delivery or a moved clock", () => {
   const request: TrafficEvent = {
     kind: "request",
     method: "POST",
     path: "/api/v1/templates/tpl_mock/passes",
+    operation: "issueCard",
     durationMs: 3,
   };
   const last: TrafficEvent = {
@@ -238,23 +263,48 @@ describe("the line of a request or a delivery", () => {
   const failed: TrafficEvent = { ...last, attempt: 1, state: "pending", nextAttemptInMs: 60_000 };
   const below = " ".repeat(24);
   const invalid = "customer.phone: The phone number is not valid";
-  const unknown = "fieldValues has a key that template tpl_mock does not have: nmae (did you mean name?)";
+  const unknown =
+    "fieldValues has a key that template tpl_mock does not have: nmae (did you mean name?)";
 
   it.each<[string, TrafficEvent, string[], number?]>([
     [
       "has the fault of a broken connection",
       { ...request, reason: "injected fault: destroy" },
-      ["---     3 ms  ← POST /templates/tpl_mock/passes  injected fault: destroy"],
+      ["---     3 ms  ← issueCard  injected fault: destroy"],
     ],
     [
-      "says when the next attempt is, and why by the start of the response",
-      { ...failed, status: 401, responseStart: "signature\n  mismatch" },
+      "names a path that is no operation",
+      { kind: "request", method: "GET", path: "/api/v1/passs", status: 404, durationMs: 3 },
+      ["404     3 ms  ← GET /passs"],
+    ],
+    [
+      "says how far the clock is moved, and to what time",
+      { kind: "clock", movedMs: 21_600_000, now: new Date(2026, 10, 8, 20, 44, 9).toISOString() },
+      [`${" ".repeat(14)}clock +6 h → Nov 8 20:44`],
+    ],
+    [
+      "says when the next attempt is, and what the response says",
+      { ...failed, status: 401, responseStart: "signature mismatch" },
       ["401     3 ms  → balance.changed  evt_1  attempt 1, next in 1 min: signature mismatch"],
+    ],
+    [
+      "says that the receiver has no such route, and not what its framework shows",
+      { ...failed, status: 404, responseStart: "<!DOCTYPE html><title>Error</title>" },
+      [
+        "404     3 ms  → balance.changed  evt_1  attempt 1, next in 1 min: no such route, POST /webhooks: mount the receiver there",
+      ],
     ],
     [
       "says that there was no response",
       { ...failed, error: "no response within 10 s" },
       ["---     3 ms  → balance.changed  evt_1  attempt 1, next in 1 min: no response within 10 s"],
+    ],
+    [
+      "says what to check when nothing listens",
+      { ...failed, error: "ECONNREFUSED" },
+      [
+        "---     3 ms  → balance.changed  evt_1  attempt 1, next in 1 min: ECONNREFUSED: Nothing listens there. Is it running, and is the port correct?",
+      ],
     ],
     [
       "says that there is no other attempt",
@@ -265,7 +315,7 @@ describe("the line of a request or a delivery", () => {
       "has warnings, and what does not fit in 80 columns, aligned below",
       { ...request, status: 422, reason: invalid, warnings: [unknown] },
       [
-        "422     3 ms  ← POST /templates/tpl_mock/passes",
+        "422     3 ms  ← issueCard",
         `${below}${invalid}`,
         `${below}warning: fieldValues has a key that template tpl_mock`,
         `${below}does not have: nmae (did you mean name?)`,

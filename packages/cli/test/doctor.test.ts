@@ -2,9 +2,10 @@
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
-import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
+import { stripVTControlCharacters } from "node:util";
+import { endpoints } from "@loyalty-cards/openapi/endpoints";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
-import { operations } from "@loyalty-cards/openapi/operations";
+import { createFolder, listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Check } from "../src/doctor-checks.ts";
 import { openMock, type RunOptions, run } from "./terminal.ts";
@@ -18,7 +19,11 @@ async function runDoctor(options: RunOptions, ...args: string[]) {
 
 /** A service that responds in its own way, and the variables for it. */
 async function openService(listener: RequestListener) {
-  return { LOYALTY_URL: await listen(listener), LOYALTY_API_KEY: "lk_1", LOYALTY_TEMPLATE_ID: "tpl_bakery" };
+  return {
+    LOYALTY_URL: await listen(listener),
+    LOYALTY_API_KEY: "lk_1",
+    LOYALTY_TEMPLATE_ID: "tpl_bakery",
+  };
 }
 
 interface Asked {
@@ -26,8 +31,13 @@ interface Asked {
   hasKey: boolean;
 }
 
-/** A service with a correct document whose other responses have the status that `getStatus` returns. */
-const openServiceWith = (getStatus: (request: Asked) => number, getHeaders: () => object = () => ({})) =>
+/**
+ * A service with a correct document whose other responses have the status that `getStatus` returns.
+ */
+const openServiceWith = (
+  getStatus: (request: Asked) => number,
+  getHeaders: () => object = () => ({}),
+) =>
   openService((request, response) => {
     const path = request.url ?? "";
     const status =
@@ -39,6 +49,14 @@ const openServiceWith = (getStatus: (request: Asked) => number, getHeaders: () =
   });
 
 describe("doctor", () => {
+  it("aligns what does not fit on a line of the terminal with its subject", async () => {
+    const env = { LOYALTY_URL: "127.0.0.1:4010", LOYALTY_API_KEY: "lk_1" };
+    const { stdout } = await run(["doctor"], { env, isTTY: true, columns: 60 });
+    const lines = stripVTControlCharacters(stdout).trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^✗ address {3}The address has no scheme/);
+    expect(lines.slice(1).filter((line) => !/^(?: {12}\S|[✓–] )/.test(line))).toEqual([]);
+  });
+
   it("passes for a correct configuration, and changes nothing", async () => {
     const { env, service } = await openMock();
     const before = JSON.stringify(service.snapshot());
@@ -54,7 +72,8 @@ describe("doctor", () => {
     const { code, stdout } = await run(["doctor", "--template", "tpl_none"], { env });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✓ address +http:\/\/127/);
-    const missing = /\n✗ template +"tpl_\w+" does not exist or is archived\n +Copy the id of a template/;
+    const missing =
+      /\n✗ template +"tpl_\w+" does not exist or is archived\n +Copy the id of a template/;
     expect(stdout).toMatch(missing);
     service.templates.archive("tpl_bakery");
     expect((await run(["doctor"], { env })).stdout).toMatch(missing);
@@ -89,14 +108,15 @@ describe("doctor", () => {
     const fix = expect.stringContaining("Is it running");
     expect(byName).toMatchObject({
       service: { status: "failed", detail: "does not respond (ECONNREFUSED)", fix },
-      "key accepted": { status: "skipped" },
+      key: { status: "skipped" },
     });
   });
 
   it("says that Node.js does not use the proxy of the environment, and only when that can be the cause", async () => {
     const proxy = { LOYALTY_API_KEY: "k", HTTPS_PROXY: "http://127.0.0.1:9" };
     const unknown = { ...proxy, LOYALTY_URL: "https://cards.test" };
-    const getFix = async (env: Record<string, string>) => (await runDoctor({ env })).byName["service"]?.fix;
+    const getFix = async (env: Record<string, string>) =>
+      (await runDoctor({ env })).byName["service"]?.fix;
     expect(await getFix(unknown)).toMatch(
       /HTTPS_PROXY is set, but Node.js does not use this proxy: set NODE_USE_ENV_PROXY=1/,
     );
@@ -114,7 +134,7 @@ describe("doctor", () => {
     const { code, byName, stdout, stderr } = await runDoctor({ env });
     expect(code).toBe(4);
     expect(byName).toMatchObject({
-      "key accepted": { status: "failed", detail: "the service responded 401" },
+      key: { status: "failed", detail: "not accepted: the service responded 401" },
       template: { status: "skipped", detail: "needs a key that is accepted" },
     });
     expect(stdout + stderr).not.toContain("lk_wrong");
@@ -122,7 +142,9 @@ describe("doctor", () => {
 
   it("reports a key that cannot be sent, and prints it nowhere", async () => {
     const { env } = await openMock();
-    const { code, byName, stdout } = await runDoctor({ env: { ...env, LOYALTY_API_KEY: "my key" } });
+    const { code, byName, stdout } = await runDoctor({
+      env: { ...env, LOYALTY_API_KEY: "my key" },
+    });
     expect(code).toBe(1);
     const detail = expect.stringContaining("character that a key cannot have");
     expect(byName).toMatchObject({
@@ -150,14 +172,18 @@ describe("doctor", () => {
     [
       "always responds 500",
       () => 500,
-      "key accepted",
-      { status: "failed", detail: "the service responded 500", fix: "Run doctor again later." },
+      "key",
+      {
+        status: "failed",
+        detail: "not checked: the service responded 500",
+        fix: "Run doctor again later.",
+      },
     ],
     [
       "responds the same with and without the key",
       () => 404,
-      "key accepted",
-      { status: "warning", detail: "the service responds 404 with and without the key" },
+      "key",
+      { status: "warning", detail: "not checked: the service responds 404 with and without it" },
     ],
     [
       "validates the customer before the template",
@@ -165,10 +191,13 @@ describe("doctor", () => {
       "template",
       { status: "warning", detail: "the service responds 422 for an unknown template too" },
     ],
-  ])("says what it cannot find out when the service %s", async (_name, getStatus, check, result) => {
-    const env = await openServiceWith(getStatus);
-    expect((await runDoctor({ env })).byName[check]).toMatchObject(result);
-  });
+  ])(
+    "says what it cannot find out when the service %s",
+    async (_name, getStatus, check, result) => {
+      const env = await openServiceWith(getStatus);
+      expect((await runDoctor({ env })).byName[check]).toMatchObject(result);
+    },
+  );
 
   it("says when the service stops responding in the middle", async () => {
     const env = await openService((request, response) => {
@@ -178,7 +207,7 @@ describe("doctor", () => {
     });
     const { code, byName } = await runDoctor({ env });
     const detail = expect.stringMatching(/^The connection to http\S+ failed \(\w+\)\.$/);
-    expect([code, byName["key accepted"]?.detail]).toEqual([1, detail]);
+    expect([code, byName["key"]?.detail]).toEqual([1, detail]);
   });
 
   it("sends nothing to the template when the service accepts an unknown one", async () => {
@@ -204,13 +233,14 @@ describe("doctor", () => {
       detail: "it redirects (301) to https://www.example.com",
       fix: expect.stringContaining("set the address to the final one"),
     });
-    expect(byName["key accepted"]?.status).toBe("skipped");
+    expect(byName["key"]?.status).toBe("skipped");
     expect(stdout).not.toContain("token");
     expect(keys).toEqual([undefined, undefined]);
   });
 
   it("asks about a login when the target of a redirect has the same origin, but not when only the document needs one", async () => {
-    const redirect: RequestListener = (_, response) => response.writeHead(302, { location: "/login" }).end();
+    const redirect: RequestListener = (_, response) =>
+      response.writeHead(302, { location: "/login" }).end();
     const env = await openService(redirect);
     expect((await runDoctor({ env })).byName["service"]).toMatchObject({
       detail: `it redirects (302) to ${env.LOYALTY_URL}`,
@@ -220,31 +250,39 @@ describe("doctor", () => {
     const other = await openService((request, response) => {
       if (request.url === "/api/docs/json") return void redirect(request, response);
       const status = request.headers.authorization === undefined ? 401 : 404;
-      response.writeHead(status, { "content-type": "application/problem+json" }).end(`{"status":${status}}`);
+      response
+        .writeHead(status, { "content-type": "application/problem+json" })
+        .end(`{"status":${status}}`);
     });
     const { byName } = await runDoctor({ env: other });
-    expect([byName["service"]?.status, byName["key accepted"]?.status]).toEqual(["passed", "passed"]);
+    expect([byName["service"]?.status, byName["key"]?.status]).toEqual(["passed", "passed"]);
   });
 
   it.each([
     ["everywhere", () => true],
     ["at the paths of the API only", (path: string) => path !== "/api/docs/json"],
-  ])("says that another server responded for a 404 without problem details %s", async (_place, isMissing) => {
-    const env = await openService((request, response) => {
-      if (isMissing(request.url ?? ""))
-        response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not Found</h1>");
-      else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(openapi));
-    });
-    const { code, byName } = await runDoctor({ env });
-    expect(code).toBe(1);
-    expect(Object.values(byName).filter(({ status }) => status === "failed")).toEqual([
-      {
-        status: "failed",
-        detail: "another server responded at this address (404 without problem details)",
-        fix: "Correct the address: it is the one before /api/v1.",
-      },
-    ]);
-  });
+  ])(
+    "says that another server responded for a 404 without problem details %s",
+    async (_place, isMissing) => {
+      const env = await openService((request, response) => {
+        if (isMissing(request.url ?? ""))
+          response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not Found</h1>");
+        else
+          response
+            .writeHead(200, { "content-type": "application/json" })
+            .end(JSON.stringify(openapi));
+      });
+      const { code, byName } = await runDoctor({ env });
+      expect(code).toBe(1);
+      expect(Object.values(byName).filter(({ status }) => status === "failed")).toEqual([
+        {
+          status: "failed",
+          detail: "another server responded at this address (404 without problem details)",
+          fix: "Correct the address: it is the one before /api/v1.",
+        },
+      ]);
+    },
+  );
 
   it("names a port that closes the connection, or does not speak http", async () => {
     const closing = await openService((request) => request.socket.destroy());
@@ -254,7 +292,9 @@ describe("doctor", () => {
       fix: "It closed the connection without a response: see its log.",
     });
 
-    const ssh = createTcpServer((socket) => socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.2\r\n"));
+    const ssh = createTcpServer((socket) =>
+      socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.2\r\n"),
+    );
     await once(ssh.listen(0, "127.0.0.1"), "listening");
     onTestFinished(() => void ssh.close());
     const { port } = ssh.address() as AddressInfo;
@@ -287,30 +327,38 @@ describe("doctor", () => {
     [
       "braces",
       () => `/${"{".repeat(200_000)}`,
-      Object.values(operations).map(({ method, path }) => `${method} ${path}`),
+      Object.values(endpoints).map(({ method, path }) => `${method} ${path}`),
     ],
-  ])("names the operations that a document with %s does not have", async (_name, rename, missing) => {
-    const paths = Object.fromEntries(
-      Object.entries(openapi.paths).map(([path, item]) => [rename(path), item]),
-    );
-    const env = await openService((_request, response) =>
-      response.end(JSON.stringify({ ...openapi, paths })),
-    );
-    expect((await runDoctor({ env })).byName["contract"]).toMatchObject(
-      missing.length === 0
-        ? { status: "passed", detail: "has every operation" }
-        : { status: "failed", detail: `the service's document has no ${missing.join(", ")}` },
-    );
-  });
+  ])(
+    "names the operations that a document with %s does not have",
+    async (_name, rename, missing) => {
+      const paths = Object.fromEntries(
+        Object.entries(openapi.paths).map(([path, item]) => [rename(path), item]),
+      );
+      const env = await openService((_request, response) =>
+        response.end(JSON.stringify({ ...openapi, paths })),
+      );
+      expect((await runDoctor({ env })).byName["contract"]).toMatchObject(
+        missing.length === 0
+          ? { status: "passed", detail: "has every operation" }
+          : { status: "failed", detail: `the service's document has no ${missing.join(", ")}` },
+      );
+    },
+  );
 
   it("warns about a service without a document", async () => {
     const { env, service } = await openMock();
-    const { byName } = await runDoctor({ env: { ...env, LOYALTY_URL: `${env["LOYALTY_URL"]}/below` } });
+    const { byName } = await runDoctor({
+      env: { ...env, LOYALTY_URL: `${env["LOYALTY_URL"]}/below` },
+    });
     expect(byName["contract"]).toEqual({
       status: "warning",
       detail: `${env["LOYALTY_URL"]}/below/api/docs/json is not an OpenAPI document (404)`,
       fix: "Is this the address of the service, without /api/v1?",
     });
+    expect(byName["address"]?.detail).toContain(
+      "/below (LOYALTY_URL); it has the path /below, which must be one of the service, not of its console",
+    );
     expect(service.requests().flatMap(({ warnings }) => warnings)).toEqual([]);
   });
 

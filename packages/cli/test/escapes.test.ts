@@ -1,15 +1,21 @@
-/** Control characters of a customer, a service, a file or a command line reach no terminal: each command, and each field that it reads. */
+/**
+ * Control characters of a customer, a service, a file or a command line reach no terminal: each
+ * command, and each field that it reads.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { createFolder, listen } from "@loyalty-cards/testing/resources";
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { commands, parseLines, run, secret, start } from "./terminal.ts";
 
-/** Writes the clipboard, hides text, moves the cursor, begins a line of its own, and reverses text. */
-const attack = "\u001b]52;c;Zm9v\u0007\u001b[8m\u009b31m\b\r\nSPOOFED\u0085\u2028\u2029\u202e\u2066\u007f";
+/**
+ * Writes the clipboard, hides text, moves the cursor, begins a line of its own, and reverses text.
+ */
+const attack =
+  "\u001b]52;c;Zm9v\u0007\u001b[8m\u009b31m\b\r\nSPOOFED\u0085\u2028\u2029\u202e\u2066\u007f";
 
 /** A value that the output can be searched for. */
 const hostile = (field: string) => `<${field}>${attack}`;
@@ -18,7 +24,9 @@ const hostile = (field: string) => `<${field}>${attack}`;
 function findControls(output: string): string[] {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is searched for
   const own = /\u001b\[(?!8m)[\d;]+m|\r(?:\u001b\[1A\u001b\[2K)+/g;
-  return output.replace(own, "").match(/[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]|^SPOOFED/gmu) ?? [];
+  return (
+    output.replace(own, "").match(/[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]|^SPOOFED/gmu) ?? []
+  );
 }
 
 type Output = { stdout: string; stderr: string };
@@ -39,14 +47,26 @@ type Scenario = (mode: Mode) => Promise<Output>;
 /** The fields that the text has after a scenario; the JSON too, unless it has others. */
 type Row = readonly [run: Scenario, fields: readonly string[], json?: readonly string[]];
 
-const cardFields = ["id", "publicUrl", "status", "customerId", "loyaltyBalance", "loyaltyTier", "issuedVia"];
+const cardFields = [
+  "id",
+  "publicUrl",
+  "status",
+  "customerId",
+  "loyaltyBalance",
+  "loyaltyTier",
+  "issuedVia",
+];
 const card = {
   ...Object.fromEntries(cardFields.map((name) => [name, hostile(name)])),
   loyaltyBalance: 5, // a number of the contract
   publicUrl: `https://cards.example.com/${hostile("publicUrl")}`,
   fieldValues: { [hostile("fieldKey")]: hostile("fieldValue") },
 };
-const allCardFields = [...cardFields.filter((name) => name !== "loyaltyBalance"), "fieldKey", "fieldValue"];
+const allCardFields = [
+  ...cardFields.filter((name) => name !== "loyaltyBalance"),
+  "fieldKey",
+  "fieldValue",
+];
 const operationFields = ["id", "type", "createdAt"];
 const operation = Object.fromEntries(operationFields.map((name) => [name, hostile(name)]));
 const consent = { customer: { name: hostile("customer") }, marketingConsent: true };
@@ -60,14 +80,20 @@ const problem = (status: number) => ({
 
 /** The contract with another path, property and server, so that their names are in differences. */
 function createDocument() {
-  const document = structuredClone(openapi) as { paths: Record<string, unknown>; components: unknown };
+  const document = structuredClone(openapi) as {
+    paths: Record<string, unknown>;
+    components: unknown;
+  };
   const [[path = "", item] = []] = Object.entries(document.paths);
   delete document.paths[path];
   document.paths[`/${hostile("path")}`] = item;
   return document;
 }
 
-/** A service all of whose values are hostile. @param status of the responses, other than that of the document. */
+/**
+ * A service all of whose values are hostile.
+ * @param status of the responses, other than that of the document.
+ */
 async function openService(status = 200): Promise<Record<string, string>> {
   const bodies: [RegExp, unknown][] = [
     [/\/docs\/json$/, createDocument()],
@@ -110,7 +136,11 @@ interface Setup {
 const given =
   (args: readonly string[], { status, env, files }: Setup = {}): Scenario =>
   async (mode) => {
-    const own = { ...(await openService(status)), LOYALTY_WEBHOOK_URL: await openReceiver(), ...env };
+    const own = {
+      ...(await openService(status)),
+      LOYALTY_WEBHOOK_URL: await openReceiver(),
+      ...env,
+    };
     return run([...args, ...mode.args], { env: own, cwd: createFolder(files), isTTY: mode.isTTY });
   };
 
@@ -170,11 +200,18 @@ const rows: Record<string, Row> = {
   "operations: the operations": [given(["operations", "card_1"]), operationFields],
   "consent: the consent": [given(["consent", "card_1"]), [], ["customer"]],
   "import: the columns, the rows and the rejection": [
-    given(["import", "m.csv", ...importArgs, "--yes", "--skip-invalid"], { ...withMembers, status: 422 }),
+    given(["import", "m.csv", ...importArgs, "--yes", "--skip-invalid"], {
+      ...withMembers,
+      status: 422,
+    }),
     ["column"],
     [],
   ],
-  "import: the name of the file": [given(["import", hostile("file"), ...importArgs, "--yes"]), ["file"], []],
+  "import: the name of the file": [
+    given(["import", hostile("file"), ...importArgs, "--yes"]),
+    ["file"],
+    [],
+  ],
   "import check: the columns and rows": [
     given(["import", "check", "m.csv", ...importArgs], withMembers),
     ["column"],
@@ -184,7 +221,7 @@ const rows: Record<string, Row> = {
     untilPrinted(
       devArgs,
       withSeed,
-      (url) => fetch(`${url}/api/v1/passes/${encodeURIComponent(attack)}`),
+      (url) => fetch(`${url}/api/v1/${encodeURIComponent(attack)}`), // the name of no operation
       /GET/,
     ),
     ["data"],
@@ -201,7 +238,11 @@ const rows: Record<string, Row> = {
     given([...verify, "--signature", signed], withBody),
     ["eventId", "eventType"],
   ],
-  "webhook sign: the name of the file": [given(["webhook", "sign", "--body", hostile("file")]), ["file"], []],
+  "webhook sign: the name of the file": [
+    given(["webhook", "sign", "--body", hostile("file")]),
+    ["file"],
+    [],
+  ],
   "webhook doctor: the receiver": [given(["webhook", "doctor", "--verbose", "--timeout", "1"]), []],
   "webhook listen: the event": [
     async (mode) => {
@@ -219,7 +260,11 @@ const rows: Record<string, Row> = {
   ],
   "doctor: the service": [given(["doctor"]), []],
   // Its name is quoted in JSON.
-  "doctor: a 404": [given(["doctor", "--template", hostile("template")], { status: 404 }), ["template"], []],
+  "doctor: a 404": [
+    given(["doctor", "--template", hostile("template")], { status: 404 }),
+    ["template"],
+    [],
+  ],
   "doctor: the address of a service": [
     given(["doctor"], { env: { LOYALTY_URL: `http://127.0.0.1:9/${hostile("url")}` } }),
     ["url"],
@@ -244,16 +289,20 @@ it("covers each command", () => {
 });
 
 describe.each(Object.entries(modes))("%s", (_, mode) => {
-  it.each(Object.entries(rows))("escapes of %s", async (_name, [runScenario, fields, json = fields]) => {
-    const { stdout, stderr } = await runScenario(mode);
-    expect(findControls(stdout + stderr)).toEqual([]);
-    if (!mode.args.includes("--json")) {
-      for (const field of fields) expect(stdout + stderr).toContain(`<${field}>\\u001b]52;`);
-      return;
-    }
-    const values = parseLines(stdout).flatMap(listStrings);
-    for (const field of json) expect(values.some((value) => value.includes(hostile(field)))).toBe(true);
-  });
+  it.each(Object.entries(rows))(
+    "escapes of %s",
+    async (_name, [runScenario, fields, json = fields]) => {
+      const { stdout, stderr } = await runScenario(mode);
+      expect(findControls(stdout + stderr)).toEqual([]);
+      if (!mode.args.includes("--json")) {
+        for (const field of fields) expect(stdout + stderr).toContain(`<${field}>\\u001b]52;`);
+        return;
+      }
+      const values = parseLines(stdout).flatMap(listStrings);
+      for (const field of json)
+        expect(values.some((value) => value.includes(hostile(field)))).toBe(true);
+    },
+  );
 
   it("escapes an unknown option of each command", async () => {
     for (const path of paths) {

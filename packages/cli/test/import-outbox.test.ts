@@ -1,6 +1,18 @@
-/** What an import has in its outbox between two runs: edited, removed and expired rows, and moved files. */
-import { cpSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+/**
+ * What an import has in its outbox between two runs: edited, removed and expired rows, and moved
+ * files.
+ */
+import {
+  cpSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { tablesOfVersion1 } from "@loyalty-cards/testing/old-outbox-tables";
 import { describe, expect, it } from "vitest";
 import { asking, command, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
 
@@ -21,7 +33,9 @@ describe("a row that was edited between two runs", () => {
   it("is sent by another mapping when it was not sent", async () => {
     const { run, stopAfterTen, readStored, countCards } = await openShop(toRows(20));
     await stopAfterTen();
-    expect([(await run([...command, "--map", "name=phone"])).code, await countCards()]).toEqual([0, 20]);
+    expect([(await run([...command, "--map", "name=phone"])).code, await countCards()]).toEqual([
+      0, 20,
+    ]);
     const stored = readStored();
     expect([stored.includes("Member 10"), stored.includes("Member 11")]).toEqual([true, false]);
   });
@@ -82,6 +96,18 @@ describe("rows whose outcome is unknown for more than 24 hours", () => {
   });
 });
 
+it("refuses a file of an older version, and says what to do", async () => {
+  const { run, path, countCards } = await openShop(toRows(3));
+  const database = openSqlite(path("members.csv.outbox"));
+  database.exec(tablesOfVersion1);
+  database.close();
+  const { code, stderr } = await run();
+  expect([code, await countCards()]).toEqual([2, 0]);
+  expect(stderr.replaceAll(/\s+/g, " ")).toMatch(
+    /members\.csv\.outbox cannot be used: .* version 1, .* delete the file .* or run: DROP TABLE /,
+  );
+});
+
 it("resumes on a copy of its files", async () => {
   const { run, path, countCards } = await openShop({ "list/members.csv": toCsv(toRows(30)) });
   const start = (list: string, more: object = {}) =>
@@ -102,7 +128,11 @@ it("erases what the rows contain when each has a card", async () => {
   await stopAfterTen(["--skip-invalid"]);
   expect(contains("Member 20")).toBe(true);
   await run([...command, "--skip-invalid"]);
-  expect([contains("Member"), contains("+48600"), contains("Anna Invalid")]).toEqual([false, false, false]);
+  expect([contains("Member"), contains("+48600"), contains("Anna Invalid")]).toEqual([
+    false,
+    false,
+    false,
+  ]);
   expect(statSync(path("members.csv.outbox")).mode & 0o777).toBe(0o600);
 });
 
@@ -131,14 +161,17 @@ it("does not write to a file of others through a link in the place of a result",
 it.each([
   ["LOYALTY_URL", "the address", (url: string) => url.replace("127.0.0.1", "localhost")],
   ["LOYALTY_IDEMPOTENCY_NAMESPACE", "LOYALTY_IDEMPOTENCY_NAMESPACE", () => "staging"],
-])("ends with 2 and says so when %s has changed since the outbox was created", async (name, said, change) => {
-  const { run, stopAfterTen, env, requests } = await openShop(toRows(20));
-  await stopAfterTen();
-  requests.length = 0;
-  const other = { ...env, [name]: change(env.LOYALTY_URL) };
-  const { code, stdout, stderr } = await run(command, { env: other });
-  expect([code, stdout, requests]).toEqual([2, "", []]);
-  expect(stderr).toMatch(
-    RegExp(`members.csv.outbox cannot be used: This outbox issues cards with (the )?${said} "`),
-  );
-});
+])(
+  "ends with 2 and says so when %s has changed since the outbox was created",
+  async (name, said, change) => {
+    const { run, stopAfterTen, env, requests } = await openShop(toRows(20));
+    await stopAfterTen();
+    requests.length = 0;
+    const other = { ...env, [name]: change(env.LOYALTY_URL) };
+    const { code, stdout, stderr } = await run(command, { env: other });
+    expect([code, stdout, requests]).toEqual([2, "", []]);
+    expect(stderr).toMatch(
+      RegExp(`members.csv.outbox cannot be used: This outbox issues cards with (the )?${said} "`),
+    );
+  },
+);

@@ -1,60 +1,93 @@
-/** What an import reports: its progress on a terminal and in a log, and the rejected rows and their corrections. */
+/**
+ * What an import reports: its progress on a terminal and in a log, and the rejected rows and their
+ * corrections.
+ */
 import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { text as readText } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
-import { listen } from "@loyalty-cards/internal/test/resources";
+import { listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it } from "vitest";
-import { createProgress } from "../src/import/report.ts";
+import type { ServiceState } from "../src/import/list-outbox.ts";
+import { createProgress } from "../src/import/progress.ts";
 import { args, command, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
 import { openPrinter } from "./terminal.ts";
 
 describe("the progress", () => {
-  const all = "Issuing  25 %  125,000 of 500,000 · 1,200 per second · 5 min 13 s left · 12 rejected";
+  const all =
+    "Issuing  25 %  125,000 of 500,000 · 1,200 per second · 5 min 13 s left · 12 rejected";
 
   function openProgress(columns?: number) {
     const { print, output } = openPrinter({ color: false }, {}, columns !== undefined, columns);
     let nowMs = 0;
     const progress = createProgress(print, () => nowMs);
     const counts = { rejected: 0, unknown: 0, undelivered: 0, paused: [] };
-    progress({ ...counts, waiting: 495_000, issued: 5_000 });
-    /** A quarter is done, at 1,200 rows per second. @returns what was printed by this update. */
-    const update = (atMs: number, failure?: string) => {
+    progress.update({ ...counts, waiting: 495_000, issued: 5_000 }, {});
+    /**
+     * A quarter is done, at 1,200 rows per second when that took 100 s.
+     * @returns what was printed by this update.
+     */
+    const update = (atMs: number, service: ServiceState = {}) => {
       nowMs = atMs;
       output.stderr = "";
-      progress({ ...counts, waiting: 375_000, issued: 124_988, rejected: 12 }, failure);
-      return output.stderr;
+      progress.update({ ...counts, waiting: 375_000, issued: 124_988, rejected: 12 }, service);
+      return stripVTControlCharacters(output.stderr).trim();
     };
-    return { output, update };
+    return { output, update, stop: progress.stop };
   }
 
   it("shows counts, rate, remaining time and rejected rows on a terminal, and replaces them", () => {
     const { output, update } = openProgress(100);
-    expect(output.stderr).toBe("Issuing  1 %  5,000 of 500,000 · 0 rejected\n");
-    expect(update(100_000)).toBe(`\r\u001b[1A\u001b[2K${all}\n`);
+    expect(output.stderr).toBe("Issuing  1 %  5,000 of 500,000\n");
+    update(100_000);
+    expect(output.stderr).toBe(`\r\u001b[1A\u001b[2K${all}\n`);
   });
 
   it("shows the failure of the last request", () => {
-    const failure = "The connection to http://localhost:4010 failed (ECONNREFUSED).";
-    const shown = openProgress(200).update(100_000, failure);
-    expect(shown).toContain(`${all} · the last request failed, and is repeated: ${failure}\n`);
+    const message = "The service responded 503 to issueCard.";
+    const shown = openProgress(200).update(100_000, { failure: { status: 503, message } });
+    expect(shown).toBe(`${all} · the last request failed, and is repeated: ${message}`);
+  });
+
+  it("counts neither a question nor an outage as time of sending", () => {
+    const { update, stop } = openProgress(100);
+    update(100_000);
+    stop();
+    expect(update(900_000)).toBe(all);
+    update(900_000, { outageSince: new Date() });
+    expect(update(3_000_000)).toBe(all);
+  });
+
+  const message = "The connection to http://127.0.0.1:4010 failed (ECONNREFUSED).";
+  const today = new Date();
+  today.setHours(14, 2);
+  it.each([
+    ["(503)", today, { status: 503, message: "" }, "14:02 (503)"],
+    ["an address", today, { status: undefined, message }, `14:02: ${message}`],
+    ["a day", new Date(2026, 0, 5, 14, 2), undefined, "Jan 5 14:02"],
+  ])("says instead of an estimate since when the service fails, with %s", (...row) => {
+    const [, outageSince, failure, since] = row;
+    expect(openProgress(200).update(100_000, { outageSince, failure })).toBe(
+      `Issuing  25 %  125,000 of 500,000 · waits for the service since ${since} · 12 rejected`,
+    );
   });
 
   it("fits 40 columns without losing a value", () => {
-    const lines = stripVTControlCharacters(openProgress(40).update(100_000)).trim().split("\n");
+    const lines = openProgress(40).update(100_000).split("\n");
     expect(lines.map((line) => line.length).filter((length) => length > 39)).toEqual([]);
     expect(lines.map((line) => line.trim()).join(" ")).toBe(all);
   });
 
-  it("is a line every ten seconds where there is no terminal", () => {
+  it("is a line every ten seconds where there is no terminal, without repetitions", () => {
     const { update } = openProgress();
-    let lines = "";
-    for (let atMs = 500; atMs <= 25_000; atMs += 500) lines += update(atMs);
     const start = all.split(" · ")[0];
-    expect(
-      lines
-        .trimEnd()
-        .split("\n")
-        .map((line) => line.split(" · ")[0]),
-    ).toEqual([start, start]);
+    const lines: string[] = [];
+    for (let atMs = 500; atMs <= 60_000; atMs += 500) {
+      const isDown = atMs > 25_000;
+      lines.push(update(atMs, isDown ? { outageSince: today } : {}));
+    }
+    const printed = lines.filter((line) => line !== "");
+    expect(printed.map((line) => line.split(" · ")[0])).toEqual([start, start, start]);
+    expect(printed[2]).toContain(" · waits for the service since 14:02 · ");
   });
 });
 
@@ -71,7 +104,7 @@ describe("rejected rows", () => {
     expect(statSync(path("members.rejected.csv")).mode & 0o777).toBe(0o600);
     expect(read("members.rejected.csv").split("\n")).toEqual([
       "line;user_id;code;reason;key",
-      '5;;invalid-phone;"phone is not a phone number; userId is also in line 2";',
+      '5;1;invalid-phone;"phone is not a phone number; userId is also in line 2";',
       expect.stringMatching(/^3;2;validation;The phone number is not valid\..*;lc1_[\w-]{43}$/),
       "",
     ]);
@@ -89,7 +122,9 @@ describe("rejected rows", () => {
       expect.stringMatching(/^2,2,validation,.+,lc1_.+$/),
       "",
     ]);
-    const corrected = read("members.ndjson").replace(shortPhone, "+48600100300").replace("no\n", "");
+    const corrected = read("members.ndjson")
+      .replace(shortPhone, "+48600100300")
+      .replace("no\n", "");
     writeFileSync(path("members.ndjson"), corrected);
     expect((await run(line)).code).toBe(0);
     expect([await countCards(), readLines("members.rejected.csv")]).toEqual([2, []]);
@@ -100,7 +135,11 @@ describe("rejected rows", () => {
     ["text/plain", "no", noReason],
     ["application/problem+json", '{"status":422}', noReason],
     ["application/problem+json", JSON.stringify({ detail: "long ".repeat(10_000) }), noReason],
-    ["application/problem+json", JSON.stringify({ detail: "bad\u0000\u001b\r\nphone" }), "bad phone"],
+    [
+      "application/problem+json",
+      JSON.stringify({ detail: "bad\u0000\u001b\r\nphone" }),
+      "bad phone",
+    ],
   ])("have the reason of the service in %s, or its status", async (type, body, reason) => {
     const { run, read, env } = await openShop(toRows(1));
     const LOYALTY_URL = await listen((request, response) => {
@@ -108,6 +147,30 @@ describe("rejected rows", () => {
     });
     await run(command, { env: { ...env, LOYALTY_URL } });
     expect(read("members.rejected.csv")).toContain(`,validation,${reason},`);
+  });
+
+  it("and cards have no formula for a spreadsheet, and keep numbers", async () => {
+    const formula = '=HYPERLINK("http://127.0.0.1/?"&B2,"open") is no name.';
+    const { run, readLines, env } = await openShop([
+      `+48600100200,${shortPhone},Anna`,
+      "@2,,Jan",
+      "-3+4,,Eva",
+    ]);
+    const LOYALTY_URL = await listen(async (request, response) => {
+      const { customer } = JSON.parse(await readText(request));
+      const [status, body] = customer.phone
+        ? [422, { detail: formula }]
+        : [201, { id: "=1+1", publicUrl: "https://cards.example/1" }];
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    await run(command, { env: { ...env, LOYALTY_URL } });
+    expect(readLines("members.rejected.csv")).toEqual([
+      expect.stringMatching(/^2,\+48600100200,validation,"'=HYPERLINK/),
+    ]);
+    expect(readLines("members.cards.csv")).toEqual([
+      "'@2,'=1+1,https://cards.example/1",
+      "'-3+4,'=1+1,https://cards.example/1",
+    ]);
   });
 
   it("are not written when no row is valid, and nothing is sent", async () => {
@@ -138,7 +201,9 @@ describe("rejected rows", () => {
     expect([(await run(line)).code, await countCards()]).toEqual([0, 15]);
     expect(readLines("members.rejected.csv")).toEqual([]);
     const users = readLines("members.cards.csv").map((row) => Number(row.split(",")[0]));
-    expect(users.sort((one, other) => one - other)).toEqual(toRows(15).map((_, index) => index + 1));
+    expect(users.sort((one, other) => one - other)).toEqual(
+      toRows(15).map((_, index) => index + 1),
+    );
   });
 
   it("that were corrected to a person of another row are not issued without --allow-same-person", async () => {

@@ -1,7 +1,7 @@
 /** A service, and a folder with the files of an import. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createFolder } from "@loyalty-cards/internal/test/resources";
+import { createFolder } from "@loyalty-cards/testing/resources";
 import { openMock, type RunOptions, run as runCommand } from "./terminal.ts";
 
 /** Options of an import into the template of the mock service. */
@@ -18,7 +18,9 @@ export const toRows = (count: number) =>
 export const toCsv = (rows: readonly string[]) =>
   `userId,phone,name\n${rows.map((row) => `${row}\n`).join("")}`;
 
-/** @param list the rows of `members.csv`, or the files. `requests` are those that the service got. */
+/**
+ * @param list the rows of `members.csv`, or the files. `requests` are those that the service got.
+ */
 export async function openShop(list: string[] | Record<string, string | Uint8Array>) {
   const files = Array.isArray(list) ? { "members.csv": toCsv(list) } : list;
   const requests: string[] = [];
@@ -37,12 +39,15 @@ export async function openShop(list: string[] | Record<string, string | Uint8Arr
   return {
     ...{ folder, path, read, run, env: own, service, requests },
     /** Stops after ten cards. */
-    stopAfterTen: (more: readonly string[] = []) => run([...asking, ...more], { isTTY: true, stdin: "n\n" }),
+    stopAfterTen: (more: readonly string[] = []) =>
+      run([...asking, ...more], { isTTY: true, stdin: "n\n" }),
     /** The lines of a result below its header. */
     readLines: (name: string) => read(name).trimEnd().split("\n").slice(1),
     /** All that the service has stored, as text. */
     readStored: () =>
-      JSON.stringify(service.snapshot(), (_key, value) => (value instanceof Map ? [...value] : value)),
+      JSON.stringify(service.snapshot(), (_key, value) =>
+        value instanceof Map ? [...value] : value,
+      ),
     async countCards() {
       const response = await fetch(`${url}/_mock/cards`);
       return ((await response.json()) as { total: number }).total;

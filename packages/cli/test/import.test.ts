@@ -1,4 +1,7 @@
-/** `import` against a service: results, the question, resuming, and what stops it before anything is sent. */
+/**
+ * `import` against a service: results, the question, resuming, and what stops it before anything is
+ * sent.
+ */
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { asking, command, openShop, shortPhone, toCsv, toRows } from "./import-shop.ts";
@@ -16,10 +19,14 @@ describe("import", () => {
     ]);
     expect(stderr).toContain("First 10 rows: 10 issued, 0 rejected, 0 unknown.\n");
     const [header, ...lines] = read("members.cards.csv").trimEnd().split("\n");
-    expect([header, await countCards()]).toEqual(["user_id,card_id", 25]);
+    expect([header, await countCards()]).toEqual(["user_id,card_id,url", 25]);
     const results = lines.map((line) => line.split(","));
-    expect(results.map(([userId]) => Number(userId))).toEqual(Array.from({ length: 25 }, (_, at) => at + 1));
-    expect(service.cards.get(results[6]?.[1] ?? "")).toMatchObject({ fieldValues: {} });
+    const card = service.cards.get(results[6]?.[1] ?? "");
+    expect(results[6]).toEqual(["7", card?.id, card?.publicUrl]);
+    expect(results.map(([userId]) => Number(userId))).toEqual(
+      Array.from({ length: 25 }, (_, at) => at + 1),
+    );
+    expect(card).toMatchObject({ fieldValues: {} });
     expect(read("members.rejected.csv")).toBe("line,user_id,code,reason,key\n");
     expect(statSync(path("members.cards.csv")).mode & 0o777).toBe(0o600);
   });
@@ -32,17 +39,24 @@ describe("import", () => {
         "2;;b@example.com;;no;1;;\n;;;;;;;\n",
     });
     const map =
-      "userId=id phone=tel email=mail name=full marketing=news privacy=terms field.shoeSize=size".split(" ");
+      "userId=id phone=tel email=mail name=full marketing=news privacy=terms field.shoeSize=size".split(
+        " ",
+      );
     const name = { key: "name", type: "name" } as const;
     const shoeSize = { key: "shoeSize", type: "number" } as const;
     service.templates.create({ id: "tpl_shoes", name: "Shoes", fields: [name, shoeSize] });
-    const options = "--template tpl_shoes --marketing-version news-3 --number-field shoeSize".split(" ");
+    const options = "--template tpl_shoes --marketing-version news-3 --number-field shoeSize".split(
+      " ",
+    );
     const maps = map.flatMap((one) => ["--map", one]);
     const { code, stderr } = await run([...command, ...maps, ...options]);
     expect([code, stderr]).toEqual([0, expect.stringContaining("2 valid")]);
     const lines = readLines("members.cards.csv").sort();
     const ids = lines.map((line) => line.split(";")[1] ?? "");
-    expect(ids.map((id) => service.cards.get(id)?.fieldValues)).toEqual([{ name: "A", shoeSize: 12.5 }, {}]);
+    expect(ids.map((id) => service.cards.get(id)?.fieldValues)).toEqual([
+      { name: "A", shoeSize: 12.5 },
+      {},
+    ]);
     for (const stored of [
       '"privacyVersion":"2026-01"',
       '"marketing":{"isGiven":true,"version":"news-3"}',
@@ -51,11 +65,34 @@ describe("import", () => {
       expect(readStored()).toContain(stored);
   });
 
+  it("waits during an outage, says since when, and then issues the other cards", async () => {
+    const { run, service, countCards } = await openShop(toRows(20));
+    const { id } = service.faults.add({ phase: "before", kind: "status", status: 503 });
+    let isDown = true;
+    const { code, stderr } = await run(command, {
+      isTTY: true,
+      columns: 200,
+      onOutput: (output) => {
+        if (!isDown || !output.includes("waits for")) return;
+        isDown = false;
+        service.faults.remove(id);
+      },
+    });
+    expect([code, await countCards()]).toEqual([0, 20]);
+    expect(stderr).toMatch(/0 of 20 · waits for the service since \d\d:\d\d \(503\)\n/);
+  });
+
   it("prints one JSON value with --json", async () => {
-    const { run } = await openShop({ "members.csv": `userId,phone\n1,+48600100200\n2,${shortPhone}\n` });
+    const { run } = await openShop({
+      "members.csv": `userId,phone\n1,+48600100200\n2,${shortPhone}\n`,
+    });
     const { stdout } = await run([...command, "--json", "--quiet"]);
     expect(JSON.parse(stdout)).toEqual({
-      ...{ rows: 2, issued: 1, rejected: 1, unknown: 0 },
+      rows: 2,
+      issued: 1,
+      issuedBefore: 0,
+      rejected: 1,
+      unknown: 0,
       elapsedMs: expect.any(Number),
       ended: "complete",
       files: { cards: "members.cards.csv", rejected: "members.rejected.csv" },
@@ -71,7 +108,45 @@ describe("import", () => {
     requests.length = 0;
     const again = await run();
     expect([again.code, requests, await countCards()]).toEqual([0, [], 15]);
+    expect(again.stderr).toContain(
+      "15 had cards before this run; nothing was sent. Cards that exist keep their values.\n",
+    );
     expect(read("members.cards.csv")).toBe(cards);
+  });
+
+  it("counts cards of earlier runs apart", async () => {
+    const { run, path } = await openShop(toRows(3));
+    await run();
+    writeFileSync(path("members.csv"), toCsv(toRows(5)));
+    const { stdout, stderr } = await run();
+    expect(stdout).toMatch(/issued +5 /);
+    expect(stderr).toContain("3 had cards before this run. Cards that exist keep their values.\n");
+  });
+
+  it("sends nothing when the list has none of the user ids with cards, as with another mapping", async () => {
+    const { run, path, countCards, requests } = await openShop(toRows(3));
+    await run();
+    requests.length = 0;
+    writeFileSync(path("members.csv"), toCsv(toRows(6).slice(3)));
+    const { code, stderr } = await run();
+    expect([code, requests, await countCards()]).toEqual([2, [], 3]);
+    expect(stderr).toContain(
+      "An earlier run issued 3 cards, and the list has none of their user ids",
+    );
+  });
+
+  it("reads the list from stdin, and writes beside the outbox", async () => {
+    const { run, readLines, countCards, requests } = await openShop(toRows(0));
+    const line = ["import", "-", ...command.slice(2)];
+    const refused = await run(line, { stdin: toCsv(toRows(3)) });
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("A list on stdin needs --outbox FILE"),
+    ]);
+    const whole = [...line, "--outbox", "march.outbox"];
+    for (const _ of [1, 2]) expect((await run(whole, { stdin: toCsv(toRows(3)) })).code).toBe(0);
+    expect([await countCards(), requests.length]).toEqual([3, 3]);
+    expect(readLines("march.cards.csv")).toHaveLength(3);
   });
 
   it("reads the template and the key from .env", async () => {
@@ -98,14 +173,21 @@ describe("the question after ten rows", () => {
     expect(stopped.stderr).toContain("To resume, run the same command again.\n");
     expect(readLines("members.cards.csv")).toHaveLength(10);
     const resumed = await run(asking, { isTTY: true });
-    expect([resumed.code, await countCards(), resumed.stderr.includes("?")]).toEqual([0, 15, false]);
+    expect([resumed.code, await countCards(), resumed.stderr.includes("?")]).toEqual([
+      0,
+      15,
+      false,
+    ]);
   });
 
   it("stops with --yes when none of the ten rows is accepted", async () => {
     const rows = Array.from({ length: 20 }, (_, index) => `${index},${shortPhone}${index},`);
     const { run, requests } = await openShop(rows);
-    const { code } = await run();
+    const { code, stderr } = await run();
     expect([code, requests.length]).toEqual([3, 10]);
+    expect(stderr).toMatch(
+      /\nAll rows were rejected for one reason: The phone number is not valid[^\n]*\n/,
+    );
   });
 });
 
@@ -117,12 +199,12 @@ describe("a run that stops", () => {
       isTTY: true,
       columns: 200,
       onOutput: (output, interrupt) => {
-        if (output.includes("of 20")) setImmediate(interrupt);
+        if (output.includes("waits for")) setImmediate(interrupt);
       },
     });
     expect([code, stdout]).toEqual([130, expect.stringMatching(/^Interrupted: 0 rows in/)]);
     expect(existsSync(path("members.csv.outbox"))).toBe(false);
-    expect(stderr).toContain("· the last request failed, and is repeated: The service responded 429");
+    expect(stderr).toMatch(/0 of 20 · waits for the service since \d\d:\d\d \(429\)\n/);
   });
 
   it("says how to resume at Ctrl-C at the question", async () => {
@@ -164,6 +246,12 @@ describe("nothing is sent", () => {
       /^loyalty-cards: members\.csv line 2 is not UTF-8\. Save it as [^\n]+\n$/,
     ],
     [
+      "an Excel file",
+      { "members.csv": Buffer.from("PK\u0003\u0004\u0014\u0000\u0006\u0000") },
+      [],
+      'members.csv is an Excel file: save it as "CSV UTF-8".',
+    ],
+    [
       "another file in the place of the outbox",
       { "members.csv.outbox": "something else\n" },
       [],
@@ -173,7 +261,7 @@ describe("nothing is sent", () => {
       "rows with problems",
       { "members.csv": "userId,phone\n1,bad\n" },
       [],
-      /^2:3 +phone is not a phone number\nmembers\.csv: 1 row, 0 valid, 1 problem\n +invalid-phone +1\nNothing was sent\. Correct the rows, or use --skip-invalid to import the others\.\n$/,
+      /^No column is mapped to field\.KEY: [^\n]+\nmembers\.csv: 1 row, 0 valid, 1 problem\n {2}1 row: phone is not a phone number, line 2, column 3\nNothing was sent\. Correct the rows, or use --skip-invalid to import the others\.\n$/,
     ],
     [
       "another file in the place of the cards",
@@ -202,7 +290,8 @@ describe("nothing is sent", () => {
   ])("for %s", async (_, files, more, message) => {
     const { run, requests } = await openShop({ "members.csv": toCsv(toRows(2)), ...files });
     const { code, stdout, stderr } = await run([...command, ...more]);
-    const said = typeof message === "string" ? `loyalty-cards: ${message}\n` : expect.stringMatching(message);
+    const said =
+      typeof message === "string" ? `loyalty-cards: ${message}\n` : expect.stringMatching(message);
     expect([code, requests, stdout, stderr]).toEqual([2, [], "", said]);
   });
 
@@ -235,7 +324,9 @@ describe("nothing is sent", () => {
   ])("without a file, but with %j", async (file, message) => {
     const { run } = await openShop({ "lists/members.csv": "" });
     for (const command of [["import"], ["import", "check"]])
-      expect(await run([...command, file], { env: { LOYALTY_URL: "", LOYALTY_API_KEY: "" } })).toMatchObject({
+      expect(
+        await run([...command, file], { env: { LOYALTY_URL: "", LOYALTY_API_KEY: "" } }),
+      ).toMatchObject({
         code: 2,
         stderr: `loyalty-cards: ${message}\n`,
       });
@@ -251,7 +342,10 @@ describe("nothing is sent", () => {
       stderr:
         "loyalty-cards: members.csv.outbox has the cards of template tpl_mock: use that template, or move the file away.\n",
     });
-    expect([requests, read("members.cards.csv"), read("members.rejected.csv")]).toEqual([[], ...results]);
+    expect([requests, read("members.cards.csv"), read("members.rejected.csv")]).toEqual([
+      [],
+      ...results,
+    ]);
   });
 
   it("by a second run on the outbox of a run that asks its question", async () => {
@@ -268,7 +362,8 @@ describe("nothing is sent", () => {
     });
     expect(await second).toMatchObject({
       code: 2,
-      stderr: "loyalty-cards: members.csv.outbox is used by another run: wait for it, or stop it.\n",
+      stderr:
+        "loyalty-cards: members.csv.outbox is used by another run: wait for it, or stop it.\n",
     });
     expect([first.code, await countCards()]).toEqual([130, 10]);
   });

@@ -1,46 +1,69 @@
-/** Rules that every command follows: usage errors, exit codes, help and its width, no secret as an option, what is loaded. */
+/**
+ * Rules that every command follows: usage errors, exit codes, help and its width, no secret as an
+ * option, what is loaded.
+ */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify, stripVTControlCharacters } from "node:util";
-import { createFolder } from "@loyalty-cards/internal/test/resources";
+import { createFolder } from "@loyalty-cards/testing/resources";
 import type { Option } from "commander";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
-import { commands, openMock, program, type Ran, run, sourceFlags, startProcess } from "./terminal.ts";
+import {
+  commands,
+  openMock,
+  program,
+  type Ran,
+  run,
+  sourceFlags,
+  startProcess,
+} from "./terminal.ts";
 
 describe("an error of usage", () => {
   it.each([
-    ["isue", "unknown command 'isue'\n(Did you mean issue?)"],
-    ["card x --jsn", "unknown option '--jsn'\n(Did you mean --json?)"],
-    ["consent x --sett yes", "unknown option '--sett'\n(Did you mean --set?)"],
-    ["import chekc members.csv", "too many arguments for 'import'. Expected 1 argument but got 2."],
-    ["card", "missing required argument 'card-id'"],
-    ["issue", "required option '--user-id <id>' not specified"],
-    ["import check", "missing required argument 'file'"],
-    ["webhook sing", "unknown command 'sing'\n(Did you mean sign?)"],
+    ["isue", "unknown command 'isue'\n(Did you mean issue?)", ""],
+    ["card x --jsn", "unknown option '--jsn'\n(Did you mean --json?)", "card "],
+    ["consent x --sett yes", "unknown option '--sett'\n(Did you mean --set?)", "consent "],
+    [
+      "import chekc members.csv",
+      "too many arguments for 'import'. Expected 1 argument but got 2.",
+      "import ",
+    ],
+    ["card", "missing required argument 'card-id'", "card "],
+    ["issue", "required option '--user-id <id>' not specified", "issue "],
+    ["import check", "missing required argument 'file'", "import check "],
+    ["webhook sing", "unknown command 'sing'\n(Did you mean sign?)", "webhook "],
     [
       "consent x --set maybe",
       "option '--set <answer>' argument 'maybe' is invalid. Allowed choices are yes, no.",
+      "consent ",
     ],
     [
       "operations x --limit 0",
       "option '--limit <number>' argument '0' is invalid. It must be a whole number from 1 to 100.",
+      "operations ",
     ],
-  ])("exits with 2, suggests the right spelling, and names the help: %s", async (line, message) => {
-    const args = line.split(" ");
-    const stderr = `loyalty-cards: ${message}\nSee --help.\n`;
-    expect(await run(args)).toEqual({ code: 2, stdout: "", stderr });
-    const { stderr: json } = await run([...args, "--json"]);
-    expect(JSON.parse(json).error.message).toContain(message.split("\n")[0]);
-  });
+  ])(
+    "exits with 2, suggests the right spelling, and names the help: %s",
+    async (line, message, command) => {
+      const args = line.split(" ");
+      const stderr = `loyalty-cards: ${message}\nSee loyalty-cards ${command}--help.\n`;
+      expect(await run(args)).toEqual({ code: 2, stdout: "", stderr });
+      const { stderr: json } = await run([...args, "--json"]);
+      expect(JSON.parse(json).error.message).toContain(message.split("\n")[0]);
+    },
+  );
 
   it("is a blank option of `issue`, such as an unset variable of the shell", async () => {
-    const reason = "is invalid. It must not be blank.\nSee --help.\n";
+    const reason = "is invalid. It must not be blank.\nSee loyalty-cards issue --help.\n";
     const privacy = await run(["issue", "--user-id", "7", "--privacy", ""]);
     const stderr = `loyalty-cards: option '--privacy <version>' argument '' ${reason}`;
     expect(privacy).toEqual({ code: 2, stdout: "", stderr });
     const user = await run(["issue", "--user-id", " ", "--privacy", "1"]);
-    expect(user).toMatchObject({ code: 2, stderr: expect.stringContaining("'--user-id <id>' argument ' '") });
+    expect(user).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("'--user-id <id>' argument ' '"),
+    });
   });
 });
 
@@ -53,7 +76,11 @@ describe("an error of the service", () => {
   it("exits with 4 when it refuses the key, and does not print the key", async () => {
     const { env, service } = await openMock();
     const result = await run(["card", "x"], { env: { ...env, LOYALTY_API_KEY: "lk_wrong_key" } });
-    expect(result).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("doctor") });
+    expect(result).toMatchObject({
+      code: 4,
+      stdout: "",
+      stderr: expect.stringContaining("doctor"),
+    });
     expect(result.stderr).toContain("LOYALTY_API_KEY was not accepted");
     expect(result.stderr).not.toContain("lk_wrong_key");
     service.faults.add({ phase: "before", kind: "status", status: 403 });
@@ -96,7 +123,10 @@ describe("an error with --json", () => {
     const { env } = await openMock();
     const { code, stderr } = await run(["card", "card_none", "--json"], { env });
     const message = expect.stringContaining("does not exist");
-    expect([code, JSON.parse(stderr).error]).toEqual([1, { code: "not-found", message, exitCode: 1 }]);
+    expect([code, JSON.parse(stderr).error]).toEqual([
+      1,
+      { code: "not-found", message, exitCode: 1 },
+    ]);
   });
 
   it("is text when --json is an argument of the command of exec", async () => {
@@ -108,7 +138,10 @@ describe("an error with --json", () => {
 /** Ids and durations differ between two runs. */
 const withoutId = (word: string) => word.replace(/evt_\w+/, "evt").replace(/^\d+$/, "1");
 
-/** Options that take a value which is a secret itself, and not the name of a file, variable or command that has it. */
+/**
+ * Options that take a value which is a secret itself, and not the name of a file, variable or
+ * command that has it.
+ */
 const takesSecret = ({ flags, long = "" }: Option) =>
   /[<[]/.test(flags) &&
   /secret|token|password|api-?key|^--key$/i.test(flags) &&

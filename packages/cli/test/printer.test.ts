@@ -82,7 +82,10 @@ describe("the status", () => {
   });
 
   it("is not printed into a file, and not on a dumb terminal, where it could not be replaced", () => {
-    for (const { print, output } of [openPrinter({}, {}, false), openPrinter({}, { TERM: "dumb" })]) {
+    for (const { print, output } of [
+      openPrinter({}, {}, false),
+      openPrinter({}, { TERM: "dumb" }),
+    ]) {
       print.status("one");
       expect([print.isLive, output.stderr]).toEqual([false, ""]);
     }
@@ -103,7 +106,8 @@ describe("a table", () => {
 describe("a text", () => {
   it("keeps its own line breaks and styles, and escapes the control characters of its values", () => {
     const name = "\u001b[31mAnna\n\r\t\u0000\u007f\u009b\u2028\u202e\u2066\u200f";
-    const escaped = "\\u001b[31mAnna\\u000a\\u000d\\u0009\\u0000\\u007f\\u009b\\u2028\\u202e\\u2066\\u200f";
+    const escaped =
+      "\\u001b[31mAnna\\u000a\\u000d\\u0009\\u0000\\u007f\\u009b\\u2028\\u202e\\u2066\\u200f";
     expect(text`Name:\n${name}`.toString()).toBe(`Name:\n${escaped}`);
     expect(style("bold", name).toString()).toBe(`\u001b[1m${escaped}\u001b[22m`);
     expect(Text.join([name, text`a`], "\n").toString()).toBe(`${escaped}\\u000aa`);

@@ -1,10 +1,17 @@
-/** Runs command lines, in this process with a terminal in memory or as processes of their own, and starts mock services and receivers on real sockets. */
+/**
+ * Runs command lines, in this process with a terminal in memory or as processes of their own, and
+ * starts mock services and receivers on real sockets.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { RequestListener } from "node:http";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
-import { type MockServer, type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
+import {
+  type MockServer,
+  type MockServerOptions,
+  startMockServer,
+} from "@loyalty-cards/mock-server/node";
+import { createFolder, listen } from "@loyalty-cards/testing/resources";
 import type { ReceiverOptions, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import type { Command } from "commander";
@@ -67,7 +74,13 @@ function createOutput() {
 }
 
 export function start(args: readonly string[], options: RunOptions = {}): Running {
-  const { env = {}, cwd = createFolder(), stdin = "", isStdinOpen = false, isTTY = false } = options;
+  const {
+    env = {},
+    cwd = createFolder(),
+    stdin = "",
+    isStdinOpen = false,
+    isTTY = false,
+  } = options;
   const { columns = isTTY ? 80 : undefined, onOutput } = options;
   const { written, write, waitFor } = createOutput();
   const interrupts = new Set<() => void>();
@@ -107,16 +120,26 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
 
 export const run = (args: readonly string[], options?: RunOptions) => start(args, options).exit;
 
-/** Fails when a message has the name of an option of the client: a person at a terminal sets variables. JSON for programs may have it as a key. */
+/**
+ * Fails when a message has the name of an option of the client: a person at a terminal sets
+ * variables. JSON for programs may have it as a key.
+ */
 export function expectNamesOfVariables(output: string): void {
   expect(output).not.toMatch(/(?<!")\b(baseUrl|apiKey|idempotencyNamespace|allowInsecureHttp)\b/);
 }
 
 const bin = fileURLToPath(new URL("../src/bin.ts", import.meta.url));
 /** The arguments of Node.js that run the sources of a package, in any folder. */
-export const sourceFlags = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
+export const sourceFlags = [
+  "--conditions=@loyalty-cards/source",
+  "--import",
+  import.meta.resolve("tsx"),
+];
 
-/** The command in the place of an installed `loyalty-cards`: the bundle of the integration tests, or the sources. */
+/**
+ * The command in the place of an installed `loyalty-cards`: the bundle of the integration tests, or
+ * the sources.
+ */
 export function getProgram(): string[] {
   const bundled: string | undefined = inject("bundledCli"); // undefined in unit tests
   return [process.execPath, ...(bundled === undefined ? [...sourceFlags, bin] : [bundled])];
@@ -143,9 +166,9 @@ export function startProcess(args: readonly string[], options: ProcessOptions = 
   const { written, write, waitFor } = createOutput();
   for (const name of ["stdout", "stderr"] as const)
     child[name]?.on("data", (chunk) => write(name, String(chunk)));
-  const exit = new Promise<Omit<Ran, "code"> & { code: number | null; signal: NodeJS.Signals | null }>(
-    (resolve) => child.on("close", (code, signal) => resolve({ code, signal, ...written })),
-  );
+  const exit = new Promise<
+    Omit<Ran, "code"> & { code: number | null; signal: NodeJS.Signals | null }
+  >((resolve) => child.on("close", (code, signal) => resolve({ code, signal, ...written })));
   return { child, exit, waitFor };
 }
 
@@ -173,7 +196,10 @@ const stream = { write: () => undefined };
 const terminal = { stdout: stream, stderr: stream, env: {} } as unknown as Terminal;
 export const program = createProgram({ terminal, args: [], exitCode: 0 });
 
-const listCommands = (parent: Command, path: readonly string[] = []): { path: string; command: Command }[] =>
+const listCommands = (
+  parent: Command,
+  path: readonly string[] = [],
+): { path: string; command: Command }[] =>
   parent
     .createHelp()
     .visibleCommands(parent)
@@ -192,11 +218,19 @@ export const parseLines = (text: string): Record<string, unknown>[] =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
 
-/** A mock service on a free port, until the end of the test, and the variables that configure the command for it. */
+/**
+ * A mock service on a free port, until the end of the test, and the variables that configure the
+ * command for it.
+ */
 export async function openMock(
   options: MockServerOptions = {},
-): Promise<MockServer & { env: Record<"LOYALTY_URL" | "LOYALTY_API_KEY" | "LOYALTY_TEMPLATE_ID", string> }> {
-  const mock = await startMockServer({ templates: [{ id: "tpl_bakery", name: "Bakery" }], ...options });
+): Promise<
+  MockServer & { env: Record<"LOYALTY_URL" | "LOYALTY_API_KEY" | "LOYALTY_TEMPLATE_ID", string> }
+> {
+  const mock = await startMockServer({
+    templates: [{ id: "tpl_bakery", name: "Bakery" }],
+    ...options,
+  });
   onTestFinished(mock.close);
   const { url, service } = mock;
   const env = {
@@ -217,7 +251,10 @@ export interface Receiver {
   accepted: { event: WebhookEvent; deliveryId: string | undefined }[];
 }
 
-async function openReceiver(accepted: Receiver["accepted"], listener: RequestListener): Promise<Receiver> {
+async function openReceiver(
+  accepted: Receiver["accepted"],
+  listener: RequestListener,
+): Promise<Receiver> {
   const url = `${await listen(listener)}/webhooks`;
   return { url, env: { LOYALTY_WEBHOOK_URL: url, LOYALTY_SIGNING_SECRET: secret }, accepted };
 }
@@ -235,7 +272,10 @@ export function startReceiver(options: Pick<ReceiverOptions, "timeoutMs"> = {}):
 }
 
 /** A receiver that responds the same to everything. */
-export const startResponding = (status: number, headers: Record<string, string> = {}): Promise<Receiver> =>
+export const startResponding = (
+  status: number,
+  headers: Record<string, string> = {},
+): Promise<Receiver> =>
   openReceiver([], (request, response) => {
     request.resume().on("end", () => response.writeHead(status, headers).end());
   });

@@ -8,14 +8,15 @@ import {
 } from "node:http";
 import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { createGate, listen } from "@loyalty-cards/internal/test/resources";
+import { createGate, listen } from "@loyalty-cards/testing/resources";
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseLines, run, secret, start, startReceiver } from "./terminal.ts";
 
 const event = '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}';
-const sign = (rawBody: string | Uint8Array, key = secret) => signWebhookSync({ rawBody, secret: key });
+const sign = (rawBody: string | Uint8Array, key = secret) =>
+  signWebhookSync({ rawBody, secret: key });
 
 async function startListening(to: string, ...args: string[]) {
   const running = start(["webhook", "listen", "--port", "0", "--json", "--to", to, ...args], {
@@ -120,7 +121,11 @@ describe("webhook listen", () => {
   it("passes the headers in their spelling, without those of the connection, and returns those of the receiver", async () => {
     const { url, received } = await startRecorder((_request, response) =>
       response
-        .writeHead(418, { "Set-Cookie": ["a=1", "b=2"], "X-Debug": "7", "Content-Encoding": "gzip" })
+        .writeHead(418, {
+          "Set-Cookie": ["a=1", "b=2"],
+          "X-Debug": "7",
+          "Content-Encoding": "gzip",
+        })
         .end("zip"),
     );
     const { url: tunnel } = await startListening(url);
@@ -143,7 +148,10 @@ describe("webhook listen", () => {
     expect(rawHeaders).toEqual(
       expect.arrayContaining(["Service-Signature", "Service-Delivery", "X-Forwarded-For"]),
     );
-    expect(passed).toMatchObject({ host: new URL(url).host, "content-length": String(event.length) });
+    expect(passed).toMatchObject({
+      host: new URL(url).host,
+      "content-length": String(event.length),
+    });
     expect([passed["transfer-encoding"], passed["te"]]).toEqual([undefined, undefined]);
   });
 
@@ -188,8 +196,14 @@ describe("webhook listen", () => {
     const refused = { verified: true, status: 502, error: "ECONNREFUSED" };
     expect((await closed.stop()).deliveries).toMatchObject([refused]);
     const large = await startRecorder((_, response) => void response.end(Buffer.alloc(1_048_577)));
-    expect((await post((await startListening(large.url)).url, event, sign(event))).status).toBe(502);
-    const silent = await startListening(await listen((request) => void request.resume()), "--timeout", "1");
+    expect((await post((await startListening(large.url)).url, event, sign(event))).status).toBe(
+      502,
+    );
+    const silent = await startListening(
+      await listen((request) => void request.resume()),
+      "--timeout",
+      "1",
+    );
     expect((await post(silent.url, event, sign(event))).status).toBe(504);
   });
 
@@ -213,7 +227,10 @@ describe("webhook listen", () => {
         socket.destroy(); // in the middle of the body, or of the headers
       }
     const names = "Service-Signature: t=1,v1=1\r\n".repeat(50);
-    const { closed, read } = open(tunnel, `${head}connection: close\r\n${names}content-length: 2\r\n\r\n{}`);
+    const { closed, read } = open(
+      tunnel,
+      `${head}connection: close\r\n${names}content-length: 2\r\n\r\n{}`,
+    );
     await closed;
     expect(read()).toMatch(/^HTTP\/1\.1 401/);
     expect((await post(tunnel, event, sign(event))).status).toBe(204);
@@ -222,7 +239,9 @@ describe("webhook listen", () => {
 });
 
 describe("webhook listen holds the bodies of at most 32 requests", () => {
-  const body = Buffer.from(JSON.stringify({ ...JSON.parse(event), data: "x".repeat(1024 * 1024 - 200) }));
+  const body = Buffer.from(
+    JSON.stringify({ ...JSON.parse(event), data: "x".repeat(1024 * 1024 - 200) }),
+  );
   const signature = sign(body);
   const head = `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.byteLength}\r\nservice-signature: ${signature}\r\n\r\n`;
   const request = Buffer.concat([Buffer.from(head), body]);
@@ -256,7 +275,9 @@ describe("webhook listen holds the bodies of at most 32 requests", () => {
 
   it("and ends a delivery to the receiver when its client has gone", async () => {
     const { opened: ended, open: end } = createGate();
-    const { url, received } = await startRecorder((_request, response) => response.once("close", end));
+    const { url, received } = await startRecorder((_request, response) =>
+      response.once("close", end),
+    );
     const { url: tunnel, stop } = await startListening(url);
     const { socket } = open(tunnel, request);
     await expect.poll(() => received.length).toBe(1);
@@ -267,7 +288,7 @@ describe("webhook listen holds the bodies of at most 32 requests", () => {
 
   it("also over many connections at once, and closes each after its response", async () => {
     const { url, received, release } = await startHanging();
-    const { url: tunnel, stop } = await startListening(url);
+    const { url: tunnel, stop } = await startListening(url, "--timeout", "60");
     const connections = Array.from({ length: 60 }, () => open(tunnel, request));
     await expect.poll(() => connections.filter(({ socket }) => socket.closed).length).toBe(28);
     await expect.poll(() => received.length).toBe(32);

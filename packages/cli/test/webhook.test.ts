@@ -1,5 +1,8 @@
-/** `webhook verify`, `sign` and `doctor`, and `trigger`: bodies in files and on stdin, a right receiver and wrong ones. */
-import { createFolder, listen } from "@loyalty-cards/internal/test/resources";
+/**
+ * `webhook verify`, `sign` and `doctor`, and `trigger`: bodies in files and on stdin, a right
+ * receiver and wrong ones.
+ */
+import { createFolder, listen } from "@loyalty-cards/testing/resources";
 import { isKnownEvent, signWebhookSync, verifyWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { knownTypes } from "../src/webhook/events.ts";
@@ -32,7 +35,8 @@ describe("webhook verify", () => {
   });
 
   it("says when the data differs from the contract", async () => {
-    const other = '{"id":"evt_1","type":"balance.changed","createdAt":"2026-01-01T00:00:00.000Z","data":{}}';
+    const other =
+      '{"id":"evt_1","type":"balance.changed","createdAt":"2026-01-01T00:00:00.000Z","data":{}}';
     const { code, stdout } = await verify(other, sign(other), ...at);
     expect([code, stdout]).toEqual([0, expect.stringContaining("not in this version's contract")]);
   });
@@ -40,16 +44,70 @@ describe("webhook verify", () => {
   const [lf, crlf] = [body.replaceAll(",", ",\n"), body.replaceAll(",", ",\r\n")];
 
   it.each<[string, string | Uint8Array, string, string, string, RegExp]>([
-    ["an added line break", `${body}\n`, signature, "", "mismatch", /without the line break at the end/],
+    [
+      "an added line break",
+      `${body}\n`,
+      signature,
+      "",
+      "mismatch",
+      /without the line break at the end/,
+    ],
     ["a lost line break", body, sign(`${body}\n`), "", "mismatch", /with a line break at the end/],
     ["CRLF instead of LF", crlf, sign(lf), "", "mismatch", /with LF as line breaks/],
     ["LF instead of CRLF", lf, sign(crlf), "", "mismatch", /with CRLF as line breaks/],
     ["a byte order mark", `\uFEFF${body}`, signature, "", "mismatch", /byte order mark/],
-    ["formatted JSON", JSON.stringify(JSON.parse(body), null, 2), signature, "", "mismatch", /compact form/],
+    [
+      "formatted JSON",
+      JSON.stringify(JSON.parse(body), null, 2),
+      signature,
+      "",
+      "mismatch",
+      /compact form/,
+    ],
+    [
+      "UTF-16 with a line break, as PowerShell writes it",
+      Buffer.from(`\uFEFF${body}\r\n`, "utf16le"),
+      signature,
+      "",
+      "mismatch",
+      /the capture is UTF-16/,
+    ],
+    [
+      "UTF-16 with the other order of bytes",
+      Buffer.from(`\uFEFF${body}`, "utf16le").swap16(),
+      signature,
+      "",
+      "mismatch",
+      /the capture is UTF-16/,
+    ],
+    [
+      "base64",
+      `${Buffer.from(body).toString("base64")}\n`,
+      signature,
+      "",
+      "mismatch",
+      /what this base64 encodes/,
+    ],
+    ["JSON in a string", JSON.stringify(body), signature, "", "mismatch", /inside the quotes/],
+    ["quotes of a shell", `'${body}'\n`, signature, "", "mismatch", /inside the quotes/],
     ["another secret", body, sign(body, "whsec_2"), "", "mismatch", /Compare the secret/],
-    ["bytes that are not text", Uint8Array.of(255, 0, 254), signature, "", "mismatch", /Compare the secret/],
+    [
+      "bytes that are not text",
+      Uint8Array.of(255, 0, 254),
+      signature,
+      "",
+      "mismatch",
+      /Compare the secret/,
+    ],
     ["an old one", body, signature, "1767229200", "stale", /1 h before/],
-    ["one of the future", body, signature, "1767222000", "future", /1 h after 2025-12-31T23:00:00\.000Z/],
+    [
+      "one of the future",
+      body,
+      signature,
+      "1767222000",
+      "future",
+      /1 h after 2025-12-31T23:00:00\.000Z/,
+    ],
     ["an empty header", body, "", "", "missing-signature", /Pass the value of the header/],
     ["a cut header", body, signature.slice(0, -1), "", "malformed-signature", /in quotes, once/],
     ["a text that is no event", "[]", sign("[]"), "", "invalid-payload", /not an event/],
@@ -66,7 +124,9 @@ describe("webhook verify", () => {
 
   it("takes a larger --tolerance", async () => {
     expect((await verify(body, signature, "--at", "1767226200")).code).toBe(1);
-    expect((await verify(body, signature, "--at", "1767226200", "--tolerance", "600")).code).toBe(0);
+    expect((await verify(body, signature, "--at", "1767226200", "--tolerance", "600")).code).toBe(
+      0,
+    );
   });
 
   it.each([
@@ -84,12 +144,28 @@ describe("webhook sign", () => {
   it("prints the header that a receiver verifies, for curl", async () => {
     const { code, stdout } = await run(["webhook", "sign", "--body", "-"], { env, stdin: body });
     const [, value = ""] = /^Service-Signature: (t=\d+,v1=[0-9a-f]{64})\n$/.exec(stdout) ?? [];
-    expect([code, verifyWebhookSync({ rawBody: body, signature: value, secret }).id]).toEqual([0, "evt_1"]);
+    expect([code, verifyWebhookSync({ rawBody: body, signature: value, secret }).id]).toEqual([
+      0,
+      "evt_1",
+    ]);
+  });
+
+  it("says in one sentence that the secret begins with a quote", async () => {
+    const quoted = { LOYALTY_SIGNING_SECRET: '"whsec_hidden"' };
+    expect(await run(["webhook", "sign", "--body", "-"], { env: quoted, stdin: body })).toEqual({
+      code: 2,
+      stdout: "",
+      stderr:
+        "loyalty-cards: LOYALTY_SIGNING_SECRET begins with a quote, which a shell or a .env file did not remove: remove it.\n",
+    });
   });
 
   it("signs bytes at a time", async () => {
     const stdin = Uint8Array.of(0, 255, 10);
-    const { stdout } = await run(["webhook", "sign", "--body", "-", ...at, "--json"], { env, stdin });
+    const { stdout } = await run(["webhook", "sign", "--body", "-", ...at, "--json"], {
+      env,
+      stdin,
+    });
     const value = signWebhookSync({ rawBody: stdin, secret, timestamp: timestamp + 5 });
     expect(parseLines(stdout)).toEqual([{ header: "Service-Signature", value }]);
   });
@@ -126,7 +202,10 @@ describe("webhook doctor", () => {
 
   it("counts the one check of an address where nothing listens", async () => {
     const { code, stdout } = await run([...doctor, "http://127.0.0.1:1/"], { env });
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/\n1 check: 0 passed, 1 failed\.\n$/)]);
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/\n1 check: 0 passed, 1 failed\.\n$/),
+    ]);
   });
 
   it("stops at Ctrl-C with 130", async () => {
@@ -137,9 +216,11 @@ describe("webhook doctor", () => {
     expect((await running.exit).code).toBe(130);
   });
 
-  it("exits with 2 for an address in the network with http", async () => {
-    const { code, stderr } = await run([...doctor, "http://shop.internal/"], { env });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/url must use https/)]);
+  it("checks a receiver in the network with http, and exits with 2 for one on the internet", async () => {
+    const { code, stdout } = await run([...doctor, "http://shop.internal:1/"], { env });
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/0 passed, 1 failed\.\n$/)]);
+    const refused = await run([...doctor, "http://shop.example.com/"], { env });
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/must use https/)]);
   });
 });
 
@@ -149,7 +230,9 @@ describe("trigger", () => {
     const { code, stdout, stderr } = await run(["trigger", type, "--card", "card_1"], { env: own });
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(new RegExp(`^✓ 204 +\\d+ ms {2}${type} evt_\\w+\n$`));
-    expect(accepted).toMatchObject([{ event: { type }, deliveryId: expect.stringMatching(/^dlv_/) }]);
+    expect(accepted).toMatchObject([
+      { event: { type }, deliveryId: expect.stringMatching(/^dlv_/) },
+    ]);
     for (const { event } of accepted) {
       expect(isKnownEvent(event)).toBe(true);
       if (type !== "ping") expect(JSON.stringify(event.data)).toContain('"card_1"');
@@ -158,7 +241,9 @@ describe("trigger", () => {
 
   it("sends an event twice with --duplicate, as a retry does", async () => {
     const { env: own, accepted } = await startReceiver();
-    const { code, stdout } = await run(["trigger", "balance.changed", "--duplicate", "--json"], { env: own });
+    const { code, stdout } = await run(["trigger", "balance.changed", "--duplicate", "--json"], {
+      env: own,
+    });
     expect([code, parseLines(stdout).map(({ status, passed }) => [status, passed])]).toEqual([
       0,
       [
@@ -198,10 +283,15 @@ describe("trigger", () => {
 
   it("says that the port of an https address does not speak https", async () => {
     const { url } = await startReceiver();
-    const { code, stdout } = await run(["trigger", "ping", "--to", url.replace("http:", "https:")], { env });
+    const { code, stdout } = await run(
+      ["trigger", "ping", "--to", url.replace("http:", "https:")],
+      { env },
+    );
     expect([code, stdout.replaceAll(/\s+/g, " ")]).toEqual([
       1,
-      expect.stringMatching(/^✗ --- .*That port does not seem to speak https\. Use http:\/\/ for a program/),
+      expect.stringMatching(
+        /^✗ --- .*That port does not seem to speak https\. Use http:\/\/ for a program/,
+      ),
     ]);
   });
 
@@ -209,7 +299,10 @@ describe("trigger", () => {
     const url = await listen((request) => void request.resume());
     const args = ["trigger", "ping", "--to", url, "--timeout", "1", "--json"];
     const { code, stdout } = await run(args, { env });
-    expect([code, parseLines(stdout)[0]]).toEqual([1, expect.objectContaining({ error: "timeout" })]);
+    expect([code, parseLines(stdout)[0]]).toEqual([
+      1,
+      expect.objectContaining({ error: "timeout" }),
+    ]);
   });
 
   it("reads the secret and the address from .env", async () => {
@@ -244,7 +337,12 @@ describe("trigger", () => {
     ],
     ["with text as the address", ["--to", "http://"], env, /"http:\/\/" is not an address/],
     ["with http to the internet", ["--to", "http://shop.example.com/"], env, /must use https/],
-    ["with a password in the address", ["--to", "https://a:hidden@shop.example.com/"], env, /remove it/],
+    [
+      "with a password in the address",
+      ["--to", "https://a:hidden@shop.example.com/"],
+      env,
+      /remove it/,
+    ],
   ])("exits with 2 %s, and sends nothing", async (_name, args, own, message) => {
     const { code, stdout, stderr } = await run(["trigger", "ping", ...args], { env: own });
     expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);

@@ -1,9 +1,12 @@
-/** The files of the package agree with the OpenAPI document and with the mock service: schemas and vectors. */
+/**
+ * The files of the package agree with the OpenAPI document and with the mock service: schemas and
+ * vectors.
+ */
 import { readFileSync } from "node:fs";
+import { receiveEveryEvent } from "@loyalty-cards/testing/mock-shop";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { receiveEveryEvent } from "../../mock-server/test/shop.ts";
 import openapi from "../openapi.json" with { type: "json" };
 import signatures from "../signatures.json" with { type: "json" };
 
@@ -38,7 +41,9 @@ describe.each(types)("the schema of %s", (type) => {
 
   it("is a self-contained JSON Schema of draft 2020-12 with its own identifier", () => {
     expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
-    expect(schema.$id).toBe(`https://loyalty-cards.github.io/loyalty-cards/contract/events/${type}.json`);
+    expect(schema.$id).toBe(
+      `https://loyalty-cards.github.io/loyalty-cards/contract/events/${type}.json`,
+    );
     const text = JSON.stringify(schema);
     for (const [, reference] of text.matchAll(/"\$ref":"([^"]*)"/g))
       expect(reference).toMatch(/^#\/\$defs\//);
@@ -92,7 +97,10 @@ it("every event that the mock service sends is valid under its schema", async ()
 });
 
 describe("signatures.json", () => {
-  const { version, vectors } = signatures as { version: number; vectors: Record<string, unknown>[] };
+  const { version, vectors } = signatures as {
+    version: number;
+    vectors: Record<string, unknown>[];
+  };
 
   it("has version 1 of the format, in which every vector has every member", () => {
     expect(version).toBe(1);

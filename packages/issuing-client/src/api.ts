@@ -1,29 +1,51 @@
-/** `client.api`: typed requests to every path of the service. The only file that uses openapi-fetch. */
-import type { paths } from "@loyalty-cards/openapi";
+/**
+ * `client.api`: typed requests to every path of the service. The only file that uses openapi-fetch.
+ */
+import { parseUrl } from "@loyalty-cards/internal/hostnames";
+import type { paths } from "@loyalty-cards/openapi/service";
 import createClient, { defaultPathSerializer } from "openapi-fetch";
-import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, which the build can inline into our declarations
+// By its file, which the build can inline into our declarations.
+import type { Client } from "openapi-fetch/dist/index.d.mts";
+import type { Call } from "./call.ts";
+import { parseId } from "./cards.ts";
 import { configurationError } from "./errors.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
-import { getService, parseCallOptions, parseId, type Settings } from "./options.ts";
+import { getService, parseCallOptions, type Settings } from "./options.ts";
 import type { UsableResponse } from "./response.ts";
+import { describeMissingFetch } from "./runtime.ts";
 import { send } from "./send.ts";
 
-/** The typed openapi-fetch client, with every path and method of the service: `api.GET("/passes/{id}", { params })`. */
-export type Api = Client<paths>;
+/** The paths of the service's document in this repository, which type `client.api` by default. */
+export type { paths };
 
-/** Every request is sent by `send`, to an address below `baseUrl`. Options of a call and middleware cannot change that. */
-export function createApi(settings: Settings): Api {
+/** The paths as they are called: without `/api/v1`, which some documents write before each. */
+type BelowRoot<Paths> = {
+  [Path in keyof Paths as Path extends `/api/v1/${infer Rest}` ? `/${Rest}` : Path]: Paths[Path];
+};
+
+/**
+ * The typed openapi-fetch client, with every path and method of the service:
+ * `api.GET("/passes/{id}", { params })`.
+ */
+export type Api<Paths extends object> = Client<BelowRoot<Paths>>;
+
+/**
+ * Every request is sent by `send`, to an address below `baseUrl`. Options of a call and middleware
+ * cannot change that.
+ */
+export function createApi<Paths extends object>(settings: Settings): Api<Paths> {
+  if (typeof Request === "undefined") throw configurationError(describeMissingFetch("client.api"));
   const { baseUrl } = getService(settings);
   const root = `${baseUrl}/api/v1`; // spec 9
 
   async function fetch(request: Request): Promise<Response> {
     const { method, url, signal } = request;
     const { "content-type": contentType, ...headers } = Object.fromEntries(request.headers);
-    const options = parseCallOptions({ signal, headers }, settings);
+    const callSettings = parseCallOptions({ signal, headers }, settings);
     checkAddress(root, url); // again, because a middleware can replace the request
-    const ownKey = options.headers["idempotency-key"];
+    const ownKey = callSettings.headers["idempotency-key"];
     if (ownKey !== undefined) parseIdempotencyKey(ownKey);
-    const call = {
+    const call: Call<Response> = {
       operation: "api",
       method,
       path: url.slice(baseUrl.length),
@@ -31,15 +53,17 @@ export function createApi(settings: Settings): Api {
       body: request.body === null ? undefined : await request.text(),
       // Every POST has one, because it could not be retried without.
       idempotencyKey: method === "POST" ? (ownKey ?? crypto.randomUUID()) : undefined,
-    } as const;
-    return send(settings, call, options, (response) => ({ value: toResponse(response) }));
+      read: (response) => ({ value: toResponse(response) }),
+    };
+    return send(call, callSettings);
   }
 
   /** Validates the address before it becomes a URL, which would resolve its dot segments. */
   const CheckedRequest = new Proxy(Request, {
     construct(target, [address, init]) {
-      checkAddress(root, address);
-      return new target(address, init);
+      const checked = removeSecondPrefix(root, address);
+      checkAddress(root, checked);
+      return new target(checked, init);
     },
   });
 
@@ -49,24 +73,39 @@ export function createApi(settings: Settings): Api {
     return defaultPathSerializer(path, params);
   }
 
-  return createClient<paths>({ baseUrl: root, fetch, Request: CheckedRequest, pathSerializer });
+  return createClient<BelowRoot<Paths>>({
+    baseUrl: root,
+    fetch,
+    Request: CheckedRequest,
+    pathSerializer,
+  });
 }
 
-/** @throws {IssuingError} `configuration` for an address that is not below the root, or that a URL would change, as it does with dot segments. */
+/** Programs without types may copy a path from a document that writes `/api/v1` before each. */
+function removeSecondPrefix(root: string, address: string): string {
+  const twice = `${root}/api/v1/`;
+  return address.startsWith(twice) ? `${root}/${address.slice(twice.length)}` : address;
+}
+
+/**
+ * @throws {IssuingError} `configuration` for an address that is not below the root, or that a URL
+ * would change, as it does with dot segments.
+ */
 function checkAddress(root: string, address: string): void {
   const [path = ""] = address.slice(root.length).split("?");
   const isBelow = address.startsWith(`${root}/`) && path !== "/" && !path.includes("//");
-  if (isBelow && !/[#{}]|%(?![\da-f]{2})/i.test(path) && toHref(root + path) === root + path) return;
+  // Braces are those of a path parameter without a value.
+  const isEncoded = !/[#{}]|%(?![\da-f]{2})/i.test(path);
+  if (isBelow && isEncoded && parseUrl(root + path)?.href === root + path) return;
   throw configurationError(
     `client.api sends only to paths below ${root}/, without empty or dot segments and with every path parameter set.`,
   );
 }
 
-const toHref = (address: string) => (URL.canParse(address) ? new URL(address).href : undefined);
-
 function toResponse({ status, headers, text }: UsableResponse): Response {
   const complete = headers();
   complete.delete("content-length"); // it is the length of the encoded body
-  const hasBody = text !== "" && status !== 204 && status !== 205; // `Response` accepts none with these (spec 7)
+  // `Response` accepts none with these (spec 7).
+  const hasBody = text !== "" && status !== 204 && status !== 205;
   return new Response(hasBody ? text : null, { status, headers: complete });
 }

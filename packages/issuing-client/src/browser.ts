@@ -1,4 +1,6 @@
-/** Entry point for browser bundles: throws an error, because the API key must stay on the server. */
+/**
+ * Entry point for browser bundles: throws an error, because the API key must stay on the server.
+ */
 import { formatErrorLink } from "@loyalty-cards/internal/format";
 
 // The same names as in index.ts, so that the bundler succeeds and the error appears in the browser.

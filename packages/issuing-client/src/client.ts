@@ -1,6 +1,11 @@
-/** The client: `createIssuingClient`, its method for each operation of the service, and its card links. */
-import type { OperationId } from "@loyalty-cards/openapi/operations";
-import { type Api, createApi } from "./api.ts";
+/**
+ * The client: `createIssuingClient`, its method for each operation of the service, and its card
+ * links.
+ */
+import { withIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import { type Api, createApi, type paths } from "./api.ts";
 import {
   type Card,
   type ConsentChange,
@@ -8,50 +13,62 @@ import {
   type FieldValues,
   type IssueCardRequest,
   type Operation,
+  parseId,
   readCard,
   readChangedConsent,
   readConsent,
   readOperations,
   type Template,
 } from "./cards.ts";
+import { configurationError } from "./errors.ts";
 import { createIssuingSteps, type IssueCardOptions, issueCard } from "./issue-card.ts";
 import { cardLinks } from "./links.ts";
 import {
   type CallOptions,
+  callOptionNames,
+  checkNames,
   getService,
   type IssuingClientOptions,
   parseCallOptions,
-  parseId,
   parseOptions,
 } from "./options.ts";
-import type { Reading, UsableResponse } from "./response.ts";
-import { createCall, send } from "./send.ts";
+import { type CallContent, createCall, send } from "./send.ts";
 
 /**
- * The operations of the service. Every method throws an {@link IssuingError}, or the caller's `signal.reason`. Options of a method
- * apply to that call; their defaults are the options of the client.
+ * The operations of the service. Every method throws an {@link IssuingError}, or the caller's
+ * `signal.reason`. Options of a method apply to that call; their defaults are the options of the
+ * client.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";
  *
  * const loyalty = createIssuingClient();
  * const card = await loyalty.getCard("card_8sT2kq");
- * console.log(card.loyaltyBalance, card.loyaltyTier ?? "no tier yet", loyalty.cardLinks(card).addToFirstWallet);
- * for (const { type, change } of await loyalty.listOperations(card.id, { limit: 10 })) console.log(type, change);
+ * console.log(card.loyaltyBalance, card.loyaltyTier ?? "no tier yet");
+ * console.log(loyalty.cardLinks(card).addToFirstWallet);
+ *
+ * const operations = await loyalty.listOperations(card.id, { limit: 10 });
+ * for (const { type, change } of operations) console.log(type, change);
+ *
  * const { marketingConsent } = await loyalty.getConsent(card.id);
- * if (!marketingConsent) await loyalty.setConsent(card.id, { marketing: true, version: "2026-01-news" });
+ * const change = { marketing: true, version: "2026-01-news" };
+ * if (!marketingConsent) await loyalty.setConsent(card.id, change);
  * ```
  */
-export interface IssuingClient {
+export interface IssuingClient<Paths extends object = paths> {
   /**
-   * Issues a card, finding or creating the customer ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). Within 24 hours the
-   * same `userId` and template return the same card, also when two calls run at the same time.
-   * @param template the id of a template, with any fields, or a template of `defineTemplate`, with typed fields.
+   * Issues a card, finding or creating the customer ([spec
+   * 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). Within 24 hours
+   * the same `userId` and template return the same card, also when two calls run at the same time.
+   * @param template the id of a template, with any fields, or a template of `defineTemplate`, with
+   * typed fields.
    * @param request the customer with the consents, and the values of the template's fields.
-   * @param options `userId`, from which the Idempotency-Key is derived, or your own `idempotencyKey`. One of the two is required.
+   * @param options `userId`, from which the Idempotency-Key is derived, or your own
+   * `idempotencyKey`. One of the two is required.
    * @returns the card, with the fields of the template in `fieldValues`.
-   * @throws {IssuingError} `validation` when the service rejects values; `not-found` for an unknown template;
-   * `idempotency-expired` when `firstAttemptAt` is 24 hours ago; and the codes of every call, such as `server`, `network` and `deadline`.
+   * @throws {IssuingError} `validation` when the service rejects values; `not-found` for an unknown
+   * template; `idempotency-expired` when `firstAttemptAt` is 24 hours ago; and the codes of every
+   * call, such as `server`, `network` and `deadline`.
    * @example
    * ```ts
    * import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -69,14 +86,18 @@ export interface IssuingClient {
     options: IssueCardOptions,
   ): Promise<Card<Fields>>;
   /**
-   * Reads a card with its balance and tier ([spec 4.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-2)).
-   * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response is not a card.
+   * Reads a card with its balance and tier ([spec
+   * 4.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-2)).
+   * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response is
+   * not a card.
    */
   getCard(cardId: string, options?: CallOptions): Promise<Card>;
   /**
-   * Reads the history of a card, newest first ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)).
+   * Reads the history of a card, newest first ([spec
+   * 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)).
    * @param query `limit`: the maximum number of operations. Default: the service decides.
-   * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response has no list of operations.
+   * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response
+   * has no list of operations.
    */
   listOperations(
     cardId: string,
@@ -84,41 +105,55 @@ export interface IssuingClient {
     options?: CallOptions,
   ): Promise<Operation[]>;
   /**
-   * Reads the marketing consent of the customer ([spec 4.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-4)).
-   * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when `marketingConsent` is not true or false.
+   * Reads the marketing consent of the customer ([spec
+   * 4.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-4)).
+   * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when
+   * `marketingConsent` is not true or false.
    */
   getConsent(cardId: string, options?: CallOptions): Promise<ConsentState>;
   /**
-   * Gives or withdraws the marketing consent of the customer ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)).
+   * Gives or withdraws the marketing consent of the customer ([spec
+   * 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)).
    * @param change `marketing` and, when known, the `version` of the consent text.
    * @returns the consent after the change; undefined when the response does not have it.
    * @throws {IssuingError} `not-found` for an unknown card.
    */
-  setConsent(cardId: string, change: ConsentChange, options?: CallOptions): Promise<ConsentState | undefined>;
+  setConsent(
+    cardId: string,
+    change: ConsentChange,
+    options?: CallOptions,
+  ): Promise<ConsentState | undefined>;
   /**
-   * The function `cardLinks`, with the `baseUrl` of this client as the default address of the button images. It sends no request.
+   * The function `cardLinks`, with the `baseUrl` of this client as the default address of the
+   * button images. It sends no request.
    * @throws {IssuingError} `configuration` when an address is not http or https.
    */
   cardLinks: typeof cardLinks;
   /**
-   * The typed openapi-fetch client on the same transport, for all other paths of the service below `/api/v1/`.
-   * @throws {IssuingError} `configuration` for any other address, before the API key is read or added.
+   * The typed openapi-fetch client on the same transport, for all other paths of the service. They
+   * are written without `/api/v1`, which the client adds.
+   * @throws {IssuingError} `configuration` for any other address, before the API key is read or
+   * added.
    * @example
    * ```ts
    * import { createIssuingClient } from "@loyalty-cards/issuing-client";
    *
    * const loyalty = createIssuingClient();
-   * const { data, error } = await loyalty.api.GET("/passes/{id}", { params: { path: { id: "card_8sT2kq" } } });
+   * const params = { path: { id: "card_8sT2kq" } };
+   * const { data, error } = await loyalty.api.GET("/passes/{id}", { params });
    * console.log(data?.loyaltyBalance, error?.detail);
    * ```
    */
-  readonly api: Api;
+  readonly api: Api<Paths>;
 }
 
 /**
- * Creates a client of the service at `baseUrl`. Create one for the whole program: its calls share connections.
- * Without `baseUrl`, `apiKey` and `idempotencyNamespace` it reads the environment variables `LOYALTY_URL`, `LOYALTY_API_KEY` and
- * `LOYALTY_IDEMPOTENCY_NAMESPACE`. A missing address or key is an error of the first call, so that a build needs neither.
+ * Creates a client of the service at `baseUrl`. Create one for the whole program: its calls share
+ * connections. Without `baseUrl`, `apiKey` and `idempotencyNamespace` it reads the environment
+ * variables `LOYALTY_URL`, `LOYALTY_API_KEY` and `LOYALTY_IDEMPOTENCY_NAMESPACE`. A missing address
+ * or key is an error of the first call, so that a build needs neither.
+ * @typeParam Paths types `api`: what openapi-typescript generates from the OpenAPI document of your
+ * service. Default: the operations of the specification.
  * @throws {IssuingError} `configuration` for an invalid option, naming it and the fix.
  * @example
  * ```ts
@@ -131,34 +166,36 @@ export interface IssuingClient {
  * });
  * ```
  */
-export function createIssuingClient(options: IssuingClientOptions = {}): IssuingClient {
+export function createIssuingClient<Paths extends object = paths>(
+  options: IssuingClientOptions = {},
+): IssuingClient<Paths> {
   const settings = parseOptions(options);
-  let api: Api | undefined;
+  let api: Api<Paths> | undefined;
 
-  async function run<Value>(
-    operation: OperationId,
+  /** Calls an endpoint of one card. */
+  async function callCard<Value>(
+    endpoint: EndpointId,
     cardId: string,
-    callOptions: CallOptions | null | undefined,
-    read: (response: UsableResponse) => Reading<Value>,
-    content: { query?: string; body?: string } = {},
+    { options, ...content }: CallContent<Value> & { options: CallOptions | undefined },
   ): Promise<Value> {
-    const call = createCall(operation, parseId("card id", cardId), content);
-    return send(settings, call, parseCallOptions(callOptions, settings), read);
+    const call = createCall(endpoint, parseId("card id", cardId, " Pass card.id."), content);
+    checkNames(endpoint, options ?? {}, callOptionNames);
+    return send(call, parseCallOptions(options, settings));
   }
 
-  // The compiler reports an operation without a method.
-  const client: IssuingClient & Record<OperationId, unknown> = {
-    issueCard: (template, request, callOptions) => issueCard(settings, template, request, callOptions),
-    getCard: (cardId, callOptions) => run("getCard", cardId, callOptions, readCard<FieldValues>),
-    listOperations(cardId, query, callOptions) {
-      const { limit } = query ?? {};
-      const content = limit === undefined ? {} : { query: `?limit=${limit}` };
-      return run("listOperations", cardId, callOptions, readOperations, content);
+  // The compiler reports an endpoint without a method.
+  const client: IssuingClient<Paths> & Record<EndpointId, unknown> = {
+    issueCard: (template, request, options) => issueCard(settings, { template, request, options }),
+    getCard: (cardId, options) =>
+      callCard("getCard", cardId, { read: readCard<FieldValues>, options }),
+    async listOperations(cardId, listed, options) {
+      const query = formatLimit(listed ?? {});
+      return callCard("listOperations", cardId, { query, read: readOperations, options });
     },
-    getConsent: (cardId, callOptions) => run("getConsent", cardId, callOptions, readConsent),
-    async setConsent(cardId, { marketing, version }, callOptions) {
-      const body = JSON.stringify({ marketing, version });
-      return run("setConsent", cardId, callOptions, readChangedConsent, { body });
+    getConsent: (cardId, options) => callCard("getConsent", cardId, { read: readConsent, options }),
+    async setConsent(cardId, change, options) {
+      const body = serializeChange(change);
+      return callCard("setConsent", cardId, { body, read: readChangedConsent, options });
     },
     cardLinks: (card, { baseUrl = getService(settings).baseUrl, ...others } = {}) =>
       cardLinks(card, { ...others, baseUrl }),
@@ -167,6 +204,31 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
       return api;
     },
   };
-  // Not enumerable: a copy of a client, with other methods, is not one for the outbox.
-  return Object.defineProperty(client, "internal", { value: createIssuingSteps(settings) });
+  return withIssuingSteps(client, createIssuingSteps(settings));
+}
+
+type ListQuery = NonNullable<Parameters<IssuingClient["listOperations"]>[1]>;
+const queryNames = { limit: true } satisfies OptionNames<ListQuery>;
+
+/** @throws {IssuingError} `configuration` for an invalid query. */
+function formatLimit(query: ListQuery): string {
+  checkNames("The query of listOperations", query, queryNames, "member");
+  const limit: unknown = query.limit;
+  if (limit === undefined) return "";
+  if (Number.isSafeInteger(limit) && (limit as number) > 0) return `?limit=${limit}`;
+  const given = typeof limit === "number" ? String(limit) : `of type ${typeof limit}`;
+  throw configurationError(`limit must be a whole number, 1 or more; it is ${given}.`);
+}
+
+const changeNames = { marketing: true, version: true } satisfies OptionNames<ConsentChange>;
+
+/** @throws {IssuingError} `configuration` for an invalid change of a consent. */
+function serializeChange(change: ConsentChange): string {
+  const { marketing, version }: Record<string, unknown> = Object(change);
+  checkNames("The change of setConsent", change, changeNames, "member");
+  const isText = version === undefined || typeof version === "string";
+  if (typeof marketing === "boolean" && isText) return JSON.stringify({ marketing, version });
+  throw configurationError(
+    'setConsent needs marketing, true or false, and optionally version, a string: setConsent(card.id, { marketing: true, version: "2026-01" }).',
+  );
 }

@@ -12,36 +12,40 @@ export const systemClock: Clock = {
   },
 };
 
-type Limits = { clock: Clock; signal: AbortSignal | undefined };
+interface Wait {
+  clock: Clock;
+  signal: AbortSignal | undefined;
+}
 
-/** What {@link waitWithin} returns at its time limit. */
-export const timeLimit = Symbol("time limit");
+interface LimitedWait<Value> extends Wait {
+  /** The time limit. */
+  ms: number;
+  /** The result when the time limit passes first. */
+  otherwise: Value;
+  /** Ends the work when the wait ends early. What the work then does has no effect. */
+  stop?: () => void;
+}
 
 /**
- * Waits for work until a time limit or an abort, even when the work ignores both. Removes its timer and its listener.
- * @param stop ends the work when the wait ends early. What the work then does has no effect.
+ * Waits for work until a time limit or an abort, even when the work ignores both. Removes its timer
+ * and its listener.
  * @throws the signal's `reason`; and what the work throws.
  */
-export function waitWithin<Result>(
-  ms: number,
-  work: Promise<Result>,
-  { clock, signal }: Limits,
-  stop?: () => void,
-): Promise<Result | typeof timeLimit> {
+export function waitWithin<Value>(
+  work: Promise<Value>,
+  { ms, otherwise, stop, clock, signal }: LimitedWait<Value>,
+): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const end = (settle: () => void) => {
+    const end = (settle: () => void, isEarly = false) => {
       cancelTimer();
       signal?.removeEventListener("abort", abort);
       settle();
+      if (isEarly) stop?.();
     };
-    const endEarly = (settle: () => void) => {
-      end(settle);
-      stop?.();
-    };
-    const abort = () => endEarly(() => reject(signal?.reason));
-    const cancelTimer = clock.after(ms, () => endEarly(() => resolve(timeLimit)));
+    const abort = () => end(() => reject(signal?.reason), true);
+    const cancelTimer = clock.after(ms, () => end(() => resolve(otherwise), true));
     work.then(
-      (result) => end(() => resolve(result)),
+      (value) => end(() => resolve(value)),
       (error) => end(() => reject(error)),
     );
     if (signal === undefined) return;
@@ -51,15 +55,23 @@ export function waitWithin<Result>(
   });
 }
 
-/** Node warns of a leak at the eleventh listener of a signal, but a program may end all its calls with one. */
+const events = getBuiltinModule("node:events") as
+  | { setMaxListeners?(count: number, target: AbortSignal): void }
+  | undefined;
+
+/**
+ * Node warns of a leak at the eleventh listener of a signal, but a program may end all its calls
+ * with one.
+ */
 function allowManyListeners(signal: AbortSignal): void {
-  const events = getBuiltinModule("node:events") as
-    | { setMaxListeners?(count: number, target: AbortSignal): void }
-    | undefined;
   events?.setMaxListeners?.(0, signal);
 }
 
-/** Resolves after `ms` milliseconds. @throws the signal's `reason`. */
-export async function sleep(ms: number, limits: Limits): Promise<void> {
-  await waitWithin(ms, new Promise<never>(() => {}), limits);
+/**
+ * Resolves after `ms` milliseconds.
+ * @throws the signal's `reason`.
+ */
+export function sleep(ms: number, { clock, signal }: Wait): Promise<void> {
+  const never = new Promise<void>(() => {});
+  return waitWithin(never, { ms, otherwise: undefined, clock, signal });
 }

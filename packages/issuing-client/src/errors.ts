@@ -1,6 +1,10 @@
 /** Errors: what happened, whether a card may exist, and what to do next. */
 import { formatErrorLink } from "@loyalty-cards/internal/format";
-import { issuingErrorBrand as brand, generalUserMessage } from "@loyalty-cards/internal/issuing-steps";
+import {
+  issuingErrorBrand as brand,
+  generalUserMessage,
+  hasIssuingErrorBrand,
+} from "@loyalty-cards/internal/issuing-steps";
 
 /** Problem details (RFC 9457). Members that this version does not know are kept. */
 export interface ProblemDetails {
@@ -15,11 +19,17 @@ export interface ProblemDetails {
 export interface RejectedField {
   /** JSON Pointer (RFC 6901) into the request body: `/customer/phone`, `/fieldValues/name`. */
   pointer: string;
-  /** What is wrong, in the words of the service. It can quote what the user typed: show it to them, and do not log it. */
+  /**
+   * What is wrong, in the words of the service. It can quote what the user typed: show it to them,
+   * and do not log it.
+   */
   detail?: string;
 }
 
-/** `validation` is 422, `conflict` 409 or 423, `rejected` a 4xx without its own code, `server` 5xx, `configuration` an invalid option or argument. */
+/**
+ * `validation` is 422, `conflict` 409 or 423, `rejected` a 4xx without its own code, `server` 5xx,
+ * `configuration` an invalid option or argument.
+ */
 export type IssuingErrorCode =
   | "validation"
   | "not-found"
@@ -41,10 +51,15 @@ export type Outcome = "not-sent" | "rejected" | "unknown";
 
 /** The members of an error. Those that are undefined are left out. */
 export type IssuingErrorFacts = Pick<IssuingError, "code" | "outcome"> & {
-  [Name in Exclude<keyof IssuingError, keyof Error | "code" | "outcome">]?: IssuingError[Name] | undefined;
+  [Name in Exclude<keyof IssuingError, keyof Error | "code" | "outcome">]?:
+    | IssuingError[Name]
+    | undefined;
 } & { cause?: unknown };
 
-/** Every error of the client, except the caller's own abort. The message ends with the address of the page that describes its `code`. */
+/**
+ * Every error of the client, except the caller's own abort. The message ends with the address of
+ * the page that describes its `code`.
+ */
 export class IssuingError extends Error {
   override readonly name = "IssuingError";
   declare readonly code: IssuingErrorCode;
@@ -55,11 +70,15 @@ export class IssuingError extends Error {
   /** How many requests were sent. */
   readonly attempts: number = 0;
   /**
-   * Safe to show to the user: the `detail` of a 422
-   * ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)), else a general sentence.
+   * Safe to show to the user: the `detail` of a 422 ([spec
+   * 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)), else a general
+   * sentence.
    */
   declare readonly userMessage: string;
-  /** The rejected members of the request, from a 422. At most 50; empty when none are known. Show each `detail` beside its input. */
+  /**
+   * The rejected members of the request, from a 422. At most 50; empty when none are known. Show
+   * each `detail` beside its input.
+   */
   declare readonly fields: readonly RejectedField[];
   /** The status of the response, when the call ended with one. */
   declare readonly status?: number;
@@ -70,13 +89,18 @@ export class IssuingError extends Error {
   declare readonly idempotencyKey?: string;
   /** How long the service asked to wait, in milliseconds; at most 24 hours. */
   declare readonly retryAfterMs?: number;
-  /** The id of a card that exists although the response is invalid (`invalid-response`). Store it. */
+  /**
+   * The id of a card that exists although the response is invalid (`invalid-response`). Store it.
+   */
   declare readonly cardId?: string;
 
   constructor(message: string, facts: IssuingErrorFacts) {
     const { cause, userMessage = generalUserMessage, fields = [], problem, ...shown } = facts;
     super(message + formatErrorLink(facts.code), cause === undefined ? {} : { cause });
-    Object.assign(this, Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined)));
+    Object.assign(
+      this,
+      Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined)),
+    );
     // Not enumerable, so that they are not printed: text of the service can quote the user.
     Object.defineProperties(this, {
       userMessage: { value: userMessage },
@@ -89,10 +113,12 @@ export class IssuingError extends Error {
 
 /** Whether a value is an error of the client, also of another installed copy of this package. */
 export function isIssuingError(value: unknown): value is IssuingError {
-  return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
+  return hasIssuingErrorBrand(value);
 }
 
-/** Creates the error for an invalid option or argument: nothing was sent, and a retry does not help. */
+/**
+ * Creates the error for an invalid option or argument: nothing was sent, and a retry does not help.
+ */
 export function configurationError(message: string): IssuingError {
   return new IssuingError(message, { code: "configuration", outcome: "not-sent" });
 }

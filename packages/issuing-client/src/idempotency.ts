@@ -1,5 +1,9 @@
-/** Idempotency keys: derived from your user's id, so that a call after a crash returns the same card; and the 24 hours for which the service stores them. */
+/**
+ * Idempotency keys: derived from your user's id, so that a call after a crash returns the same
+ * card; and the 24 hours for which the service stores them.
+ */
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
+import { keyLifetimeMs } from "@loyalty-cards/internal/issuing-steps";
 import { configurationError, IssuingError } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */
@@ -13,60 +17,70 @@ export interface IdempotencyKeyInput {
   /** Part of the key. Change it to get a new key for the same user. Default: none. */
   keySuffix?: string;
   /**
-   * The `idempotencyNamespace` of the client, which separates user tables with the same ids. Default `""`: none. The environment is not
-   * read: a program that sets `LOYALTY_IDEMPOTENCY_NAMESPACE` for the client passes the same namespace.
+   * The `idempotencyNamespace` of the client, which separates user tables with the same ids.
+   * Default `""`: none. The environment is not read: a program that sets
+   * `LOYALTY_IDEMPOTENCY_NAMESPACE` for the client passes the same namespace.
    */
   namespace?: string;
 }
 
-/** Version of the derivation. A change would issue second cards to users who retry after an upgrade. */
+/**
+ * Version of the derivation. A change would issue second cards to users who retry after an upgrade.
+ */
 const version = "lc1";
 
-/** How long the service stores a key ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). */
-const retentionMs = 24 * 3_600_000;
-
-/** No attempt begins this long before the end of the retention: clocks differ, and a request takes time. */
-const retentionMarginMs = 60_000;
+/** By how much the clock that took `firstAttemptAt` may be ahead of this one. */
+const maxClockDifferenceMs = 60_000;
 
 /** The service is newer. A time in seconds, read as milliseconds, is in 1970. */
 const earliestMs = Date.UTC(2001, 0, 1);
 
 /**
- * Derives the Idempotency-Key ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)), the same in every process and runtime, and
- * without personal data. `issueCard` calls it when `userId` is set, with the namespace of the client.
+ * Derives the Idempotency-Key ([spec
+ * 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)), the same in every
+ * process and runtime, and without personal data. `issueCard` calls it when `userId` is set, with
+ * the namespace of the client.
  * @param input the template's id, your own user's id, and optionally `keySuffix` and `namespace`.
  * @returns `lc1_` and 43 characters of base64url.
- * @throws {IssuingError} `configuration` for an invalid `userId`, and for a `keySuffix` or `namespace` that is
- * present but undefined, blank or not a string.
+ * @throws {IssuingError} `configuration` for an invalid `userId`, and for a `keySuffix` or
+ * `namespace` that is present but undefined, blank or not a string.
  * @example
  * ```ts
  * import { deriveIdempotencyKey } from "@loyalty-cards/issuing-client";
  *
- * const idempotencyKey = await deriveIdempotencyKey({ templateId: "tpl_coffee", userId: 42, namespace: "production" });
- * console.log(idempotencyKey); // the key that issueCard sends for this user
+ * const user = { templateId: "tpl_coffee", userId: 42, namespace: "production" };
+ * console.log(await deriveIdempotencyKey(user)); // the key that issueCard sends for this user
  * ```
  */
 export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<string> {
-  const namespace = "namespace" in input ? parseNamespace("namespace", input.namespace) : "";
-  const text = toKeyText(input.templateId, input, namespace);
+  const text = toKeyText(input);
   return `${version}_${digestSync(text) ?? (await digest(text))}`;
 }
 
 /** Derives the same key without a promise, which needs node:crypto. */
-export function deriveKeySync(templateId: string, user: UserOptions, namespace: string): string {
-  const hash = digestSync(toKeyText(templateId, user, namespace));
+export function deriveKeySync(input: IdempotencyKeyInput): string {
+  const hash = digestSync(toKeyText(input));
   if (hash !== undefined) return `${version}_${hash}`;
-  throw configurationError("This runtime has no node:crypto, which the outbox needs: run it on Node.js.");
+  throw configurationError(
+    "This runtime has no node:crypto, which the outbox needs: run it on Node.js.",
+  );
 }
 
-type UserOptions = Pick<IdempotencyKeyInput, "userId" | "keySuffix">;
-
-/** Returns the text that is hashed. Each part follows its length, so that different inputs never give the same text. */
-function toKeyText(templateId: string, user: UserOptions, namespace: string): string {
+/**
+ * Returns the text that is hashed. Each part follows its length, so that different inputs never
+ * give the same text.
+ */
+function toKeyText(input: IdempotencyKeyInput): string {
+  if (typeof input !== "object")
+    throw configurationError(
+      "deriveIdempotencyKey takes an object: { templateId, userId, keySuffix, namespace }.",
+    );
+  const { templateId, userId } = input;
+  const namespace = "namespace" in input ? parseNamespace("namespace", input.namespace) : "";
   if (typeof templateId !== "string" || templateId === "")
     throw configurationError("templateId is missing or empty.");
-  const keySuffix = "keySuffix" in user ? requireText("keySuffix", user.keySuffix) : "";
-  const parts = [version, templateId, formatUserId(user.userId), keySuffix];
+  const keySuffix = "keySuffix" in input ? requireText("keySuffix", input.keySuffix) : "";
+  const parts = [version, templateId, formatUserId(userId), keySuffix];
   if (namespace !== "") parts.push(namespace); // so that keys without a namespace stay the same
   const text = parts.map((part) => `${part.length}:${part}`).join("");
   if (text.isWellFormed()) return text;
@@ -77,26 +91,47 @@ function toKeyText(templateId: string, user: UserOptions, namespace: string): st
 export const parseNamespace = (name: string, value: unknown): string =>
   value === "" ? "" : requireText(name, value);
 
-/** @throws {IssuingError} `configuration` for a value that is blank or not text: the key could be another person's. */
+/**
+ * @throws {IssuingError} `configuration` for a value that is blank or not text: the key could be
+ * another person's.
+ */
 function requireText(name: string, value: unknown): string {
   if (typeof value === "string" && value.trim() !== "") return value;
-  throw configurationError(`${name} is present but undefined, blank or not text: set it, or leave it out.`);
+  throw configurationError(
+    `${name} is present but undefined, blank or not text: set it, or leave it out.`,
+  );
 }
 
-/** @throws {IssuingError} `configuration` for a value that is not a user id. The message has no value, which may be personal data. */
+/** What a template literal makes of a missing id: all users would share one card. */
+const textsOfNoId = ["undefined", "null", "NaN", "[object Object]"];
+
+/**
+ * @throws {IssuingError} `configuration` for a value that is not a user id. The message has no
+ * value, which may be personal data.
+ */
 export function formatUserId(userId: unknown): string {
   if (typeof userId === "bigint" || Number.isSafeInteger(userId)) return String(userId);
+  if (textsOfNoId.includes(userId as string))
+    throw configurationError(
+      `userId is the text "${userId}", which all users would share: pass the id of the user.`,
+    );
   if (typeof userId === "string" && userId.trim() !== "") return userId;
-  const given = userId === undefined || userId === null ? userId : `this ${typeof userId}`;
+  if (userId === undefined || userId === null)
+    throw configurationError(`userId is ${userId}: await the saving of the user, and pass its id.`);
   throw configurationError(
-    `userId must be a non-empty string, a safe integer or a bigint, not ${given}. Await the saving of the user, and pass its id.`,
+    `userId must be a non-empty string, a safe integer or a bigint, not this ${typeof userId}. Await the saving of the user, and pass its id.`,
   );
 }
 
 /** Loaded for the first key, because that takes milliseconds. */
-let nodeCrypto: { hash?(algorithm: "sha256", text: string, encoding: "base64url"): string } | undefined;
+let nodeCrypto:
+  | { hash?(algorithm: "sha256", text: string, encoding: "base64url"): string }
+  | undefined;
 
-/** Returns the SHA-256 of a text in base64url: synchronously, because WebCrypto takes longer than the rest of a call's own work. */
+/**
+ * Returns the SHA-256 of a text in base64url: synchronously, because WebCrypto takes longer than
+ * the rest of a call's own work.
+ */
 function digestSync(text: string): string | undefined {
   nodeCrypto ??= getBuiltinModule("node:crypto") as typeof nodeCrypto;
   return nodeCrypto?.hash?.("sha256", text, "base64url");
@@ -104,57 +139,77 @@ function digestSync(text: string): string | undefined {
 
 /** The same hash in runtimes without node:crypto. */
 async function digest(text: string): Promise<string> {
-  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  const bytes = new Uint8Array(
+    await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)),
+  );
   const base64 = btoa(String.fromCharCode(...bytes));
   return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** @throws {IssuingError} `configuration`, without the key: it can be a secret that was pasted by mistake. */
+/**
+ * @throws {IssuingError} `configuration`, without the key: it can be a secret that was pasted by
+ * mistake.
+ */
 export function parseIdempotencyKey(key: unknown): string {
   if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
-  throw configurationError("idempotencyKey must be 1 to 255 visible ASCII characters, without spaces.");
+  throw configurationError(
+    "idempotencyKey must be 1 to 255 visible ASCII characters, without spaces.",
+  );
+}
+
+interface KeyOptions extends Partial<Pick<IdempotencyKeyInput, "userId" | "keySuffix">> {
+  idempotencyKey?: string;
+  firstAttemptAt?: unknown;
 }
 
 /**
- * Returns the key of a call: derived from `userId`, or the caller's own. Checks `firstAttemptAt` too.
- * @throws {IssuingError} `configuration` when both are set or neither is, and when an option is present but undefined.
+ * Returns the key of a call: derived from `userId`, or the caller's own. Checks `firstAttemptAt`
+ * too.
+ * @throws {IssuingError} `configuration` when both are set or neither is, and when an option is
+ * present but undefined.
  */
 export async function resolveKey(
-  templateId: string,
-  options: { userId?: UserId; idempotencyKey?: string; keySuffix?: string; firstAttemptAt?: unknown },
-  namespace: string,
+  options: KeyOptions,
+  { templateId, namespace }: { templateId: string; namespace: string },
 ): Promise<string> {
   for (const name of ["idempotencyKey", "firstAttemptAt"] as const)
     if (name in options && options[name] === undefined)
-      throw configurationError(`${name} is present but undefined: set it before this call, or leave it out.`);
-  const { idempotencyKey } = options;
-  const hasUserId = "userId" in options;
-  if (idempotencyKey !== undefined && (hasUserId || "keySuffix" in options))
+      throw configurationError(
+        `${name} is present but undefined: set it before this call, or leave it out.`,
+      );
+  const { userId, keySuffix, idempotencyKey } = options;
+  const [hasUserId, hasSuffix] = ["userId" in options, "keySuffix" in options];
+  if (idempotencyKey !== undefined && (hasUserId || hasSuffix))
     throw configurationError(
       "Set userId or idempotencyKey, not both: the key is derived from the user's id and keySuffix.",
     );
   if (idempotencyKey !== undefined) return parseIdempotencyKey(idempotencyKey);
-  if (hasUserId) return deriveIdempotencyKey({ ...(options as UserOptions), templateId, namespace });
+  if (hasUserId) {
+    const input = { templateId, userId: userId as UserId, namespace };
+    return deriveIdempotencyKey(hasSuffix ? { ...input, keySuffix: keySuffix as string } : input);
+  }
   throw configurationError(
     "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",
   );
 }
 
 /**
- * Returns how long the service still stores the key, in milliseconds, counted from now when this is the first attempt.
- * @throws {IssuingError} `idempotency-expired` when the service may have forgotten the key: the call could issue a second card.
+ * Returns how long the key may still be used, in milliseconds, counted from now when this is
+ * the first attempt.
+ * @throws {IssuingError} `idempotency-expired` when the service may have forgotten the key: the
+ * call could issue a second card.
  */
 export function getRemainingRetentionMs(
   firstAttemptAt: number | undefined,
   nowMs: number,
   key: string,
 ): number {
-  if (firstAttemptAt === undefined) return retentionMs - retentionMarginMs;
-  if (!(firstAttemptAt >= earliestMs && firstAttemptAt <= nowMs + retentionMarginMs))
+  if (firstAttemptAt === undefined) return keyLifetimeMs;
+  if (!(firstAttemptAt >= earliestMs && firstAttemptAt <= nowMs + maxClockDifferenceMs))
     throw configurationError(
       "firstAttemptAt must be a Date or a time in milliseconds, after 2000 and not in the future. A time in seconds is in 1970.",
     );
-  const remainingMs = firstAttemptAt + retentionMs - retentionMarginMs - nowMs;
+  const remainingMs = firstAttemptAt + keyLifetimeMs - nowMs;
   if (remainingMs > 0) return remainingMs;
   throw new IssuingError(
     "The first attempt was 24 hours ago: the service may have forgotten the key, and a new attempt could issue a second card. Look for the card first.",

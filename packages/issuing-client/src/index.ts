@@ -1,4 +1,6 @@
 /** Entry point: the client, templates, idempotency keys, card links and errors. */
+
+export type { paths } from "./api.ts";
 export type { ClientEvent, ResponseMeta } from "./call.ts";
 export {
   type Card,

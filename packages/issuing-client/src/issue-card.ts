@@ -1,14 +1,16 @@
 /** Issuing a card: the checks of its request, the idempotency key, and the call. */
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
+import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
 import {
   type Card,
   type FieldValues,
   getDifferentFields,
   type IssueCardRequest,
+  parseTemplateId,
   readCard,
   type Template,
 } from "./cards.ts";
-import { configurationError } from "./errors.ts";
+import { configurationError, type Outcome } from "./errors.ts";
 import {
   deriveKeySync,
   formatUserId,
@@ -19,25 +21,33 @@ import {
 import {
   type CallOptions,
   type CallSettings,
+  callOptionNames,
+  checkNames,
   getService,
   parseCallOptions,
-  parseTemplateId,
   type Settings,
 } from "./options.ts";
 import { createCall, send } from "./send.ts";
 
 interface IssueCardCallOptions extends CallOptions {
   /**
-   * When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. With
-   * this option a 409 or 423 means that the earlier attempt may still be running: it is retried until the deadline, not for 5 s only.
+   * When you first used this key. The call fails with `idempotency-expired` when the service may
+   * have forgotten the key. With this option a 409 or 423 means that the earlier attempt may still
+   * be running: it is retried until the deadline, not for 5 s only.
    */
   firstAttemptAt?: Date | number;
 }
 
 interface OptionsWithUserId extends IssueCardCallOptions {
-  /** Your own user's id. The Idempotency-Key is derived from it, the template's id and the client's `idempotencyNamespace`. */
+  /**
+   * Your own user's id. The Idempotency-Key is derived from it, the template's id and the client's
+   * `idempotencyNamespace`.
+   */
   userId: UserId;
-  /** Part of the derived key. Change it to issue another card to the same user, or to send a corrected form after a stored 422. */
+  /**
+   * Part of the derived key. Change it to issue another card to the same user, or to send a
+   * corrected form after a stored 422.
+   */
   keySuffix?: string;
   idempotencyKey?: never;
 }
@@ -50,54 +60,99 @@ interface OptionsWithIdempotencyKey extends IssueCardCallOptions {
 }
 
 /**
- * Options of `issueCard`: `userId` or `idempotencyKey`, and the options of every method. One of the two is required, because a call
- * with a random key would issue another card each time. Passing `undefined` for `userId`, `idempotencyKey`, `keySuffix` or
- * `firstAttemptAt` throws.
+ * Options of `issueCard`: `userId` or `idempotencyKey`, and the options of every method. One of the
+ * two is required, because a call with a random key would issue another card each time. Passing
+ * `undefined` for `userId`, `idempotencyKey`, `keySuffix` or `firstAttemptAt` throws.
  */
 export type IssueCardOptions = OptionsWithUserId | OptionsWithIdempotencyKey;
+
+const issueOptionNames = {
+  ...callOptionNames,
+  userId: true,
+  keySuffix: true,
+  idempotencyKey: true,
+  firstAttemptAt: true,
+} satisfies OptionNames<IssueCardOptions>;
 
 /** The method `issueCard` of a client. */
 export async function issueCard<Fields>(
   settings: Settings,
-  template: string | Template<Fields>,
-  request: IssueCardRequest<NoInfer<Fields>>,
-  callOptions: IssueCardOptions,
+  input: {
+    template: string | Template<Fields>;
+    request: IssueCardRequest<NoInfer<Fields>>;
+    options: IssueCardOptions;
+  },
 ): Promise<Card<Fields>> {
-  // Everything is read synchronously, by `resolveKey` too, so later changes by the caller have no effect.
-  const options = Object(callOptions) as IssueCardOptions;
+  // Everything is read synchronously, by `resolveKey` too, so later changes by the caller have no
+  // effect.
+  const options = Object(input.options) as IssueCardOptions;
+  checkOrder(input);
+  if (typeof input.options === "object") checkNames("issueCard", options, issueOptionNames);
   const firstAttemptAt = "firstAttemptAt" in options ? Number(options.firstAttemptAt) : undefined;
   const callSettings = parseCallOptions(options, settings);
-  const prepared = prepareRequest(template, request);
-  const idempotencyKey = await resolveKey(prepared.templateId, options, settings.idempotencyNamespace);
-  return sendCard(settings, { ...prepared, idempotencyKey, firstAttemptAt }, callSettings);
+  const prepared = prepareRequest(input.template, input.request);
+  const { templateId } = prepared;
+  const namespace = settings.idempotencyNamespace;
+  const idempotencyKey = await resolveKey(options, { templateId, namespace });
+  const keyed = { ...prepared, idempotencyKey, firstAttemptAt };
+  return sendCard({ ...keyed, earlierOutcome: "unknown" }, callSettings);
+}
+
+/** @throws {IssuingError} `configuration` for arguments in another order. */
+function checkOrder({ template, request, options }: Record<string, unknown>): void {
+  const isOneObject = typeof template === "object" && request === undefined;
+  const isSwapped = "customer" in Object(template) || "customer" in Object(options);
+  if (!isOneObject && !isSwapped && typeof request !== "string") return;
+  throw configurationError(
+    `issueCard takes the template, then the request, then the options: issueCard("tpl_…", { customer, fieldValues }, { userId }). The first argument is ${describeType(template)}, the second ${describeType(request)}.`,
+  );
+}
+
+const describeType = (value: unknown) =>
+  typeof value === "object" ? "an object" : `of type ${typeof value}`;
+
+interface KeyedRequest extends PreparedRequest {
+  idempotencyKey: string;
+  firstAttemptAt?: number | undefined;
+  /** What the attempts before this call mean for the card, when there were some. */
+  earlierOutcome: Outcome;
 }
 
 /** Sends a prepared request under its key, while the service still stores the key. */
-function sendCard<Fields>(
-  settings: Settings,
-  request: PreparedRequest & { idempotencyKey: string; firstAttemptAt?: number | undefined },
-  options: CallSettings,
-): Promise<Card<Fields>> {
-  const { clock, onEvent } = settings;
-  const { templateId, body, idempotencyKey, firstAttemptAt } = request;
+function sendCard<Fields>(request: KeyedRequest, settings: CallSettings): Promise<Card<Fields>> {
+  const { clock } = settings;
+  const { templateId, body, idempotencyKey, firstAttemptAt, earlierOutcome } = request;
   const remainingMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
-  const endsAtMs = Math.min(options.endsAtMs, clock.monotonicMs() + remainingMs);
+  const endsAtMs = Math.min(settings.endsAtMs, clock.monotonicMs() + remainingMs);
   const hasEarlierAttempt = firstAttemptAt !== undefined && firstAttemptAt < clock.now();
-  const call = createCall("issueCard", templateId, { body, idempotencyKey, hasEarlierAttempt });
-  return send<Card<Fields>>(settings, call, { ...options, endsAtMs }, (response) => {
-    const reading = readCard<Fields>(response);
-    if (!("value" in reading) || onEvent === undefined) return reading;
-    return { ...reading, differentFields: getDifferentFields(JSON.parse(body).fieldValues, reading.value) };
+  const call = createCall<Card<Fields>>("issueCard", templateId, {
+    body,
+    idempotencyKey,
+    hasEarlierAttempt,
+    ...(hasEarlierAttempt && { earlierOutcome }),
+    read: readCard<Fields>,
+    findDifferentFields: (card) => getDifferentFields(JSON.parse(body).fieldValues, card),
   });
+  return send(call, { ...settings, endsAtMs });
 }
 
-/** Validates template and request, and returns what is sent. @throws {IssuingError} `configuration`. */
+const requestNames = {
+  customer: true,
+  fieldValues: true,
+} satisfies OptionNames<IssueCardRequest>;
+
+/**
+ * Validates template and request, and returns what is sent.
+ * @throws {IssuingError} `configuration`.
+ */
 function prepareRequest(
   template: string | Template<unknown>,
   request: IssueCardRequest<unknown>,
 ): PreparedRequest {
   const templateId = parseTemplateId(typeof template === "string" ? template : template?.id);
-  const { customer, fieldValues = {} } = request ?? {}; // spec 4.1: {} when there is nothing to fill
+  checkNames("The request of issueCard", Object(request), requestNames, "member");
+  // spec 4.1: {} when there is nothing to fill
+  const { customer, fieldValues = {} } = request ?? {};
   if (typeof customer !== "object" || customer === null)
     throw configurationError(
       "request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.",
@@ -107,7 +162,8 @@ function prepareRequest(
   const sent = { ...customer };
   for (const name of contacts) {
     checkContact(name, sent[name]);
-    if (isBlank(sent[name])) delete sent[name]; // an empty form field or column, which the service would reject
+    // An empty form field or column, which the service would reject.
+    if (isBlank(sent[name])) delete sent[name];
   }
   try {
     return { templateId, body: JSON.stringify({ customer: sent, fieldValues }) };
@@ -118,9 +174,13 @@ function prepareRequest(
   }
 }
 
-const isBlank = (value: unknown) => value === null || (typeof value === "string" && value.trim() === "");
+const isBlank = (value: unknown) =>
+  value === null || (typeof value === "string" && value.trim() === "");
 
-/** Validates consents (spec 2.4): the program sets them, so the user could not correct a 422. @throws {IssuingError} `configuration`. */
+/**
+ * Validates consents (spec 2.4): the program sets them, so the user could not correct a 422.
+ * @throws {IssuingError} `configuration`.
+ */
 function checkConsents(
   consents: { privacy?: { version?: unknown } | null; marketing?: unknown } | null | undefined,
 ): void {
@@ -138,7 +198,10 @@ function checkConsents(
 
 const contacts = ["phone", "email", "name"] as const;
 
-/** @throws {IssuingError} `configuration` for a contact that is not text: a phone that became a number has lost its `+` or `0`. */
+/**
+ * @throws {IssuingError} `configuration` for a contact that is not text: a phone that became a
+ * number has lost its `+` or `0`.
+ */
 function checkContact(name: string, value: unknown): void {
   if (value === undefined || value === null || typeof value === "string") return;
   const fix = name === "phone" ? 'keep it as text, such as "+48600100200".' : "keep it as text.";
@@ -148,30 +211,34 @@ function checkContact(name: string, value: unknown): void {
 }
 
 /** @throws {IssuingError} `configuration` for values that JSON would change or drop. */
-function checkFieldValues(values: unknown): void {
+function checkFieldValues(values: unknown): asserts values is FieldValues {
   // Neither a list, nor a Map or FormData, whose entries JSON would drop.
   if (Object.prototype.toString.call(values) !== "[object Object]")
     throw configurationError("fieldValues must be a plain object.");
   for (const [key, value] of Object.entries(values as object)) {
     const isSendable = typeof value === "string" || Number.isFinite(value) || value === undefined;
-    if (!isSendable) throw configurationError(`fieldValues.${key} must be a string or a finite number.`);
+    if (!isSendable)
+      throw configurationError(`fieldValues.${key} must be a string or a finite number.`);
   }
 }
 
 /** The steps of `issueCard` as separate functions, for the outbox. */
 export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
-  const { clock, limits, idempotencyNamespace } = settings;
+  const { clock, deadlineMs, idempotencyNamespace } = settings;
   return {
     get baseUrl() {
       return getService(settings).baseUrl;
     },
     idempotencyNamespace,
     clock,
-    deadlineMs: limits.deadlineMs,
+    deadlineMs,
     prepare: (template, request) => prepareRequest(template, request as IssueCardRequest<unknown>),
     formatUserId,
-    deriveKey: (input) => deriveKeySync(input.templateId, input, idempotencyNamespace),
-    send: async (request, options = {}) =>
-      sendCard<FieldValues>(settings, request, parseCallOptions({ ...options, maxRetries: 0 }, settings)),
+    deriveKey: (input) => deriveKeySync({ ...input, namespace: idempotencyNamespace }),
+    async send(request, options = {}) {
+      const callSettings = parseCallOptions({ ...options, maxRetries: 0 }, settings);
+      // The outbox stores what earlier attempts mean, so an error has the outcome of this one only.
+      return sendCard<FieldValues>({ ...request, earlierOutcome: "not-sent" }, callSettings);
+    },
   };
 }

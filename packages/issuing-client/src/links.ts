@@ -1,8 +1,13 @@
 /** Pages with a card: its links, and its QR code as SVG. Runs in a browser too. */
+import { parseUrl } from "@loyalty-cards/internal/hostnames";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
 import { configurationError, isPromise } from "./errors.ts";
 
-/** The addresses of one card, ready for `href` and `src` ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). */
+/**
+ * The addresses of one card, ready for `href` and `src` ([spec
+ * 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)).
+ */
 export interface CardLinks {
   /** The card's public page, and the target of its QR code. */
   page: string;
@@ -17,18 +22,34 @@ export interface CardLinks {
 /** Names and addresses of a service that differs from the defaults. */
 interface CardLinksOptions {
   /**
-   * Address of the service, which has the button images below `/assets` ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)).
-   * Default: the origin of the card's page, which is wrong when the pages are on another host, or when the service's address has a path.
+   * Address of the service, which has the button images below `/assets` ([spec
+   * 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). Default: the
+   * origin of the card's page, which is wrong when the pages are on another host, or when the
+   * service's address has a path.
    */
   baseUrl?: string | URL | undefined;
   /** Names of the wallets in the service's addresses. Default: `apple` and `google`. */
   wallets?: { first?: string | undefined; second?: string | undefined } | undefined;
 }
 
+const linkOptionNames = {
+  baseUrl: true,
+  wallets: true,
+} satisfies OptionNames<CardLinksOptions>;
+
+const walletNames = {
+  first: true,
+  second: true,
+} satisfies OptionNames<NonNullable<CardLinksOptions["wallets"]>>;
+
+const checkNames = (owner: string, options: object, names: Readonly<Record<string, true>>) =>
+  requireKnownOptions(owner, options, names, { toError: configurationError });
+
 /**
- * Returns the addresses of a card's page, of both wallets and of both wallet buttons
- * ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). It needs no API key and no request; import it from
- * `@loyalty-cards/issuing-client/links` in a browser. On a server use `loyalty.cardLinks(card)`, which knows the service's address.
+ * Returns the addresses of a card's page, of both wallets and of both wallet buttons ([spec
+ * 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). It needs no API key
+ * and no request; import it from `@loyalty-cards/issuing-client/links` in a browser. On a server
+ * use `loyalty.cardLinks(card)`, which knows the service's address.
  * @param card a card, or its `publicUrl`.
  * @param options names and address of a service that differs from the defaults.
  * @throws {IssuingError} `configuration` when an address is not http or https.
@@ -39,14 +60,24 @@ interface CardLinksOptions {
  * const { page, addToFirstWallet, firstWalletButton } = cardLinks("https://cards.example.com/cards/8sT2kq");
  * ```
  */
-export function cardLinks(card: { publicUrl: string } | string, options: CardLinksOptions = {}): CardLinks {
+export function cardLinks(
+  card: { publicUrl: string } | string,
+  options: CardLinksOptions = {},
+): CardLinks {
   if (isPromise(card))
     throw configurationError(
       "cardLinks got a promise instead of a card: await it, as in cardLinks(await loyalty.issueCard(…)).",
     );
+  if (card === undefined || card === null)
+    throw configurationError(
+      `cardLinks got ${card} instead of a card: is the card issued, and is the call that returns it awaited?`,
+    );
+  const { wallets = {} } = options;
+  checkNames("cardLinks", options, linkOptionNames);
+  checkNames("wallets of cardLinks", wallets, walletNames);
   const page = parseHttpUrl("publicUrl", typeof card === "string" ? card : card?.publicUrl);
   const service = parseHttpUrl("baseUrl", options.baseUrl ?? page.origin);
-  const { first = "apple", second = "google" } = options.wallets ?? {};
+  const { first = "apple", second = "google" } = wallets;
   const button = (wallet: string) =>
     appendPath(service, `assets/add-to-${encodeURIComponent(wallet)}-wallet.svg`);
   return {
@@ -60,9 +91,10 @@ export function cardLinks(card: { publicUrl: string } | string, options: CardLin
 
 /** Only http and https, because users click these links. */
 function parseHttpUrl(name: string, address: string | URL | undefined): URL {
-  const url = URL.canParse(address as string) ? new URL(address as string) : undefined;
+  const url = parseUrl(address);
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
-  throw configurationError(`${name} is not an http or https address.`);
+  const advice = name === "publicUrl" ? ": pass the card, or its publicUrl" : "";
+  throw configurationError(`${name} is not an http or https address${advice}.`);
 }
 
 /** Appends a path to the path of an address, before its query. */
@@ -73,11 +105,13 @@ function appendPath(address: URL, path: string): string {
 }
 
 /**
- * Returns the QR code of a card as SVG: the address of its page, dark on white in light and dark pages, with the margin that scanners
- * need.
+ * Returns the QR code of a card as SVG: the address of its page, dark on white in light and dark
+ * pages, with the margin that scanners need.
  * @param card a card, or its `publicUrl`.
- * @param options `sizePx`: width and height in CSS pixels, default 240. Scanners need about 160 on a screen, and 25 mm on paper.
- * @throws {IssuingError} `configuration` when the address is not http or https, and for a `sizePx` that is not above 0.
+ * @param options `sizePx`: width and height in CSS pixels, default 240. Scanners need about 160 on
+ * a screen, and 25 mm on paper.
+ * @throws {IssuingError} `configuration` when the address is not http or https, and for a `sizePx`
+ * that is not above 0.
  * @throws {RangeError} when the address is too long for a QR code: more than 2 331 bytes.
  * @example
  * ```ts
@@ -88,8 +122,10 @@ function appendPath(address: URL, path: string): string {
  */
 export function qrCodeSvg(
   card: { publicUrl: string } | string,
-  { sizePx = 240 }: { sizePx?: number | undefined } = {},
+  options: { sizePx?: number | undefined } = {},
 ): string {
+  checkNames("qrCodeSvg", options, { sizePx: true });
+  const { sizePx = 240 } = options;
   if (!(Number.isFinite(sizePx) && sizePx > 0))
     throw configurationError(`sizePx must be a number above 0, not ${String(sizePx)}.`);
   const { size, path } = toQrPath(cardLinks(card).page);

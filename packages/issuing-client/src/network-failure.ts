@@ -1,65 +1,170 @@
-/** What the error of a connection means: whether the request may have reached the service, and what to correct. */
-import type { AttemptFailure } from "./call.ts";
+/**
+ * What the error of a connection means: whether the request may have reached the service, and what
+ * to correct.
+ */
+import { type AttemptFailure, notSent } from "./transport.ts";
 
-/** Error codes of undici, Node.js, Bun and TLS libraries. */
-const knownCode =
-  /^(E[A-Z]{3,20}|EAI_[A-Z]+|UND_ERR_[A-Z_]+|ERR_[A-Z\d_]+|HPE_[A-Z_]+|CERT_[A-Z_]+|(DEPTH|SELF|UNABLE)_[A-Z_]+|Connection[A-Za-z]+|FailedToOpenSocket|Malformed_HTTP_Response)$/;
+/** The codes of certificates that are not trusted (OpenSSL). */
+const untrustedCertificate = /^(CERT|DEPTH|SELF|UNABLE)_[A-Z_]+$/;
 
-/** The connection was not established (name not found, refused, untrusted certificate), so nothing was sent. */
-const notConnected =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_[A-Z_]+|ERR_TLS_CERT_ALTNAME_INVALID|ERR_INVALID_PROTOCOL|(DEPTH|SELF|UNABLE)_[A-Z_]+|ConnectionRefused|FailedToOpenSocket)$/;
+/** What known codes look like. Only these are shown: other text may quote the request. */
+const knownCodes = [
+  /^E[A-Z]{3,20}$/, // system calls and DNS
+  /^EAI_[A-Z]+$/,
+  /^ERR_[A-Z\d_]+$/, // Node.js
+  /^HPE_[A-Z_]+$/,
+  untrustedCertificate,
+  /^UND_ERR_[A-Z_]+$/, // undici
+  /^Connection[A-Za-z]+$/, // Bun
+  /^FailedToOpenSocket$/,
+  /^Malformed_HTTP_Response$/,
+];
 
-/** Deno has no codes, and Node.js none for a connection that ends during the TLS handshake; their messages name the phase. */
-const notConnectedByMessage =
-  /client error \(Connect\)|dns error|before secure TLS connection was established/;
+/** The connection was not established, so nothing was sent. */
+const notConnected: ReadonlySet<string> = new Set([
+  // System calls and DNS
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  // Node.js
+  "ERR_INVALID_PROTOCOL",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  // undici
+  "UND_ERR_CONNECT_TIMEOUT",
+  // Bun
+  "ConnectionRefused",
+  "FailedToOpenSocket",
+]);
 
-/** Codes of a failed TLS handshake, without the alerts that can also end an established connection, such as an internal error. */
-const handshakeFailed =
-  /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|UNSUPPORTED_PROTOCOL|(TLSV1|TLSV13|SSLV3)_ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|CERTIFICATE_REQUIRED|UNKNOWN_CA)|TLSV1_UNRECOGNIZED_NAME))$/;
+/**
+ * Deno has no codes, and Node.js none for a connection that ends during the TLS handshake; their
+ * messages name the phase.
+ */
+const notConnectedMessages = [
+  "client error (Connect)",
+  "dns error",
+  "before secure TLS connection was established",
+];
 
-/** A TLS alert shows that the port speaks https. Deno has a message of its own for a port that does not. */
-const tlsAlert = /alert/i;
-const notTlsInDeno = /corrupt message of type InvalidContentType/;
+/**
+ * The alerts with which a server refuses a TLS handshake (OpenSSL). Those that can also end an
+ * established connection, such as an internal error, are left out.
+ */
+const handshakeAlerts = ["SSLV3", "TLSV1", "TLSV13"].flatMap((version) => [
+  `ERR_SSL_${version}_ALERT_CERTIFICATE_REQUIRED`,
+  `ERR_SSL_${version}_ALERT_HANDSHAKE_FAILURE`,
+  `ERR_SSL_${version}_ALERT_NO_APPLICATION_PROTOCOL`,
+  `ERR_SSL_${version}_ALERT_PROTOCOL_VERSION`,
+  `ERR_SSL_${version}_ALERT_UNKNOWN_CA`,
+]);
 
-/** undici 7 and Deno have no code. */
-const notHttp =
-  /HPE_INVALID_CONSTANT|Malformed_HTTP_Response|match the HTTP\/1\.1 protocol|invalid HTTP version/;
+/** The TLS handshake failed, so nothing was sent. */
+const handshakeFailed: ReadonlySet<string> = new Set([
+  // Node.js and Bun, for every error of TLS
+  "EPROTO",
+  // OpenSSL
+  "ERR_SSL_PACKET_LENGTH_TOO_LONG",
+  "ERR_SSL_TLSV1_UNRECOGNIZED_NAME",
+  "ERR_SSL_UNKNOWN_PROTOCOL",
+  "ERR_SSL_UNSUPPORTED_PROTOCOL",
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+  ...handshakeAlerts,
+]);
+
+/** Deno's message for a port that does not speak TLS. */
+const notTlsMessage = "corrupt message of type InvalidContentType";
+
+/** The response is not HTTP. undici 7 and Deno have no code for it. */
+const notHttp: ReadonlySet<string> = new Set(["HPE_INVALID_CONSTANT", "Malformed_HTTP_Response"]);
+const notHttpMessages = ["match the HTTP/1.1 protocol", "invalid HTTP version"];
+
+/** Nothing listens at the address. */
+const noService: ReadonlySet<string> = new Set([
+  "ConnectionRefused",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EREFUSED",
+]);
 
 /**
  * Describes a connection that failed.
- * @param error what the runtime reported. Its message can quote the request or the response, and is dropped.
+ * @param error what the runtime reported. Its message can quote the request or the response, and is
+ * dropped.
  * @param hasHead whether the head of a response has arrived.
  */
-export function describeNetworkFailure(error: unknown, hasHead: boolean, baseUrl: string): AttemptFailure {
-  const { code, syscall, message } = readNetworkError(error);
+export function describeNetworkFailure(
+  error: unknown,
+  { hasHead, baseUrl }: { hasHead: boolean; baseUrl: string },
+): { failure: AttemptFailure } {
+  const networkError = readNetworkError(error);
   const { protocol, origin } = new URL(baseUrl);
-  const isHandshake = protocol === "https:" && !hasHead && handshakeFailed.test(code ?? "");
-  // Another attempt would fail in the same way.
-  const isWrongScheme = (isHandshake && !tlsAlert.test(`${code} ${message}`)) || notTlsInDeno.test(message);
-  const isNotConnected =
-    isWrongScheme ||
-    isHandshake ||
-    syscall === "connect" ||
-    syscall === "getaddrinfo" ||
-    (syscall === undefined && notConnected.test(code ?? "")) ||
-    notConnectedByMessage.test(message);
-  const shownCode = code ?? "no code";
-  let hint = ".";
-  // Bytes of an earlier response on a kept connection cause the same code, so the service may have received the request.
-  if (notHttp.test(`${code} ${message}`)) hint = ": the response is not HTTP. Does this port speak http?";
-  if (/REFUSED|ENOTFOUND/i.test(shownCode)) hint = ": is the service running, and is baseUrl correct?";
-  return {
-    code: isWrongScheme ? "configuration" : "network",
-    message: isWrongScheme
-      ? `The TLS handshake failed (${shownCode}): baseUrl is ${origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`
-      : `The connection to ${origin} failed (${shownCode})${hint}`,
-    wasSent: hasHead || !isNotConnected,
-    retryable: !isWrongScheme,
-    networkCode: code,
+  const phase = hasHead ? "sent" : findPhase(networkError, protocol === "https:");
+  const networkCode = networkError.code;
+  const shownCode = networkCode ?? "no code";
+  if (phase === "wrong-scheme") {
+    const message = `The TLS handshake failed (${shownCode}): baseUrl is ${origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`;
+    return notSent(message, networkCode);
+  }
+  const failure: AttemptFailure = {
+    code: "network",
+    message: `The connection to ${origin} failed (${shownCode})${findHint(networkError)}`,
+    wasSent: phase === "sent",
+    retryable: true,
+    networkCode,
   };
+  return { failure };
 }
 
+/**
+ * Describes a request that could not be created: `request` of node:http threw.
+ * @param error what it threw. Its message is dropped, because it can quote the request.
+ */
+export function describeThrownRequest(error: unknown): { failure: AttemptFailure } {
+  const { code: networkCode } = readNetworkError(error);
+  const message = `The request could not be created (${networkCode ?? "no code"}); nothing was sent. Check what changes node:http for the whole process: a certificate or key of https.globalAgent that cannot be read, an agent or proxy in place of the global one, or a test that blocks the network. Or pass your own fetch.`;
+  return notSent(message, networkCode);
+}
+
+/** How far a request came: `sent` when the service may have received it. */
+type Phase = "wrong-scheme" | "not-connected" | "sent";
+
+function findPhase({ code = "", syscall, message }: NetworkError, isHttps: boolean): Phase {
+  if (message.includes(notTlsMessage)) return "wrong-scheme";
+  if (isHttps && handshakeFailed.has(code)) {
+    const isAlert = /alert/i.test(`${code} ${message}`); // only a port that speaks TLS sends one
+    return isAlert ? "not-connected" : "wrong-scheme";
+  }
+  if (syscall === "connect" || syscall === "getaddrinfo") return "not-connected";
+  // With another system call, such as "read", the code is of an established connection.
+  const isCodeOfConnect = notConnected.has(code) || untrustedCertificate.test(code);
+  if (syscall === undefined && isCodeOfConnect) return "not-connected";
+  return includesAny(message, notConnectedMessages) ? "not-connected" : "sent";
+}
+
+function findHint({ code = "", message }: NetworkError): string {
+  if (noService.has(code)) return ": is the service running, and is baseUrl correct?";
+  // Bytes of an earlier response on a kept connection cause the same error, so the service may have
+  // received the request.
+  if (notHttp.has(code) || includesAny(message, notHttpMessages))
+    return ": the response is not HTTP. Does this port speak http?";
+  return ".";
+}
+
+const includesAny = (text: string, parts: readonly string[]) =>
+  parts.some((part) => text.includes(part));
+
 interface NetworkError {
+  /** Undefined unless it is a known one. */
+  code: string | undefined;
+  /** The system call that failed. */
+  syscall: unknown;
+  message: string;
+}
+
+/** What runtimes throw. */
+interface ThrownError {
   code?: unknown;
   cause?: unknown;
   message?: unknown;
@@ -68,10 +173,10 @@ interface NetworkError {
   errors?: { syscall?: unknown }[];
 }
 
-/** Reads any thrown value. Only known codes are returned: other text may quote the request. */
-function readNetworkError(error: unknown) {
-  const outer = (error ?? {}) as NetworkError;
-  const inner = (outer.cause ?? {}) as NetworkError;
+/** Reads any thrown value. */
+function readNetworkError(error: unknown): NetworkError {
+  const outer = (error ?? {}) as ThrownError;
+  const inner = (outer.cause ?? {}) as ThrownError;
   const { code, syscall, errors } = isKnownCode(outer.code) ? outer : inner;
   return {
     code: isKnownCode(code) ? code : undefined,
@@ -80,4 +185,5 @@ function readNetworkError(error: unknown) {
   };
 }
 
-const isKnownCode = (code: unknown): code is string => typeof code === "string" && knownCode.test(code);
+const isKnownCode = (code: unknown): code is string =>
+  typeof code === "string" && knownCodes.some((pattern) => pattern.test(code));

@@ -1,4 +1,7 @@
-/** The error of a 4xx or 5xx response, from its problem details (RFC 9457, spec 7): code, rejected fields, and a message without personal data. */
+/**
+ * The errors of a call: that of a 4xx or 5xx, from its problem details (RFC 9457, spec 7), and that
+ * of a call without a usable response.
+ */
 import type { Call } from "./call.ts";
 import { isObject } from "./cards.ts";
 import {
@@ -9,7 +12,21 @@ import {
   type RejectedField,
 } from "./errors.ts";
 import { getRequestId, type UsableResponse } from "./response.ts";
-import { getRetryAfterMs, isRetryable, mayStillRun } from "./retry.ts";
+import { isConflict, isRetryableStatus } from "./retry.ts";
+import type { AttemptFailure } from "./transport.ts";
+
+/** What the attempts of a call add to its error. */
+export type CallFacts = Pick<IssuingErrorFacts, "attempts" | "outcome" | "idempotencyKey">;
+
+/** Creates the error of a call that ends without a usable response. */
+export function toCallError(
+  failure: AttemptFailure,
+  facts: CallFacts & Pick<IssuingErrorFacts, "requestId">,
+): IssuingError {
+  const { code, message, retryable, status, networkCode, cardId } = failure;
+  const cause = networkCode && Object.assign(new Error(networkCode), { code: networkCode });
+  return new IssuingError(message, { ...facts, code, retryable, status, cardId, cause });
+}
 
 const codes: Readonly<Record<number, IssuingErrorCode>> = {
   401: "unauthorized",
@@ -21,21 +38,31 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
   429: "rate-limited",
 };
 
-/** Creates the error of a call that ended with a 4xx or 5xx. Its message contains no text of the service, which can quote a customer. */
+/** After 24 hours the service has deleted the idempotency key (spec 8). */
+const maxRetryAfterMs = 24 * 3_600_000;
+
+/**
+ * Creates the error of a call that ended with a 4xx or 5xx. Its message contains no text of the
+ * service, which can quote a customer.
+ */
 export function toRejection(
   response: UsableResponse,
   call: Call,
-  facts: Pick<IssuingErrorFacts, "attempts" | "outcome" | "idempotencyKey">,
-  { baseUrl, nowMs }: { baseUrl: string; nowMs: number },
+  { facts, baseUrl }: { facts: CallFacts; baseUrl: string },
 ): IssuingError {
-  const { status, body } = response;
+  const { status, json, retryAfterMs } = response;
   const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
-  const problem = readProblem(status, body);
-  const fields = status === 422 ? readRejectedFields(problem) : [];
-  const userMessage = status === 422 ? toShowable(problem.detail) : undefined; // spec 7
-  const hint = formatHint(code, call, baseUrl) ?? (status === 422 && formatFields(fields, call, userMessage));
-  const retryAfterMs = getRetryAfterMs(response, nowMs);
-  return new IssuingError(`The service responded ${status} to ${call.operation}${hint ? `: ${hint}` : "."}`, {
+  const problem = readProblem(status, json);
+  const isValidation = code === "validation";
+  const fields = isValidation ? readRejectedFields(problem) : [];
+  const userMessage = isValidation ? toShowable(problem.detail) : undefined; // spec 7
+  const hint = isValidation
+    ? formatFields(fields, call, userMessage)
+    : formatHint(code, call, { baseUrl, isOfService: hasDetails(problem) });
+  const end = hint === undefined ? "." : `: ${hint}`;
+  const hasKey = facts.idempotencyKey !== undefined;
+  const mayStillRun = facts.outcome === "unknown" && isConflict(status, hasKey);
+  return new IssuingError(`The service responded ${status} to ${call.operation}${end}`, {
     ...facts,
     code,
     status,
@@ -43,42 +70,63 @@ export function toRejection(
     fields,
     userMessage,
     requestId: getRequestId(response),
-    // After 24 hours the service has deleted the idempotency key (spec 8).
-    retryAfterMs: retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, 24 * 3_600_000),
-    retryable:
-      isRetryable(response) || (facts.outcome === "unknown" && mayStillRun(response, facts.idempotencyKey)),
-    // A 422 is about the request, so an earlier attempt with the same body cannot have succeeded.
-    outcome: status === 422 ? "rejected" : facts.outcome,
+    retryAfterMs: retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, maxRetryAfterMs),
+    retryable: isRetryableStatus(status) || mayStillRun,
   });
 }
 
-/** @returns problem details for any body: an error page or an empty body has only `type` and `status`. */
+/**
+ * @returns problem details for any body: an error page or an empty body has only `type` and
+ * `status`.
+ */
 function readProblem(status: number, body: unknown): ProblemDetails {
   const members = isObject(body) ? { ...body } : {};
-  for (const name of ["title", "detail"]) if (typeof members[name] !== "string") delete members[name];
-  return { ...members, type: typeof members["type"] === "string" ? members["type"] : "about:blank", status };
+  for (const name of ["title", "detail"])
+    if (typeof members[name] !== "string") delete members[name];
+  return {
+    ...members,
+    type: typeof members["type"] === "string" ? members["type"] : "about:blank",
+    status,
+  };
 }
+
+/** An error page of another server has neither (spec 7). */
+const hasDetails = ({ title, detail }: ProblemDetails): boolean =>
+  title !== undefined || detail !== undefined;
 
 function formatHint(
   code: IssuingErrorCode,
   { operation, id = "" }: Call,
-  baseUrl: string,
+  { baseUrl, isOfService }: { baseUrl: string; isOfService: boolean },
 ): string | undefined {
   if (code === "unauthorized")
     return `the apiKey was not accepted, because it is mistyped, revoked or of another service. Copy the Website key from the service's console at ${baseUrl}.`;
   if (code === "forbidden") return "this apiKey is not allowed to do that.";
   if (code !== "not-found") return undefined;
-  const quoted = JSON.stringify(id.slice(0, 100)); // a longer id is other text that was pasted by mistake
+  const { pathname } = new URL(baseUrl);
+  const otherServer = isOfService ? "" : "are address and port of baseUrl right? Or ";
+  const address =
+    pathname === "/"
+      ? otherServer
+      : `baseUrl has the path ${pathname}, which must be one of the service, not of its console. Or `;
+  // A longer id is other text that was pasted by mistake.
+  const quoted = JSON.stringify(id.slice(0, 100));
   return operation === "issueCard"
-    ? `template ${quoted} does not exist or is archived. Copy the id of a template from the service's console at ${baseUrl}.`
-    : `card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
+    ? `${address}template ${quoted} does not exist or is archived. Copy the id of a template from the service's console at ${baseUrl}.`
+    : `${address}card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
 }
 
-/** @returns text of the service that can be shown; undefined when it is blank, not text, or too long for a sentence. */
+/**
+ * @returns text of the service that can be shown; undefined when it is blank, not text, or too long
+ * for a sentence.
+ */
 const toShowable = (text: unknown): string | undefined =>
   typeof text === "string" && text.trim() !== "" && text.length <= 1_000 ? text : undefined;
 
-/** Reads the `errors` member of problem details, at most 50. Entries without a valid pointer are dropped. */
+/**
+ * Reads the `errors` member of problem details, at most 50. Entries without a valid pointer are
+ * dropped.
+ */
 function readRejectedFields({ errors }: ProblemDetails): RejectedField[] {
   if (!Array.isArray(errors)) return [];
   return errors.slice(0, 50).flatMap((entry) => {
@@ -89,7 +137,10 @@ function readRejectedFields({ errors }: ProblemDetails): RejectedField[] {
   });
 }
 
-/** @returns undefined for a value that is not a pointer. It can be a URI fragment, `#/customer/phone` (RFC 6901, section 6). */
+/**
+ * @returns undefined for a value that is not a pointer. It can be a URI fragment,
+ * `#/customer/phone` (RFC 6901, section 6).
+ */
 function parsePointer(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   try {
@@ -100,24 +151,41 @@ function parsePointer(value: unknown): string | undefined {
   }
 }
 
-/** Pointers that a message may contain: members of the contract, and field keys that look like names. Others can be personal data. */
-const printable =
-  /^\/(?:marketing|version|customer(?:\/(?:phone|email|name|consents(?:\/(?:privacy|marketing)(?:\/version)?)?))?|fieldValues(?:\/(?<key>[\p{L}_][\p{L}\p{N}_.-]{0,63}))?)$/u;
+/** The members of the contract, which a message may contain. */
+const contractPointers: ReadonlySet<string> = new Set([
+  "/customer",
+  "/customer/consents",
+  "/customer/consents/marketing",
+  "/customer/consents/marketing/version",
+  "/customer/consents/privacy",
+  "/customer/consents/privacy/version",
+  "/customer/email",
+  "/customer/name",
+  "/customer/phone",
+  "/fieldValues",
+  "/marketing",
+  "/version",
+]);
 
-/** Formats the hint of a 422, with at most 10 fields. A field key that equals a value in the request is left out, because it can be personal data. */
+/** A field key that looks like a name. Other text can be personal data. */
+const fieldPointer = /^\/fieldValues\/([\p{L}_][\p{L}\p{N}_.-]{0,63})$/u;
+
+/** A field key that equals a value in the request is left out: it can be personal data. */
+function isPrintable(pointer: string, body: string): boolean {
+  if (contractPointers.has(pointer)) return true;
+  const [, key] = fieldPointer.exec(pointer) ?? [];
+  return key !== undefined && !body.includes(`:${JSON.stringify(key)}`);
+}
+
+/** Formats the hint of a 422, with at most 10 fields. */
 function formatFields(
   fields: readonly RejectedField[],
   { body = "" }: Call,
   detail: string | undefined,
 ): string {
-  const pointers = fields
-    .map(({ pointer }) => pointer)
-    .filter((pointer) => {
-      const match = printable.exec(pointer);
-      const key = match?.groups?.["key"];
-      return match !== null && !(key !== undefined && body.includes(`:${JSON.stringify(key)}`));
-    });
+  const pointers = fields.map(({ pointer }) => pointer).filter((each) => isPrintable(each, body));
   const named = [...new Set(pointers)].slice(0, 10).join(", ");
-  if (detail !== undefined) return `${named === "" ? "" : `${named}. `}userMessage says what to correct.`;
+  if (detail !== undefined)
+    return `${named === "" ? "" : `${named}. `}userMessage says what to correct.`;
   return named === "" ? "the response has no detail that says what to correct." : `${named}.`;
 }

@@ -1,59 +1,104 @@
-/** Reads a response: a body that a method can use, the body of an error, or why the attempt has no usable response. */
-import { type AttemptFailure, type Call, type HttpResponse, toUnusable } from "./call.ts";
-import { IssuingError, type IssuingErrorFacts } from "./errors.ts";
+/**
+ * Reads a response: a body that a method can use, the body of an error, or why the attempt has no
+ * usable response.
+ */
+import type { Result } from "@loyalty-cards/internal/result";
+import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import { type AttemptFailure, type HttpResponse, unusable } from "./transport.ts";
 
 /** A response that a method or an error can use. */
-export interface UsableResponse extends Omit<HttpResponse, "bodyFailure"> {
-  /** The JSON of the body; undefined when it is not JSON. */
-  body: unknown;
+export interface UsableResponse extends Pick<HttpResponse, "status" | "header" | "headers"> {
+  text: string;
+  /** The text as JSON; undefined when it is not JSON. */
+  json: unknown;
+  /** How long the service asked to wait. */
+  retryAfterMs?: number | undefined;
 }
 
 /** How an attempt ended: with a response, or without a usable one. */
-export type AttemptResult = UsableResponse | AttemptFailure;
-
-export const isResponse = (result: AttemptResult): result is UsableResponse => "text" in result;
+export type AttemptResult = Result<UsableResponse, AttemptFailure>;
 
 /** What a method makes of the body of a success. */
-export type Reading<Value> = { value: Value; differentFields?: string[] } | AttemptFailure;
+export type Reading<Value> = Result<Value, AttemptFailure>;
 
-/** Decides whether a response is usable: JSON, and for `client.api` an empty body or what the content type says. */
-export function readResponse(response: HttpResponse, operation: Call["operation"]): AttemptResult {
-  const { status, header, headers, bodyFailure } = response;
-  if (status >= 300 && status < 400)
-    return toUnusable(status, "a redirect, which is not followed. Is baseUrl the address of the service?");
-  if (!(status >= 200 && status < 600)) return toUnusable(status, `the invalid status ${status}.`, true);
-  const text = response.text.startsWith("\ufeff") ? response.text.slice(1) : response.text;
-  // The status of an error is enough when its body cannot be read.
-  if (status >= 400) {
-    const errorText = isUtf8(response) ? text : "";
-    return { status, header, headers, text: errorText, body: parseJson(errorText) };
-  }
-  if (bodyFailure !== undefined) return bodyFailure;
-  const body = parseJson(text);
-  if (body === undefined) {
-    if (isHtml(response))
-      return toUnusable(status, "an HTML page. Is baseUrl the address of the service?", true);
-    // The specification does not show the response to setConsent (spec 4.5); readCard reports a 202.
-    const isUsable =
-      operation === "api"
-        ? text === "" || !/json/i.test(header("content-type") ?? "json")
-        : operation === "setConsent" || status === 202;
-    if (!isUsable) return toUnusable(status, "a body that is not JSON.", true);
-  }
-  if (!isUtf8(response)) return toUnusable(status, "a body whose charset is not UTF-8.");
-  return { status, header, headers, text, body };
+export const isRedirect = (status: number): boolean => status >= 300 && status < 400;
+
+/**
+ * Decides whether a response is usable: JSON, and for `client.api` an empty body or what the
+ * content type says.
+ * @param nowMs the date, from which a `Retry-After` with a date is counted.
+ */
+export function readResponse(
+  response: HttpResponse,
+  operation: EndpointId | "api",
+  nowMs: number,
+): AttemptResult {
+  const { status } = response;
+  if (isRedirect(status))
+    return unusable(
+      status,
+      "a redirect, which is not followed. Is baseUrl the address of the service?",
+    );
+  if (!(status >= 200 && status < 600))
+    return unusable(status, `the invalid status ${status}.`, { isRetryable: true });
+  return status >= 400 ? readError(response, nowMs) : readSuccess(response, operation);
 }
 
-/** Whether the body is an HTML page, such as that of a login or a proxy. `OK` as text/plain is not. */
-function isHtml({ header, text }: HttpResponse): boolean {
+/** The status of an error is enough when its body cannot be read. */
+function readError(response: HttpResponse, nowMs: number): AttemptResult {
+  const { status, header, headers, body } = response;
+  const received = withoutByteOrderMark(body.value ?? "");
+  const text = isDecodedCorrectly(header, received) ? received : "";
+  const retryAfterMs = parseRetryAfter(header("retry-after"), nowMs);
+  return { value: { status, header, headers, text, json: parseJson(text), retryAfterMs } };
+}
+
+function readSuccess(response: HttpResponse, operation: EndpointId | "api"): AttemptResult {
+  const { status, header, headers, body } = response;
+  if (body.failure !== undefined) return body;
+  const text = withoutByteOrderMark(body.value);
+  const json = parseJson(text);
+  const usable = { status, header, headers, text, json };
+  if (json === undefined && isHtml(header, text))
+    return unusable(status, "an HTML page. Is baseUrl the address of the service?", {
+      isRetryable: true,
+    });
+  if (json === undefined && !isUsableWithoutJson(usable, operation))
+    return unusable(status, "a body that is not JSON.", { isRetryable: true });
+  if (!isDecodedCorrectly(header, text))
+    return unusable(status, "a body whose charset is not UTF-8.");
+  return { value: usable };
+}
+
+type Header = HttpResponse["header"];
+
+const withoutByteOrderMark = (text: string) => (text.startsWith("\ufeff") ? text.slice(1) : text);
+
+function isUsableWithoutJson(
+  { status, header, text }: UsableResponse,
+  operation: EndpointId | "api",
+): boolean {
+  if (operation === "api") return text === "" || !/json/i.test(header("content-type") ?? "json");
+  // The specification does not show the response to setConsent (spec 4.5); readCard reports a 202.
+  return operation === "setConsent" || status === 202;
+}
+
+/**
+ * Whether the body is an HTML page, such as that of a login or a proxy. `OK` as text/plain is not.
+ */
+function isHtml(header: Header, text: string): boolean {
   const start = text.slice(0, 2_000).trimStart();
   if (start.startsWith("<") && /<(!doctype\s+html|html|head|body)\b/i.test(start)) return true;
   return text !== "" && /^\s*text\/html\b/i.test(header("content-type") ?? "");
 }
 
-/** Whether the text is decoded correctly. Transports decode UTF-8, as JSON must be (RFC 8259, 8.1); ASCII is the same in other charsets. */
-function isUtf8({ header, text }: HttpResponse): boolean {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(header("content-type") ?? "")?.[1] ?? "utf-8";
+/**
+ * Whether the text is decoded correctly. Transports decode UTF-8, as JSON must be (RFC 8259, 8.1);
+ * ASCII is the same in other charsets.
+ */
+function isDecodedCorrectly(header: Header, text: string): boolean {
+  const charset =
+    /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(header("content-type") ?? "")?.[1] ?? "utf-8";
   return /^(utf-?8|us-ascii)$/i.test(charset) || /^[\t\n\r\x20-\x7e]*$/.test(text);
 }
 
@@ -66,15 +111,23 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The service's identifier of the request. The specification does not name its header; these two are common. */
-export function getRequestId({ header }: UsableResponse): string | undefined {
-  const id = header("x-request-id") ?? header("request-id");
-  return id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // drops other text
+/**
+ * Reads `Retry-After`, seconds or a date (RFC 9110, 10.2.3).
+ * @returns milliseconds from now, 0 for a date in the past; undefined without a valid one.
+ */
+export function parseRetryAfter(header: string | null, nowMs: number): number | undefined {
+  const value = header?.trim() ?? "";
+  if (/^\d{1,12}$/.test(value)) return Number(value) * 1000;
+  if (!/^[A-Z][a-z]{2,8},? /.test(value)) return undefined; // Date.parse reads other text too
+  const atMs = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
-/** Creates the error of a call that ends without a usable response. */
-export function toCallError(failure: AttemptFailure, facts: Omit<IssuingErrorFacts, "code">): IssuingError {
-  const { code, message, retryable, status, networkCode, cardId } = failure;
-  const cause = networkCode && Object.assign(new Error(networkCode), { code: networkCode });
-  return new IssuingError(message, { ...facts, code, retryable, status, cardId, cause });
+/**
+ * The service's identifier of the request. The specification does not name its header; these two
+ * are common.
+ */
+export function getRequestId({ header }: Pick<UsableResponse, "header">): string | undefined {
+  const id = header("x-request-id") ?? header("request-id");
+  return id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // drops other text
 }

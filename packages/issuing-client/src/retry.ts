@@ -1,42 +1,146 @@
-/** Retries: which ends of an attempt are temporary, how long to wait, and what they mean for the card. */
+/**
+ * Decides after each attempt of a call whether it ends or is retried, when, and what that means for
+ * the card.
+ */
 import type { Outcome } from "./errors.ts";
-import { type AttemptResult, isResponse } from "./response.ts";
+import type { AttemptResult } from "./response.ts";
 
 export const retryPolicy = {
   /** Upper bound of the first delay. It doubles with each retry. */
   initialDelayMs: 300,
   maxDelayMs: 5_000,
-  /** After a 409 or 423 the first request with this key may still run. `maxMs` is the limit when no earlier attempt is known. */
+  /**
+   * After a 409 or 423 the first request with this key may still run. `maxMs` is the limit when no
+   * earlier attempt is known.
+   */
   conflict: { minDelayMs: 100, maxDelayMs: 1_000, maxMs: 5_000 },
 } as const;
 
 /** Besides every 5xx. */
 export const retryableStatuses: readonly number[] = [408, 425, 429];
 
-/** Whether a response with this status may be temporary ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)). */
+/** What a decision depends on, besides the result of the last attempt. */
+export interface CallState {
+  /** Whether sending the request twice has the effect of sending it once. */
+  readonly isIdempotent: boolean;
+  readonly hasKey: boolean;
+  /** Whether the caller knows of an attempt with the same key before this call. */
+  readonly hasEarlierAttempt: boolean;
+  readonly maxRetries: number;
+  /** The deadline, on the monotonic clock. */
+  readonly endsAtMs: number;
+  /** Returns a number from 0 to 1. */
+  readonly random: () => number;
+  /** How many requests were sent. */
+  readonly attempts: number;
+  /** How many of them count for `maxRetries`: conflicts have a time limit instead. */
+  readonly failures: number;
+  /** Undefined before the first conflict. */
+  readonly firstConflictAtMs?: number;
+  /** What the attempts mean for the card. */
+  readonly outcome: Outcome;
+}
+
+/** Why a call ends. */
+type EndReason =
+  | "success"
+  /** Another attempt would end in the same way. */
+  | "final"
+  /** A second request could have a second effect. */
+  | "not-idempotent"
+  | "no-retries-left"
+  /** The conflict has lasted too long to be that of an earlier request. */
+  | "lasting-conflict"
+  /** The next attempt would begin after the deadline. */
+  | "deadline";
+
+export type Next = { state: CallState } & (
+  | { end: EndReason; delayMs?: undefined }
+  | { delayMs: number; end?: undefined }
+);
+
+/**
+ * Decides what follows an attempt that has just ended with `result`.
+ * @param nowMs the time on the monotonic clock.
+ */
+export function decideNext(before: CallState, result: AttemptResult, nowMs: number): Next {
+  const state = { ...before, outcome: addOutcome(before.outcome, result) };
+  if (isSuccess(result)) return { state, end: "success" };
+  if (isConflict(result.value?.status, state.hasKey))
+    return decideAfterConflict(state, result, nowMs);
+  return decideAfterFailure({ ...state, failures: state.failures + 1 }, result, nowMs);
+}
+
+function decideAfterFailure(state: CallState, result: AttemptResult, nowMs: number): Next {
+  if (!isRetryable(result)) return { state, end: "final" };
+  if (!state.isIdempotent) return { state, end: "not-idempotent" };
+  if (state.failures > state.maxRetries) return { state, end: "no-retries-left" };
+  const ownDelayMs = getBackoffMs(state.attempts, state.random);
+  return retryBeforeDeadline(state, lengthen(ownDelayMs, result), nowMs);
+}
+
+/** After a 409 or 423 the first request with this key may still run. */
+function decideAfterConflict(before: CallState, result: AttemptResult, nowMs: number): Next {
+  const { firstConflictAtMs = nowMs } = before;
+  const outcome = before.hasEarlierAttempt ? "unknown" : before.outcome;
+  const state = { ...before, firstConflictAtMs, outcome };
+  if (state.maxRetries === 0) return { state, end: "no-retries-left" };
+  const { minDelayMs, maxDelayMs, maxMs } = retryPolicy.conflict;
+  const ownDelayMs = Math.min(maxDelayMs, getBackoffMs(state.attempts, state.random));
+  const delayMs = lengthen(Math.max(minDelayMs, ownDelayMs), result);
+  const isLasting = nowMs + delayMs - firstConflictAtMs > maxMs;
+  // If no earlier attempt is known, a conflict that lasts is an error of the request.
+  if (isLasting && outcome !== "unknown") return { state, end: "lasting-conflict" };
+  return retryBeforeDeadline(state, delayMs, nowMs);
+}
+
+/** `Retry-After` can only lengthen a delay: with 0 or a past date there would be none. */
+const lengthen = (delayMs: number, { value }: AttemptResult): number =>
+  Math.max(delayMs, value?.retryAfterMs ?? 0);
+
+function retryBeforeDeadline(state: CallState, delayMs: number, nowMs: number): Next {
+  if (nowMs + delayMs >= state.endsAtMs) return { state, end: "deadline" };
+  return { state, delayMs };
+}
+
+const isSuccess = ({ value }: AttemptResult) => value !== undefined && value.status < 400;
+
+/** Whether a response says that another request with the same key may still run. */
+export const isConflict = (status: number | undefined, hasKey: boolean): boolean =>
+  hasKey && (status === 409 || status === 423);
+
+/**
+ * Whether a response with this status may be temporary ([spec
+ * 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)).
+ */
 export const isRetryableStatus = (status: number): boolean =>
   retryableStatuses.includes(status) || status >= 500;
 
-/** Whether another attempt may succeed. */
-export const isRetryable = (result: AttemptResult): boolean =>
-  isResponse(result) ? isRetryableStatus(result.status) : result.retryable;
-
-/** Whether a response says that another request with the same key may still run. */
-export const mayStillRun = (result: AttemptResult, idempotencyKey: string | undefined): boolean =>
-  (result.status === 409 || result.status === 423) && idempotencyKey !== undefined;
+const isRetryable = (result: AttemptResult): boolean =>
+  result.failure === undefined ? isRetryableStatus(result.value.status) : result.failure.retryable;
 
 /** Whether sending a request twice has the effect of sending it once. */
 export const isIdempotent = (method: string, idempotencyKey: string | undefined): boolean =>
   idempotencyKey !== undefined || ["GET", "HEAD", "PUT", "DELETE"].includes(method);
 
+/** From the most certain to the least certain one. */
 const outcomes: readonly Outcome[] = ["not-sent", "rejected", "unknown"];
 
-/** Returns the outcome of a call after one more attempt: the less certain one. After a 5xx, a 408 or a lost response the card may exist; after another 4xx it does not. */
-export function addOutcome(outcome: Outcome, result: AttemptResult): Outcome {
-  let next: Outcome;
-  if (isResponse(result)) next = result.status >= 500 || result.status === 408 ? "unknown" : "rejected";
-  else next = result.wasSent ? "unknown" : "not-sent";
+/** Returns the outcome of a call after one more attempt: the less certain one. */
+function addOutcome(outcome: Outcome, result: AttemptResult): Outcome {
+  // A 422 is about the request, so an earlier attempt with the same body cannot have succeeded.
+  if (result.value?.status === 422) return "rejected";
+  const next = getOutcome(result);
   return outcomes.indexOf(next) > outcomes.indexOf(outcome) ? next : outcome;
+}
+
+/**
+ * After a 2xx, a 5xx, a 408 or a lost response the card may exist; after another 4xx it does not.
+ */
+function getOutcome({ value, failure }: AttemptResult): Outcome {
+  if (value === undefined) return failure.wasSent ? "unknown" : "not-sent";
+  const { status } = value;
+  return status >= 400 && status < 500 && status !== 408 ? "rejected" : "unknown";
 }
 
 /**
@@ -48,15 +152,3 @@ export function getBackoffMs(retry: number, random: () => number): number {
   const { initialDelayMs, maxDelayMs } = retryPolicy;
   return Math.round(random() * Math.min(maxDelayMs, initialDelayMs * 2 ** (retry - 1)));
 }
-
-/** Reads `Retry-After`, seconds or a date (RFC 9110, 10.2.3). @returns milliseconds from now, 0 for a date in the past; undefined without a valid one. */
-export function parseRetryAfter(header: string | null, nowMs: number): number | undefined {
-  const value = header?.trim() ?? "";
-  if (/^\d{1,12}$/.test(value)) return Number(value) * 1000;
-  if (!/^[A-Z][a-z]{2,8},? /.test(value)) return undefined; // Date.parse reads other text too
-  const atMs = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
-}
-
-export const getRetryAfterMs = (result: AttemptResult, nowMs: number): number | undefined =>
-  isResponse(result) ? parseRetryAfter(result.header("retry-after"), nowMs) : undefined;

@@ -1,175 +1,209 @@
-/** Sends one call: attempts, time limits, retries, events, and the value or the error at its end. */
+/**
+ * Sends one call: attempts, time limits, retries, events, and the value or the error at its end.
+ */
 import { notify } from "@loyalty-cards/internal/reporting";
-import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
-import type { Call, CallEnd, CallEvent, HttpRequest, ResponseMeta } from "./call.ts";
-import { sleep, timeLimit, waitWithin } from "./clock.ts";
-import { configurationError, IssuingError, type Outcome } from "./errors.ts";
-import { type CallSettings, getService, parseApiKey, type Settings } from "./options.ts";
-import { toRejection } from "./rejection.ts";
-import {
-  type AttemptResult,
-  getRequestId,
-  isResponse,
-  type Reading,
-  readResponse,
-  toCallError,
-  type UsableResponse,
-} from "./response.ts";
-import {
-  addOutcome,
-  getBackoffMs,
-  getRetryAfterMs,
-  isIdempotent,
-  isRetryable,
-  mayStillRun,
-  retryPolicy,
-} from "./retry.ts";
+import type { Result } from "@loyalty-cards/internal/result";
+import { type EndpointId, endpoints } from "@loyalty-cards/openapi/endpoints";
+import type { Call, CallEnd, CallEvent, ResponseMeta } from "./call.ts";
+import { sleep, waitWithin } from "./clock.ts";
+import { IssuingError } from "./errors.ts";
+import { type CallSettings, readApiKey } from "./options.ts";
+import { type CallFacts, toCallError, toRejection } from "./rejection.ts";
+import { type AttemptResult, getRequestId, readResponse, type UsableResponse } from "./response.ts";
+import { type CallState, decideNext, isIdempotent } from "./retry.ts";
+import { type AttemptFailure, type HttpRequest, notSent } from "./transport.ts";
 
 /**
- * Creates the call of an operation.
+ * Creates the call of an endpoint.
  * @param id the id in the path.
  * @param content `query` begins with `?`; `body` is JSON.
  */
-export function createCall(
-  operation: OperationId,
+export function createCall<Value>(
+  operation: EndpointId,
   id: string,
-  content: Pick<Call, "body" | "idempotencyKey" | "hasEarlierAttempt"> & { query?: string } = {},
-): Call {
-  const { query = "", ...others } = content;
-  const { method, path } = operations[operation];
+  { query = "", ...content }: CallContent<Value>,
+): Call<Value> {
+  const { method, path } = endpoints[operation];
   return {
     operation,
     method,
     path: `/api/v1${path.replace(/\{\w+\}/, encodeURIComponent(id))}${query}`, // spec 9
-    contentType: others.body === undefined ? undefined : "application/json",
+    contentType: content.body === undefined ? undefined : "application/json",
     id,
-    ...others,
+    ...content,
   };
 }
+
+/** What a method decides about its call. */
+export type CallContent<Value> = Omit<
+  Call<Value>,
+  "operation" | "method" | "path" | "contentType" | "id"
+> & { query?: string };
 
 /** Shared by all clients, so that a listener of several clients can distinguish their calls. */
 let lastCallId = 0;
 
 /**
  * Sends a request until it succeeds, cannot be retried, or no retry or time is left.
- * @param read converts the body of a success.
  * @throws {IssuingError}; the `reason` of the caller's signal.
  */
-export async function send<Value>(
-  settings: Settings,
-  call: Call,
-  options: CallSettings,
-  read: (response: UsableResponse) => Reading<Value>,
-): Promise<Value> {
-  const { baseUrl, transport } = getService(settings);
-  const { apiKey, clock, random, onEvent } = settings;
-  const { operation, method, idempotencyKey, hasEarlierAttempt } = call;
-  const { signal, timeoutMs, endsAtMs, maxRetries, onResponse } = options;
+export async function send<Value>(call: Call<Value>, settings: CallSettings): Promise<Value> {
+  const { operation, method, idempotencyKey } = call;
+  const { clock, onEvent, onResponse } = settings;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
   const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
   const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
 
-  let attempts = 0;
-  let outcome: Outcome = "not-sent";
-  let failures = 0;
-  let firstConflictAtMs: number | undefined;
-  let result: AttemptResult;
-  const getFacts = () => ({ attempts, outcome, idempotencyKey });
-  const getRemainingMs = () => {
-    signal?.throwIfAborted();
-    const remainingMs = endsAtMs - clock.monotonicMs();
-    if (remainingMs >= 1) return remainingMs;
-    throw toCallError(pastDeadline, getFacts());
-  };
+  let state = createState(call, settings);
+  // The end of a call without an attempt. Its `wasSent` is not read then.
+  let result: AttemptResult = { failure: pastDeadline };
+  const getFacts = () => ({ attempts: state.attempts, outcome: state.outcome, idempotencyKey });
   try {
-    const key = typeof apiKey === "function" ? await callApiKeyFunction(apiKey, settings, options) : apiKey;
-    if (key === timeLimit) throw toCallError(pastDeadline, getFacts());
-    getRemainingMs();
-    const request = createRequest(settings, call, options, parseApiKey(key));
-    for (;;) {
-      emit({ type: "attempt", attempt: attempts + 1, method });
-      const remainingMs = getRemainingMs(); // the listener may have aborted the call, or used up its time
-      attempts += 1;
-      const { response, abort } = transport(request);
-      const arrived = await waitWithin(Math.min(timeoutMs, remainingMs), response, { clock, signal }, abort);
-      if (arrived === timeLimit) result = remainingMs <= timeoutMs ? pastDeadline : timedOut;
-      else result = "text" in arrived ? readResponse(arrived, operation) : arrived;
-      if (isResponse(result) && result.status < 400) break;
-      outcome = addOutcome(outcome, result);
-
-      const requestedMs = getRetryAfterMs(result, clock.now());
-      let delayMs = requestedMs ?? getBackoffMs(attempts, random);
-      if (mayStillRun(result, idempotencyKey)) {
-        if (hasEarlierAttempt) outcome = "unknown";
-        const { minDelayMs, maxDelayMs, maxMs } = retryPolicy.conflict;
-        delayMs = Math.max(minDelayMs, requestedMs ?? Math.min(maxDelayMs, delayMs));
-        firstConflictAtMs ??= clock.monotonicMs();
-        const passedMs = clock.monotonicMs() + delayMs - firstConflictAtMs;
-        // If no earlier attempt is known, a conflict that lasts is an error of the request.
-        if (passedMs > maxMs && outcome !== "unknown") break;
-      } else {
-        failures += 1;
-        if (!isRetryable(result) || failures > maxRetries) break;
-      }
-      if (maxRetries === 0 || !isIdempotent(method, idempotencyKey)) break;
-      if (delayMs >= endsAtMs - clock.monotonicMs()) break;
-      const failure = isResponse(result) ? { status: result.status } : { code: result.code };
-      emit({ type: "retry", attempt: attempts, ...failure, delayMs });
-      await sleep(delayMs, { clock, signal });
-      if (endsAtMs - clock.monotonicMs() < 1) break; // the timer fired late: the last result says more than a deadline
+    const apiKey = await getApiKey(settings);
+    if (apiKey.failure !== undefined) throw toCallError(apiKey.failure, getFacts());
+    const request = createRequest(call, settings, apiKey.value);
+    while (hasTimeLeft(settings)) {
+      emit({ type: "attempt", attempt: state.attempts + 1, method });
+      if (!hasTimeLeft(settings)) break; // the listener has used it up
+      state = { ...state, attempts: state.attempts + 1 };
+      result = await attempt(request, operation, settings);
+      const next = decideNext(state, result, clock.monotonicMs());
+      state = next.state;
+      if (next.end !== undefined) break;
+      const { delayMs } = next;
+      emit({ type: "retry", attempt: state.attempts, ...getReason(result), delayMs });
+      await sleep(delayMs, settings);
     }
 
+    if (result.failure !== undefined) throw toCallError(result.failure, getFacts());
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
-    if (!isResponse(result)) throw toCallError(result, getFacts());
-    const { status } = result;
+    const { value: response } = result;
+    const { attempts } = state;
     const durationMs = getDurationMs();
     if (onResponse !== undefined)
-      notify(onResponse, toMeta(result, { attempts, idempotencyKey, durationMs }));
-    if (status >= 400 && operation !== "api")
-      throw toRejection(result, call, getFacts(), { baseUrl, nowMs: clock.now() });
-    const reading = read(result);
-    if (!("value" in reading))
-      throw toCallError(reading, { ...getFacts(), outcome: "unknown", requestId: getRequestId(result) });
-    const { value, differentFields: fieldKeys = [] } = reading;
+      notify(onResponse, toMeta(response, { attempts, idempotencyKey, durationMs }));
+    const { baseUrl } = settings.service;
+    const value = readValue(response, call, { facts: getFacts(), baseUrl });
+    const fieldKeys = (onEvent && call.findDifferentFields?.(value)) ?? [];
     if (fieldKeys.length > 0) emit({ type: "fields-differ", fieldKeys });
-    emit({ type: "response", status, attempts, durationMs });
+    emit({ type: "response", status: response.status, attempts, durationMs });
     return value;
   } catch (error) {
-    emit({ ...toEnd(error, signal), attempts, durationMs: getDurationMs() });
+    const { attempts } = state;
+    emit({ ...toEnd(error, settings.signal), attempts, durationMs: getDurationMs() });
     throw error;
   }
 }
 
-const late = { code: "deadline", wasSent: true, retryable: true } as const;
-const pastDeadline = { ...late, message: "The call did not succeed before its deadline." };
-const timedOut = { ...late, code: "timeout", message: "The service did not respond in time." } as const;
+const createState = (call: Call, { maxRetries, endsAtMs, random }: CallSettings): CallState => ({
+  isIdempotent: isIdempotent(call.method, call.idempotencyKey),
+  hasKey: call.idempotencyKey !== undefined,
+  hasEarlierAttempt: call.hasEarlierAttempt ?? false,
+  maxRetries,
+  endsAtMs,
+  random,
+  attempts: 0,
+  failures: 0,
+  outcome: call.earlierOutcome ?? "not-sent",
+});
 
-/** Calls the apiKey function once for all attempts, within the deadline. */
-async function callApiKeyFunction(
-  apiKey: () => unknown,
-  { clock }: Settings,
-  { endsAtMs, signal }: CallSettings,
-): Promise<unknown> {
+/** @throws the `reason` of a signal that is aborted. */
+function hasTimeLeft({ clock, signal, endsAtMs }: CallSettings): boolean {
+  signal?.throwIfAborted();
+  return endsAtMs - clock.monotonicMs() >= 1;
+}
+
+const pastDeadline: AttemptFailure = {
+  code: "deadline",
+  message: "The call did not succeed before its deadline.",
+  wasSent: true,
+  retryable: true,
+};
+const timedOut: AttemptFailure = {
+  code: "timeout",
+  message: "The service did not respond in time.",
+  wasSent: true,
+  retryable: true,
+};
+
+/** Sends the request once, within the time limit of an attempt and the deadline. */
+async function attempt(
+  request: HttpRequest,
+  operation: Call["operation"],
+  { service, clock, signal, timeoutMs, endsAtMs }: CallSettings,
+): Promise<AttemptResult> {
+  const remainingMs = endsAtMs - clock.monotonicMs();
+  const { response, abort } = service.transport(request);
+  const received = await waitWithin(response, {
+    ms: Math.min(timeoutMs, remainingMs),
+    otherwise: { failure: remainingMs <= timeoutMs ? pastDeadline : timedOut },
+    stop: abort,
+    clock,
+    signal,
+  });
+  if (received.failure !== undefined) return received;
+  return readResponse(received.value, operation, clock.now());
+}
+
+/** Why an attempt is repeated. */
+function getReason({ value, failure }: AttemptResult) {
+  return failure === undefined ? { status: value.status } : { code: failure.code };
+}
+
+/**
+ * Reads the value that the method returns.
+ * @throws {IssuingError} for a 4xx or 5xx, and for a body that the method cannot use.
+ */
+function readValue<Value>(
+  response: UsableResponse,
+  call: Call<Value>,
+  context: { facts: CallFacts; baseUrl: string },
+): Value {
+  if (response.status >= 400 && call.operation !== "api")
+    throw toRejection(response, call, context);
+  const reading = call.read(response);
+  if (reading.failure === undefined) return reading.value;
+  throw toCallError(reading.failure, { ...context.facts, requestId: getRequestId(response) });
+}
+
+/** Returns the API key. A function is called once for all attempts, within the deadline. */
+async function getApiKey({
+  apiKey,
+  clock,
+  signal,
+  endsAtMs,
+}: CallSettings): Promise<Result<string, AttemptFailure>> {
+  if (typeof apiKey === "string") return { value: apiKey };
+  const callFunction = async () => ({ value: await apiKey?.() });
+  let key: Result<unknown, AttemptFailure>;
   try {
-    return await waitWithin(endsAtMs - clock.monotonicMs(), (async () => apiKey())(), { clock, signal });
+    key = await waitWithin<Result<unknown, AttemptFailure>>(callFunction(), {
+      ms: endsAtMs - clock.monotonicMs(),
+      otherwise: { failure: pastDeadline },
+      clock,
+      signal,
+    });
   } catch {
     signal?.throwIfAborted();
-    // The function's own error is dropped: it can quote the key.
-    throw configurationError("The apiKey function failed; nothing was sent.");
+    // The function's own error is dropped: it can quote the key. A later call may get the key.
+    const { failure } = notSent("The apiKey function failed; nothing was sent.");
+    return { failure: { ...failure, retryable: true } };
   }
+  if (key.failure !== undefined) return key;
+  const { value, failure } = readApiKey(key.value);
+  return failure === undefined ? { value } : notSent(failure);
 }
 
 /** Adds the headers that every request has, which replace the caller's. */
 function createRequest(
-  { userAgent }: Settings,
   { operation, method, path, contentType, body, idempotencyKey }: Call,
-  options: CallSettings,
+  { userAgent, headers: ownHeaders }: CallSettings,
   apiKey: string,
 ): HttpRequest {
-  const program = options.headers["user-agent"];
+  const program = ownHeaders["user-agent"];
   const headers: Record<string, string> = {
-    ...options.headers,
+    ...ownHeaders,
     "user-agent": program === undefined ? userAgent : `${userAgent} ${program}`,
     authorization: `Bearer ${apiKey}`, // spec 5.1
   };
@@ -182,16 +216,22 @@ function createRequest(
 /** The specification names no header for a replay; these two are common. */
 const replayHeaders = ["idempotent-replayed", "idempotency-replayed"];
 
-function toMeta(response: UsableResponse, call: Omit<ResponseMeta, "status" | "headers">): ResponseMeta {
+function toMeta(
+  response: UsableResponse,
+  facts: Omit<ResponseMeta, "status" | "headers">,
+): ResponseMeta {
   const { status, header, headers } = response;
   const isReplayed = replayHeaders.some((name) => header(name)?.trim().toLowerCase() === "true");
   const requestId = getRequestId(response);
-  return { ...call, status, headers: headers(), requestId, replayed: isReplayed || undefined };
+  return { ...facts, status, headers: headers(), requestId, replayed: isReplayed || undefined };
 }
 
 function toEnd(error: unknown, signal: AbortSignal | undefined): CallEnd {
   if (signal?.aborted === true && error === signal.reason) return { type: "abort" };
-  if (!(error instanceof IssuingError)) return { type: "failure", code: "configuration" }; // a mistake in the program
+  // Another error is a mistake in the program.
+  if (!(error instanceof IssuingError)) return { type: "failure", code: "configuration" };
   const { problem, code } = error;
-  return problem === undefined ? { type: "failure", code } : { type: "response", status: problem.status };
+  return problem === undefined
+    ? { type: "failure", code }
+    : { type: "response", status: problem.status };
 }

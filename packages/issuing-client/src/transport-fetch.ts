@@ -1,16 +1,21 @@
 /** Sends requests over `fetch`: the caller's own, or the global one outside of Node.js. */
-import type { ByteStream } from "@loyalty-cards/internal/bounded-body";
+import { BoundedBuffer, type ByteStream, decodeUtf8 } from "@loyalty-cards/internal/bounded-body";
+import type { Result } from "@loyalty-cards/internal/result";
+import { describeNetworkFailure } from "./network-failure.ts";
+import { isRedirect } from "./response.ts";
 import {
   type AttemptFailure,
   type HttpResponse,
   maxBodyBytes,
   type Transport,
   toHeaders,
-  toTooLong,
-} from "./call.ts";
-import { describeNetworkFailure } from "./network-failure.ts";
+  tooLong,
+} from "./transport.ts";
 
-/** The part of `fetch` that is used. The global function fits, and so do functions with other types, such as undici's. */
+/**
+ * The part of `fetch` that is used. The global function fits, and so do functions with other types,
+ * such as undici's.
+ */
 export type Fetch = (
   url: string,
   init: {
@@ -32,58 +37,80 @@ interface FetchedResponse extends Pick<Response, "status" | "text"> {
 /** One reason for all requests: the default, a DOMException with a stack, is slow to create. */
 const discarded = new Error("The response was read or is not needed.");
 
-/** @param fetch default: the global function at the time of each call, because interceptors such as MSW replace it later. */
+/**
+ * @param fetch default: the global function at the time of each call, because interceptors such as
+ * MSW replace it later.
+ */
 export function createFetchTransport(
   baseUrl: string,
   fetch: Fetch = (url, init) => globalThis.fetch(url, init),
 ): Transport {
+  const fail = (error: unknown, hasHead: boolean) =>
+    describeNetworkFailure(error, { hasHead, baseUrl });
+
   return ({ method, path, headers, body = null }) => {
     const controller = new AbortController();
-    // In addition to the abort, which undici loses once the request is garbage-collected.
-    let cancelBody = () => {};
+    let reader: Reader | undefined;
     const abort = () => {
       controller.abort(discarded);
-      cancelBody();
+      // undici loses the abort once the request is garbage-collected.
+      reader?.cancel().catch(() => {});
     };
-    const exchange = async (): Promise<HttpResponse> => {
-      const init = { method, headers, body, redirect: "manual", signal: controller.signal } as const;
-      const response = await fetch(baseUrl + path, init);
-      const status = response.type === "opaqueredirect" ? 300 : response.status; // some runtimes hide the status of a redirect
-      cancelBody = () => void response.body?.cancel?.().catch(() => {});
-      const header = (name: string) => response.headers.get(name);
-      const head = { status, header, headers: () => toHeaders(response.headers) };
-      let isAllRead = false;
+
+    async function exchange(): Promise<Result<HttpResponse, AttemptFailure>> {
+      let response: FetchedResponse;
       try {
-        if (status >= 300 && status < 400) return { ...head, text: "" };
-        if (typeof response.body?.getReader !== "function") return { ...head, text: await response.text() };
-        const reader = response.body.getReader();
-        cancelBody = () => void reader.cancel().catch(() => {});
-        const chunks: Uint8Array<ArrayBuffer>[] = [];
-        let length = 0;
-        for (let part = await reader.read(); !part.done; part = await reader.read()) {
-          const chunk = part.value as Uint8Array<ArrayBuffer>;
-          chunks.push(chunk);
-          length += chunk.byteLength;
-          if (length > maxBodyBytes) return { ...head, text: "", bodyFailure: toTooLong(status) };
-        }
-        isAllRead = header("content-encoding") === null;
-        return { ...head, text: await decodeUtf8(chunks) };
+        const { signal } = controller;
+        const init = { method, headers, body, redirect: "manual", signal } as const;
+        response = await fetch(baseUrl + path, init);
       } catch (error) {
-        return { ...head, text: "", bodyFailure: describeNetworkFailure(error, true, baseUrl) };
-      } finally {
-        // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body. Unread, both keep the connection open.
-        if (!isAllRead) abort();
+        abort(); // fetch rejects a 407, and leaves its body unread
+        return fail(error, false);
       }
-    };
-    const toFailure = (error: unknown): AttemptFailure => {
-      abort(); // fetch rejects a 407, and leaves its body unread
-      return describeNetworkFailure(error, false, baseUrl);
-    };
-    return { response: exchange().catch(toFailure), abort };
+      if (isNetworkError(response)) return fail(undefined, false);
+      const head = readHead(response);
+      let text: HttpResponse["body"];
+      try {
+        reader = response.body?.getReader?.();
+        text = await readText(response, head.status, reader);
+      } catch (error) {
+        text = fail(error, true);
+      }
+      // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body.
+      // Unread, both keep the connection open.
+      const hasReadAll = reader !== undefined && text.failure === undefined;
+      if (!hasReadAll || isRedirect(head.status) || head.header("content-encoding") !== null)
+        abort();
+      return { value: { ...head, body: text } };
+    }
+    return { response: exchange(), abort };
   };
 }
 
-/** Jest's jsdom has no TextDecoder and no `text` of a Blob, but it runs on Node.js. */
-function decodeUtf8(chunks: readonly Uint8Array<ArrayBuffer>[]): string | Promise<string> {
-  return typeof Buffer === "undefined" ? new Blob([...chunks]).text() : Buffer.concat(chunks).toString();
+/** Whether an interceptor, such as MSW, passed on a network error as a response. */
+const isNetworkError = ({ status, type }: FetchedResponse) =>
+  status === 0 && type !== "opaqueredirect";
+
+type Reader = ReturnType<ByteStream["getReader"]>;
+
+function readHead({ type, status, headers }: FetchedResponse): Omit<HttpResponse, "body"> {
+  return {
+    status: type === "opaqueredirect" ? 300 : status, // some runtimes hide the status of a redirect
+    header: (name) => headers.get(name),
+    headers: () => toHeaders(headers),
+  };
+}
+
+/** @param reader undefined when the body is no web stream, as in some libraries. */
+async function readText(
+  response: FetchedResponse,
+  status: number,
+  reader: Reader | undefined,
+): Promise<Result<string, AttemptFailure>> {
+  if (isRedirect(status)) return { value: "" };
+  if (reader === undefined) return { value: await response.text() };
+  const buffer = new BoundedBuffer(maxBodyBytes);
+  for (let part = await reader.read(); !part.done; part = await reader.read())
+    if (!buffer.add(part.value as Uint8Array)) return tooLong(status);
+  return { value: decodeUtf8(buffer.bytes()) };
 }

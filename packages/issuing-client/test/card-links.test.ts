@@ -1,4 +1,6 @@
-/** Card links: the addresses of a card's page, wallets and wallet buttons, and the QR code as SVG. */
+/**
+ * Card links: the addresses of a card's page, wallets and wallet buttons, and the QR code as SVG.
+ */
 import jsQR from "jsqr";
 import { describe, expect, it } from "vitest";
 import { createIssuingClient } from "../src/index.ts";
@@ -61,7 +63,10 @@ describe("cardLinks", () => {
   it("expects the buttons on the origin of the page, or at the baseUrl", () => {
     const { firstWalletButton } = cardLinks("https://pages.test/shop/cards/abc");
     expect(firstWalletButton).toBe("https://pages.test/assets/add-to-apple-wallet.svg");
-    for (const baseUrl of ["https://service.test/loyalty/", new URL("https://service.test/loyalty")])
+    for (const baseUrl of [
+      "https://service.test/loyalty/",
+      new URL("https://service.test/loyalty"),
+    ])
       expect(cardLinks(page, { baseUrl })).toEqual({
         ...links,
         firstWalletButton: "https://service.test/loyalty/assets/add-to-apple-wallet.svg",
@@ -77,16 +82,38 @@ describe("cardLinks", () => {
   });
 
   it("returns normalized URLs, which are safe in an HTML attribute", () => {
-    expect(cardLinks('  https://cards.test/"><script>').page).toBe("https://cards.test/%22%3E%3Cscript%3E");
+    expect(cardLinks('  https://cards.test/"><script>').page).toBe(
+      "https://cards.test/%22%3E%3Cscript%3E",
+    );
   });
 
-  it.each(["javascript:alert(1)", "data:text/html,x", "cards.test", "", undefined, null, {}])(
+  it.each([undefined, null])("asks for the card in place of %s", (card) => {
+    for (const read of [cardLinks, qrCodeSvg])
+      expect(() => read(card as never)).toThrow(
+        `cardLinks got ${card} instead of a card: is the card issued, and is the call that returns it awaited?`,
+      );
+  });
+
+  it("rejects an option that it does not have", () => {
+    expect(() => cardLinks(page, { baseURL: page } as object)).toThrow(
+      'cardLinks has no option "baseURL". Did you mean baseUrl?',
+    );
+    expect(() => cardLinks(page, { wallets: { frist: "apple" } as object })).toThrow(
+      'wallets of cardLinks has no option "frist". Did you mean first?',
+    );
+    expect(() => qrCodeSvg(page, { size: 320 } as object)).toThrow(
+      'qrCodeSvg has no option "size". Did you mean sizePx?',
+    );
+  });
+
+  it.each(["javascript:alert(1)", "data:text/html,x", "cards.test", "", {}])(
     "rejects the address %s, which is not safe as a link",
     (address) => {
       for (const read of [cardLinks, qrCodeSvg])
         expect(() => read(address as string)).toThrow(/publicUrl is not an http or https address/);
-      const baseUrl = address ?? "undefined";
-      expect(() => cardLinks(page, { baseUrl: baseUrl as string })).toThrow(/baseUrl is not an http/);
+      expect(() => cardLinks(page, { baseUrl: address as string })).toThrow(
+        /baseUrl is not an http/,
+      );
     },
   );
 });
@@ -111,7 +138,9 @@ describe("qrCodeSvg", () => {
   });
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, "240"])("refuses the size %s", (sizePx) => {
-    expect(() => qrCodeSvg(page, { sizePx: sizePx as number })).toThrow(/sizePx must be a number above 0/);
+    expect(() => qrCodeSvg(page, { sizePx: sizePx as number })).toThrow(
+      /sizePx must be a number above 0/,
+    );
   });
 
   it("draws an address of 2 331 bytes, and refuses a longer one", () => {

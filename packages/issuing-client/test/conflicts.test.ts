@@ -1,10 +1,10 @@
-/** 409 and 423: retried while an earlier attempt with the same key may still be running, and final otherwise. */
+/**
+ * 409 and 423: retried while an earlier attempt with the same key may still be running, and final
+ * otherwise.
+ */
 
 import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { createVirtualClock } from "@loyalty-cards/internal/test/virtual-clock";
 import { createMockService } from "@loyalty-cards/mock-server";
-import { describe, expect, it } from "vitest";
-import { createIssuingClient } from "../src/index.ts";
 import {
   card,
   catchIssuingError,
@@ -15,13 +15,17 @@ import {
   scripted,
   signUp,
   template,
-} from "./scripted.ts";
+} from "@loyalty-cards/testing/scripted-client";
+import { createVirtualClock } from "@loyalty-cards/testing/virtual-clock";
+import { describe, expect, it } from "vitest";
+import { createIssuingClient } from "../src/index.ts";
 
 const statuses = [409, 423] as const;
 const issued = () => json(card, 201);
 const times = (count: number, script: () => Script) => Array.from({ length: count }, script);
 const lost = () => networkError("ECONNRESET");
-const toText = ({ outcome, retryable }: { outcome: string; retryable: boolean }) => `${outcome} ${retryable}`;
+const toText = ({ outcome, retryable }: { outcome: string; retryable: boolean }) =>
+  `${outcome} ${retryable}`;
 
 describe.each(statuses)("a %i", (status) => {
   const conflict = (headers = {}) => json({}, status, headers);
@@ -36,20 +40,23 @@ describe.each(statuses)("a %i", (status) => {
     ["without an earlier attempt", () => []],
     ["after a connection that was refused", () => [networkError("ECONNREFUSED")]],
     ["after a 429", () => [json({}, 429)]],
-  ])("ends a call %s after five seconds at most, as a conflict of the business", async (_name, first) => {
-    const clock = createVirtualClock();
-    const { client, requests } = scripted([...first(), ...times(100, conflict)], {
-      testing: { clock, random: () => 0.5 },
-      onEvent: undefined,
-    });
-    clock.block(60_000); // before the call
-    const call = client.issueCard(template.id, signUp, { userId: 1 });
-    const error = await clock.run(catchIssuingError(call));
-    expect(error).toMatchObject({ code: "conflict", outcome: "rejected", retryable: false });
-    expect(clock.monotonicMs()).toBeGreaterThan(64_000);
-    expect(clock.monotonicMs()).toBeLessThanOrEqual(65_500);
-    expect(requests.length).toBeGreaterThan(5);
-  });
+  ])(
+    "ends a call %s after five seconds at most, as a conflict of the business",
+    async (_name, first) => {
+      const clock = createVirtualClock();
+      const { client, requests } = scripted([...first(), ...times(100, conflict)], {
+        testing: { clock, random: () => 0.5 },
+        onEvent: undefined,
+      });
+      clock.block(60_000); // before the call
+      const call = client.issueCard(template.id, signUp, { userId: 1 });
+      const error = await clock.run(catchIssuingError(call));
+      expect(error).toMatchObject({ code: "conflict", outcome: "rejected", retryable: false });
+      expect(clock.monotonicMs()).toBeGreaterThan(64_000);
+      expect(clock.monotonicMs()).toBeLessThanOrEqual(65_500);
+      expect(requests.length).toBeGreaterThan(5);
+    },
+  );
 
   it.each<[string, () => Script]>([
     ["a connection that was lost", lost],
@@ -73,14 +80,18 @@ describe.each(statuses)("a %i", (status) => {
       const testing = { clock, random: () => 1 };
       const { client } = scripted(times(200, conflict), { testing, onEvent: undefined });
       const options = { userId: 1, firstAttemptAt: clock.now() - earlierMs };
-      const error = await clock.run(catchIssuingError(client.issueCard(template.id, signUp, options)));
+      const error = await clock.run(
+        catchIssuingError(client.issueCard(template.id, signUp, options)),
+      );
       expect(error).toMatchObject({ code: "conflict", outcome, retryable: outcome === "unknown" });
       expect(clock.monotonicMs()).toBeGreaterThan(endMs);
     }
   });
 
   it("is not retried with maxRetries 0: its outcome is unknown, and the call may be repeated", async () => {
-    const { client, clock, requests } = scripted([conflict({ "retry-after": "3" })], { maxRetries: 0 });
+    const { client, clock, requests } = scripted([conflict({ "retry-after": "3" })], {
+      maxRetries: 0,
+    });
     const options = { userId: 1, firstAttemptAt: clock.now() - 1 };
     const error = await catchIssuingError(client.issueCard(template.id, signUp, options));
     expect(error).toMatchObject({
@@ -93,7 +104,14 @@ describe.each(statuses)("a %i", (status) => {
   });
 
   it("does not count as one of maxRetries, and other failures do", async () => {
-    const script = [lost(), ...times(3, conflict), json({}, 503), conflict(), json({}, 503), issued()];
+    const script = [
+      lost(),
+      ...times(3, conflict),
+      json({}, 503),
+      conflict(),
+      json({}, 503),
+      issued(),
+    ];
     const { result } = issueScripted(script);
     expect(await catchIssuingError(result)).toMatchObject({
       code: "server",

@@ -1,7 +1,18 @@
 /** Timeouts, deadlines and aborts of a call. */
 
 import { getEventListeners } from "node:events";
-import { createVirtualClock, type VirtualClock } from "@loyalty-cards/internal/test/virtual-clock";
+import {
+  card,
+  catchIssuingError,
+  endpointCalls,
+  json,
+  networkError,
+  type Script,
+  scripted,
+  signUp,
+  template,
+} from "@loyalty-cards/testing/scripted-client";
+import { createVirtualClock, type VirtualClock } from "@loyalty-cards/testing/virtual-clock";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -10,17 +21,6 @@ import {
   type IssuingClientOptions,
   type IssuingError,
 } from "../src/index.ts";
-import {
-  card,
-  catchIssuingError,
-  json,
-  networkError,
-  operationCalls,
-  type Script,
-  scripted,
-  signUp,
-  template,
-} from "./scripted.ts";
 
 const issued = () => json(card, 201);
 
@@ -32,9 +32,17 @@ describe("timeoutMs and deadlineMs", () => {
     const stalled = () => new Response(new ReadableStream({}), { status: 201 });
     for (const response of [hang, stalled]) {
       const { client, clock } = scripted([response], { maxRetries: 0 });
-      const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1, timeoutMs: 500 }));
+      const failure = catchIssuingError(
+        client.issueCard(template.id, signUp, { userId: 1, timeoutMs: 500 }),
+      );
       const message = expect.stringContaining("did not respond in time");
-      const expected = { code: "timeout", outcome: "unknown", retryable: true, attempts: 1, message };
+      const expected = {
+        code: "timeout",
+        outcome: "unknown",
+        retryable: true,
+        attempts: 1,
+        message,
+      };
       expect(await clock.run(failure)).toMatchObject(expected);
       expect([clock.monotonicMs(), clock.pendingTimers]).toEqual([500, 0]);
     }
@@ -47,26 +55,39 @@ describe("timeoutMs and deadlineMs", () => {
   ])(
     "ends the call at its deadline: with a timeout of %i ms after %i attempts",
     async (timeoutMs, attempts) => {
-      const { client, clock, requests } = scripted([hang, hang, hang], { timeoutMs, deadlineMs: 500 });
+      const { client, clock, requests } = scripted([hang, hang, hang], {
+        timeoutMs,
+        deadlineMs: 500,
+      });
       const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
       const message = expect.stringContaining("did not succeed before its deadline");
       const expected = { code: "deadline", outcome: "unknown", attempts, message };
       expect(await clock.run(failure)).toMatchObject(expected);
-      expect([clock.monotonicMs(), requests.length, clock.pendingTimers]).toEqual([500, attempts, 0]);
+      expect([clock.monotonicMs(), requests.length, clock.pendingTimers]).toEqual([
+        500,
+        attempts,
+        0,
+      ]);
     },
   );
 
   const notBegun = { code: "deadline", outcome: "not-sent", attempts: 0 };
 
   it.each<[string, (block: () => void) => Partial<IssuingClientOptions>]>([
-    ["the apiKey function", (block) => ({ apiKey: () => Promise.resolve(block()).then(() => "k") })],
+    [
+      "the apiKey function",
+      (block) => ({ apiKey: () => Promise.resolve(block()).then(() => "k") }),
+    ],
     ["a listener", (onEvent) => ({ onEvent })],
-  ])("begins no attempt after the deadline when %s blocks the event loop", async (_name, toOptions) => {
-    const blocked = toOptions(() => clock.block(600)); // no timer has fired yet
-    const { client, clock, requests } = scripted([], { deadlineMs: 500, ...blocked });
-    expect(await catchIssuingError(client.getCard("card_1"))).toMatchObject(notBegun);
-    expect(requests).toEqual([]);
-  });
+  ])(
+    "begins no attempt after the deadline when %s blocks the event loop",
+    async (_name, toOptions) => {
+      const blocked = toOptions(() => clock.block(600)); // no timer has fired yet
+      const { client, clock, requests } = scripted([], { deadlineMs: 500, ...blocked });
+      expect(await catchIssuingError(client.getCard("card_1"))).toMatchObject(notBegun);
+      expect(requests).toEqual([]);
+    },
+  );
 
   it("throws the error of the last attempt when the deadline passed during it", async () => {
     const { client, clock } = scripted([
@@ -76,7 +97,11 @@ describe("timeoutMs and deadlineMs", () => {
       },
     ]);
     const call = client.getCard("card_1", { deadlineMs: 500 });
-    expect(await catchIssuingError(call)).toMatchObject({ code: "network", outcome: "unknown", attempts: 1 });
+    expect(await catchIssuingError(call)).toMatchObject({
+      code: "network",
+      outcome: "unknown",
+      attempts: 1,
+    });
   });
 
   it("does not change the deadline when the date is corrected", async () => {
@@ -105,7 +130,11 @@ it("throws the error of the last response when a pause lasted past the deadline"
     deadlineMs: 500,
     onEvent: ({ type }) => type === "retry" && queueMicrotask(() => clock.advance(600)),
   });
-  await expect(client.getCard("card_1")).rejects.toMatchObject({ code: "server", status: 503, attempts: 1 });
+  await expect(client.getCard("card_1")).rejects.toMatchObject({
+    code: "server",
+    status: 503,
+    attempts: 1,
+  });
   expect(requests).toHaveLength(1);
 });
 
@@ -165,7 +194,10 @@ describe("the caller's abort", () => {
     "rejects the call %s with its reason, and cancels all timers",
     async (_name, script) => {
       const controller = new AbortController();
-      const { client, clock } = scripted(script, { testing: { random: () => 1 }, onEvent: () => {} });
+      const { client, clock } = scripted(script, {
+        testing: { random: () => 1 },
+        onEvent: () => {},
+      });
       const call = client.getCard("card_1", { signal: controller.signal });
       for (let turn = 0; turn < 20; turn++) await nextTurn();
       expect(clock.pendingTimers).toBe(1); // of the attempt, or of the pause
@@ -180,7 +212,9 @@ it("rejects with the abort reason itself, whatever it is, and emits an abort", a
   const ofAnotherCall = await catchIssuingError(scripted([json({}, 404)]).client.getCard("card_2"));
   for (const reason of [null, 0, "", false, ofAnotherCall]) {
     const controller = new AbortController();
-    const { client, events } = scripted([() => new Promise<Response>(() => controller.abort(reason))]);
+    const { client, events } = scripted([
+      () => new Promise<Response>(() => controller.abort(reason)),
+    ]);
     const call = client.getCard("card_1", { signal: controller.signal });
     await expect(call).rejects.toBe(reason);
     expect(events).toMatchObject([{ type: "attempt" }, { type: "abort", attempts: 1 }]);
@@ -201,7 +235,8 @@ it("does not warn of a leak when many calls share a signal, and removes each lis
 
 it("ends the request over fetch when its body cannot be read, so that no connection stays open", async () => {
   const signals: AbortSignal[] = [];
-  const broken = () => new ReadableStream({ start: (stream) => stream.error(new TypeError("terminated")) });
+  const broken = () =>
+    new ReadableStream({ start: (stream) => stream.error(new TypeError("terminated")) });
   const { client } = scripted([], {
     maxRetries: 0,
     fetch: async (_url, { signal }) => {
@@ -218,7 +253,12 @@ const issuedCard = JSON.stringify(card);
 // With random delays: a call ends in time, and reports "not-sent" only when nothing was sent.
 
 /** A body in two chunks: the second is delayed, or the connection is cut. */
-function body(time: VirtualClock, text: string, bodyMs: number | null, isCut: boolean): ReadableStream {
+function body(
+  time: VirtualClock,
+  text: string,
+  bodyMs: number | null,
+  isCut: boolean,
+): ReadableStream {
   const bytes = new TextEncoder().encode(text);
   return new ReadableStream({
     start(stream) {
@@ -265,8 +305,15 @@ const ends = {
 /** Failures before the request is sent. */
 const neverSent: ReadonlySet<string> = new Set(["refused", "notResolved"]);
 
-const ms = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 5_000 }));
-const msOrNever = fc.oneof({ weight: 5, arbitrary: ms }, { weight: 1, arbitrary: fc.constant(null) });
+const ms = fc.oneof(
+  fc.constant(0),
+  fc.integer({ min: 0, max: 50 }),
+  fc.integer({ min: 0, max: 5_000 }),
+);
+const msOrNever = fc.oneof(
+  { weight: 5, arbitrary: ms },
+  { weight: 1, arbitrary: fc.constant(null) },
+);
 /** The response to one request. `null` milliseconds: never. */
 const scenario = fc.record({
   /** How long the event loop is blocked when the request is sent. */
@@ -282,7 +329,7 @@ const positive = fc.oneof(
   { weight: 5, arbitrary: fc.integer({ min: 1, max: 20_000 }) },
 );
 const randomCase = fc.record({
-  call: fc.constantFrom(...Object.values(operationCalls)),
+  call: fc.constantFrom(...Object.values(endpointCalls)),
   scenarios: fc.array(scenario, { minLength: 1, maxLength: 6 }),
   maxRetries: fc.integer({ min: 0, max: 5 }),
   timeoutMs: positive,
@@ -292,7 +339,9 @@ const randomCase = fc.record({
   ),
   keyMs: fc.oneof(fc.constant(undefined), ms),
   random: fc.double({ min: 0, max: 1, noNaN: true }),
-  lateMs: fc.infiniteStream(fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: ms })),
+  lateMs: fc.infiniteStream(
+    fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: ms }),
+  ),
 });
 
 // G6
@@ -318,7 +367,12 @@ it("ends a call before its deadline with the right outcome and number of attempt
         fetch: (_url, init) => {
           const scenario = scenarios[sent.length % scenarios.length] ?? expect.unreachable();
           const signal = init?.signal ?? expect.unreachable();
-          const request = { atMs: time.monotonicMs(), end: scenario.end, signal, hasResponse: false };
+          const request = {
+            atMs: time.monotonicMs(),
+            end: scenario.end,
+            signal,
+            hasResponse: false,
+          };
           sent.push(request);
           time.block(scenario.blockedMs);
           time.correct(scenario.correctedMs);

@@ -1,5 +1,21 @@
-/** Errors: their members and messages, what those of a 4xx or 5xx take from the response, the rejected fields of a 422, and stacks. */
+/**
+ * Errors: their members and messages, what those of a 4xx or 5xx take from the response, the
+ * rejected fields of a 422, and stacks.
+ */
 import { inspect } from "node:util";
+import {
+  catchIssuingError,
+  endpointCalls,
+  issueScripted,
+  json,
+  networkError,
+  openWebsite,
+  readText,
+  type Script,
+  scripted,
+  signUp,
+  template,
+} from "@loyalty-cards/testing/scripted-client";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   type CallOptions,
@@ -10,19 +26,6 @@ import {
   type ResponseMeta,
 } from "../src/index.ts";
 import { isRetryableStatus } from "../src/retry.ts";
-import {
-  catchIssuingError,
-  issueScripted,
-  json,
-  networkError,
-  openWebsite,
-  operationCalls,
-  readText,
-  type Script,
-  scripted,
-  signUp,
-  template,
-} from "./scripted.ts";
 
 const getRejection = (response: Response) =>
   catchIssuingError(issueScripted([response], { maxRetries: 0 }).result);
@@ -42,15 +45,27 @@ const codes: Partial<Record<IssuingErrorCode, number[]>> = {
 };
 
 it.each(
-  Object.entries(codes).flatMap(([code, statuses]) => statuses.map((status) => [status, code] as const)),
-)("maps the status %i to the code %s, and shows a general message except for a 422", async (status, code) => {
-  const detail = "password of db is hunter2";
-  const error = await getRejection(json({ detail }, status));
-  const outcome = status >= 500 || status === 408 ? "unknown" : "rejected";
-  const userMessage = status === 422 ? detail : general;
-  const retryable = isRetryableStatus(status);
-  expect(error).toMatchObject({ status, code, retryable, outcome, userMessage, problem: { detail } });
-});
+  Object.entries(codes).flatMap(([code, statuses]) =>
+    statuses.map((status) => [status, code] as const),
+  ),
+)(
+  "maps the status %i to the code %s, and shows a general message except for a 422",
+  async (status, code) => {
+    const detail = "password of db is hunter2";
+    const error = await getRejection(json({ detail }, status));
+    const outcome = status >= 500 || status === 408 ? "unknown" : "rejected";
+    const userMessage = status === 422 ? detail : general;
+    const retryable = isRetryableStatus(status);
+    expect(error).toMatchObject({
+      status,
+      code,
+      retryable,
+      outcome,
+      userMessage,
+      problem: { detail },
+    });
+  },
+);
 
 describe("an error response without problem details", () => {
   const page = { status: 502, headers: { "content-type": "text/html" } };
@@ -102,7 +117,9 @@ describe("isIssuingError", () => {
   });
 
   it("returns true for the symbol that all versions share, and false for other values", () => {
-    expect(isIssuingError({ [Symbol.for("@loyalty-cards/issuing-client/error")]: true })).toBe(true);
+    expect(isIssuingError({ [Symbol.for("@loyalty-cards/issuing-client/error")]: true })).toBe(
+      true,
+    );
     const named = { name: "IssuingError", code: "network" };
     for (const value of [undefined, null, "IssuingError", {}, new Error("x"), named])
       expect(isIssuingError(value)).toBe(false);
@@ -123,19 +140,33 @@ it.each([
   ["ECONNRESET", "."],
   ["ECONNREFUSED", ": is the service running, and is baseUrl correct?"],
   ["ENOTFOUND", ": is the service running, and is baseUrl correct?"],
-])("names the runtime's error code %s when a connection fails, and what to check", async (code, check) => {
-  const error = await catchIssuingError(issueScripted([networkError(code)], { maxRetries: 0 }).result);
-  expect(error).toMatchObject({ code: "network", retryable: true, cause: { code, message: code } });
-  expect(readText(error)).toBe(`The connection to https://cards.test failed (${code})${check}`);
-});
+])(
+  "names the runtime's error code %s when a connection fails, and what to check",
+  async (code, check) => {
+    const error = await catchIssuingError(
+      issueScripted([networkError(code)], { maxRetries: 0 }).result,
+    );
+    expect(error).toMatchObject({
+      code: "network",
+      retryable: true,
+      cause: { code, message: code },
+    });
+    expect(readText(error)).toBe(`The connection to https://cards.test failed (${code})${check}`);
+  },
+);
 
-it.each([401, 403])("says in the message of a %i that the apiKey is to be checked", async (status) => {
-  expect((await getRejection(json({}, status))).message).toMatch(/apiKey/);
-});
+it.each([401, 403])(
+  "says in the message of a %i that the apiKey is to be checked",
+  async (status) => {
+    expect((await getRejection(json({}, status))).message).toMatch(/apiKey/);
+  },
+);
 
 it("ends the message with the address of the error page, which the message for the user does not have", async () => {
   const { message, userMessage } = await getRejection(json({}, 404));
-  expect(message.endsWith(" See https://loyalty-cards.github.io/loyalty-cards/errors#not-found")).toBe(true);
+  expect(
+    message.endsWith(" See https://loyalty-cards.github.io/loyalty-cards/errors#not-found"),
+  ).toBe(true);
   expect(userMessage).not.toContain("https://loyalty-cards.github.io/");
 });
 
@@ -146,12 +177,29 @@ describe("the message of a 404", () => {
     expect(readText(await catchIssuingError(noTemplate))).toBe(
       `The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Copy the id of a template from the service's console at ${service.baseUrl}.`,
     );
-    const { issueCard: _, ...calls } = operationCalls;
+    const { issueCard: _, ...calls } = endpointCalls;
     for (const [name, call] of Object.entries(calls)) {
       expect(readText(await catchIssuingError(call(client)))).toBe(
         `The service responded 404 to ${name}: card "card_1" does not exist. Is it a card of the service at ${service.baseUrl}?`,
       );
     }
+  });
+
+  it("names the path of baseUrl, which can be that of the console", async () => {
+    const baseUrl = "https://cards.test/console";
+    const { client } = scripted([json({}, 404)], { baseUrl });
+    const { message } = await catchIssuingError(client.getCard("card_1"));
+    expect(message).toContain(
+      'baseUrl has the path /console, which must be one of the service, not of its console. Or card "card_1" does not exist.',
+    );
+  });
+
+  it("asks for the address when another server sent it", async () => {
+    const { client } = scripted([json({}, 404)]);
+    const { message } = await catchIssuingError(client.getCard("card_1"));
+    expect(message).toContain(
+      '404 to getCard: are address and port of baseUrl right? Or card "card_1"',
+    );
   });
 
   it("is one short line for any id", async () => {
@@ -194,7 +242,9 @@ describe("a 422 of the service", () => {
   it("reads pointers in the form of a URI fragment, as RFC 9457 writes them", async () => {
     const errors = [{ pointer: "#/fieldValues/imi%C4%99", detail: "Please fill in the name." }];
     const error = await getRejectionOf422({ errors, detail: "The name is missing." });
-    expect(error.fields).toEqual([{ pointer: "/fieldValues/imię", detail: "Please fill in the name." }]);
+    expect(error.fields).toEqual([
+      { pointer: "/fieldValues/imię", detail: "Please fill in the name." },
+    ]);
     expect(error.message).toContain(": /fieldValues/imię. userMessage");
   });
 
@@ -202,8 +252,14 @@ describe("a 422 of the service", () => {
     ["no errors", {}],
     ["errors that are not a list", { errors: "phone" }],
     ["an object of errors", { errors: { phone: ["is wrong"] } }],
-    ["entries without a valid pointer", { errors: [null, 7, "phone", [], { pointer: 7 }, { detail: "x" }] }],
-    ["strings that are not pointers", { errors: ["phone", "#%", "#x"].map((pointer) => ({ pointer })) }],
+    [
+      "entries without a valid pointer",
+      { errors: [null, 7, "phone", [], { pointer: 7 }, { detail: "x" }] },
+    ],
+    [
+      "strings that are not pointers",
+      { errors: ["phone", "#%", "#x"].map((pointer) => ({ pointer })) },
+    ],
   ])("has no fields when its body has %s", async (_name, body) => {
     const error = await getRejectionOf422(body);
     expect(error.fields).toEqual([]);
@@ -223,7 +279,9 @@ describe("a 422 of the service", () => {
   });
 
   it("keeps at most 50 fields, and names at most 10 in the message", async () => {
-    const errors = Array.from({ length: 5_000 }, (_, index) => ({ pointer: `/fieldValues/f${index}` }));
+    const errors = Array.from({ length: 5_000 }, (_, index) => ({
+      pointer: `/fieldValues/f${index}`,
+    }));
     const { fields, message } = await getRejectionOf422({ errors });
     expect(fields).toHaveLength(50);
     expect(message.match(/\/fieldValues\//g)).toHaveLength(10);
@@ -233,11 +291,21 @@ describe("a 422 of the service", () => {
     const details = ["  ", "x".repeat(1_001), 7, "x".repeat(1_000)];
     const errors = details.map((detail) => ({ pointer: "/customer/phone", detail }));
     const { fields } = await getRejectionOf422({ errors });
-    expect(fields.map(({ detail }) => detail)).toEqual([undefined, undefined, undefined, details[3]]);
+    expect(fields.map(({ detail }) => detail)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      details[3],
+    ]);
   });
 
   it("prints no values when the pointers of the service contain values", async () => {
-    const values = ["/customer/+48600100200", "/customer/48600100200", "/fieldValues/Anna", "/Anna"];
+    const values = [
+      "/customer/+48600100200",
+      "/customer/48600100200",
+      "/fieldValues/Anna",
+      "/Anna",
+    ];
     const pointers = [...values, "/fieldValues/name"];
     const error = await getRejectionOf422({
       errors: pointers.map((pointer) => ({ pointer, detail: "Anna, +48600100200" })),
@@ -264,11 +332,15 @@ describe("the stack of an error", () => {
   });
 
   /** The caller, whose name must be in the stack. */
-  async function joinHandler(call: (typeof calls)[number], client: IssuingClient, options: CallOptions) {
+  async function joinHandler(
+    call: (typeof calls)[number],
+    client: IssuingClient,
+    options: CallOptions,
+  ) {
     return await call(client, options);
   }
 
-  const calls = Object.values(operationCalls);
+  const calls = Object.values(endpointCalls);
   const [issue] = calls;
   const never = () => new Promise<Response>(() => {});
   const three = (create: () => Script) => () => Array.from({ length: 3 }, create);
@@ -283,7 +355,11 @@ describe("the stack of an error", () => {
     ["a connection that fails", "network", three(() => networkError("ECONNRESET"))],
     ["an attempt that takes too long", "timeout", () => [never], { timeoutMs: 20, maxRetries: 0 }],
     ["a deadline that passes", "deadline", () => [never], { deadlineMs: 20 }],
-    ["a response that is not JSON", "invalid-response", () => [new Response(null, { status: 302 })]],
+    [
+      "a response that is not JSON",
+      "invalid-response",
+      () => [new Response(null, { status: 302 })],
+    ],
   ])(
     "contains the caller of each method after %s",
     async (_name, code, script, callOptions = {}, options = {}) => {
@@ -301,7 +377,9 @@ describe("the stack of an error", () => {
     ["idempotency-expired", { firstAttemptAt: Date.UTC(2026, 0, 1) }],
   ])("contains the caller of issueCard after %s: %o", async (code, options) => {
     const { client } = scripted([], { testing: { clock: undefined } });
-    const error = await catchIssuingError(joinHandler(issue ?? expect.unreachable(), client, options));
+    const error = await catchIssuingError(
+      joinHandler(issue ?? expect.unreachable(), client, options),
+    );
     expect(error.code).toBe(code);
     expect(error.stack).toContain("joinHandler");
   });

@@ -1,32 +1,41 @@
 /**
- * Calls a hostile service, whose raw responses are drawn from a seed, and prints a report as JSON. A process of its own, so that uncaught errors and open sockets are counted.
- * Arguments: the transport, how many responses, the seed, and `undici` to load the package of that name first.
+ * Calls a hostile service, whose raw responses are drawn from a seed, and prints a report as JSON.
+ * A process of its own, so that uncaught errors and open sockets are counted. Arguments: the
+ * transport, how many responses, the seed, and `undici` to load the package of that name first.
  */
 
 import { createServer, type Socket } from "node:net";
 import { inspect } from "node:util";
 import { deflateSync, gzipSync } from "node:zlib";
-import { createDraw } from "@loyalty-cards/internal/test/draw";
+import { createDraw } from "@loyalty-cards/testing/draw";
+import { signUp } from "@loyalty-cards/testing/scripted-client";
 import type { Fetch } from "../src/transport-fetch.ts";
-import { signUp } from "./scripted.ts";
 
 // The responses: any status, broken headers, lies about the body, cuts, extra bytes.
 
 interface HostileResponse {
   /** Written one after another, with a turn of the event loop between. */
   writes: readonly Uint8Array[];
-  /** What follows the last write; with `stall` the connection stays open although the response is incomplete. */
+  /**
+   * What follows the last write; with `stall` the connection stays open although the response is
+   * incomplete.
+   */
   end: "keep" | "stall" | "finish" | "destroy" | "reset";
 }
 
 type Draw = ReturnType<typeof createDraw>;
 
 const evil = '{"id":"card_of_somebody_else","publicUrl":"https://evil.test/1","loyaltyBalance":9}';
-const statuses = [200, 200, 200, 201, 201, 201, 204, 205, 304, 307, 401, 404, 409, 422, 429, 500, 503];
+const statuses = [
+  200, 200, 200, 201, 201, 201, 204, 205, 304, 307, 401, 404, 409, 422, 429, 500, 503,
+];
 const bomb = gzipSync(" ".repeat(20_000_000));
 const deep = "[".repeat(50_000);
 
-/** @param card JSON of the card that the request asks for. @param echo text of the request, with its key. */
+/**
+ * @param card JSON of the card that the request asks for.
+ * @param echo text of the request, with its key.
+ */
 function drawResponse(seed: number, card: string, echo: string): HostileResponse {
   const draw = createDraw(seed);
   const chance = (percent: number) => draw.below(100) < percent;
@@ -60,7 +69,11 @@ function drawBody(draw: Draw, card: string, echo: string): Body {
     "{}",
     '{"id":7,"publicUrl":null}',
     `<html>${echo}</html>`,
-    JSON.stringify({ title: echo, detail: echo, errors: [{ pointer: `/customer/${echo}`, detail: echo }] }),
+    JSON.stringify({
+      title: echo,
+      detail: echo,
+      errors: [{ pointer: `/customer/${echo}`, detail: echo }],
+    }),
     deep,
     `\ufeff${card}`,
     card.slice(0, -1),
@@ -88,7 +101,10 @@ function drawFraming(draw: Draw, body: Uint8Array): [headers: string[], bytes: U
   if (draw.below(2) === 0) return [[length(body.length)], body];
   return draw.pick<() => [string[], Uint8Array]>([
     () => [[chunked], chunks(chunk(body))],
-    () => [[chunked], chunks(...Array.from(body.subarray(0, 300), (byte) => chunk(Buffer.from([byte]))))],
+    () => [
+      [chunked],
+      chunks(...Array.from(body.subarray(0, 300), (byte) => chunk(Buffer.from([byte])))),
+    ],
     () => [[], body],
     () => [[length(body.length + 1 + draw.below(1_000))], body],
     () => [[length(draw.below(body.length + 1))], body],
@@ -98,7 +114,10 @@ function drawFraming(draw: Draw, body: Uint8Array): [headers: string[], bytes: U
     () => [["transfer-encoding: gzip, chunked"], chunks(chunk(body))],
     () => [["transfer-encoding: identity"], body],
     () => [[chunked], chunk(body)], // without an end
-    () => [[chunked], chunk(body, draw.pick(["zz", "f".repeat(18), "-1", "", `1;${"x=".repeat(10_000)}`]))],
+    () => [
+      [chunked],
+      chunk(body, draw.pick(["zz", "f".repeat(18), "-1", "", `1;${"x=".repeat(10_000)}`])),
+    ],
     () => [[chunked], Buffer.concat([chunk(body), Buffer.from("0\r\nx-trailer: \u0001\r\n\r\n")])],
   ])();
 }
@@ -141,12 +160,16 @@ function drawHeaders(draw: Draw, echo: string): string[] {
 
 /** 1xx before the response; 101 changes the protocol. */
 function drawInformational(draw: Draw): string {
-  const status = () => draw.pick([100, 102, 103, 103, 110, 199, ...(draw.below(5) === 0 ? [101] : [])]);
+  const status = () =>
+    draw.pick([100, 102, 103, 103, 110, 199, ...(draw.below(5) === 0 ? [101] : [])]);
   const one = () => `HTTP/1.1 ${status()} Wait\r\nlink: </a>\r\n\r\n`;
   return Array.from({ length: draw.pick([1, 2, 50, 2_000]) }, one).join("");
 }
 
-/** In the same write as the end of the response: bytes that arrive with the next response cannot be distinguished from it. */
+/**
+ * In the same write as the end of the response: bytes that arrive with the next response cannot be
+ * distinguished from it.
+ */
 const drawExtra = (draw: Draw) =>
   draw.pick([
     "\r\n",
@@ -162,7 +185,9 @@ function split(draw: Draw, bytes: Uint8Array, last: number): Uint8Array[] {
   const pace = draw.below(10);
   if (pace < 7) return [bytes];
   const all =
-    pace < 9 ? [draw.below(bytes.length + 1)] : Array.from({ length: 200 }, (_, index) => index + 1);
+    pace < 9
+      ? [draw.below(bytes.length + 1)]
+      : Array.from({ length: 200 }, (_, index) => index + 1);
   const at = all.filter((each) => each <= last);
   return [0, ...at]
     .map((start, index) => bytes.subarray(start, at[index]))
@@ -209,7 +234,10 @@ const server = createServer((socket) => {
   });
 });
 
-async function respond(socket: Socket, { writes, end }: ReturnType<typeof drawResponse>): Promise<void> {
+async function respond(
+  socket: Socket,
+  { writes, end }: ReturnType<typeof drawResponse>,
+): Promise<void> {
   for (const bytes of writes) {
     if (socket.destroyed) return;
     socket.write(bytes);
@@ -222,7 +250,10 @@ async function respond(socket: Socket, { writes, end }: ReturnType<typeof drawRe
 
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 const { port } = server.address() as { port: number };
-const fetches: Record<string, Fetch | undefined> = { fetch: globalThis.fetch, undici: undici?.fetch };
+const fetches: Record<string, Fetch | undefined> = {
+  fetch: globalThis.fetch,
+  undici: undici?.fetch,
+};
 const deadlineMs = 1_000;
 const client = createIssuingClient({
   baseUrl: `http://127.0.0.1:${port}`,
@@ -239,16 +270,18 @@ function checkSecrets(text: string): void {
   if (text.includes(apiKey) || text.includes(keyPrefix)) report.leaked.push(text.slice(0, 2_000));
 }
 
-const calls: ((number: number, signal: AbortSignal | undefined) => Promise<string | undefined>)[] = [
-  async (number, signal) =>
-    (await client.issueCard("tpl_1", signUp, { idempotencyKey: `${keyPrefix}${number}`, signal })).id,
-  async (number, signal) => (await client.getCard(`card_${number}`, { signal })).id,
-  async (number, signal) => {
-    const init = { params: { path: { id: `card_${number}` } }, ...(signal && { signal }) };
-    await client.api.GET("/passes/{id}", init);
-    return undefined; // whatever JSON the service sent
-  },
-];
+const calls: ((number: number, signal: AbortSignal | undefined) => Promise<string | undefined>)[] =
+  [
+    async (number, signal) =>
+      (await client.issueCard("tpl_1", signUp, { idempotencyKey: `${keyPrefix}${number}`, signal }))
+        .id,
+    async (number, signal) => (await client.getCard(`card_${number}`, { signal })).id,
+    async (number, signal) => {
+      const init = { params: { path: { id: `card_${number}` } }, ...(signal && { signal }) };
+      await client.api.GET("/passes/{id}", init);
+      return undefined; // whatever JSON the service sent
+    },
+  ];
 
 async function call(number: number): Promise<void> {
   const controller = new AbortController();
@@ -256,14 +289,19 @@ async function call(number: number): Promise<void> {
   const isAborted = number % 16 === 0;
   if (isAborted) setTimeout(() => controller.abort(left), number % 40);
   const startedMs = performance.now();
-  // A timer for the same moment, to the end of its turn: what it is late by is the fault of a busy machine.
+  // A timer for the same moment, to the end of its turn: what it is late by is the fault of a busy
+  // machine.
   const timer = new Promise<number>((resolve) => {
     setTimeout(() => setImmediate(() => resolve(performance.now() - startedMs)), deadlineMs);
   });
   let end = "a result";
   try {
-    const id = await calls[number % calls.length]?.(number, isAborted ? controller.signal : undefined);
-    if (id !== undefined && id !== `card_${number}`) report.falseCards.push(`${id} for card_${number}`);
+    const id = await calls[number % calls.length]?.(
+      number,
+      isAborted ? controller.signal : undefined,
+    );
+    if (id !== undefined && id !== `card_${number}`)
+      report.falseCards.push(`${id} for card_${number}`);
     if (id !== undefined) end = "a card";
   } catch (error) {
     end = error === left ? "an abort" : isIssuingError(error) ? error.code : "a foreign error";
@@ -284,8 +322,10 @@ const work = async () => {
   while (report.responses < Number(count)) await call(number++);
 };
 await Promise.all(Array.from({ length: 8 }, work));
-// Idle connections are closed after five seconds; one whose response was left unread stays open for minutes.
+// Idle connections are closed after five seconds; one whose response was left unread stays open for
+// minutes.
 const endMs = performance.now() + 20_000;
-while (open.size > 0 && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 50));
+while (open.size > 0 && performance.now() < endMs)
+  await new Promise((resolve) => setTimeout(resolve, 50));
 report.leftOpen = open.size;
 process.stdout.write(JSON.stringify(report), () => process.exit());

@@ -1,5 +1,16 @@
 /** Idempotency keys: stable, without personal data, and different for different inputs. */
 import { createHash } from "node:crypto";
+import {
+  card,
+  catchIssuingError,
+  json,
+  networkError,
+  openWebsite,
+  type Script,
+  scripted,
+  signUp,
+  template,
+} from "@loyalty-cards/testing/scripted-client";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
@@ -8,7 +19,6 @@ import {
   type IssuingClientOptions,
   type UserId,
 } from "../src/index.ts";
-import { card, json, openWebsite, scripted, signUp, template } from "./scripted.ts";
 
 const templateId = "tpl_club";
 const derive = (userId: UserId, others: { keySuffix?: string; namespace?: string } = {}) =>
@@ -18,7 +28,12 @@ describe("deriveIdempotencyKey", () => {
   // G30
   it.each([
     [42, {}, "3:lc18:tpl_club2:420:", "lc1_IUxYW3K87Mw-NH8NdoXaWs7wEe3f1-qUc0Dqt3XYXB4"],
-    [42, { namespace: "" }, "3:lc18:tpl_club2:420:", "lc1_IUxYW3K87Mw-NH8NdoXaWs7wEe3f1-qUc0Dqt3XYXB4"],
+    [
+      42,
+      { namespace: "" },
+      "3:lc18:tpl_club2:420:",
+      "lc1_IUxYW3K87Mw-NH8NdoXaWs7wEe3f1-qUc0Dqt3XYXB4",
+    ],
     [0, {}, "3:lc18:tpl_club1:00:", "lc1_g8k0F6RkP0uScQDKYhof4i6dGMg2BIMUz7b_CeT8vcw"],
     [
       42,
@@ -26,7 +41,12 @@ describe("deriveIdempotencyKey", () => {
       "3:lc18:tpl_club2:426:second",
       "lc1_kzLxDF_ZVh7YVaKaWMrx73i1DrRz55iGnFrkyIsV1w8",
     ],
-    ["żółw-🐢", {}, "3:lc18:tpl_club7:żółw-🐢0:", "lc1_a8C2BvCJ4N1D_OC3r951uXScq4HadvhKYXZy3zbJTfU"],
+    [
+      "żółw-🐢",
+      {},
+      "3:lc18:tpl_club7:żółw-🐢0:",
+      "lc1_a8C2BvCJ4N1D_OC3r951uXScq4HadvhKYXZy3zbJTfU",
+    ],
     [42, { namespace: "staging" }, "3:lc18:tpl_club2:420:7:staging", undefined],
   ])(
     "hashes the parts of %j, %j with their lengths in UTF-16 units, in every version the same way",
@@ -89,15 +109,20 @@ describe("deriveIdempotencyKey", () => {
     ...["", " ", 7, "\ud800", null, undefined].map((keySuffix) => ["keySuffix", { keySuffix }]),
     ...[" ", 7, "\ud800", null, undefined].map((namespace) => ["namespace", { namespace }]),
   ] as [string, object][])("rejects an invalid %s: %o", async (name, changes) => {
-    await expect(deriveIdempotencyKey({ templateId, userId: 1, ...changes })).rejects.toMatchObject({
-      code: "configuration",
-      message: expect.stringContaining(name),
-    });
+    await expect(deriveIdempotencyKey({ templateId, userId: 1, ...changes })).rejects.toMatchObject(
+      {
+        code: "configuration",
+        message: expect.stringContaining(name),
+      },
+    );
   });
 });
 
 describe("the namespace and the keySuffix of a call", () => {
-  async function readKey(options: IssueCardOptions, clientOptions: Partial<IssuingClientOptions> = {}) {
+  async function readKey(
+    options: IssueCardOptions,
+    clientOptions: Partial<IssuingClientOptions> = {},
+  ) {
     const { client, requests } = scripted([json(card, 201)], clientOptions);
     await client.issueCard(templateId, signUp, options);
     return requests[0]?.headers.get("idempotency-key");
@@ -132,7 +157,9 @@ describe("the namespace and the keySuffix of a call", () => {
   it.each(["a", "!~", "a".repeat(255)])(
     "sends the caller's own key unchanged: %s",
     async (idempotencyKey) => {
-      expect(await readKey({ idempotencyKey }, { idempotencyNamespace: "staging" })).toBe(idempotencyKey);
+      expect(await readKey({ idempotencyKey }, { idempotencyNamespace: "staging" })).toBe(
+        idempotencyKey,
+      );
     },
   );
 
@@ -158,15 +185,34 @@ describe("the namespace and the keySuffix of a call", () => {
 });
 
 const day = 24 * 3_600_000;
-const attemptedAt = (...times: unknown[]) => times.map((firstAttemptAt) => ({ userId: 1, firstAttemptAt }));
+const attemptedAt = (...times: unknown[]) =>
+  times.map((firstAttemptAt) => ({ userId: 1, firstAttemptAt }));
 const refusedOptions: [string, unknown[]][] = [
   [
     "issueCard needs userId or idempotencyKey: pass { userId: user.id }",
-    [undefined, null, "42", {}, { deadlineMs: 5_000 }, { firstAttemptAt: new Date() }, { keySuffix: "2" }],
+    [
+      undefined,
+      null,
+      "42",
+      {},
+      { deadlineMs: 5_000 },
+      { firstAttemptAt: new Date() },
+      { keySuffix: "2" },
+    ],
   ],
-  ["userId must be .*, not undefined\\. Await the saving of the user", [{ userId: undefined }]],
-  ["userId must be .*, not null\\. Await the saving of the user", [{ userId: null }]],
-  ["userId must be .*, not this string\\. Await the saving of the user", [{ userId: "" }, { userId: " " }]],
+  [
+    "userId is undefined: await the saving of the user, and pass its id\\.",
+    [{ userId: undefined }],
+  ],
+  ["userId is null: await the saving of the user, and pass its id\\.", [{ userId: null }]],
+  [
+    'userId is the text "\\S.*", which all users would share: pass the id of the user\\.',
+    [{ userId: `${undefined}` }, { userId: `${{}}` }],
+  ],
+  [
+    "userId must be .*, not this string\\. Await the saving of the user",
+    [{ userId: "" }, { userId: " " }],
+  ],
   ["userId must be .*, not this number\\.", [{ userId: Number.NaN }, { userId: 2 ** 53 }]],
   ["userId must be .*, not this object\\.", [{ userId: Promise.resolve(1) }]],
   [
@@ -185,7 +231,10 @@ const refusedOptions: [string, unknown[]][] = [
   ],
   ["keySuffix", [undefined, null, "", " ", 7].map((keySuffix) => ({ userId: 1, keySuffix }))],
   ["firstAttemptAt is present but undefined", [{ userId: 1, firstAttemptAt: undefined }]],
-  ["firstAttemptAt", attemptedAt(null, Number.NaN, new Date(Number.NaN), "yesterday", Date.UTC(2027, 0))],
+  [
+    "firstAttemptAt",
+    attemptedAt(null, Number.NaN, new Date(Number.NaN), "yesterday", Date.UTC(2027, 0)),
+  ],
   // A time in seconds is before 2001 when it is read as milliseconds.
   [
     "firstAttemptAt .* milliseconds",
@@ -193,11 +242,15 @@ const refusedOptions: [string, unknown[]][] = [
   ],
 ];
 
-it.each(refusedOptions.flatMap(([message, options]) => options.map((each) => [each, message] as const)))(
+it.each(
+  refusedOptions.flatMap(([message, options]) => options.map((each) => [each, message] as const)),
+)(
   "sends nothing with the options %o, because each call could issue another card: %s",
   async (options, message) => {
     const { client, requests } = scripted([json(card, 201)]);
-    await expect(client.issueCard(templateId, signUp, options as IssueCardOptions)).rejects.toMatchObject({
+    await expect(
+      client.issueCard(templateId, signUp, options as IssueCardOptions),
+    ).rejects.toMatchObject({
       code: "configuration",
       outcome: "not-sent",
       message: expect.stringMatching(message),
@@ -237,11 +290,34 @@ describe("firstAttemptAt", () => {
     },
   );
 
+  it.each<[string, Script, string]>([
+    ["a refused connection", networkError("ECONNREFUSED"), "network unknown"],
+    ["a 401", json({}, 401), "unauthorized unknown"],
+    ["a 404", json({}, 404), "not-found unknown"],
+    ["a 429", json({}, 429), "rate-limited unknown"],
+    ["a 422", json({}, 422), "validation rejected"],
+  ])("in the past means that the key was sent before: %s", async (_name, script, expected) => {
+    const { client, clock } = scripted([script], { maxRetries: 0 });
+    const issue = (options: object) =>
+      catchIssuingError(client.issueCard(templateId, signUp, { userId: 1, ...options }));
+    const { code, outcome } = await issue({ firstAttemptAt: clock.now() - 1 });
+    expect(`${code} ${outcome}`).toBe(expected);
+  });
+
+  it("in the past gives the outcome unknown also to a call without an API key", async () => {
+    const { client, clock } = scripted([], { apiKey: () => "" });
+    const options = { userId: 1, firstAttemptAt: clock.now() - 1 };
+    const error = await catchIssuingError(client.issueCard(templateId, signUp, options));
+    expect(error).toMatchObject({ code: "configuration", outcome: "unknown", attempts: 0 });
+  });
+
   it("accepts a time in milliseconds, and no time in the future", async () => {
     const { client, clock } = scripted([]);
     const issue = (firstAttemptAt: number) =>
       client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt });
-    await expect(issue(clock.now() - 2 * day)).rejects.toMatchObject({ code: "idempotency-expired" });
+    await expect(issue(clock.now() - 2 * day)).rejects.toMatchObject({
+      code: "idempotency-expired",
+    });
     await expect(issue(clock.now() + minute + 1)).rejects.toMatchObject({ code: "configuration" });
   });
 
@@ -253,7 +329,9 @@ describe("firstAttemptAt", () => {
     "sends no retry in the last minute of the retention: %i s later, first attempt %s ms ago",
     async (seconds, ms) => {
       const unavailable = json({}, 503, { "retry-after": String(seconds) });
-      const { client, clock, requests } = scripted([unavailable, json(card, 201)], { deadlineMs: 2 * day });
+      const { client, clock, requests } = scripted([unavailable, json(card, 201)], {
+        deadlineMs: 2 * day,
+      });
       const first = ms === undefined ? {} : { firstAttemptAt: clock.now() - ms };
       const call = client.issueCard(templateId, signUp, { userId: 1, ...first });
       await expect(call).rejects.toMatchObject({ code: "server", outcome: "unknown" });

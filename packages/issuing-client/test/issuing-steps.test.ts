@@ -1,8 +1,20 @@
 /** The steps of `issueCard` that the outbox uses: prepare a request, derive its key, send it. */
 import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import {
+  card,
+  catchIssuingError,
+  json,
+  scripted,
+  signUp,
+  template,
+} from "@loyalty-cards/testing/scripted-client";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { defineTemplate, deriveIdempotencyKey, type IssuingClientOptions } from "../src/index.ts";
-import { card, catchIssuingError, json, scripted, signUp, template } from "./scripted.ts";
+import {
+  createIssuingClient,
+  defineTemplate,
+  deriveIdempotencyKey,
+  type IssuingClientOptions,
+} from "../src/index.ts";
 
 const openSteps = (
   script: Parameters<typeof scripted>[0] = [],
@@ -21,8 +33,20 @@ describe("readIssuingSteps", () => {
     }
   });
 
+  it("returns the steps of a client of another installed copy of the package", async () => {
+    vi.resetModules();
+    onTestFinished(() => void vi.resetModules());
+    const copy = await import("../src/index.ts");
+    expect(copy.createIssuingClient).not.toBe(createIssuingClient);
+    const foreign = copy.createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" });
+    expect(readIssuingSteps(foreign).baseUrl).toBe("https://cards.test");
+  });
+
   it("returns the settings of the client, and adds no enumerable property to it", () => {
-    const { client, clock, steps } = openSteps([], { deadlineMs: 7_000, idempotencyNamespace: "staging" });
+    const { client, clock, steps } = openSteps([], {
+      deadlineMs: 7_000,
+      idempotencyNamespace: "staging",
+    });
     expect(steps).toMatchObject({ baseUrl: "https://cards.test", idempotencyNamespace: "staging" });
     expect(steps.clock).toBe(clock);
     expect(steps.deadlineMs).toBe(7_000);
@@ -50,7 +74,9 @@ describe("prepare", () => {
   ])("reports the error of issueCard for %s", async (_name, chosen, request) => {
     const { client, steps, requests } = openSteps();
     const prepared = await toError(() => steps.prepare(chosen, request));
-    const issued = await toError(() => client.issueCard(chosen, request as typeof signUp, { userId: 1 }));
+    const issued = await toError(() =>
+      client.issueCard(chosen, request as typeof signUp, { userId: 1 }),
+    );
     expect(prepared.message).toBe(issued.message);
     expect(prepared).toMatchObject({ code: issued.code, outcome: "not-sent" });
     expect(requests).toHaveLength(0);
@@ -64,7 +90,9 @@ describe("deriveKey", () => {
         const { steps } = openSteps([], { idempotencyNamespace: "staging" });
         const input = { templateId: template.id, userId, ...suffix };
         expect(steps.formatUserId(userId)).toBe(String(userId));
-        expect(steps.deriveKey(input)).toBe(await deriveIdempotencyKey({ ...input, namespace: "staging" }));
+        expect(steps.deriveKey(input)).toBe(
+          await deriveIdempotencyKey({ ...input, namespace: "staging" }),
+        );
       }
   });
 
@@ -88,11 +116,16 @@ describe("deriveKey", () => {
     });
     process.getBuiltinModule = (() => undefined) as typeof getBuiltinModule;
     vi.resetModules(); // a module of Node.js is loaded once
-    const { createIssuingClient, deriveIdempotencyKey: derive } = await import("../src/index.ts");
-    expect(await Promise.all(inputs.map(derive))).toEqual(keys);
-    const steps = readIssuingSteps(createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" }));
+    const copy = await import("../src/index.ts");
+    expect(await Promise.all(inputs.map(copy.deriveIdempotencyKey))).toEqual(keys);
+    const steps = readIssuingSteps(
+      copy.createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" }),
+    );
     const error = await toError(() => steps.deriveKey({ templateId: "t", userId: 1 }));
-    expect(error).toMatchObject({ code: "configuration", message: expect.stringContaining("node:crypto") });
+    expect(error).toMatchObject({
+      code: "configuration",
+      message: expect.stringContaining("node:crypto"),
+    });
   });
 });
 
@@ -112,7 +145,12 @@ describe("send", () => {
   it("does not retry", async () => {
     const { steps, requests } = openSteps([json({}, 503), json(card, 201)]);
     const error = await catchIssuingError(steps.send(prepared("{}")));
-    expect(error).toMatchObject({ code: "server", outcome: "unknown", retryable: true, attempts: 1 });
+    expect(error).toMatchObject({
+      code: "server",
+      outcome: "unknown",
+      retryable: true,
+      attempts: 1,
+    });
     expect(requests).toHaveLength(1);
   });
 
@@ -128,6 +166,8 @@ describe("send", () => {
   it("emits fields-differ for a card with other values than those of the body", async () => {
     const { steps, events } = openSteps([json({ ...card, fieldValues: { name: "Eve" } }, 201)]);
     await steps.send({ ...steps.prepare(template.id, signUp), idempotencyKey: "order-1" });
-    expect(events).toContainEqual(expect.objectContaining({ type: "fields-differ", fieldKeys: ["name"] }));
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: "fields-differ", fieldKeys: ["name"] }),
+    );
   });
 });

@@ -1,6 +1,5 @@
 /** The methods: what they send and return, and what `onResponse` and `onEvent` receive. */
-import { describe, expect, it } from "vitest";
-import { defineTemplate, type IssueCardRequest, type ResponseMeta } from "../src/index.ts";
+
 import {
   card,
   issueScripted,
@@ -10,14 +9,21 @@ import {
   scripted,
   signUp,
   template,
-} from "./scripted.ts";
+} from "@loyalty-cards/testing/scripted-client";
+import { describe, expect, it } from "vitest";
+import { defineTemplate, type IssueCardRequest, type ResponseMeta } from "../src/index.ts";
 
 describe("issueCard", () => {
   it("issues a card", async () => {
     const { client, service } = openWebsite();
     const issued = await client.issueCard(template.id, signUp, { userId: 1 });
     expect(issued).toEqual(service.cards.get(issued.id));
-    const members = { status: "active", loyaltyBalance: 0, loyaltyTier: null, issuedVia: "website" };
+    const members = {
+      status: "active",
+      loyaltyBalance: 0,
+      loyaltyTier: null,
+      issuedVia: "website",
+    };
     expect(issued).toMatchObject(members);
   });
 
@@ -35,14 +41,19 @@ describe("issueCard", () => {
     const own = await client.issueCard(template.id, signUp, key);
     expect((await client.issueCard(template.id, signUp, key)).id).toBe(own.id);
     expect((await client.issueCard(template.id, signUp, { userId: 8 })).id).not.toBe(ids[0]);
-    const clicks = [client, client, other].map((each) => each.issueCard(template.id, signUp, { userId: 9 }));
+    const clicks = [client, client, other].map((each) =>
+      each.issueCard(template.id, signUp, { userId: 9 }),
+    );
     expect(new Set((await Promise.all(clicks)).map(({ id }) => id)).size).toBe(1);
   });
 
   it("sends the body and headers of the specification", async () => {
     const { client, requests } = scripted([json(card, 201)]);
     const ignored = { authorization: "Basic x", "Idempotency-Key": "mine", Accept: "text/html" };
-    await client.issueCard("tpl a/b", signUp, { userId: 1, headers: { "user-agent": "shop/1", ...ignored } });
+    await client.issueCard("tpl a/b", signUp, {
+      userId: 1,
+      headers: { "user-agent": "shop/1", ...ignored },
+    });
     const [request] = requests;
     expect([request?.method, request?.url]).toEqual([
       "POST",
@@ -75,7 +86,11 @@ describe("issueCard", () => {
       const { client, requests } = scripted([json(card, 201)]);
       const customer = { consents, ...changes };
       const before = { ...customer };
-      await client.issueCard("tpl_club", { customer, ...(fieldValues && { fieldValues }) }, { userId: 1 });
+      await client.issueCard(
+        "tpl_club",
+        { customer, ...(fieldValues && { fieldValues }) },
+        { userId: 1 },
+      );
       expect(await requests[0]?.json()).toEqual({
         customer: { consents, ...sent },
         fieldValues: fieldValues ?? {},
@@ -92,7 +107,9 @@ it("getCard, listOperations, getConsent and setConsent return the card, its oper
   const current = { loyaltyBalance: 12, loyaltyTier: "Silver", fieldValues: { points: 12 } };
   expect(await client.getCard(id)).toMatchObject(current);
   expect((await client.listOperations(id)).map(({ change }) => change)).toEqual([9, 2, 1]);
-  expect((await client.listOperations(id, { limit: 2 })).map(({ change }) => change)).toEqual([9, 2]);
+  expect((await client.listOperations(id, { limit: 2 })).map(({ change }) => change)).toEqual([
+    9, 2,
+  ]);
   expect((await client.getConsent(id)).marketingConsent).toBe(false);
   const consent = await client.setConsent(id, { marketing: true, version: "m1" });
   expect(consent).toMatchObject({ marketingConsent: true });
@@ -131,13 +148,18 @@ describe("the caller's objects and listeners", () => {
     request.fieldValues.name = "Eve";
     await Promise.all(calls);
     const bodies = (await Promise.all(requests.map((sent) => sent.json()))) as (typeof request)[];
-    expect(bodies.map(({ customer, fieldValues }) => [customer.phone, fieldValues.name]).sort()).toEqual([
+    expect(
+      bodies.map(({ customer, fieldValues }) => [customer.phone, fieldValues.name]).sort(),
+    ).toEqual([
       ["+48600100201", "Anna"],
       ["+48600100202", "Anna"],
     ]);
   });
 
-  const endings: Record<string, (setup: { controller: AbortController; block(): void }) => unknown> = {
+  const endings: Record<
+    string,
+    (setup: { controller: AbortController; block(): void }) => unknown
+  > = {
     throws: () => {
       throw new Error("metrics down");
     },
@@ -148,15 +170,18 @@ describe("the caller's objects and listeners", () => {
     "takes the rest of the deadline": ({ block }) => block(),
   };
 
-  it.each(Object.entries(endings))("returns an issued card when onResponse %s", async (_name, end) => {
-    const { client, clock, requests, events } = scripted([json(card, 201)]);
-    const controller = new AbortController();
-    const onResponse = () => end({ controller, block: () => clock.advance(60_000) }) as undefined;
-    const options = { userId: 1, signal: controller.signal, onResponse };
-    expect((await client.issueCard(template.id, signUp, options)).id).toBe("card_1");
-    expect([requests.length, clock.pendingTimers]).toEqual([1, 0]);
-    expect(events.at(-1)).toMatchObject({ type: "response", status: 201 });
-  });
+  it.each(Object.entries(endings))(
+    "returns an issued card when onResponse %s",
+    async (_name, end) => {
+      const { client, clock, requests, events } = scripted([json(card, 201)]);
+      const controller = new AbortController();
+      const onResponse = () => end({ controller, block: () => clock.advance(60_000) }) as undefined;
+      const options = { userId: 1, signal: controller.signal, onResponse };
+      expect((await client.issueCard(template.id, signUp, options)).id).toBe("card_1");
+      expect([requests.length, clock.pendingTimers]).toEqual([1, 0]);
+      expect(events.at(-1)).toMatchObject({ type: "response", status: 201 });
+    },
+  );
 });
 
 it("throws the error of a response, and emits it, when onResponse aborts the call", async () => {
@@ -222,7 +247,10 @@ describe("api", () => {
 
   it.each(["", "   "])("rejects the empty key %j", async (key) => {
     const { client, requests } = scripted([]);
-    const call = { params: { path: { templateId: "t" }, header: { "Idempotency-Key": key } }, body: signUp };
+    const call = {
+      params: { path: { templateId: "t" }, header: { "Idempotency-Key": key } },
+      body: signUp,
+    };
     const result = client.api.POST("/templates/{templateId}/passes", call);
     await expect(result).rejects.toMatchObject({ code: "configuration" });
     expect(requests).toEqual([]);
@@ -257,7 +285,10 @@ it.each([
 ])("says whether the response is a replay: %s: %s", async (name, value, replayed) => {
   const { client } = scripted([json(card, 201, { [name]: value })]);
   const metas: ResponseMeta[] = [];
-  await client.issueCard(template.id, signUp, { userId: 1, onResponse: (meta) => void metas.push(meta) });
+  await client.issueCard(template.id, signUp, {
+    userId: 1,
+    onResponse: (meta) => void metas.push(meta),
+  });
   expect(metas[0]?.replayed).toBe(replayed);
 });
 
@@ -285,7 +316,13 @@ describe("onEvent", () => {
     const { result, events } = issueScripted([networkError("ECONNRESET")], { maxRetries: 0 });
     await result.catch(() => {});
     const callId = expect.any(Number);
-    const failure = { type: "failure", callId, operation: "issueCard", attempts: 1, code: "network" };
+    const failure = {
+      type: "failure",
+      callId,
+      operation: "issueCard",
+      attempts: 1,
+      code: "network",
+    };
     expect(events.at(-1)).toEqual({ ...failure, durationMs: 0 });
   });
 
@@ -294,7 +331,13 @@ describe("onEvent", () => {
     const get = () => {
       throw mistake;
     };
-    const response = { status: 200, type: "default", headers: { get }, body: null, text: async () => "{}" };
+    const response = {
+      status: 200,
+      type: "default",
+      headers: { get },
+      body: null,
+      text: async () => "{}",
+    };
     const { client, events } = scripted([response as never]);
     await expect(client.getCard("card_1")).rejects.toBe(mistake);
     expect(events).toMatchObject([{ type: "attempt" }, { type: "failure", code: "configuration" }]);
@@ -321,7 +364,8 @@ describe("onEvent", () => {
 });
 
 describe("fields-differ", () => {
-  const stored = (fieldValues?: object) => json({ ...card, ...(fieldValues && { fieldValues }) }, 201);
+  const stored = (fieldValues?: object) =>
+    json({ ...card, ...(fieldValues && { fieldValues }) }, 201);
   const issue = (request: IssueCardRequest, response: Response) => {
     const { client, events } = scripted([response]);
     return client.issueCard("tpl_club", request, { userId: 1 }).then(() => events);
@@ -351,10 +395,13 @@ describe("fields-differ", () => {
     ["no values", undefined],
     ["other fields", { colour: "red", points: 3 }],
     ["values, when none were sent", { name: "Eve" }, { customer }],
-  ])("is not emitted for a card with %s", async (_name, returned, request = { customer, fieldValues }) => {
-    const events = await issue(request, stored(returned));
-    expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
-  });
+  ])(
+    "is not emitted for a card with %s",
+    async (_name, returned, request = { customer, fieldValues }) => {
+      const events = await issue(request, stored(returned));
+      expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
+    },
+  );
 
   it("compares with the values at the time of the call", async () => {
     const { client, events } = scripted([stored({ name: "Eve" })]);
@@ -362,6 +409,8 @@ describe("fields-differ", () => {
     const call = client.issueCard("tpl_club", { customer, fieldValues }, { userId: 1 });
     fieldValues.name = "Eve";
     await call;
-    expect(events.filter(({ type }) => type === "fields-differ")).toMatchObject([{ fieldKeys: ["name"] }]);
+    expect(events.filter(({ type }) => type === "fields-differ")).toMatchObject([
+      { fieldKeys: ["name"] },
+    ]);
   });
 });

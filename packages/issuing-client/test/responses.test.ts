@@ -1,7 +1,19 @@
-/** Bodies of successes: HTML, other charsets, none, and values of unexpected types. Through every method and `client.api`. */
+/**
+ * Bodies of successes: HTML, other charsets, none, and values of unexpected types. Through every
+ * method and `client.api`.
+ */
+
+import {
+  anySuccess,
+  card,
+  catchIssuingError,
+  endpointCalls,
+  json,
+  scripted,
+  signUp,
+} from "@loyalty-cards/testing/scripted-client";
 import { describe, expect, it } from "vitest";
-import type { IssuingClient } from "../src/index.ts";
-import { anySuccess, card, catchIssuingError, json, operationCalls, scripted, signUp } from "./scripted.ts";
+import { createIssuingClient, type IssuingClient } from "../src/index.ts";
 
 const page = "<!doctype html><title>Log in</title>";
 const body = (text: string | Uint8Array | null, type?: string, status = 200) =>
@@ -12,12 +24,15 @@ const body = (text: string | Uint8Array | null, type?: string, status = 200) =>
 const params = { path: { id: "card_1" } };
 /** A path and method that the contract does not have. */
 const callApi = (client: IssuingClient, method: string, init: object = {}) =>
-  (client.api as unknown as Record<string, (path: string, init: object) => Promise<{ data?: unknown }>>)[
-    method
-  ]?.("/passes/{id}", { params, ...init });
+  (
+    client.api as unknown as Record<
+      string,
+      (path: string, init: object) => Promise<{ data?: unknown }>
+    >
+  )[method]?.("/passes/{id}", { params, ...init });
 
 const calls: Record<string, (client: IssuingClient) => Promise<unknown>> = {
-  ...operationCalls,
+  ...endpointCalls,
   "client.api.GET": (client) => client.api.GET("/passes/{id}", { params }),
   "client.api.PUT": (client) =>
     client.api.PUT("/passes/{id}/consent", { params, body: { marketing: false } }),
@@ -27,7 +42,10 @@ const calls: Record<string, (client: IssuingClient) => Promise<unknown>> = {
 describe.each(Object.entries(calls))("%s", (_name, call) => {
   it.each([
     ["an HTML page", () => body(page, "text/html; charset=utf-8")],
-    ["an HTML page after a comment", () => body(`\n <!-- proxy -->\n<HTML lang="en">`, "text/html")],
+    [
+      "an HTML page after a comment",
+      () => body(`\n <!-- proxy -->\n<HTML lang="en">`, "text/html"),
+    ],
     ["an HTML page that says that it is JSON", () => body(page, "application/json")],
     ["an HTML page without a content type", () => body(new TextEncoder().encode(page))],
     ["an HTML fragment", () => body("<p>Log in</p>", "text/html")],
@@ -45,7 +63,11 @@ describe.each(Object.entries(calls))("%s", (_name, call) => {
       const text = JSON.stringify({ ...anySuccess, customerId: "\u017b" });
       const { client } = scripted([body(text, `application/json; charset=${charset}`)]);
       const error = await catchIssuingError(call(client));
-      expect(error).toMatchObject({ code: "invalid-response", outcome: "unknown", retryable: false });
+      expect(error).toMatchObject({
+        code: "invalid-response",
+        outcome: "unknown",
+        retryable: false,
+      });
       expect(error.message).toContain("a body whose charset is not UTF-8");
     },
   );
@@ -61,8 +83,14 @@ describe.each(Object.entries(calls))("%s", (_name, call) => {
 });
 
 it("does not show the detail of a 422 whose charset is not UTF-8", async () => {
-  const problem = body('{"detail":"Z\u0142y numer"}', "application/problem+json; charset=iso-8859-2", 422);
-  const error = await catchIssuingError(scripted([problem]).client.issueCard("t", signUp, { userId: 1 }));
+  const problem = body(
+    '{"detail":"Z\u0142y numer"}',
+    "application/problem+json; charset=iso-8859-2",
+    422,
+  );
+  const error = await catchIssuingError(
+    scripted([problem]).client.issueCard("t", signUp, { userId: 1 }),
+  );
   expect(error).toMatchObject({ code: "validation", outcome: "rejected" });
   expect(error.userMessage).not.toContain("numer");
 });
@@ -77,28 +105,30 @@ it.each([
   ["text without a type", () => body(new TextEncoder().encode("OK"))],
   ["XML", () => body("<ok/>", "application/xml")],
   ["JSON with the type of a page", () => body('{"ok":true}', "text/html")],
-])("resolves setConsent with undefined when the body of a success is %s", async (_name, respond) => {
-  const { client, requests } = scripted([respond()]);
-  expect(await client.setConsent("card_1", { marketing: false })).toBeUndefined();
-  expect(requests).toHaveLength(1);
-});
+])(
+  "resolves setConsent with undefined when the body of a success is %s",
+  async (_name, respond) => {
+    const { client, requests } = scripted([respond()]);
+    expect(await client.setConsent("card_1", { marketing: false })).toBeUndefined();
+    expect(requests).toHaveLength(1);
+  },
+);
 
 describe("client.api", () => {
   const methods = ["GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS"];
 
-  it.each(methods.flatMap((method) => [200, 201, 202, 204].map((status) => [method, status] as const)))(
-    "resolves %s with %i and no body, after one request",
-    async (method, status) => {
-      const { client, requests, events } = scripted([body(null, undefined, status)]);
-      const result = await callApi(client, method);
-      expect(result).toMatchObject({ response: { status } });
-      expect(result?.data ?? undefined).toSatisfy(
-        (data) => data === undefined || Object.keys(data).length === 0,
-      );
-      expect(requests).toHaveLength(1);
-      expect(events.at(-1)).toMatchObject({ type: "response", status });
-    },
-  );
+  it.each(
+    methods.flatMap((method) => [200, 201, 202, 204].map((status) => [method, status] as const)),
+  )("resolves %s with %i and no body, after one request", async (method, status) => {
+    const { client, requests, events } = scripted([body(null, undefined, status)]);
+    const result = await callApi(client, method);
+    expect(result).toMatchObject({ response: { status } });
+    expect(result?.data ?? undefined).toSatisfy(
+      (data) => data === undefined || Object.keys(data).length === 0,
+    );
+    expect(requests).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({ type: "response", status });
+  });
 
   it("returns a body that is not JSON as the caller asked for it", async () => {
     const { client } = scripted([body("OK", "text/plain")]);
@@ -147,7 +177,11 @@ it.each([
   const body = { ...card, [member]: value };
   const message = expect.stringContaining(`/${member}`);
   for (const call of readCard(body))
-    await expect(call()).rejects.toMatchObject({ code: "invalid-response", message, cardId: "card_1" });
+    await expect(call()).rejects.toMatchObject({
+      code: "invalid-response",
+      message,
+      cardId: "card_1",
+    });
 });
 
 const inSnakeCase = { id: "card_1", public_url: card.publicUrl, loyalty_balance: 0 };
@@ -160,26 +194,54 @@ const refusedCards: [name: string, body: unknown, message: RegExp, cardId: strin
   ["has a number as id that lost digits", { ...card, id: 2 ** 53 }, invalidId, undefined],
   ["has no publicUrl", { ...card, publicUrl: undefined }, invalidUrl, "card_1"],
   ["has a path as publicUrl", { ...card, publicUrl: "/cards/1" }, invalidUrl, "card_1"],
-  ["has a script as publicUrl", { ...card, publicUrl: "javascript:alert(1)" }, invalidUrl, "card_1"],
+  [
+    "has a script as publicUrl",
+    { ...card, publicUrl: "javascript:alert(1)" },
+    invalidUrl,
+    "card_1",
+  ],
   ["has no host in its publicUrl", { ...card, publicUrl: "https://" }, invalidUrl, "card_1"],
   ["has only an id", { id: "card_1" }, invalidUrl, undefined],
   ["is a job", { id: "job_1", status: "pending", customerId: "cus_1" }, invalidUrl, undefined],
   ["is a wrapper", { id: "req_1", data: card }, /the card is inside another object/, undefined],
-  ["is a wrapper with a status", { id: "req_1", status: "ok", card }, /inside another object/, undefined],
-  ["is a wrapper of unknown kind", { id: "req_1", status: "ok", card: { no: 1 } }, invalidUrl, undefined],
-  ["is in snake_case", inSnakeCase, /in snake_case, such as public_url instead of publicUrl/, "card_1"],
+  [
+    "is a wrapper with a status",
+    { id: "req_1", status: "ok", card },
+    /inside another object/,
+    undefined,
+  ],
+  [
+    "is a wrapper of unknown kind",
+    { id: "req_1", status: "ok", card: { no: 1 } },
+    invalidUrl,
+    undefined,
+  ],
+  [
+    "is in snake_case",
+    inSnakeCase,
+    /in snake_case, such as public_url instead of publicUrl/,
+    "card_1",
+  ],
   ["is a list", [card], invalidId, undefined],
 ];
 
-it.each(refusedCards)("rejects a response that %s, and says so", async (_name, body, message, cardId) => {
-  const expected = { code: "invalid-response", outcome: "unknown", retryable: false, attempts: 1 };
-  for (const call of readCard(body)) {
-    const error = await catchIssuingError(call());
-    expect(error).toMatchObject(expected);
-    expect(error.message).toMatch(message);
-    expect(error.cardId).toBe(cardId);
-  }
-});
+it.each(refusedCards)(
+  "rejects a response that %s, and says so",
+  async (_name, body, message, cardId) => {
+    const expected = {
+      code: "invalid-response",
+      outcome: "unknown",
+      retryable: false,
+      attempts: 1,
+    };
+    for (const call of readCard(body)) {
+      const error = await catchIssuingError(call());
+      expect(error).toMatchObject(expected);
+      expect(error.message).toMatch(message);
+      expect(error.cardId).toBe(cardId);
+    }
+  },
+);
 
 it.each([
   { id: "job_1", status: "pending" },
@@ -187,19 +249,24 @@ it.each([
   { ok: true },
   null,
   undefined,
-])("is retryable with the same key after 202 with %j, because the card is issued later", async (body) => {
-  const response = body === undefined ? new Response(null, { status: 202 }) : json(body, 202);
-  const { client } = scripted([response]);
-  const error = await client.issueCard("tpl_club", signUp, { idempotencyKey: "order-1" }).catch((e) => e);
-  expect(error).toMatchObject({
-    code: "invalid-response",
-    outcome: "unknown",
-    retryable: true,
-    idempotencyKey: "order-1",
-    message: expect.stringContaining("202: the card is issued later"),
-  });
-  expect("cardId" in error).toBe(false);
-});
+])(
+  "is retryable with the same key after 202 with %j, because the card is issued later",
+  async (body) => {
+    const response = body === undefined ? new Response(null, { status: 202 }) : json(body, 202);
+    const { client } = scripted([response]);
+    const error = await client
+      .issueCard("tpl_club", signUp, { idempotencyKey: "order-1" })
+      .catch((e) => e);
+    expect(error).toMatchObject({
+      code: "invalid-response",
+      outcome: "unknown",
+      retryable: true,
+      idempotencyKey: "order-1",
+      message: expect.stringContaining("202: the card is issued later"),
+    });
+    expect("cardId" in error).toBe(false);
+  },
+);
 
 it("returns the card of a 202 that has it", async () => {
   expect(await clientFor(card, 202).issueCard("tpl_club", signUp, { userId: 1 })).toEqual(card);
@@ -207,7 +274,13 @@ it("returns the card of a 202 that has it", async () => {
 
 it("returns a card with absent and unknown members", async () => {
   const { id, publicUrl } = card;
-  const body = { id, publicUrl, status: "frozen", loyaltyTier: null, design: { id: "d_1", colour: "green" } };
+  const body = {
+    id,
+    publicUrl,
+    status: "frozen",
+    loyaltyTier: null,
+    design: { id: "d_1", colour: "green" },
+  };
   for (const call of readCard(body)) expect(await call()).toEqual(body);
   expect(await clientFor({ id, publicUrl }).getCard("card_1")).toEqual({ id, publicUrl });
 });
@@ -219,6 +292,22 @@ it("removes members of an operation that have another type, except id and type",
   expect(operation).toEqual({ id: "op_1", type: "purchase", shop: null });
 });
 
+it("returns the id of an operation as text, also when it is a number", async () => {
+  const items = [
+    { id: 7, type: "purchase" },
+    { id: "op_1", type: "reward" },
+  ];
+  expect(await clientFor({ items }).listOperations("card_1")).toEqual([
+    { id: "7", type: "purchase" },
+    { id: "op_1", type: "reward" },
+  ]);
+  await expect(
+    clientFor({ items: [{ id: 2 ** 53 }] }).listOperations("card_1"),
+  ).rejects.toMatchObject({
+    code: "invalid-response",
+  });
+});
+
 it("rejects operations whose type is not text", async () => {
   const call = clientFor({ items: [{ id: "op_1", type: 3 }] }).listOperations("card_1");
   await expect(call).rejects.toMatchObject({ code: "invalid-response" });
@@ -226,6 +315,19 @@ it("rejects operations whose type is not text", async () => {
 
 it.each(["false", 0, null, { given: false }])("does not accept %j as a consent", async (value) => {
   const body = { customer: {}, marketingConsent: value };
-  await expect(clientFor(body).getConsent("card_1")).rejects.toMatchObject({ code: "invalid-response" });
+  await expect(clientFor(body).getConsent("card_1")).rejects.toMatchObject({
+    code: "invalid-response",
+  });
   expect(await clientFor(body).setConsent("card_1", { marketing: false })).toBeUndefined();
+});
+
+it("is a failure of the network when fetch resolves to a network error, as an interceptor may", async () => {
+  const client = createIssuingClient({
+    baseUrl: "http://127.0.0.1:9",
+    apiKey: "key",
+    maxRetries: 0,
+    fetch: async () => Response.error(),
+  });
+  const failure = { code: "network", outcome: "unknown", retryable: true, attempts: 1 };
+  await expect(client.getCard("card_1")).rejects.toMatchObject(failure);
 });

@@ -2,12 +2,17 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from "node:net";
 import { onTestFinished } from "vitest";
 import { createIssuingClient, type IssuingClientOptions } from "../src/index.ts";
 
 /** A certificate and its key. */
-export const pem = readFileSync(new URL("localhost.pem", import.meta.url));
+export const pem = readFileSync(new URL("../../../testing/localhost.pem", import.meta.url));
 
 /** How each transport is selected; node:http is the default. */
 export const transports: [name: string, Partial<IssuingClientOptions>][] = [
@@ -41,8 +46,14 @@ export async function openHttp(respond: RequestListener, options?: Partial<Issui
   return { server, baseUrl, client: createClient(baseUrl, options) };
 }
 
-/** A server that calls `write` when a request arrives. @returns the connections that had a request. */
-export async function openRaw(write: (socket: Socket) => void, options?: Partial<IssuingClientOptions>) {
+/**
+ * A server that calls `write` when a request arrives.
+ * @returns the connections that had a request.
+ */
+export async function openRaw(
+  write: (socket: Socket) => void,
+  options?: Partial<IssuingClientOptions>,
+) {
   const requested: Socket[] = [];
   const server = createTcpServer((socket) => {
     socket.on("data", () => {

@@ -6,6 +6,7 @@ import {
   defineTemplate,
   type FieldValues,
   type IssueCardOptions,
+  type IssuingClient,
   type IssuingErrorCode,
   isIssuingError,
   type Template,
@@ -33,15 +34,21 @@ test("accepts and returns any fields with the id of a template, but no values th
   const card = await client.issueCard("tpl_club", { customer, fieldValues }, { userId: 1 });
   expectTypeOf(card.fieldValues).toExtend<FieldValues>();
   await client.issueCard("tpl_club", request, { userId: 1 });
+  const withDate = { customer, fieldValues: { when: new Date() } };
   // @ts-expect-error a field is a string or a number
-  await client.issueCard("tpl_club", { customer, fieldValues: { when: new Date() } }, { userId: 1 });
+  await client.issueCard("tpl_club", withDate, { userId: 1 });
+  const withObject = { customer, fieldValues: { name: { first: "A" } } };
   // @ts-expect-error a field is a string or a number
-  await client.issueCard("tpl_club", { customer, fieldValues: { name: { first: "A" } } }, { userId: 1 });
+  await client.issueCard("tpl_club", withObject, { userId: 1 });
 });
 
 test("types the fields of a defined template, in requests and cards, also of one that may be an id", async () => {
   const club = defineTemplate<{ name: string; points?: number }>("tpl_club");
-  const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } }, { userId: 1 });
+  const card = await client.issueCard(
+    club,
+    { customer, fieldValues: { name: "Anna" } },
+    { userId: 1 },
+  );
   expectTypeOf(card.fieldValues.name).toEqualTypeOf<string>();
   expectTypeOf(card.fieldValues.points).toEqualTypeOf<number | undefined>();
   // @ts-expect-error a required field is missing
@@ -51,7 +58,11 @@ test("types the fields of a defined template, in requests and cards, also of one
   // @ts-expect-error a field of another type
   await client.issueCard(club, { customer, fieldValues: { name: 1 } }, { userId: 1 });
   const either = {} as string | Template<{ name: string }>;
-  const issued = await client.issueCard(either, { customer, fieldValues: { name: "Anna" } }, { userId: 1 });
+  const issued = await client.issueCard(
+    either,
+    { customer, fieldValues: { name: "Anna" } },
+    { userId: 1 },
+  );
   expectTypeOf(issued).toEqualTypeOf<Card<{ name: string }>>();
   // @ts-expect-error a required field is missing
   await client.issueCard(either, { customer, fieldValues: {} }, { userId: 1 });
@@ -63,7 +74,11 @@ test("requires the privacy version, and accepts undefined and null contacts", as
   // @ts-expect-error the version is required
   await client.issueCard("t", { customer: { consents: { privacy: {} } } }, { userId: 1 });
   for (const contact of [undefined, null])
-    await client.issueCard("t", { customer: { ...customer, phone: contact, email: contact } }, { userId: 1 });
+    await client.issueCard(
+      "t",
+      { customer: { ...customer, phone: contact, email: contact } },
+      { userId: 1 },
+    );
   // @ts-expect-error a number loses leading zeros and the plus sign
   await client.issueCard("t", { customer: { ...customer, phone: 48600100200 } }, { userId: 1 });
 });
@@ -72,7 +87,8 @@ test("requires userId or idempotencyKey, and neither both nor undefined", async 
   await client.issueCard("t", request, { userId: 1 });
   await client.issueCard("t", request, { userId: 1n, keySuffix: "second" });
   await client.issueCard("t", request, { idempotencyKey: "order-1", firstAttemptAt: 0 });
-  const either: IssueCardOptions = Math.random() < 0.5 ? { userId: 1 } : { idempotencyKey: "order-1" };
+  const either: IssueCardOptions =
+    Math.random() < 0.5 ? { userId: 1 } : { idempotencyKey: "order-1" };
   await client.issueCard("t", request, either);
   // @ts-expect-error without options each call would issue another card
   await client.issueCard("t", request);
@@ -108,7 +124,10 @@ test("requires userId or idempotencyKey, and neither both nor undefined", async 
 
 test("rejects misspelt options", () => {
   createIssuingClient();
-  createIssuingClient({ baseUrl: process.env["LOYALTY_URL"], apiKey: process.env["LOYALTY_API_KEY"] });
+  createIssuingClient({
+    baseUrl: process.env["LOYALTY_URL"],
+    apiKey: process.env["LOYALTY_API_KEY"],
+  });
   // @ts-expect-error undefined would give two people one card
   createIssuingClient({ idempotencyNamespace: process.env["SHOP"] });
   // @ts-expect-error a misspelt option
@@ -121,4 +140,47 @@ test("types the code of an error as a union, and the result of setConsent as pos
   if (isIssuingError(error)) expectTypeOf(error.code).toEqualTypeOf<IssuingErrorCode>();
   type Consent = { marketingConsent: boolean } | undefined;
   expectTypeOf(await client.setConsent("c", { marketing: true })).toExtend<Consent>();
+});
+
+/** What openapi-typescript generates for one operation. */
+interface OwnOperation {
+  parameters: { query?: never; header?: never; path: { id: string }; cookie?: never };
+  requestBody?: never;
+  responses: {
+    200: { headers: object; content: { "application/json": { phone?: string } } };
+    404: { headers: object; content: { "application/problem+json": { detail: string } } };
+  };
+}
+interface OwnPath {
+  parameters: { query?: never; header?: never; path?: never; cookie?: never };
+  get: OwnOperation;
+  delete?: never;
+}
+
+test("types api by the paths of a service's own document, whether they begin with /api/v1 or not", async () => {
+  const params = { path: { id: "customer_1" } };
+  const prefixed = createIssuingClient<{ "/api/v1/customers/{id}": OwnPath }>().api;
+  const plain = createIssuingClient<{ "/customers/{id}": OwnPath }>().api;
+  for (const api of [prefixed, plain]) {
+    const { data, error } = await api.GET("/customers/{id}", { params });
+    expectTypeOf(data?.phone).toEqualTypeOf<string | undefined>();
+    expectTypeOf(error?.detail).toEqualTypeOf<string | undefined>();
+    // @ts-expect-error a path is written without /api/v1
+    await api.GET("/api/v1/customers/{id}", { params });
+    // @ts-expect-error a path that the document does not have
+    await api.GET("/passes/{id}", { params });
+    // @ts-expect-error a method that the document does not have
+    await api.DELETE("/customers/{id}", { params });
+    // @ts-expect-error a missing parameter
+    await api.GET("/customers/{id}", { params: {} });
+  }
+});
+
+test("types nothing but api by the paths, and api by the operations of the specification by default", async () => {
+  const own = createIssuingClient<{ "/customers/{id}": OwnPath }>();
+  expectTypeOf(own).toExtend<Omit<IssuingClient, "api">>();
+  expectTypeOf(await own.getCard("card_1")).toEqualTypeOf<Card>();
+  const { data } = await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } });
+  expectTypeOf(data?.loyaltyBalance).toEqualTypeOf<number | undefined>();
+  expectTypeOf(client).toEqualTypeOf<IssuingClient>();
 });

@@ -1,90 +1,188 @@
-/** Changes that the program or a person makes to an entry: correct, resolve, retry. */
+/** Changes that the program or a person makes to an entry: correct, resolve, retry, forget. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import type { Job, Jobs } from "@loyalty-cards/internal/jobs/jobs";
-import type { Operation } from "@loyalty-cards/internal/jobs/statement";
-import { invalid, type OutboxEntryError, requireCardId } from "./entry.ts";
+import { hurryJob, restartJob } from "@loyalty-cards/internal/jobs/add";
+import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
+import { getNowMs, type JobName } from "@loyalty-cards/internal/jobs/read";
+import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import type { Job } from "@loyalty-cards/internal/jobs/tables";
+import type { UserId } from "@loyalty-cards/issuing-client";
+import type { OutboxContext } from "./context.ts";
+import { invalid, type OutboxEntry, type OutboxEntryError } from "./entry.ts";
+import {
+  deriveKey,
+  lockExistingJob,
+  lockJob,
+  parseEntryKey,
+  requireCardId,
+  toEntry,
+} from "./job.ts";
+import type { Resolution, TemplateOption } from "./outbox.ts";
+import { recordWithCallback } from "./record.ts";
 import { maxRunningMs } from "./verdict.ts";
 
 /**
- * What `correct` did. `accepted`: the new form is sent. `waiting`: the old one goes on; call it again when that is rejected. `unknown`:
- * nothing changes until `resolve`. `issued`: there is a card. `absent`: there is no entry.
+ * What `correct` did. `accepted`: the new form is sent. `waiting`: the old one goes on; call it
+ * again when that is rejected. `unknown`: nothing changes until `resolve`. `issued`: there is a
+ * card. `absent`: there is no entry.
  */
 export type CorrectionResult = "accepted" | "waiting" | "unknown" | "issued" | "absent";
 
-type Steps = IssuingSteps<unknown>;
-
-/**
- * Replaces the form of an entry that was never sent, or that the service rejected.
- * @param body undefined sends the old form again.
- */
-export function* correctEntry(
-  jobs: Jobs,
-  steps: Steps,
-  job: Job,
-  body: string | undefined,
-): Operation<CorrectionResult> {
+/** The statements of `correct`, for the user's transaction. */
+export function* correct(
+  context: OutboxContext,
+  userId: UserId,
+  request: unknown,
+  options?: TemplateOption,
+): Statements<CorrectionResult> {
+  const job = yield* lockJob(context.tables, parseEntryKey(context, userId, options));
+  if (job === undefined) return "absent";
+  const { body } = context.client.prepare(job.topic, request);
   if (job.state === "issued" || job.state === "unknown") return job.state;
-  if (job.state === "waiting") {
-    if (job.startedAtMs !== undefined || job.lease !== undefined) return "waiting";
-    if (body !== job.body) yield* beginAnew(jobs, steps, job, body);
-    return "accepted";
-  }
-  // An older request without a response may still issue a card, so the old form goes on when that request has ended.
-  const runningMs = job.lostAtMs === undefined ? 0 : job.lostAtMs + maxRunningMs - (yield* jobs.getNow());
-  if (runningMs > 0) {
-    const { startedAtMs = job.lostAtMs } = job;
-    yield* jobs.restart({ ...job, body: requireBody(job), startedAtMs }, runningMs);
-    return "waiting";
-  }
-  yield* beginAnew(jobs, steps, job, body);
+  if (job.state === "rejected") return yield* correctRejected(context, job, body);
+
+  const mayBeSent = job.startedAtMs !== undefined || job.lease !== undefined;
+  if (mayBeSent) return "waiting";
+  if (body !== job.body) yield* beginAnew(context, job, body);
   return "accepted";
 }
 
-/** Sends a form as if there were no earlier attempt. @param body default: the old form. */
-export function* beginAnew(jobs: Jobs, steps: Steps, job: Job, body = requireBody(job)): Operation<void> {
-  const code = (job.error as OutboxEntryError | undefined)?.code;
-  // The service may repeat a 422 for the same key, and a 409 that does not end.
-  const isKeyUsed = code === (job.state === "unknown" ? "conflict" : "validation");
-  yield* jobs.restart({ ...job, body, startedAtMs: undefined, ...(isKeyUsed && getNextKey(job, steps)) });
+/**
+ * Sends a form instead of one that the service rejected. An older request without a response may
+ * still issue a card, so the old form goes on when that request has ended.
+ */
+function* correctRejected(
+  context: OutboxContext,
+  job: Job,
+  body: string | undefined,
+): Statements<"accepted" | "waiting"> {
+  const { tables } = context;
+  const { lostAtMs } = job;
+  const startedAtMs = job.startedAtMs ?? lostAtMs; // that request may still issue a card
+  const runningMs = lostAtMs === undefined ? 0 : lostAtMs + maxRunningMs - (yield* getNowMs());
+  if (runningMs > 0) {
+    yield* restartJob(tables, { ...job, body: requireBody(job), startedAtMs }, runningMs);
+    return "waiting";
+  }
+  yield* beginAnew(context, job, body);
+  return "accepted";
 }
 
-/** @throws {TypeError} for an entry in another state. */
-export function requireUnknown(job: Job): Job {
-  if (job.state === "unknown") return job;
-  throw invalid(`resolve is for entries that are unknown; this one is ${job.state}.`);
+/**
+ * Sends a form as if there were no earlier attempt.
+ * @param body default: the old form.
+ */
+function* beginAnew(
+  { tables, client }: OutboxContext,
+  job: Job,
+  body = requireBody(job),
+): Statements<void> {
+  const { suffix, key } = isKeySpent(job) ? getNextKey(client, job) : job;
+  yield* restartJob(tables, { ...job, suffix, key, body, startedAtMs: undefined });
 }
 
-/** Makes an entry due now. A form that was rejected is sent again, because the template may have changed. */
-export function* retryEntry(jobs: Jobs, steps: Steps, job: Job): Operation<void> {
-  if (job.state === "unknown")
-    throw invalid(
-      "A card may exist for this entry, so another request could issue a second one: look for the card in the service's console, and use resolve.",
-    );
-  if (job.state === "rejected") yield* correctEntry(jobs, steps, job, undefined);
-  else yield* jobs.hurry(job.id);
+/** The service may repeat a 422 for the same key, and a 409 that does not end. */
+function isKeySpent({ state, error }: Job): boolean {
+  const code = (error as OutboxEntryError | undefined)?.code;
+  if (state === "unknown") return code === "conflict";
+  return code === "validation";
 }
 
-/** What a person found out about an entry that is `unknown`. */
-export type Resolution = { cardId: string; noCard?: never } | { noCard: true; cardId?: never };
-
-/** @throws {TypeError} for a value that has not exactly one of a valid `cardId` and `noCard: true`. */
-export function requireResolution(resolution: Resolution): void {
-  const { cardId, noCard } = resolution ?? {};
-  if ((cardId === undefined) !== (noCard === true))
-    throw invalid("resolve needs { cardId } or { noCard: true }, and not both.");
-  if (cardId !== undefined) requireCardId(cardId);
+/** The next suffix, and its key. They are the same in a restored copy of the database. */
+function getNextKey(client: IssuingSteps<unknown>, job: Job): Pick<Job, "suffix" | "key"> {
+  const [, base = job.suffix, number = "1"] = /^(.*)~(\d+)$/s.exec(job.suffix) ?? [];
+  const suffix = `${base}~${Number(number) + 1}`;
+  return { suffix, key: deriveKey(client, { ...job, suffix }) };
 }
 
 function requireBody({ body, state }: Job): string {
   if (body !== undefined) return body;
-  throw invalid(
-    `The form of this entry was erased after the retention: use ${state === "unknown" ? "forget, and add the user again" : "correct with a new form"}.`,
-  );
+  const advice = state === "unknown" ? "forget, and add the user again" : "correct with a new form";
+  throw invalid(`The form of this entry was erased after the retention: use ${advice}.`);
 }
 
-/** The next suffix, and its key. They are the same in a restored copy of the database. */
-function getNextKey({ topic, name, suffix }: Job, steps: Steps): { key: string; suffix: string } {
-  const [, base = suffix, number = "1"] = /^(.*)~(\d+)$/s.exec(suffix) ?? [];
-  const keySuffix = `${base}~${Number(number) + 1}`;
-  return { suffix: keySuffix, key: steps.deriveKey({ templateId: topic, userId: name, keySuffix }) };
+/** Decides an entry that is unknown, as a person found out. */
+export async function resolve(
+  context: OutboxContext,
+  userId: UserId,
+  resolution: Resolution,
+  options?: TemplateOption,
+): Promise<OutboxEntry> {
+  const entryKey = parseEntryKey(context, userId, options);
+  requireResolution(resolution);
+  const { cardId } = resolution;
+  if (cardId === undefined)
+    return change(context, entryKey, (job) => beginAnew(context, requireUnknown(job)));
+  const { database, tables } = context;
+  const readEntry = () => database.transact(() => lockExistingJob(tables, entryKey));
+  const job = requireUnknown(await readEntry());
+  const { entry } = await recordWithCallback(context, {
+    job,
+    end: { state: "issued", result: { cardId }, isErased: true },
+    transact: database.transact,
+  });
+  return entry ?? toEntry(await readEntry());
+}
+
+/**
+ * Makes an entry due now. A form that was rejected is sent again, because the template may have
+ * changed.
+ */
+export async function retry(
+  context: OutboxContext,
+  userId: UserId,
+  options?: TemplateOption,
+): Promise<OutboxEntry> {
+  const entryKey = parseEntryKey(context, userId, options);
+  return change(context, entryKey, (job) => {
+    if (job.state === "unknown")
+      throw invalid(
+        "A card may exist for this entry, so another request could issue a second one: look for the card in the service's console, and use resolve.",
+      );
+    if (job.state === "rejected") return correctRejected(context, job, undefined);
+    return hurryJob(context.tables, job.id);
+  });
+}
+
+/** @returns the entry after the change. */
+async function change(
+  { database, tables }: OutboxContext,
+  entryKey: JobName,
+  start: (job: Job) => Statements<unknown>,
+): Promise<OutboxEntry> {
+  const changed = await database.transact(function* () {
+    const job = yield* lockExistingJob(tables, entryKey);
+    yield* start(job);
+    return yield* lockExistingJob(tables, entryKey);
+  });
+  return toEntry(changed);
+}
+
+export async function forget(
+  context: OutboxContext,
+  userId: UserId,
+  options?: TemplateOption,
+): Promise<boolean> {
+  const { database, tables } = context;
+  const entryKey = parseEntryKey(context, userId, options);
+  return database.transact(function* () {
+    const job = yield* lockJob(tables, entryKey);
+    if (job !== undefined) yield* deleteJob(tables, job.id);
+    return job !== undefined;
+  });
+}
+
+/** @throws {TypeError} for an entry in another state. */
+function requireUnknown(job: Job): Job {
+  if (job.state === "unknown") return job;
+  throw invalid(`resolve is for entries that are unknown; this one is ${job.state}.`);
+}
+
+/**
+ * @throws {TypeError} for a value that has not exactly one of a valid `cardId` and `noCard: true`.
+ */
+function requireResolution(resolution: Resolution): void {
+  const { cardId, noCard } = resolution ?? {};
+  if ((cardId === undefined) !== (noCard === true))
+    throw invalid("resolve needs { cardId } or { noCard: true }, and not both.");
+  if (cardId !== undefined) requireCardId(cardId);
 }

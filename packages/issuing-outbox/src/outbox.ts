@@ -1,8 +1,10 @@
-/** What an outbox does, whatever its database: the public methods and options, and their documentation. */
+/**
+ * What an outbox does, whatever its database: the public methods and options, and their
+ * documentation.
+ */
 import { type IssuingSteps, readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Card, FieldValues, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
-import type { Resolution } from "./changes.ts";
 import {
   invalid,
   type OutboxCounts,
@@ -15,15 +17,25 @@ import type { ReportOptions } from "./report.ts";
 
 /** Options of both outboxes. */
 export interface OutboxOptions<Transaction> extends ReportOptions {
-  /** The client of `createIssuingClient`. Its `baseUrl` and `idempotencyNamespace` must be the same in every process. */
-  client: IssuingClient;
   /**
-   * Called once a card is issued, in the transaction that records it: store `entry.cardId` with your user. If it throws, the card is
-   * recorded all the same, and the callback is called again, after growing delays.
+   * The client of `createIssuingClient`, with any types of `api`. Its `baseUrl` and
+   * `idempotencyNamespace` must be the same in every process.
+   */
+  client: Omit<IssuingClient, "api">;
+  /**
+   * Called once a card is issued, in the transaction that records it: store `entry.cardId` with
+   * your user. If it throws, the card is recorded all the same, and the callback is called again,
+   * after growing delays.
    */
   onIssued?: (entry: OutboxEntry & { cardId: string }, transaction: Transaction) => unknown;
-  /** Called when the service rejects the form, in the transaction that records it. `entry.error` says what to correct. */
-  onRejected?: (entry: OutboxEntry & { error: OutboxEntryError }, transaction: Transaction) => unknown;
+  /**
+   * Called when the service rejects the form, in the transaction that records it. `entry.error`
+   * says what to correct.
+   */
+  onRejected?: (
+    entry: OutboxEntry & { error: OutboxEntryError },
+    transaction: Transaction,
+  ) => unknown;
   /** How long the forms of rejected and unknown entries are stored, in days. Default 30. */
   retentionDays?: number;
   /** Only tests set this. Default of `clock`: the client's. */
@@ -31,28 +43,49 @@ export interface OutboxOptions<Transaction> extends ReportOptions {
 }
 
 const callbackNames = ["onIssued", "onRejected", "onOutcome", "log"] as const;
-const optionNames = ["client", ...callbackNames, "retentionDays", "logErrorMessages", "testing"];
+export const outboxOptionNames = {
+  client: true,
+  onIssued: true,
+  onRejected: true,
+  onOutcome: true,
+  log: true,
+  logErrorMessages: true,
+  retentionDays: true,
+  testing: true,
+} satisfies OptionNames<OutboxOptions<never>>;
+
+type Testing = NonNullable<OutboxOptions<never>["testing"]>;
+const testingNames = { clock: true, random: true } satisfies OptionNames<Testing>;
 
 /**
- * @param own the options of the database. @returns the steps of the client, with the clock of the options.
- * @throws {TypeError} for an option that is unknown, for callbacks that are no functions, and without a client.
+ * @param names those of the outbox and of its database.
+ * @returns the steps of the client, with the clock of the options.
+ * @throws {TypeError} for an option that is unknown, for callbacks that are no functions, and
+ * without a client.
  */
 export function parseOutboxOptions(
   owner: string,
   options: OutboxOptions<never>,
-  ...own: string[]
+  names: Readonly<Record<string, true>>,
 ): IssuingSteps<Card> {
   if (typeof options !== "object" || options === null)
-    throw invalid(`${owner} needs options: ${[...own, "client", "onIssued"].join(", ")}.`);
-  requireKnownOptions(owner, options, [...own, ...optionNames]);
+    throw invalid(`${owner} needs options: ${Object.keys(names).join(", ")}.`);
+  const { testing = {} } = options;
+  requireKnownOptions(owner, options, names);
+  requireKnownOptions(`testing of ${owner}`, testing, testingNames);
   for (const name of callbackNames) {
     const value: unknown = options[name];
-    // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not reach the users.
-    if (name in options && typeof value !== "function" && (value !== undefined || name === "onIssued"))
+    // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not
+    // reach the users.
+    if (
+      name in options &&
+      typeof value !== "function" &&
+      (value !== undefined || name === "onIssued")
+    )
       throw invalid(`${name} must be a function; it is ${value === null ? "null" : typeof value}.`);
   }
-  const steps = readIssuingSteps<Card>(options.client);
-  return { ...steps, clock: options.testing?.clock ?? steps.clock };
+  const client = readIssuingSteps<Card>(options.client);
+  return { ...client, clock: testing.clock ?? client.clock };
 }
 
 /** The template, for users who have entries of several. */
@@ -60,9 +93,15 @@ export interface TemplateOption {
   template?: string | { readonly id: string };
 }
 
+/** What a person found out about an entry that is `unknown`. */
+export type Resolution = { cardId: string; noCard?: never } | { noCard: true; cardId?: never };
+
 /** How long `issue` waits. */
 export interface IssueOptions extends TemplateOption {
-  /** How long the visitor waits, in milliseconds, at most an hour. Default: the client's `deadlineMs`. */
+  /**
+   * How long the visitor waits, in milliseconds, at most an hour. Default: the client's
+   * `deadlineMs`.
+   */
   deadlineMs?: number;
   /** Ends the wait: the promise rejects with `signal.reason`. The card is issued all the same. */
   signal?: AbortSignal;
@@ -84,7 +123,10 @@ export interface DrainOptions extends Omit<WorkOptions, "pollMs"> {
   maxMs?: number;
   /** The maximum number of requests that it begins. */
   maxEntries?: number;
-  /** Called at most ten times in a second, and at the end. The counts include what this call has done. */
+  /**
+   * Called at most ten times in a second, and at the end. The counts include what this call has
+   * done.
+   */
   onProgress?: (counts: OutboxCounts) => void;
   /** Begins no request after it is aborted. */
   signal?: AbortSignal;
@@ -101,37 +143,53 @@ export interface ListOptions {
 
 /** A running worker. */
 export interface OutboxWorker extends AsyncDisposable {
-  /** Begins no more requests, and waits for the running ones, at most `graceMs` (default 10 000). Then these are aborted, and retried later. */
+  /**
+   * Begins no more requests, and waits for the running ones, at most `graceMs` (default 10 000).
+   * Then these are aborted, and retried later.
+   */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
 /** The methods that are the same for SQLite and PostgreSQL. */
 export interface Outbox extends AsyncDisposable {
   /**
-   * Adds a list of any length, in transactions of 200 entries. They are sent after the entries of `add`.
+   * Adds a list of any length, in transactions of 200 entries. They are sent after the entries of
+   * `add`.
    * @returns how many were added, and how many users had an entry already.
-   * @throws {TypeError} {IssuingError} for the first invalid entry. Entries before it may have been added: call it again with the whole list.
+   * @throws {TypeError} {IssuingError} for the first invalid entry. Entries before it may have been
+   * added: call it again with the whole list.
    */
   addAll<Fields = FieldValues>(
     entries: Iterable<OwedCard<Fields>> | AsyncIterable<OwedCard<Fields>>,
   ): Promise<{ added: number; known: number }>;
   /**
-   * Issues the card of an entry now, for a handler that wants to show it. It tries again within the deadline. While the template is
-   * paused it sends nothing, and the entry is `waiting`: a worker issues the card later.
+   * Issues the card of an entry now, for a handler that wants to show it. It tries again within the
+   * deadline. While the template is paused it sends nothing, and the entry is `waiting`: a worker
+   * issues the card later.
    * @returns the entry, with the card when this process issued it during the call.
    * @throws {TypeError} when no committed entry exists: call it after the transaction of `add`.
    */
   issue(userId: UserId, options?: IssueOptions): Promise<OutboxEntry & { card?: Card }>;
-  /** Starts a worker, which issues cards until it is stopped. */
+  /**
+   * Starts a worker, which issues cards until it is stopped, and keeps the process running. A
+   * server calls `close` at its end; a script calls `drain` instead.
+   */
   work(options?: WorkOptions): OutboxWorker;
   /**
-   * Issues cards until nothing is due: for cron jobs, serverless functions and long lists. It waits for entries that are due within ten
-   * seconds, and for those that another process has; a longer pause ends it, and `paused` says why.
+   * Issues cards until nothing is due: for cron jobs, serverless functions and long lists. It waits
+   * for entries that are due within ten seconds, and for those that another process has; a longer
+   * pause ends it, and `paused` says why.
    */
   drain(options?: DrainOptions): Promise<OutboxCounts>;
-  /** Decides an entry that is `unknown`: with the id of the card that exists, or with `noCard: true`, which sends the form again. */
+  /**
+   * Decides an entry that is `unknown`: with the id of the card that exists, or with
+   * `noCard: true`, which sends the form again.
+   */
   resolve(userId: UserId, resolution: Resolution, options?: TemplateOption): Promise<OutboxEntry>;
-  /** Makes an entry due now; a rejected form is sent again. @throws {TypeError} for an entry that is `unknown`. */
+  /**
+   * Makes an entry due now; a rejected form is sent again.
+   * @throws {TypeError} for an entry that is `unknown`.
+   */
   retry(userId: UserId, options?: TemplateOption): Promise<OutboxEntry>;
   /**
    * Erases a user at once. A card that still arrives is reported as `forgotten-card`.
@@ -143,8 +201,8 @@ export interface Outbox extends AsyncDisposable {
   list(options?: ListOptions): AsyncIterable<OutboxEntry>;
   count(): Promise<OutboxCounts>;
   /**
-   * Stops the workers, and closes what the outbox opened. Calls of `issue` return at once. Requests that run longer than `graceMs`
-   * (default 10 000) are aborted, and retried later.
+   * Stops the workers, and closes what the outbox opened. Calls of `issue` return at once. Requests
+   * that run longer than `graceMs` (default 10 000) are aborted, and retried later.
    */
   close(options?: { graceMs?: number }): Promise<void>;
 }

@@ -1,5 +1,11 @@
 /** Entry point `/postgres`: an outbox in your own PostgreSQL, for processes on several machines. */
-import { createPostgresDatabase, isConflict, type Transact } from "@loyalty-cards/internal/jobs/postgres";
+import { correctTimes } from "@loyalty-cards/internal/jobs/clock";
+import {
+  createPostgresDatabase,
+  isConflict,
+  type Transact,
+} from "@loyalty-cards/internal/jobs/postgres";
+import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
 import {
   type PgPool,
   type PostgresJs,
@@ -10,60 +16,111 @@ import {
   type PostgresClient,
   type PostgresTransaction,
   queryRows,
-  requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
 import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import type { CorrectionResult } from "./changes.ts";
 import { createOutbox } from "./create-outbox.ts";
-import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
-import { type Outbox, type OutboxOptions, parseOutboxOptions, type TemplateOption } from "./outbox.ts";
-import { checkSettings, createOutboxJobs, findPostgresTables, postgresTables } from "./tables.ts";
+import { invalid, type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
+import {
+  type Outbox,
+  type OutboxOptions,
+  outboxOptionNames,
+  parseOutboxOptions,
+  type TemplateOption,
+} from "./outbox.ts";
+import { claimSettings, findPostgresTables, nameOutboxTables, postgresTables } from "./tables.ts";
+
+export { fromDrizzle, fromKysely } from "@loyalty-cards/internal/postgres/adapters";
+export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/transaction";
+
+const optionNames = {
+  pool: true,
+  transaction: true,
+  adapt: true,
+  ...outboxOptionNames,
+} satisfies OptionNames<PostgresOutboxOptions>;
 
 /** The options of both outboxes, and either a pool or a function that runs transactions. */
-export type PostgresOutboxOptions<Transaction extends PostgresTransaction> = OutboxOptions<Transaction> &
+export type PostgresOutboxOptions<Transaction = PostgresTransaction> = OutboxOptions<Transaction> &
   (
     | {
-        /** A `Pool` of `pg`, or the `sql` of postgres.js. No connection is held while a request is sent. Serialization failures and deadlocks are repeated. */
+        /**
+         * A `Pool` of `pg`, or the `sql` of postgres.js. No connection is held while a request is
+         * sent. Serialization failures and deadlocks are repeated.
+         */
         pool: PgPool<Transaction> | PostgresJs<Transaction>;
         transaction?: never;
+        adapt?: never;
       }
-    | {
-        /** Runs work in a transaction of another client, such as `(work) => prisma.$transaction(work)`. */
+    | ({
+        /**
+         * Runs work in a transaction of another client, such as
+         * `(work) => prisma.$transaction(work)`.
+         */
         transaction: Transact<Transaction>;
         pool?: never;
-      }
+      } & AdaptOption<Transaction>)
   );
 
-export interface PostgresOutbox<Transaction> extends Outbox {
+/** Libraries such as Drizzle and Kysely, whose transactions have no `query`, need it. */
+type AdaptOption<Transaction> = [Transaction] extends [PostgresTransaction]
+  ? { adapt?: Adapt<Transaction> }
+  : {
+      /**
+       * Adapts this transaction, such as `(tx) => fromDrizzle(tx, sql)`. `write` and the callbacks
+       * get it as it is.
+       */
+      adapt: Adapt<Transaction>;
+    };
+type Adapt<Transaction> = (transaction: Transaction) => PostgresTransaction;
+
+/** The transaction of `adapt`. Without `adapt`, that of any client. */
+type AnyTransaction<Transaction> = Transaction extends PostgresTransaction
+  ? PostgresTransaction
+  : Transaction;
+
+export interface PostgresOutbox<Transaction = PostgresTransaction> extends Outbox {
   /**
-   * Adds an entry in the transaction that saves the user: both are stored, or neither. Without `await`, the transaction can be
-   * committed before the entry is added.
-   * @param transaction of pg, postgres.js, Prisma, Drizzle or Kysely.
+   * Adds an entry in the transaction that saves the user: both are stored, or neither. Without
+   * `await` it may come after COMMIT: then it rejects.
+   * @param transaction of pg, postgres.js or Prisma; `fromDrizzle(tx, sql)`,
+   * `fromKysely(tx, CompiledQuery)`; any object with `query(text, values)`. With the option
+   * `adapt`, the transaction that it adapts.
    * @returns `added`, or the state of the entry that the user has. After `rejected` use `correct`.
    * @throws {TypeError} for a client that is not in a transaction, and for an invalid entry.
    * @throws {IssuingError} `configuration` for a request that `issueCard` would not send.
    */
-  add<Fields>(transaction: PostgresTransaction, entry: OwedCard<Fields>): Promise<"added" | OutboxState>;
-  /** Replaces the form of an entry, in your own transaction, unless the service may have received the old one. */
+  add<Fields>(
+    transaction: AnyTransaction<Transaction>,
+    entry: OwedCard<Fields>,
+  ): Promise<"added" | OutboxState>;
+  /**
+   * Replaces the form of an entry, in your own transaction, unless the service may have received
+   * the old one.
+   */
   correct(
-    transaction: PostgresTransaction,
+    transaction: AnyTransaction<Transaction>,
     userId: UserId,
     request: IssueCardRequest,
     options?: TemplateOption,
   ): Promise<CorrectionResult>;
-  /** Runs work in a transaction of the pool: to save the user and add the entry. Commits when it resolves, rolls back when it rejects. */
+  /**
+   * Runs work in a transaction of `pool` or `transaction`: to save the user and add the entry.
+   * Commits when it resolves, rolls back when it rejects.
+   */
   write<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
 }
 
 /**
- * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in several processes
- * at once. A role that may not create tables can call it when they exist.
+ * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in
+ * several processes at once. A role that may not create tables can call it when they exist.
  * @example
  * ```ts
  * import { ensureOutboxTables } from "@loyalty-cards/issuing-outbox/postgres";
  * import pg from "pg";
  *
- * await ensureOutboxTables(new pg.Pool()); // or run migrations/postgres/*.sql with your own tool
+ * // or run migrations/postgres/*.sql with your own tool
+ * await ensureOutboxTables(new pg.Pool());
  * ```
  */
 export async function ensureOutboxTables(client: PostgresClient): Promise<void> {
@@ -72,9 +129,11 @@ export async function ensureOutboxTables(client: PostgresClient): Promise<void> 
 }
 
 /**
- * Creates the outbox. Its tables must exist: see `ensureOutboxTables`.
+ * Creates the outbox, and comes from `@loyalty-cards/issuing-outbox/postgres`. Its tables must
+ * exist: see `ensureOutboxTables`.
  * @throws {TypeError} for an invalid option.
- * @throws {IssuingError} `configuration` when the client has no address: a build without `LOYALTY_URL` must not call it.
+ * @throws {IssuingError} `configuration` when the client has no address: a build without
+ * `LOYALTY_URL` must not call it.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -92,50 +151,73 @@ export async function ensureOutboxTables(client: PostgresClient): Promise<void> 
  * outbox.work();
  * ```
  */
-export function postgresOutbox<Transaction extends PostgresTransaction>(
+export function postgresOutbox<Transaction = PostgresTransaction>(
   options: PostgresOutboxOptions<Transaction>,
 ): PostgresOutbox<Transaction> {
-  const steps = parseOutboxOptions("postgresOutbox", options, "pool", "transaction");
-  const { pool, testing } = options;
+  const client = parseOutboxOptions("postgresOutbox", options, optionNames);
+  const { pool, adapt, testing } = options;
   const transact = getTransact(options);
+  const tables = nameOutboxTables(client);
   const database = createPostgresDatabase(transact, {
     pool: pool as PostgresClient | undefined,
-    now: testing?.clock && (() => steps.clock.now()),
-    check: () => checkSettings(steps),
+    adapt,
+    now: testing?.clock && (() => client.clock.now()),
+    check: () => claimSettings(client),
     missingTables:
       "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql.",
   });
-  const { outbox, add, correct } = createOutbox(options as never, steps, createOutboxJobs(steps), {
+  const { outbox, add, correct } = createOutbox(options as never, client, tables, {
     ...database,
     transactTogether: database.transact, // PostgreSQL commits concurrent transactions together
-    isConflict,
+    isRepeatable: isConflict,
+    correctTimes: () => database.run(() => correctTimes(tables)),
     tidy() {}, // PostgreSQL removes deleted rows itself
     close() {}, // the pool is the program's
   });
-  const require = (transaction: PostgresTransaction) => requireTransaction(transaction, need, consequence);
   return {
     ...outbox,
-    add: async (transaction, entry) => database.runIn(require(transaction), add(entry)),
+    add: async (transaction, entry) =>
+      database.runIn(transaction as Transaction, add(entry), transactionNeed),
     correct: async (transaction, userId, request, templateOption) =>
-      database.runIn(require(transaction), correct(userId, request, templateOption)),
-    write: (work) => transact(work),
+      database.runIn(
+        transaction as Transaction,
+        correct(userId, request, templateOption),
+        transactionNeed,
+      ),
+    async write(work) {
+      if (typeof work !== "function") throw invalid(writeNeedsFunction);
+      return database.write(work);
+    },
   };
 }
 
-const need = "outbox.add and outbox.correct need the transaction that saves the user";
-const consequence = "added outside of it, an entry could exist without its user, or a user without an entry";
+const transactionNeed = {
+  need: "outbox.add and outbox.correct need the transaction that saves the user",
+  consequence:
+    "added outside of it, an entry could exist without its user, or a user without an entry",
+};
 
-/** @throws {TypeError} when the options have neither a pool nor `transaction`. */
-function getTransact<Transaction extends PostgresTransaction>({
-  pool,
-  transaction,
-}: PostgresOutboxOptions<Transaction>): Transact<Transaction> {
-  if (typeof transaction === "function" && pool === undefined) return transaction;
-  if (transaction === undefined && typeof pool === "function")
-    return (work) => withPostgresJsTransaction(pool as never, work as never);
-  if (transaction === undefined && typeof (pool as { connect?: unknown } | undefined)?.connect === "function")
-    return (work) => withPgTransaction(pool as never, work as never);
-  throw invalid(
-    "postgresOutbox needs pool, which is a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work). Pass one of the two.",
-  );
+/** @throws {TypeError} when the options have neither a pool nor `transaction`, or both. */
+function getTransact<Transaction>(
+  options: PostgresOutboxOptions<Transaction>,
+): Transact<Transaction> {
+  const { pool, transaction, adapt } = options;
+  if (pool === undefined && typeof transaction === "function") return transaction;
+  if (transaction === undefined && adapt === undefined) {
+    if (hasMethod(pool, "begin"))
+      return (work) => withPostgresJsTransaction(pool as never, work as never);
+    const isClient = hasMethod(pool, "escapeIdentifier");
+    if (hasMethod(pool, "connect") && !isClient)
+      return (work) => withPgTransaction(pool as never, work as never);
+  }
+  const isOtherLibrary = pool !== undefined && transaction === undefined;
+  throw invalid(isOtherLibrary ? wrongPool : noPool);
 }
+
+const hasMethod = (value: unknown, name: string) =>
+  typeof Reflect.get(Object(value), name) === "function";
+
+const noPool =
+  "postgresOutbox needs pool, which is a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work). Pass one of the two, and adapt only with transaction.";
+const wrongPool =
+  "pool is neither a Pool of pg, which a Client is not, nor the sql of postgres.js. With another library, such as Knex, pass in its place transaction: (work) => knex.transaction((trx) => work({ query: async (text, values) => ({ rows }) })), whose query runs text in trx: the guide of the outbox has them under PostgreSQL libraries.";

@@ -1,7 +1,11 @@
-/** What an outbox reports: the outcome of each attempt, its alarms, and a log line for what needs attention. */
+/**
+ * What an outbox reports: the outcome of each attempt, its alarms, and a log line for what needs
+ * attention.
+ */
 import { toPrintable } from "@loyalty-cards/internal/format";
-import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
-import type { EntryRef } from "./entry.ts";
+import type { Clock } from "@loyalty-cards/internal/issuing-steps";
+import { createReport, describeError } from "@loyalty-cards/internal/reporting";
+import { type EntryRef, isOptionWrong } from "./entry.ts";
 
 /** What happened. Ids, codes and times only, except for `error`. */
 export type OutboxOutcome =
@@ -10,10 +14,19 @@ export type OutboxOutcome =
   /** The service rejected the form: `onRejected` was called, and `correct` takes a new form. */
   | { outcome: "rejected"; entry: EntryRef; code: string; attempts: number; error: unknown }
   /** The attempt failed, and the entry is tried again. */
-  | { outcome: "failed"; entry: EntryRef; code: string; attempts: number; error: unknown; retryInMs: number }
+  | {
+      outcome: "failed";
+      entry: EntryRef;
+      code: string;
+      attempts: number;
+      error: unknown;
+      retryInMs: number;
+    }
   /** Alarm: it is unknown whether a card exists. A person must find out, and call `resolve`. */
   | { outcome: "unknown"; entry: EntryRef; code: string; attempts: number; error: unknown }
-  /** Your callback threw or rejected. It is called again after `retryInMs`; nothing is sent again. */
+  /**
+   * Your callback threw or rejected. It is called again after `retryInMs`; nothing is sent again.
+   */
   | { outcome: "not-delivered"; entry: EntryRef; error: unknown; retryInMs: number }
   /** A callback that had failed before succeeded. */
   | { outcome: "delivered"; entry: EntryRef }
@@ -21,10 +34,15 @@ export type OutboxOutcome =
   | { outcome: "another-card"; entry: EntryRef; cardId: string }
   /** Alarm: a card was issued after its user was forgotten. */
   | { outcome: "forgotten-card"; cardId: string }
-  /** One entry of this template is tried at a time. Reported once, by the process that noticed it. */
+  /**
+   * One entry of this template is tried at a time. Reported once, by the process that noticed it.
+   */
   | { outcome: "paused"; template: string; reason: string }
   | { outcome: "resumed"; template: string }
-  /** The entry was leased again after the lease had expired, or was forgotten: the result of this attempt was not recorded. */
+  /**
+   * The entry was leased again after the lease had expired, or was forgotten: the result of this
+   * attempt was not recorded.
+   */
   | { outcome: "lease-lost"; entry: EntryRef }
   /** The database could not be used; the worker keeps trying. */
   | { outcome: "unavailable"; error: unknown };
@@ -35,42 +53,88 @@ export interface ReportOptions {
   onOutcome?: (outcome: OutboxOutcome) => void;
   /** Receives one line for each outcome that needs attention. Default `console.error`. */
   log?: (message: string) => void;
-  /** Adds the messages of errors of your callbacks and of the database to these lines. Default false: they can contain personal data. */
+  /**
+   * Adds the messages of errors of your callbacks and of the database to these lines. Default
+   * false: they can contain personal data.
+   */
   logErrorMessages?: boolean;
 }
 
 export type Report = (outcome: OutboxOutcome) => void;
 
-export function createReport(options: ReportOptions): Report {
-  const { onOutcome, log = console.error } = options;
-  const write = (line: string) => notify(log, `issuing-outbox: ${line}`);
-  let lastUnavailable: string | undefined;
-  return (outcome) => {
-    notify(onOutcome, outcome, (error) =>
-      write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
-    );
-    const line = formatOutcome(outcome, options);
-    if (outcome.outcome === "unavailable" && line === lastUnavailable) return; // each poll would repeat it
-    lastUnavailable = outcome.outcome === "unavailable" ? line : undefined;
-    if (line !== undefined) write(line);
+/** The options of a report, and whether this process runs a worker. */
+interface FormatOptions extends ReportOptions {
+  hasWorker: () => boolean;
+}
+
+export const createOutboxReport = (options: ReportOptions, hasWorker: () => boolean): Report =>
+  createReport("issuing-outbox", { ...options, hasWorker } as FormatOptions, formatOutcome);
+
+type Failed = Extract<OutboxOutcome, { outcome: "failed" }>;
+
+/** How often a failure of a template is logged. */
+const failureIntervalMs = 600_000;
+
+/** @returns a function that logs a failure, once for each template and code in ten minutes. */
+export function createFailureLog(
+  log: (line: string) => void,
+  clock: Clock,
+  hasWorker: () => boolean,
+) {
+  const loggedAtMs = new Map<string, number>();
+  return (failed: Failed): void => {
+    const key = JSON.stringify([failed.entry.template, failed.code]);
+    const sinceMs = clock.monotonicMs() - (loggedAtMs.get(key) ?? Number.NEGATIVE_INFINITY);
+    if (sinceMs < failureIntervalMs) return;
+    loggedAtMs.set(key, clock.monotonicMs());
+    log(formatFailure(failed, hasWorker()));
   };
 }
 
+function formatFailure({ entry, code, error, retryInMs }: Failed, hasWorker: boolean): string {
+  if (isOptionWrong(error))
+    return `an option of the client is wrong, so this process issues no card until it is restarted: ${describeError(error)}`;
+  const template = toPrintable(entry.template);
+  // The client's own message names the address, or its wrong path.
+  const isDescribed = code === "network" || code === "not-found";
+  const cause = isDescribed ? readMessage(error) : `${getAdvice(code)}.`;
+  const again = `It is due again in ${Math.ceil(retryInMs / 1000)} s`;
+  const next = hasWorker ? `${again}.` : `${again}. ${noWorker} sends it then.`;
+  return `a card of the template ${template} was not issued (${code}): ${cause} ${next}`;
+}
+
+const noWorker = "This process runs no worker: outbox.work() or outbox.drain()";
+
+/** The message of the client without its link, on one line. */
+const readMessage = (error: unknown) =>
+  toPrintable((error as Error).message.replace(/ See https:.*$/s, ""), 300);
+
+/** @param hasWorker without one, nobody tries an entry, unless another process has a worker. */
+function formatPause(
+  { template, reason }: Extract<OutboxOutcome, { outcome: "paused" }>,
+  hasWorker: boolean,
+): string {
+  const pause = `entries of the template ${toPrintable(template)} wait`;
+  return hasWorker
+    ? `${pause}, and one is tried at growing intervals: ${getAdvice(reason)}.`
+    : `${pause}: ${getAdvice(reason)}. ${noWorker} tries one at growing intervals.`;
+}
+
 /** User ids are not logged: in some shops they are email addresses. */
-function formatOutcome(outcome: OutboxOutcome, options: ReportOptions): string | undefined {
+function formatOutcome(outcome: OutboxOutcome, options: FormatOptions): string | undefined {
   const describe = (error: unknown) =>
     `${describeError(error, options)}${options.logErrorMessages ? "" : " (logErrorMessages: true adds the message)"}`;
   switch (outcome.outcome) {
     case "unknown":
       return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) returns the entry: look for the card in the service's console, and call resolve.`;
     case "not-delivered":
-      return `a callback failed and is called again in ${Math.round(outcome.retryInMs / 1000)} s: ${describe(outcome.error)}`;
+      return `onIssued or onRejected failed; the entry is recorded, and the callback is called again in ${Math.round(outcome.retryInMs / 1000)} s: ${describe(outcome.error)}`;
     case "another-card":
       return `the service returned the card ${toPrintable(outcome.cardId)} for a user who has another one.`;
     case "forgotten-card":
       return `the card ${toPrintable(outcome.cardId)} was issued after its user was forgotten: remove it at the service.`;
     case "paused":
-      return `entries of the template ${toPrintable(outcome.template)} wait, and one is tried at growing intervals: ${adviceOf[outcome.reason] ?? "the service fails or does not respond"}.`;
+      return formatPause(outcome, options.hasWorker());
     case "resumed":
       return `entries of the template ${toPrintable(outcome.template)} are sent again.`;
     case "unavailable":
@@ -88,7 +152,11 @@ const adviceOf: Partial<Record<string, string>> = {
     "the template does not exist or is archived. Correct the id, or restore the template in the service's console",
   unauthorized: notAccepted,
   forbidden: notAccepted,
-  configuration:
-    "an option of the client is wrong: the error of the entry says which. Correct it, and restart",
+  rejected:
+    "the service, or a proxy before it, refuses the request. The error of the entry has the status",
+  configuration: "the apiKey function of the client fails",
   "rate-limited": "the service asks to send fewer requests",
+  network: "no connection to the service. Check LOYALTY_URL if it never worked",
 };
+
+const getAdvice = (code: string) => adviceOf[code] ?? "the service fails or does not respond";

@@ -1,33 +1,49 @@
 /** `sqliteOutbox`: an outbox in a SQLite file, for the processes of one machine. */
 
+import { expireLeases } from "@loyalty-cards/internal/jobs/lease";
+import { getLatestMs } from "@loyalty-cards/internal/jobs/read";
 import {
   createSqliteDatabase,
   requireSynchronous,
   type Synchronous,
 } from "@loyalty-cards/internal/jobs/sqlite";
-import type { Operation } from "@loyalty-cards/internal/jobs/statement";
+import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
 import {
-  busyTimeoutMs,
   isBusy,
   isInTransaction,
   isSameFile,
   type OpenSqlite,
   openDurableFile,
   openSqlite,
+  requireFileName,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
+import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
-import type { OutboxDatabase } from "./attempt.ts";
 import type { CorrectionResult } from "./changes.ts";
+import type { OutboxDatabase } from "./context.ts";
 import { createOutbox } from "./create-outbox.ts";
-import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
-import { type Outbox, type OutboxOptions, parseOutboxOptions, type TemplateOption } from "./outbox.ts";
-import { checkSettings, createOutboxJobs, settingsTables, sqliteTables } from "./tables.ts";
+import { invalid, type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
+import {
+  type Outbox,
+  type OutboxOptions,
+  outboxOptionNames,
+  parseOutboxOptions,
+  type TemplateOption,
+} from "./outbox.ts";
+import { claimSettings, nameOutboxTables, settingsTables, sqliteTables } from "./tables.ts";
+
+const optionNames = {
+  file: true,
+  open: true,
+  ...outboxOptionNames,
+} satisfies OptionNames<SqliteOutboxOptions>;
 
 export interface SqliteOutboxOptions extends OutboxOptions<SqliteDatabase> {
   /**
-   * The database file, on a local disk; created at first use if it does not exist, readable by its owner only. It can be your own
-   * database and the file of an inbox.
+   * The database file, on a local disk; created at first use if it does not exist, readable by its
+   * owner only. It can be your own database and the file of an inbox.
    */
   file: string;
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
@@ -39,26 +55,42 @@ export interface SqliteOutbox extends Outbox {
    * Adds an entry in the transaction that saves the user: both are stored, or neither.
    * @param database your own connection to the file, in an open transaction; or that of `write`.
    * @returns `added`, or the state of the entry that the user has. After `rejected` use `correct`.
-   * @throws {TypeError} outside of a transaction, on a connection to another file, and for an invalid entry.
+   * @throws {TypeError} outside of a transaction, on a connection to another file, and for an
+   * invalid entry.
    * @throws {IssuingError} `configuration` for a request that `issueCard` would not send.
    */
   add<Fields>(database: SqliteDatabase, entry: OwedCard<Fields>): "added" | OutboxState;
-  /** Replaces the form of an entry, in your own transaction, unless the service may have received the old one. */
+  /**
+   * Replaces the form of an entry, in your own transaction, unless the service may have received
+   * the old one.
+   */
   correct(
     database: SqliteDatabase,
     userId: UserId,
     request: IssueCardRequest,
     options?: TemplateOption,
   ): CorrectionResult;
-  /** Runs a synchronous function in a transaction of the outbox's own connection: to save the user and add the entry. */
+  /**
+   * Runs a synchronous function in a transaction of the outbox's own connection: to save the user
+   * and add the entry.
+   */
   write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>): Promise<Result>;
+  /**
+   * Makes entries due at once that a killed process was sending, instead of when their leases
+   * expire. Call it before this process sends, with a file that no other process can use: `open`
+   * runs `PRAGMA locking_mode = EXCLUSIVE`.
+   * @throws {TypeError} when other processes can use the file.
+   */
+  takeOver(): Promise<void>;
 }
 
 /**
  * Creates the outbox. The file is opened at first use.
  * @throws {TypeError} for an invalid option.
- * @throws {IssuingError} `configuration` when the client has no address: a build without `LOYALTY_URL` must not call it.
- * @throws at first use when the file cannot be used, SQLite is not available, the tables are of a newer version, or belong to another service.
+ * @throws {IssuingError} `configuration` when the client has no address: a build without
+ * `LOYALTY_URL` must not call it.
+ * @throws at first use when the file cannot be used, SQLite is not available, the tables are of a
+ * newer version, or belong to another service.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -79,96 +111,93 @@ export interface SqliteOutbox extends Outbox {
  *     const request = { customer: { phone, consents: { privacy: { version: "2026-01" } } } };
  *     outbox.add(database, { userId: id, template: "tpl_coffee", request });
  *   });
- *   return outbox.issue(id, { deadlineMs: 5_000 }); // the card, or "waiting": the worker issues it later
+ *   // the card, or "waiting": then the worker issues it later
+ *   return outbox.issue(id, { deadlineMs: 5_000 });
  * }
  * ```
  */
 export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
-  const steps = parseOutboxOptions("sqliteOutbox", options, "file", "open");
+  const client = parseOutboxOptions("sqliteOutbox", options, optionNames);
   const { file, open = openSqlite } = options;
-  if (typeof file !== "string" || file === "" || file.startsWith(":memory:"))
-    throw invalid(`sqliteOutbox needs a file on a disk: { file: "shop.db" }.`);
-  const jobs = createOutboxJobs(steps);
-  const jobsDatabase = createSqliteDatabase(
-    () => openDurableFile("sqliteOutbox", file, open, prepareTables),
-    () => steps.clock.now(),
-    "outbox",
-    jobs.getLatest,
-  );
+  requireFileName("sqliteOutbox", file);
+  const tables = nameOutboxTables(client);
+  const jobsDatabase = createSqliteDatabase({
+    openFile: () => openDurableFile("sqliteOutbox", file, open, prepareTables),
+    now: () => client.clock.now(),
+    owner: "outbox",
+    getLatestMs: () => getLatestMs(tables),
+  });
   function prepareTables(connection: SqliteDatabase): void {
     connection.exec(settingsTables); // first, so that tables of a newer version are not changed
-    jobsDatabase.runIn(connection, checkSettings(steps));
+    jobsDatabase.runIn(connection, claimSettings(client));
     connection.exec(sqliteTables);
   }
-  /** The operations of one turn of the event loop, which are one transaction. */
-  let turn: ReturnType<typeof beginTurn> | undefined;
-  function beginTurn() {
-    const starts: (() => Operation<unknown>)[] = [];
-    const results = new Promise<void>((resolve) => realSetImmediate(resolve)).then(() => {
-      turn = undefined;
-      return jobsDatabase.transact((own) => starts.map((start) => jobsDatabase.runIn(own, start())));
+  /** What workers record in this turn of the event loop, which is one transaction. */
+  let batch: ReturnType<typeof beginBatch> | undefined;
+  function beginBatch() {
+    const parts: (() => Statements<unknown>)[] = [];
+    const results = new Promise<void>((resolve) => setRealImmediate(resolve)).then(() => {
+      batch = undefined;
+      return jobsDatabase.transact((own) =>
+        parts.map((create) => jobsDatabase.runIn(own, create())),
+      );
     });
-    return { starts, results };
+    return { parts, results };
   }
 
   const database: OutboxDatabase = {
-    async run(start) {
-      return jobsDatabase.run(start());
+    async run(create) {
+      return jobsDatabase.run(create());
     },
-    async transact(start) {
-      return jobsDatabase.transact((own) => jobsDatabase.runIn(own, start()));
+    async transact(create) {
+      return jobsDatabase.transact((own) => jobsDatabase.runIn(own, create()));
     },
-    // A commit waits for the disk, and the results of other requests arrive meanwhile: a drain takes a third of the time.
-    async transactTogether<Result>(start: () => Operation<Result>) {
-      turn ??= beginTurn();
-      const { starts, results } = turn;
-      const index = starts.push(start) - 1;
+    // A commit waits for the disk, and the results of other requests arrive meanwhile: a drain
+    // takes a third of the time.
+    async transactTogether<Result>(create: () => Statements<Result>) {
+      batch ??= beginBatch();
+      const { parts, results } = batch;
+      const index = parts.push(create) - 1;
       return results.then(
         (all) => all[index] as Result,
         (error) => {
-          if (starts.length === 1) throw error;
-          return database.transact(start); // another one may have failed
+          if (parts.length === 1) throw error; // its own
+          return database.transact(create); // one of the others may have failed
         },
       );
     },
-    isConflict: isBusy,
-    tidy() {
-      // Deleted data stays in the log until a checkpoint truncates it. One that waited for a reading connection would stop the process.
-      const connection = jobsDatabase.open();
-      connection.exec("PRAGMA busy_timeout = 0");
-      try {
-        connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-      } finally {
-        connection.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-      }
+    isRepeatable: isBusy,
+    async correctTimes() {
+      jobsDatabase.followFile();
     },
-    close() {
-      if (jobsDatabase.isOpen()) database.tidy();
-      jobsDatabase.close();
-    },
+    tidy: jobsDatabase.tidy,
+    close: jobsDatabase.close,
   };
-  const parts = createOutbox(options as never, steps, jobs, database);
+  const { outbox, add, correct } = createOutbox(options as never, client, tables, database);
 
   /** The connection of `write` while its function runs. */
   let writing: SqliteDatabase | undefined;
 
-  /** Runs an operation in the user's transaction. If the outbox has not opened the file, the tables are created in it, because it may hold the lock. */
-  function runIn<Result>(connection: SqliteDatabase, operation: Operation<Result>): Result {
-    if (connection !== writing) {
-      requireTransaction(connection);
-      requireFile(connection, file);
-      connection.exec("PRAGMA secure_delete = ON");
-      if (!jobsDatabase.isOpen()) prepareTables(connection);
-    }
-    return jobsDatabase.runIn(connection, operation);
+  /**
+   * Runs statements in the user's transaction. If the outbox has not opened the file, the user's
+   * connection creates the tables: opening another would wait for the user's own lock.
+   */
+  function runIn<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result {
+    if (connection === writing) return jobsDatabase.runIn(connection, statements);
+    requireTransaction(connection);
+    requireFile(connection, file);
+    connection.exec("PRAGMA secure_delete = ON");
+    if (!jobsDatabase.isOpen()) prepareTables(connection);
+    return jobsDatabase.runInOther(connection, statements);
   }
 
   return {
-    ...parts.outbox,
-    add: (connection, entry) => runIn(connection, parts.add(entry)),
+    ...outbox,
+    add: (connection, entry) => runIn(connection, add(entry)),
     correct: (connection, userId, request, templateOption) =>
-      runIn(connection, parts.correct(userId, request, templateOption)),
+      runIn(connection, correct(userId, request, templateOption)),
     async write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>) {
+      if (typeof work !== "function") throw invalid(writeNeedsFunction);
       return jobsDatabase.transact((connection) => {
         writing = connection;
         try {
@@ -178,11 +207,12 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
         }
       });
     },
+    async takeOver() {
+      requireExclusive(jobsDatabase.open());
+      jobsDatabase.run(expireLeases(tables));
+    },
   };
 }
-
-/** Fake timers of a test do not stop it. */
-const realSetImmediate = setImmediate;
 
 function requireTransaction(database: SqliteDatabase): void {
   if (typeof (database as { exec?: unknown } | null)?.exec !== "function")
@@ -195,9 +225,23 @@ function requireTransaction(database: SqliteDatabase): void {
   );
 }
 
-/** @throws {TypeError} for a connection to another file: the entry would not be stored with its user. */
+/** @throws {TypeError} when another process may be sending entries of the file. */
+function requireExclusive(database: SqliteDatabase): void {
+  const row = database.prepare("PRAGMA locking_mode").get() as { locking_mode: string };
+  if (row.locking_mode === "exclusive") return;
+  throw invalid(
+    "outbox.takeOver needs a file that no other process can use: pass an open function that runs PRAGMA locking_mode = EXCLUSIVE.",
+  );
+}
+
+/**
+ * @throws {TypeError} for a connection to another file: the entry would not be stored with its
+ * user.
+ */
 function requireFile(database: SqliteDatabase, file: string): void {
-  const files = database.prepare("SELECT file FROM pragma_database_list").all() as { file: string }[];
+  const files = database.prepare("SELECT file FROM pragma_database_list").all() as {
+    file: string;
+  }[];
   if (files.some((each) => isSameFile(each.file, file))) return;
   throw invalid(
     `This connection is to ${files[0]?.file || "a database in memory"}, and the outbox is in ${file}: open a connection to the same file, or use that of outbox.write.`,

@@ -1,67 +1,119 @@
 /** The tables of the outbox, for both databases, and the settings that all its processes share. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { createJobs, formatTables, idTypes } from "@loyalty-cards/internal/jobs/jobs";
-import { type Operation, query, toNumber } from "@loyalty-cards/internal/jobs/statement";
+import { query, type Row, type Statements, toNumber } from "@loyalty-cards/internal/jobs/statement";
+import {
+  formatDrops,
+  formatTables,
+  idTypes,
+  type JobTables,
+  nameTables,
+  tablesVersion as version,
+} from "@loyalty-cards/internal/jobs/tables";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 
 const entriesTable = "issuing_outbox_entries";
 const settingsTable = "issuing_outbox_settings";
 
-/** The version of the tables that this package reads and writes. */
-const version = 1;
-
-/** The settings are one row, written by the first process: the version of the tables, and the service whose cards are issued. */
-export const settingsTables = `CREATE TABLE IF NOT EXISTS ${settingsTable} (id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, url text, namespace text);
+/**
+ * The settings are one row, written by the first process: the version of the tables, and the
+ * service whose cards are issued.
+ */
+export const settingsTables = `CREATE TABLE IF NOT EXISTS ${settingsTable} (
+  id integer PRIMARY KEY CHECK (id = 1),
+  version integer NOT NULL,
+  url text,
+  namespace text
+);
 `;
 
-export const sqliteTables = formatTables(entriesTable, idTypes.sqlite);
-/** One statement, so that every client can send it. The lock serializes processes that start together. */
+export const sqliteTables = formatTables(nameTables(entriesTable), idTypes.sqlite);
+/**
+ * One statement, so that every client can send it. The lock serializes processes that start
+ * together.
+ */
 export const postgresTables = `DO $$ BEGIN
 PERFORM pg_advisory_xact_lock(7021926012);
-${formatTables(entriesTable, idTypes.postgres)}
-${settingsTables}END $$;
+${formatTables(nameTables(entriesTable), idTypes.postgres)}${settingsTables}END $$;
 `;
 
 /** Returns a row when the tables exist: the settings are the last of them. */
-export const findPostgresTables = `SELECT 1 AS found WHERE to_regclass('${settingsTable}') IS NOT NULL`;
+export const findPostgresTables = `SELECT 1 AS found
+WHERE to_regclass('${settingsTable}') IS NOT NULL`;
 
 /** The service of an outbox, as the client knows it. */
 type Service = Pick<IssuingSteps<unknown>, "baseUrl" | "idempotencyNamespace">;
 
-/** The statements of an outbox, which lease nothing after another process has changed the tables or the service. */
-export const createOutboxJobs = ({ baseUrl, idempotencyNamespace }: Service) =>
-  createJobs(entriesTable, {
-    value: `${baseUrl} ${idempotencyNamespace}`,
-    format: (service) =>
-      `EXISTS (SELECT 1 FROM ${settingsTable} WHERE version = ${version} AND url || ' ' || namespace = ${service})`,
-  });
+/**
+ * The tables of an outbox, from which nothing is leased after another process has changed them or
+ * the service.
+ */
+export function nameOutboxTables({ baseUrl, idempotencyNamespace }: Service): JobTables {
+  const condition = `EXISTS (
+    SELECT 1
+    FROM ${settingsTable}
+    WHERE version = ${version}
+      AND url = :url
+      AND namespace = :namespace
+  )`;
+  const values = { url: baseUrl, namespace: idempotencyNamespace };
+  return nameTables(entriesTable, { condition, values });
+}
 
 /**
- * Reads the settings, and writes those that are missing: of new tables, and of those that a test suite emptied.
- * @throws when this process must not use the tables.
+ * Reads the settings, and writes those that are missing: of new tables, and of those that a test
+ * suite emptied.
+ * @throws when this process must not use the tables: another process changed the settings, and then
+ * a lease returns nothing either.
  */
-export function* checkSettings({ baseUrl, idempotencyNamespace }: Service): Operation<void> {
-  let [row] = yield* query(`SELECT version, url, namespace FROM ${settingsTable}`);
-  if (typeof row?.["url"] !== "string" || typeof row["namespace"] !== "string")
-    [row] = yield* query(
-      `INSERT INTO ${settingsTable} AS s (id, version, url, namespace) VALUES (1, ${version}, $1::text, $2::text)
-       ON CONFLICT (id) DO UPDATE SET url = coalesce(s.url, excluded.url), namespace = coalesce(s.namespace, excluded.namespace)
-       RETURNING version, url, namespace`,
-      ...[baseUrl, idempotencyNamespace],
-    );
-  const found = toNumber(row?.["version"]);
-  if (found !== version)
-    throw failure(
-      `The tables of the outbox are of version ${found}, and this process knows version ${version}: update @loyalty-cards/issuing-outbox in every process.`,
-    );
-  requireSame("baseUrl", "url", row?.["url"], baseUrl);
-  requireSame("idempotencyNamespace", "namespace", row?.["namespace"], idempotencyNamespace);
+export function* claimSettings(service: Service): Statements<void> {
+  const settings = (yield* readSettings()) ?? (yield* writeSettings(service));
+  requireVersion(toNumber(settings?.["version"]));
+  const { baseUrl, idempotencyNamespace } = service;
+  requireSame("baseUrl", "url", settings?.["url"], baseUrl);
+  requireSame("idempotencyNamespace", "namespace", settings?.["namespace"], idempotencyNamespace);
+}
+
+/** @returns undefined when a part is missing. */
+function* readSettings(): Statements<Row | undefined> {
+  const [row] = yield* query(
+    `SELECT version, url, namespace
+     FROM ${settingsTable}`,
+  );
+  const isComplete = typeof row?.["url"] === "string" && typeof row["namespace"] === "string";
+  return isComplete ? row : undefined;
+}
+
+/** Writes what is missing. */
+function* writeSettings({ baseUrl, idempotencyNamespace }: Service): Statements<Row | undefined> {
+  const [row] = yield* query(
+    `INSERT INTO ${settingsTable} AS s (id, version, url, namespace)
+     SELECT 1, ${version}, :url, :namespace
+     WHERE :inTransaction
+     ON CONFLICT (id) DO UPDATE SET
+       url = coalesce(s.url, excluded.url),
+       namespace = coalesce(s.namespace, excluded.namespace)
+     RETURNING version, url, namespace`,
+    { url: baseUrl, namespace: idempotencyNamespace },
+  );
+  return row;
+}
+
+function requireVersion(found: number): void {
+  if (found === version) return;
+  const versions = `The tables of the outbox are of version ${found}, and this process knows version ${version}`;
+  if (found > version)
+    throw failure(`${versions}: update @loyalty-cards/issuing-outbox in every process.`);
+  const drops = formatDrops(nameTables(entriesTable), settingsTable);
+  throw failure(
+    `${versions}. No release wrote the older ones, so nothing migrates them. Stop all processes, and delete the file if it has nothing else, as that of an import, or run: ${drops}`,
+  );
 }
 
 function requireSame(option: string, column: string, stored: unknown, own: string): void {
   if (stored === own) return;
+  const reset = `UPDATE ${settingsTable} SET ${column} = NULL`;
   throw failure(
-    `This outbox issues cards with the ${option} "${stored}", and the client of this process has "${own}": its keys would issue second cards. If the file or database is of another environment, use one for each. If the same service has a new ${option}, stop all processes and run: UPDATE ${settingsTable} SET ${column} = NULL`,
+    `This outbox issues cards with the ${option} "${stored}", and the client of this process has "${own}": its keys would issue second cards. If the file or database is of another environment, use one for each. If the same service has a new ${option}, stop all processes and run: ${reset}`,
   );
 }
 

@@ -1,94 +1,234 @@
 /** Decides what the end of an attempt means for its entry. */
-import { generalUserMessage, issuingErrorBrand } from "@loyalty-cards/internal/issuing-steps";
-import { type End, type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/jobs";
+import { generalUserMessage, hasIssuingErrorBrand } from "@loyalty-cards/internal/issuing-steps";
+import type { End } from "@loyalty-cards/internal/jobs/settle";
+import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { getBackoffMs, maxBackoffMs } from "@loyalty-cards/internal/jobs/worker";
-import type { Card, IssuingError } from "@loyalty-cards/issuing-client";
-import { isStorable, type OutboxEntryError, type StoredCard } from "./entry.ts";
+import type { Result } from "@loyalty-cards/internal/result";
+import type {
+  Card,
+  IssuingError,
+  IssuingErrorCode,
+  ProblemDetails,
+} from "@loyalty-cards/issuing-client";
+import {
+  isOptionWrong,
+  type OutboxEntryError,
+  type StoredCard,
+  type StoredError,
+} from "./entry.ts";
+import { isStorable } from "./job.ts";
 
-/** How long an attempt without a response may still be running at the service. A 409 after this time has another cause. */
+/**
+ * How long an attempt without a response may still be running at the service. A 409 that lasts
+ * longer has another cause.
+ */
 export const maxRunningMs = 10 * 60_000;
 
+/** What is recorded. */
 export type Verdict = End &
   (
     | { state: "issued"; result: StoredCard }
     /** Tried again. */
-    | { state: "waiting"; error: OutboxEntryError; delayMs: number }
-    /** `rejected` is final, until the form is corrected. `unknown`: only a person can find out whether a card exists. */
+    | { state: "waiting"; error: StoredError; delayMs: number }
+    /**
+     * `rejected` is final, until the form is corrected. `unknown`: only a person can find out
+     * whether a card exists.
+     */
     | { state: "rejected" | "unknown"; error: OutboxEntryError }
   );
 
-/** The codes of failures of the service or of the way to it. */
-const failures: readonly string[] = [
-  "network",
-  "timeout",
-  "deadline",
-  "server",
-  "rate-limited",
-  "unauthorized",
-  "forbidden",
-  "not-found",
-  "configuration",
-  "invalid-response",
-];
+/** Why an attempt returned no card: the facts of the client's error. */
+export interface CallFailure extends Pick<IssuingError, "outcome"> {
+  code: IssuingErrorCode | "aborted";
+  status?: number | undefined;
+  problem?: ProblemDetails | undefined;
+  retryAfterMs?: number | undefined;
+  /** The id of a card that exists although the response is invalid. */
+  cardId?: string | undefined;
+  /** What the entry shows. */
+  entryError: OutboxEntryError;
+  /** What was thrown, for reports. */
+  thrown: unknown;
+}
+
+/** What the attempt was, besides its end. */
+export interface AttemptFacts {
+  /** `error` is what is stored of the attempt before. */
+  job: Pick<LeasedJob, "isFirstAttempt" | "leasedAtMs" | "attempts" | "error">;
+  /** Whether the deadline is that of `issue`: then it can be shorter than the service needs. */
+  isVisitor: boolean;
+}
+
+/** What a failure means. */
+type Meaning =
+  /** The visitor can correct the form: no attempt has issued a card. */
+  | "invalid-form"
+  /** No further request can find out whether there is a card. */
+  | "undecidable"
+  /** Another request with this key may still be running at the service. */
+  | "conflict"
+  /** The service works; the next attempt may succeed. */
+  | "works"
+  /** The service, or the way to it, fails or refuses. */
+  | "fails"
+  /** The attempt says nothing of the service. */
+  | "silent";
+
+type Rule = Meaning | ((failure: CallFailure, facts: AttemptFacts) => Meaning);
+
+/** Other statuses from 400 on mean that the service fails. */
+const meaningByStatus: Partial<Record<number, Rule>> = {
+  202: "works", // it issues the card later
+  400: judgeBadRequest,
+  409: judgeConflict,
+  413: "invalid-form",
+  414: "invalid-form",
+  422: "invalid-form",
+  423: judgeConflict,
+};
+
+/** Without such a status. Other codes mean that the service fails. */
+const meaningByCode: Partial<Record<CallFailure["code"], Rule>> = {
+  "idempotency-expired": "undecidable",
+  deadline: judgeDeadline,
+  configuration: judgeConfiguration,
+  aborted: "silent",
+};
+
+/** A 400 of a proxy is no problem details, and says nothing of the form. */
+function judgeBadRequest({ problem }: CallFailure, { job }: AttemptFacts): Meaning {
+  const isProblem = problem?.title !== undefined || problem?.detail !== undefined;
+  return isProblem && job.isFirstAttempt ? "invalid-form" : "works";
+}
+
+function judgeConflict(_failure: CallFailure, { job }: AttemptFacts): Meaning {
+  const isLasting = job.leasedAtMs - getFirstConflictAtMs(job) >= maxRunningMs;
+  return isLasting ? "undecidable" : "conflict";
+}
+
+function judgeConfiguration({ thrown }: CallFailure): Meaning {
+  return isOptionWrong(thrown) ? "silent" : "fails";
+}
+
+function judgeDeadline(_failure: CallFailure, { isVisitor }: AttemptFacts): Meaning {
+  return isVisitor ? "silent" : "fails";
+}
+
+/** When the first attempt began of those in a row, until this one, that ended as conflicts. */
+function getFirstConflictAtMs({ leasedAtMs, error }: AttemptFacts["job"]): number {
+  return (error as StoredError | undefined)?.firstConflictAtMs ?? leasedAtMs;
+}
 
 /**
- * @param isVisitor whether the deadline is that of `issue`: then it can be shorter than the service needs.
+ * Decides what an attempt means.
  * @param random for the delay of the next attempt.
  */
 export function judge(
-  sent: { card: Pick<Card, "id" | "publicUrl"> } | { error: unknown },
-  job: LeasedJob,
-  isVisitor: boolean,
+  sent: Result<Pick<Card, "id" | "publicUrl">, CallFailure>,
+  facts: AttemptFacts,
   random: () => number,
 ): Verdict {
-  const again = (failure: Failure, finding?: End["finding"], hasNoEffect = false, retryAfterMs = 0) => {
-    const delayMs = Math.max(getBackoffMs(job.attempts, random), Math.min(retryAfterMs, maxBackoffMs));
-    const error = toEntryError(failure);
-    return { state: "waiting", rank: ranks.started, delayMs, error, hasNoEffect, finding } as const;
-  };
-  if ("card" in sent) {
-    const { id, publicUrl } = sent.card;
-    if (isStorable(id, 255) && isStorable(publicUrl, 2_000))
-      return { ...issued, result: { cardId: id, publicUrl } };
-    const message = "The service returned a card whose id or address cannot be stored.";
-    return again({ code: "invalid-response", message }, "works");
+  if (sent.failure === undefined) {
+    const { id, publicUrl } = sent.value;
+    return isStorable(id, 255) && isStorable(publicUrl, 2_000)
+      ? toIssued({ cardId: id, publicUrl })
+      : toWaiting(unstorableCard, "works", facts, random);
   }
-  const { error } = sent;
-  if (!isIssuingError(error)) return again({ code: "aborted", message: "The attempt was aborted." });
-  const { code, status, outcome, cardId, retryable, retryAfterMs } = error;
-  if (cardId !== undefined && isStorable(cardId, 255)) return { ...issued, result: { cardId } };
-  const unknown: Verdict = { state: "unknown", error: toEntryError(error) };
-  const rejected: Verdict = { ...unknown, state: "rejected", hasNoEffect: true, finding: "works" };
-  if (code === "validation") return rejected;
-  if (code === "idempotency-expired") return unknown;
-  // It is retryable when an earlier attempt is known, which may still be running (the assumption `concurrent-key`).
-  if (code === "conflict" && retryable) {
-    const isRunning = job.lostAtMs !== undefined && job.leasedAtMs - job.lostAtMs < maxRunningMs;
-    return isRunning ? again(error, "works", true) : unknown;
+  const { failure } = sent;
+  const { cardId, entryError: error } = failure;
+  if (cardId !== undefined && isStorable(cardId, 255)) return toIssued({ cardId });
+  const meaning = getMeaning(failure, facts);
+  switch (meaning) {
+    case "invalid-form":
+      return { state: "rejected", error, hasNoEffect: true, finding: "works" };
+    case "undecidable":
+      return { state: "unknown", error };
+    default:
+      return toWaiting(failure, meaning, facts, random);
   }
-  const hasNoEffect = outcome !== "unknown";
-  // After a 202 without a card the service works, and issues the card later.
-  const isFailing = (failures.includes(code) || status === 408) && status !== 202;
-  // Another response to a later attempt does not end the entry: an earlier attempt may have issued the card.
-  if (!isFailing && !retryable && hasNoEffect && job.isFirstAttempt) return rejected;
-  if (code === "deadline" && isVisitor) return again(error, undefined, hasNoEffect, retryAfterMs);
-  return again(error, isFailing ? { reason: code, retryAfterMs } : "works", hasNoEffect, retryAfterMs);
 }
 
-const issued = { state: "issued", isErased: true, finding: "works" } as const;
+function getMeaning(failure: CallFailure, facts: AttemptFacts): Meaning {
+  const { code, status = 0 } = failure;
+  const ofCode = status >= 400 ? undefined : meaningByCode[code];
+  const rule: Rule = meaningByStatus[status] ?? ofCode ?? "fails";
+  return typeof rule === "function" ? rule(failure, facts) : rule;
+}
 
-type Failure = Pick<OutboxEntryError, "code" | "message"> & Partial<OutboxEntryError>;
-
-/** Removes NUL from text of the service, because no database stores it. */
-const toStorable = (text: string) => text.replaceAll("\0", "");
-
-const toEntryError = (failure: Failure): OutboxEntryError => ({
-  code: failure.code,
-  message: toStorable(failure.message),
-  userMessage: toStorable(failure.userMessage ?? generalUserMessage),
-  fields: failure.fields ?? [],
+const toIssued = (result: StoredCard): Verdict => ({
+  state: "issued",
+  result,
+  isErased: true,
+  finding: "works",
 });
 
-/** Checks the brand of the error: it can be of another installed copy of the client, which is imported for its types only. */
-const isIssuingError = (error: unknown): error is IssuingError =>
-  typeof error === "object" && error !== null && issuingErrorBrand in error;
+function toWaiting(
+  failure: CallFailure,
+  meaning: "conflict" | "works" | "fails" | "silent",
+  { job }: AttemptFacts,
+  random: () => number,
+): Verdict {
+  const { code, retryAfterMs, entryError } = failure;
+  const backoffMs = getBackoffMs(job.attempts, random);
+  const requestedMs = Math.min(retryAfterMs ?? 0, maxBackoffMs);
+  const findings = {
+    conflict: "works",
+    works: "works",
+    fails: { reason: code, retryAfterMs },
+    silent: undefined,
+  } as const;
+  const isConflict = meaning === "conflict";
+  const error: StoredError = isConflict
+    ? { ...entryError, firstConflictAtMs: getFirstConflictAtMs(job) }
+    : entryError;
+  return {
+    state: "waiting",
+    rank: ranks.retry,
+    delayMs: Math.max(backoffMs, requestedMs),
+    error,
+    hasNoEffect: !isConflict && hasNoEffect(failure),
+    isOfEarlier: isConflict,
+    finding: findings[meaning],
+  };
+}
+
+/** Whether this attempt issues no card, whatever earlier ones do. */
+function hasNoEffect({ status = 0, outcome }: CallFailure): boolean {
+  const isRefused = status >= 400 && status < 500 && status !== 408;
+  return isRefused || outcome !== "unknown";
+}
+
+/** Reads what `send` threw: an error of the client, or the reason of an abort. */
+export function toFailure(thrown: unknown): CallFailure {
+  if (!hasIssuingErrorBrand<IssuingError>(thrown)) {
+    const entryError = toEntryError({ code: "aborted", message: "The attempt was aborted." });
+    return { code: "aborted", outcome: "unknown", entryError, thrown };
+  }
+  const { code, outcome, status, problem, retryAfterMs, cardId } = thrown;
+  const entryError = toEntryError(thrown);
+  return { code, outcome, status, problem, retryAfterMs, cardId, entryError, thrown };
+}
+
+const unstorableCard: CallFailure = {
+  code: "invalid-response",
+  outcome: "unknown",
+  entryError: toEntryError({
+    code: "invalid-response",
+    message: "The service returned a card whose id or address cannot be stored.",
+  }),
+  thrown: undefined,
+};
+
+function toEntryError({
+  code,
+  message,
+  userMessage = generalUserMessage,
+  fields = [],
+}: Pick<OutboxEntryError, "code" | "message"> & Partial<OutboxEntryError>): OutboxEntryError {
+  return { code, message: toStorable(message), userMessage: toStorable(userMessage), fields };
+}
+
+/** Removes NUL from text of the service, because no database stores it. */
+function toStorable(text: string): string {
+  return text.replaceAll("\0", "");
+}

@@ -1,5 +1,8 @@
-/** Corrections of a form: when they replace it, when they wait for a response, and that no interleaving gives two cards. */
-import { createDraw } from "@loyalty-cards/internal/test/draw";
+/**
+ * Corrections of a form: when they replace it, when they wait for a response, and that no
+ * interleaving gives two cards.
+ */
+import { createDraw } from "@loyalty-cards/testing/draw";
 import { describe, expect, it } from "vitest";
 import { openVirtualShop, template, toRequest, type Weather } from "./shop.ts";
 
@@ -20,7 +23,11 @@ describe("correct", () => {
   it("takes a form again whose entry has the longest keySuffix", async () => {
     const { outbox, run, weather } = openVirtualShop();
     const keySuffix = "x".repeat(240);
-    await run(outbox.write((own) => outbox.add(own, { userId: "1", template, request: oldForm, keySuffix })));
+    await run(
+      outbox.write((own) =>
+        outbox.add(own, { userId: "1", template, request: oldForm, keySuffix }),
+      ),
+    );
     weather.push(422);
     expect(await run(outbox.issue("1"))).toMatchObject({ state: "rejected" });
     expect(await run(outbox.write((own) => outbox.correct(own, "1", newForm)))).toBe("accepted");
@@ -32,7 +39,9 @@ describe("correct", () => {
     await start();
     weather.push(422);
     await run(outbox.issue(1));
-    database.exec("UPDATE issuing_outbox_entries SET rank = 0, lease = 'killed', due = due + 60000");
+    database.exec(
+      "UPDATE issuing_outbox_entries SET rank = 0, lease = 'killed', due = due + 60000",
+    );
     expect(await run(correct())).toBe("accepted");
     expect(await run(outbox.issue(1))).toMatchObject({ state: "issued", attempts: 1 });
     expect(emails()).toEqual(["old@example.com", "new@example.com"]);
@@ -91,7 +100,10 @@ describe("correct", () => {
     const { start, correct, run, outbox, emails, keys, weather } = openSignedUp();
     await start();
     weather.push(422);
-    expect(await run(outbox.issue(1))).toMatchObject({ state: "rejected", error: { code: "validation" } });
+    expect(await run(outbox.issue(1))).toMatchObject({
+      state: "rejected",
+      error: { code: "validation" },
+    });
     expect(await run(correct())).toBe("accepted");
     expect(await run(outbox.issue(1))).toMatchObject({ state: "issued" });
     expect(emails()).toEqual(["old@example.com", "new@example.com"]);
@@ -136,16 +148,18 @@ describe("correct", () => {
     expect(await run(correct())).toBe("absent");
     await start();
     const invalid = { customer: { consents: {} } } as never;
-    await expect(run(outbox.write((database) => outbox.correct(database, 1, invalid)))).rejects.toThrow(
-      "privacy",
-    );
+    await expect(
+      run(outbox.write((database) => outbox.correct(database, 1, invalid))),
+    ).rejects.toThrow("privacy");
   });
 
   it("is not undone by add with the old form", async () => {
     const { start, correct, run, outbox, emails } = openSignedUp();
     await start();
     await run(correct());
-    const again = outbox.write((database) => outbox.add(database, { userId: 1, template, request: oldForm }));
+    const again = outbox.write((database) =>
+      outbox.add(database, { userId: 1, template, request: oldForm }),
+    );
     expect(await run(again)).toBe("waiting");
     await run(outbox.issue(1));
     expect(emails()).toEqual(["new@example.com"]);
@@ -213,4 +227,4 @@ it("1,000 interleavings of a correction and the running job give one card each, 
   const withTwo = [...cardsOfUsers].filter(([, ids]) => ids.size > 1);
   expect(withTwo, `seed ${seed}`).toEqual([]);
   expect(warnings, `seed ${seed}`).toEqual([]); // no key was used for two forms
-}, 120_000);
+}, 300_000);

@@ -1,11 +1,16 @@
-/** A shop with an outbox in a separate process, which crash.ts kills and starts again: Express with SQLite, or Fastify with PostgreSQL. */
+/**
+ * A shop with an outbox in a separate process, which crash.ts kills and starts again: Express with
+ * SQLite, or Fastify with PostgreSQL.
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { ensureOutboxTables, postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
 
-const { framework, port, file, databaseUrl, schema, baseUrl, apiKey, template } = JSON.parse(process.argv[2]);
+const { framework, port, file, databaseUrl, schema, baseUrl, apiKey, template } = JSON.parse(
+  process.argv[2],
+);
 /** Short, because the entries of a killed process wait until its lease ends. */
 const client = createIssuingClient({ baseUrl, apiKey, timeoutMs: 1_000, deadlineMs: 2_000 });
 const log = () => {};
@@ -22,14 +27,19 @@ function inSqlite() {
         database.prepare("INSERT INTO users (id) VALUES (?)").run(form.userId);
         outbox.add(database, { ...form, template });
       }),
-    readUsers: () => outbox.write((database) => database.prepare("SELECT id, card FROM users").all()),
+    readUsers: () =>
+      outbox.write((database) => database.prepare("SELECT id, card FROM users").all()),
     close: () => outbox.close(),
   };
 }
 
 async function inPostgres() {
   const { default: pg } = await import("pg");
-  const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 4 });
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    options: `-c search_path=${schema}`,
+    max: 4,
+  });
   pool.on("error", () => {}); // an idle connection was closed
   await ensureOutboxTables(pool);
   const onIssued = ({ userId, cardId }, transaction) =>
@@ -77,7 +87,10 @@ process.once("SIGTERM", async () => {
   process.exit();
 });
 await frameworks[framework]({
-  /** The user is saved with the card that is owed. The response shows the card when it is issued in time. */
+  /**
+   * The user is saved with the card that is owed. The response shows the card when it is issued in
+   * time.
+   */
   async signUp(form) {
     await save(form);
     return outbox.issue(form.userId, { deadlineMs: 200 });
@@ -85,7 +98,8 @@ await frameworks[framework]({
   count: () => outbox.count(),
   async report() {
     const entries = [];
-    for await (const { userId, state, cardId } of outbox.list()) entries.push({ userId, state, cardId });
+    for await (const { userId, state, cardId } of outbox.list())
+      entries.push({ userId, state, cardId });
     return { users: await readUsers(), entries };
   },
 });

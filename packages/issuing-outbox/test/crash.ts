@@ -1,7 +1,8 @@
 /**
- * Sends sign-ups to shops with an outbox, each once, while their processes are killed at random moments, the service fails and
- * connections are cut. Counts users without a card, second cards, and personal data that is left.
- * `npm run compat -- crash-outbox SIGN_UPS KILLS SHOP…`, for each shop; CRASH_SEED=N repeats the random choices.
+ * Sends sign-ups to shops with an outbox, each once, while their processes are killed at random
+ * moments, the service fails and connections are cut. Counts users without a card, second cards,
+ * and personal data that is left. `npm run compat -- crash-outbox SIGN_UPS KILLS SHOP…`, for each
+ * shop; CRASH_SEED=N repeats the random choices.
  */
 // G1, G2
 import { randomUUID } from "node:crypto";
@@ -11,10 +12,16 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import { createRestartedProcess } from "@loyalty-cards/internal/test/restarted-process";
+import {
+  draw,
+  lostResponses,
+  serverErrors,
+  startNetwork,
+  startService,
+} from "@loyalty-cards/testing/failing-service";
+import { freePort } from "@loyalty-cards/testing/free-port";
+import { createRestartedProcess } from "@loyalty-cards/testing/restarted-process";
 import pg from "pg";
-import { freePort } from "../../webhook-inbox/test/own-redis.ts";
-import { draw, lostResponses, serverErrors, startNetwork, startService } from "./crash-service.ts";
 
 const shops = {
   express: { framework: "express", processes: 1, store: inFile },
@@ -25,7 +32,10 @@ const shops = {
 
 interface Storage {
   settings: Record<string, string>;
-  /** What is on the disk after the processes have closed. PostgreSQL keeps dead rows: the guide says so. */
+  /**
+   * What is on the disk after the processes have closed. PostgreSQL keeps dead rows: the guide says
+   * so.
+   */
   readBytes(): Buffer;
   remove(): Promise<void> | void;
 }
@@ -40,15 +50,21 @@ function inFile(): Storage {
   database.close();
   return {
     settings: { file },
-    readBytes: () => Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name)))),
+    readBytes: () =>
+      Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name)))),
     remove: () => rmSync(folder, { recursive: true }),
   };
 }
 
 async function inPostgres(): Promise<Storage> {
-  const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
+  const databaseUrl =
+    process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
   const schema = `crash_outbox_${randomUUID().replaceAll("-", "")}`;
-  const admin = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 1 });
+  const admin = new pg.Pool({
+    connectionString: databaseUrl,
+    options: `-c search_path=${schema}`,
+    max: 1,
+  });
   await admin.query(`CREATE SCHEMA ${schema}`);
   await admin.query(users);
   return {
@@ -174,12 +190,16 @@ async function run(
   const bytes = storage.readBytes();
   const personal = [
     name,
-    ...Array.from({ length: sent }, (_, index) => index + 1).flatMap((id) => [toPhone(id), toEmail(id)]),
+    ...Array.from({ length: sent }, (_, index) => index + 1).flatMap((id) => [
+      toPhone(id),
+      toEmail(id),
+    ]),
   ];
   const wrong = {
     "without a card": users.filter(({ id }) => !cards.has(toEmail(id))).length,
     "second cards": [...cards.values()].filter(({ length }) => length !== 1).length,
-    "cards of visitors who were not saved": [...cards.keys()].filter((email) => !saved.has(email)).length,
+    "cards of visitors who were not saved": [...cards.keys()].filter((email) => !saved.has(email))
+      .length,
     "users.card that differ from the outbox or the service": users.filter(
       ({ id, card }) => card !== cardIds.get(id) || card !== cards.get(toEmail(id))?.[0],
     ).length,

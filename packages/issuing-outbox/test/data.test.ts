@@ -1,8 +1,8 @@
 /** What an outbox stores about people, and when it is erased. */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import { openWatched } from "@loyalty-cards/testing/watched-sqlite";
 import { describe, expect, it } from "vitest";
-import { openWatched } from "../../webhook-inbox/test/inboxes.ts";
 import { sqliteOutbox } from "../src/index.ts";
 import { createNetwork, openShop, openVirtualShop, template, toRequest } from "./shop.ts";
 
@@ -37,7 +37,9 @@ describe("personal data", () => {
     await signUp("1", form);
     database.exec("BEGIN; SELECT count(*) FROM users");
     await outbox.drain();
-    const checkpoints = statements.flatMap((sql, index) => (sql.includes("wal_checkpoint") ? [index] : []));
+    const checkpoints = statements.flatMap((sql, index) =>
+      sql.includes("wal_checkpoint") ? [index] : [],
+    );
     expect(checkpoints).not.toEqual([]);
     for (const index of checkpoints) expect(statements[index - 1]).toBe("PRAGMA busy_timeout = 0");
     expect(statements.filter((sql) => sql.includes("busy_timeout")).at(-1)).toBe(
@@ -85,7 +87,9 @@ describe("personal data", () => {
   it("of rejected entries is erased after the retention, and correct takes a new form then", async () => {
     const { outbox, file, signUp, weather, run, clock } = openVirtualShop({ retentionDays: 1 });
     await run(signUp("1", form));
-    weather.push(Response.json({ status: 422, detail: "+48600123456 is not valid." }, { status: 422 }));
+    weather.push(
+      Response.json({ status: 422, detail: "+48600123456 is not valid." }, { status: 422 }),
+    );
     expect(await run(outbox.drain())).toMatchObject({ rejected: 1 });
     await clock.pass(day + hour);
     await run(outbox.drain());
@@ -117,9 +121,9 @@ describe("forget", () => {
     expect(await outbox.forget(1)).toBe(true);
     expect(await outbox.forget(1)).toBe(false);
     expect(await outbox.get(1)).toBeUndefined();
-    expect(await outbox.write((own) => outbox.add(own, { userId: 1, template, request: form }))).toBe(
-      "added",
-    );
+    expect(
+      await outbox.write((own) => outbox.add(own, { userId: 1, template, request: form })),
+    ).toBe("added");
     await outbox.forget(1);
     await outbox.close();
     expect(readFiles(file)).not.toMatch(traces);

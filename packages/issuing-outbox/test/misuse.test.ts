@@ -1,11 +1,22 @@
-/** Mistakes in a program: each is an error that names what to change, before anything is sent or stored. */
+/**
+ * Mistakes in a program: each is an error that names what to change, before anything is sent or
+ * stored.
+ */
 import { openLibsql } from "@loyalty-cards/internal/sqlite/database-node";
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import pg from "pg";
 import { expect, it } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
 import { postgresOutbox } from "../src/postgres.ts";
-import { createNetwork, openShop, openVirtualShop, template, toEntries, toRequest } from "./shop.ts";
+import {
+  createNetwork,
+  openShop,
+  openVirtualShop,
+  template,
+  toEntries,
+  toRequest,
+} from "./shop.ts";
 
 const request = toRequest({ phone: "+48600100200" });
 
@@ -21,6 +32,15 @@ it("refuses add and correct outside of a transaction", () => {
     "called outside of a transaction",
   );
   expect(() => outbox.correct(database, 1, request)).toThrow("called outside of a transaction");
+});
+
+it("refuses write without a function", async () => {
+  const { outbox, database } = openShop();
+  const pool = new pg.Pool(); // never connects
+  const inPostgres = postgresOutbox({ client: createNetwork().createClient(), pool });
+  for (const write of [outbox.write, inPostgres.write])
+    for (const work of [undefined, database])
+      await expect(write(work as never)).rejects.toThrow("outbox.write takes one function");
 });
 
 it("refuses a connection to another file", () => {
@@ -40,12 +60,19 @@ it.each([
   [{ request: { customer: {} } }, "privacy.version"],
   [{ request, userId: undefined }, "userId"],
   [{ request, template: "" }, "template id"],
+  [{ request, userID: 1 }, 'The entry of outbox.add has no member "userID". Did you mean userId?'],
   [{ request, firstAttemptAt: 1_700_000_000 }, "firstAttemptAt"],
-  [{ request, userId: "a\0b" }, "userId must be well-formed text of at most 255 characters, without NUL"],
+  [
+    { request, userId: "a\0b" },
+    "userId must be well-formed text of at most 255 characters, without NUL",
+  ],
   [{ request, userId: "a".repeat(256) }, "userId must be well-formed text"],
   [{ request, template: "a\0b" }, "template must be well-formed text"],
   [{ request, keySuffix: "a\0b" }, "keySuffix must be well-formed text"],
-  [{ request, keySuffix: "x".repeat(241) }, "keySuffix must be well-formed text of at most 240 characters"],
+  [
+    { request, keySuffix: "x".repeat(241) },
+    "keySuffix must be well-formed text of at most 240 characters",
+  ],
 ])("refuses the entry %j", async (entry, message) => {
   const { outbox } = openShop();
   const added = outbox.write((own) => outbox.add(own, { userId: 1, template, ...entry } as never));
@@ -62,11 +89,24 @@ it("refuses issue before the transaction is committed, and for a user who was no
 it("refuses invalid options", () => {
   const client = createNetwork().createClient();
   expect(() => sqliteOutbox({ client, file: ":memory:" })).toThrow("needs a file on a disk");
-  expect(() => sqliteOutbox({ client: {} as never, file: scratchFile() })).toThrow("createIssuingClient");
-  expect(() => sqliteOutbox({ client, file: scratchFile(), retentionDays: 0 })).toThrow("retentionDays");
+  expect(() => sqliteOutbox({ client: {} as never, file: scratchFile() })).toThrow(
+    "createIssuingClient",
+  );
+  expect(() => sqliteOutbox({ client, file: scratchFile(), retentionDays: 0 })).toThrow(
+    "retentionDays",
+  );
   expect(() => postgresOutbox({ client } as never)).toThrow("needs pool");
+  expect(() => postgresOutbox({ client, pool: new pg.Client() as never })).toThrow(
+    "pool is neither a Pool of pg, which a Client is not,",
+  );
+  const knex = Object.assign(() => {}, { transaction() {}, raw() {} });
+  expect(() => postgresOutbox({ client, pool: knex as never })).toThrow(
+    "nor the sql of postgres.js. With another library, such as Knex, pass in its place transaction:",
+  );
   const endless = createNetwork().createClient({ deadlineMs: Number.POSITIVE_INFINITY });
-  expect(() => sqliteOutbox({ client: endless, file: scratchFile() })).toThrow("deadlineMs of the client");
+  expect(() => sqliteOutbox({ client: endless, file: scratchFile() })).toThrow(
+    "deadlineMs of the client",
+  );
   const { outbox } = openShop();
   expect(() => outbox.work({ concurrency: 0 })).toThrow("concurrency must be a number from 1");
   expect(() => outbox.work({ pollMs: -1 })).toThrow("pollMs");
@@ -74,12 +114,15 @@ it("refuses invalid options", () => {
 
 it.each([
   [{ onIsued: () => {} }, 'sqliteOutbox has no option "onIsued". Did you mean onIssued?'],
+  [{ testing: { clok: 1 } }, 'testing of sqliteOutbox has no option "clok". Did you mean clock?'],
   [{ onIssued: undefined }, "onIssued must be a function; it is undefined"],
   [{ client: "https://cards.example.com" }, "createIssuingClient"],
   [{ log: "console" }, "log must be a function; it is string"],
 ])("refuses the option %j, which would be ignored", (option, message) => {
   const client = createNetwork().createClient();
-  expect(() => sqliteOutbox({ client, file: scratchFile(), ...(option as object) })).toThrow(message);
+  expect(() => sqliteOutbox({ client, file: scratchFile(), ...(option as object) })).toThrow(
+    message,
+  );
   expect(() => sqliteOutbox(undefined as never)).toThrow("sqliteOutbox needs options");
 });
 
@@ -101,12 +144,20 @@ it("refuses misspelt options of postgresOutbox, work, drain and issue", async ()
   expect(() => postgresOutbox({ client, pol: {} } as never)).toThrow("Did you mean pool?");
   const { outbox } = openShop();
   expect(() => outbox.work({ concurency: 2 } as never)).toThrow("Did you mean concurrency?");
-  await expect(outbox.drain({ pollMs: 5 } as never)).rejects.toThrow('drain has no option "pollMs"');
-  await expect(outbox.drain({ maxEntries: 1.5 })).rejects.toThrow("maxEntries must be an integer; it is 1.5");
+  await expect(outbox.drain({ pollMs: 5 } as never)).rejects.toThrow(
+    'drain has no option "pollMs"',
+  );
+  await expect(outbox.drain({ maxEntries: 1.5 })).rejects.toThrow(
+    "maxEntries must be an integer; it is 1.5",
+  );
   await expect(toArray(outbox.list({ limit: 1.5 }))).rejects.toThrow("limit must be an integer");
-  await expect(toArray(outbox.list({ stat: "issued" } as never))).rejects.toThrow("Did you mean state?");
+  await expect(toArray(outbox.list({ stat: "issued" } as never))).rejects.toThrow(
+    "Did you mean state?",
+  );
   await expect(outbox.issue(1, { deadlineMs: 3_600_001 })).rejects.toThrow("from 1 to 3600000");
-  await expect(outbox.issue(1, { deadline: 5 } as never)).rejects.toThrow("Did you mean deadlineMs?");
+  await expect(outbox.issue(1, { deadline: 5 } as never)).rejects.toThrow(
+    "Did you mean deadlineMs?",
+  );
 });
 
 it("distinguishes the templates of one user", async () => {
@@ -199,14 +250,19 @@ it.each([
 
 it("does not take a client that is not the SDK's", () => {
   const copy = { ...createIssuingClient({ baseUrl: "https://cards.example.com", apiKey: "k" }) };
-  expect(() => sqliteOutbox({ client: copy as never, file: scratchFile() })).toThrow("createIssuingClient");
+  expect(() => sqliteOutbox({ client: copy as never, file: scratchFile() })).toThrow(
+    "createIssuingClient",
+  );
 });
 
 it("goes on while the form of an entry is missing", async () => {
   const { outbox, run, clock, signUp, requests, database } = openVirtualShop();
   await run(signUp("1"));
   database.exec("DELETE FROM issuing_outbox_entries_bodies");
-  expect(await run(outbox.issue(1, { deadlineMs: 1_000 }))).toMatchObject({ state: "waiting", attempts: 0 });
+  expect(await run(outbox.issue(1, { deadlineMs: 1_000 }))).toMatchObject({
+    state: "waiting",
+    attempts: 0,
+  });
   const worker = outbox.work();
   await run(signUp("2"));
   await clock.pass(5_000);

@@ -1,4 +1,7 @@
-/** Thirty hours without a service, in virtual time: who signs up has a card soon after it, and few entries are tried meanwhile. */
+/**
+ * Thirty hours without a service, in virtual time: who signs up has a card soon after it, and few
+ * entries are tried meanwhile.
+ */
 import { expect, it } from "vitest";
 import { openShop, openVirtualShop, openWithoutSync, type Weather } from "./shop.ts";
 
@@ -14,7 +17,8 @@ export function testOutage(outage: (typeof outages)[number], fleet: (typeof flee
   it(`of thirty hours lets all sign-ups succeed, and tries few entries: ${outage}, ${fleet}`, async () => {
     const { outbox, signUp, run, clock, file, clientOptions, ...network } = openVirtualShop();
     const { weather, requests, warnings } = network;
-    const openOther = () => openShop(network, { file, clientOptions, open: openWithoutSync }).outbox;
+    const openOther = () =>
+      openShop(network, { file, clientOptions, open: openWithoutSync }).outbox;
     const isPerCall = fleet === "a process for each call";
     const outboxes = fleet === "three processes" ? [outbox, openOther(), openOther()] : [outbox];
     const workers = isPerCall ? [] : outboxes.map((each) => each.work({ pollMs }));
@@ -25,7 +29,9 @@ export function testOutage(outage: (typeof outages)[number], fleet: (typeof flee
       await run(own.close());
       return result;
     }
-    /** The service issues the card when the client has stopped waiting, and its response is lost. */
+    /**
+     * The service issues the card when the client has stopped waiting, and its response is lost.
+     */
     const respondLate = () => clock.wait(15_000, "lost");
     const weathers: Record<typeof outage, Weather> = {
       "503": 503,

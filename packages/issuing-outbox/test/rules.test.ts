@@ -1,7 +1,8 @@
 /** The rules of the outbox, one by one, in virtual time. */
 import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
-import { describe, expect, it } from "vitest";
+import { tablesOfVersion1 } from "@loyalty-cards/testing/old-outbox-tables";
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { testOutage } from "./outage.ts";
 import {
   createNetwork,
@@ -138,9 +139,13 @@ describe("an outage", () => {
     await clock.pass(3_000);
     await run(worker.stop());
     expect(await outbox.count()).toMatchObject({ issued: 4, paused: [] });
-    expect(names().filter((name) => name === "paused" || name === "resumed")).toEqual(["paused", "resumed"]);
+    expect(names().filter((name) => name === "paused" || name === "resumed")).toEqual([
+      "paused",
+      "resumed",
+    ]);
     expect(lines).toEqual([
-      expect.stringContaining("the service fails or does not respond"),
+      expect.stringContaining("was not issued (server): the service fails or does not respond"),
+      expect.stringContaining("wait: the service fails or does not respond"),
       expect.stringContaining("are sent again"),
     ]);
   });
@@ -177,7 +182,9 @@ describe("an outage", () => {
     weather.push(...Array.from({ length: 5 }, () => () => clock.wait(2_000)));
     for (const userId of ["1", "2", "3", "4", "5"]) {
       await run(signUp(userId));
-      expect(await run(outbox.issue(userId, { deadlineMs: 500 }))).toMatchObject({ state: "waiting" });
+      expect(await run(outbox.issue(userId, { deadlineMs: 500 }))).toMatchObject({
+        state: "waiting",
+      });
     }
     await clock.pass(10_000);
     expect(await outbox.count()).toMatchObject({ paused: [] });
@@ -225,18 +232,21 @@ describe("an outage", () => {
     ["401", 401],
     ["400", 400],
     ["a lost response", "lost"],
-  ] as const)("does not send the entry that is tried again at once after %s", async (_name, weatherAfter) => {
-    const { outbox, signUp, weather, requests, run, clock } = openVirtualShop();
-    const later = async () =>
-      weatherAfter === 202 ? new Response(null, { status: 202 }) : (weatherAfter as Weather);
-    weather.push("lost", ...Array.from({ length: 1_000 }, () => later));
-    await run(signUp("1"));
-    const worker = outbox.work({ pollMs: 1_000 });
-    await clock.pass(minute);
-    expect(requests.length).toBeGreaterThan(2);
-    expect(requests.length).toBeLessThan(12);
-    await run(worker.stop());
-  });
+  ] as const)(
+    "does not send the entry that is tried again at once after %s",
+    async (_name, weatherAfter) => {
+      const { outbox, signUp, weather, requests, run, clock } = openVirtualShop();
+      const later = async () =>
+        weatherAfter === 202 ? new Response(null, { status: 202 }) : (weatherAfter as Weather);
+      weather.push("lost", ...Array.from({ length: 1_000 }, () => later));
+      await run(signUp("1"));
+      const worker = outbox.work({ pollMs: 1_000 });
+      await clock.pass(minute);
+      expect(requests.length).toBeGreaterThan(2);
+      expect(requests.length).toBeLessThan(12);
+      await run(worker.stop());
+    },
+  );
 
   it("goes on when a single request fails among others that succeed", async () => {
     const { outbox, weather, run, names } = openVirtualShop();
@@ -251,7 +261,9 @@ describe("an outage", () => {
 describe("a template that is not found", () => {
   it("does not delay another one, with 1,000 entries that wait, and resumes by itself", async () => {
     const { outbox, signUp, service, run, clock, names, lines } = openVirtualShop();
-    await run(outbox.addAll(toEntries(1_000).map((entry) => ({ ...entry, template: "tpl_later" }))));
+    await run(
+      outbox.addAll(toEntries(1_000).map((entry) => ({ ...entry, template: "tpl_later" }))),
+    );
     const worker = outbox.work({ pollMs: 30_000 });
     await clock.pass(minute);
     await run(signUp("new"));
@@ -264,7 +276,10 @@ describe("a template that is not found", () => {
       paused: [{ reason: "not-found", template: "tpl_later" }],
     });
     expect(names().filter((name) => name === "paused")).toHaveLength(1);
-    expect(lines).toEqual([expect.stringContaining("restore the template in the service's console")]);
+    expect(lines).toEqual([
+      expect.stringContaining("was not issued (not-found)"),
+      expect.stringContaining("restore the template in the service's console"),
+    ]);
     service.templates.create({ id: "tpl_later", name: "Later", fields: [] });
     await clock.pass(2 * minute);
     expect(await outbox.count()).toMatchObject({ issued: 1_001, paused: [] });
@@ -283,7 +298,9 @@ describe("a key that is not accepted", () => {
       weather.push(status, status, status);
       for (const userId of ["1", "2", "3"]) {
         await run(signUp(userId));
-        expect(await run(outbox.issue(userId, { deadlineMs: 100 }))).not.toHaveProperty("firstAttemptAt");
+        expect(await run(outbox.issue(userId, { deadlineMs: 100 }))).not.toHaveProperty(
+          "firstAttemptAt",
+        );
       }
       expect((await outbox.count()).paused).toMatchObject([{ template, reason }]);
       expect(lines.at(-1)).toContain("LOYALTY_API_KEY");
@@ -332,7 +349,9 @@ describe("a process that is stopped for 25 hours between lease and request", () 
     const { outbox, signUp, run, requests, freezeOnce } = openFrozen();
     await run(signUp("1"));
     freezeOnce();
-    expect(await run(outbox.issue(1, { deadlineMs: 50 }))).toMatchObject({ attempts: expect.any(Number) });
+    expect(await run(outbox.issue(1, { deadlineMs: 50 }))).toMatchObject({
+      attempts: expect.any(Number),
+    });
     expect(await run(outbox.drain())).toMatchObject({ issued: 1 });
     expect(requests).toHaveLength(1);
   });
@@ -385,8 +404,10 @@ describe("an outbox of another service", () => {
   it("is refused at each lease after another process has changed the settings", async () => {
     const { outbox, signUp, database, requests } = openShop();
     await signUp("1");
-    database.exec("UPDATE issuing_outbox_settings SET version = 2");
-    await expect(outbox.issue(1)).rejects.toThrow("version 2, and this process knows version 1");
+    database.exec("UPDATE issuing_outbox_settings SET version = 3");
+    await expect(outbox.issue(1)).rejects.toThrow(
+      "version 3, and this process knows version 2: update",
+    );
     expect(requests).toEqual([]);
     database.exec("DELETE FROM issuing_outbox_settings");
     await expect(outbox.issue(1)).resolves.toMatchObject({ state: "issued" }); // emptied tables heal
@@ -397,10 +418,28 @@ describe("an outbox of another service", () => {
     const file = scratchFile();
     const { outbox, database } = openShop(createNetwork(), { file });
     await outbox.count();
-    database.exec("UPDATE issuing_outbox_settings SET version = 2; DROP INDEX issuing_outbox_entries_state");
-    const readIndexes = () => database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
+    database.exec(
+      "UPDATE issuing_outbox_settings SET version = 3; DROP INDEX issuing_outbox_entries_state",
+    );
+    const readIndexes = () =>
+      database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
     const indexes = readIndexes();
-    await expect(openShop(createNetwork(), { file }).outbox.count()).rejects.toThrow("of version 2");
+    await expect(openShop(createNetwork(), { file }).outbox.count()).rejects.toThrow(
+      "of version 3",
+    );
     expect(readIndexes()).toEqual(indexes);
+  });
+
+  // G24
+  it("refuses tables of an older version, and says how to drop them", async () => {
+    const file = scratchFile();
+    const database = openSqlite(file);
+    onTestFinished(() => void database.close());
+    database.exec(tablesOfVersion1);
+    const open = () => openShop(createNetwork(), { file }).outbox;
+    const refusal = await open().count().then(String, String);
+    expect(refusal).toContain("of version 1, and this process knows version 2. No release wrote");
+    database.exec(refusal.split(" or run: ")[1] ?? "");
+    await expect(open().count()).resolves.toMatchObject({ waiting: 0 });
   });
 });

@@ -1,11 +1,12 @@
-/** A shop for the tests: users and an outbox in a temporary file, in front of the mock service over a network that a test can break. */
+/**
+ * A shop for the tests: users and an outbox in a temporary file, in front of the mock service over
+ * a network that a test can break.
+ */
 import {
   type OpenSqlite,
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
-import { createVirtualClock } from "@loyalty-cards/internal/test/virtual-clock";
 import {
   createIssuingClient,
   type IssueCardRequest,
@@ -17,6 +18,8 @@ import {
   type MockServiceOptions,
   manualClock,
 } from "@loyalty-cards/mock-server";
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import { createVirtualClock } from "@loyalty-cards/testing/virtual-clock";
 import { onTestFinished } from "vitest";
 import { type OutboxOutcome, type SqliteOutboxOptions, sqliteOutbox } from "../src/index.ts";
 
@@ -63,7 +66,8 @@ export function createNetwork(options: MockServiceOptions = {}) {
     while (typeof now === "function") now = await now();
     if (now instanceof Response) return now;
     if (now === "refused") throw networkError("ECONNREFUSED");
-    if (typeof now === "number") return Response.json({ type: "about:blank", status: now }, { status: now });
+    if (typeof now === "number")
+      return Response.json({ type: "about:blank", status: now }, { status: now });
     const response = await service.fetch(request);
     if (response.status === 201)
       cards.push({ body, cardId: ((await response.clone().json()) as { id: string }).id });
@@ -92,13 +96,17 @@ export const toEntry = (userId: number | string) => ({
   ...{ userId, template },
   request: toRequest({ phone: nextPhone() }),
 });
-export const toEntries = (count: number) => Array.from({ length: count }, (_, userId) => toEntry(userId));
+export const toEntries = (count: number) =>
+  Array.from({ length: count }, (_, userId) => toEntry(userId));
 
 export interface ShopOptions extends Partial<SqliteOutboxOptions> {
   clientOptions?: Partial<IssuingClientOptions>;
 }
 
-/** Opens a file that does not wait for the disk at each commit: tests in virtual time have thousands. */
+/**
+ * Opens a file that does not wait for the disk at each commit: tests in virtual time have
+ * thousands.
+ */
 export const openWithoutSync: OpenSqlite = (file) => {
   const database = openSqlite(file);
   const exec = database.exec.bind(database);
@@ -106,7 +114,9 @@ export const openWithoutSync: OpenSqlite = (file) => {
   return database;
 };
 
-/** A shop whose waiting takes no time. The service, the client and the outbox have the same clock. */
+/**
+ * A shop whose waiting takes no time. The service, the client and the outbox have the same clock.
+ */
 export function openVirtualShop(options: ShopOptions = {}) {
   const clock = createVirtualClock();
   const serviceClock: ManualClock = { now: clock.now, moveTo: () => {} };
@@ -124,7 +134,10 @@ export function openVirtualShop(options: ShopOptions = {}) {
 }
 
 /** Opens an outbox on the network, in a file with a table of users. */
-export function openShop(network = createNetwork(), { clientOptions, ...options }: ShopOptions = {}) {
+export function openShop(
+  network = createNetwork(),
+  { clientOptions, ...options }: ShopOptions = {},
+) {
   const outcomes: OutboxOutcome[] = [];
   const lines: string[] = [];
   const file = options.file ?? scratchFile();
@@ -150,7 +163,8 @@ export function openShop(network = createNetwork(), { clientOptions, ...options 
       return outbox.add(own, { userId, template, request });
     });
   const getCardOf = (userId: string) =>
-    (database.prepare("SELECT card FROM users WHERE id = ?").get(userId) as { card: string | null }).card;
+    (database.prepare("SELECT card FROM users WHERE id = ?").get(userId) as { card: string | null })
+      .card;
   /** Names of outcomes, such as `issued`. */
   const names = () => outcomes.map(({ outcome }) => outcome);
   return { ...network, outbox, file, database, outcomes, lines, names, signUp, getCardOf };

@@ -1,20 +1,39 @@
-/** The main paths of an outbox in a SQLite file, and its statements: they find rows by an index, whatever waits. */
+/**
+ * The main paths of an outbox in a SQLite file, and its statements: they find rows by an index,
+ * whatever waits.
+ */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { statSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import {
   type OpenSqlite,
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
+import { loseLog, losesLogs } from "@loyalty-cards/testing/lost-log";
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import { openWatched } from "@loyalty-cards/testing/watched-sqlite";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { openWatched } from "../../webhook-inbox/test/inboxes.ts";
-import { createNetwork, openShop, openVirtualShop, template, toEntries, toEntry } from "./shop.ts";
+import { sqliteOutbox } from "../src/index.ts";
+import {
+  createNetwork,
+  openShop,
+  openVirtualShop,
+  openWithoutSync,
+  template,
+  toEntries,
+  toEntry,
+} from "./shop.ts";
 
 it("issues the card of a sign-up and stores it with the user in one transaction", async () => {
   const { outbox, signUp, getCardOf, requests } = openShop();
   expect(await signUp("1")).toBe("added");
-  expect(await outbox.get(1)).toMatchObject({ userId: "1", template, state: "waiting", attempts: 0 });
+  expect(await outbox.get(1)).toMatchObject({
+    userId: "1",
+    template,
+    state: "waiting",
+    attempts: 0,
+  });
   const entry = await outbox.issue(1);
   expect(entry).toMatchObject({ state: "issued", attempts: 1, isDelivered: true });
   expect(entry.card?.id).toBe(entry.cardId);
@@ -61,12 +80,38 @@ it("sends an entry of a process that was killed when its lease ends", async () =
   await run(signUp("1"));
   // What that process has recorded before it sent the request.
   database
-    .prepare("UPDATE issuing_outbox_entries SET rank = 1, lease = 'other', started = ?, tried = ?, due = ?")
+    .prepare(
+      "UPDATE issuing_outbox_entries SET rank = 1, lease = 'other', started = ?, tried = ?, due = ?",
+    )
     .run(clock.now(), clock.now(), clock.now() + 60_000);
   expect(await run(outbox.issue(1, { deadlineMs: 1_000 }))).toMatchObject({ state: "waiting" });
   const startedMs = clock.monotonicMs();
   expect(await run(outbox.drain())).toMatchObject({ issued: 1 }); // it waits for the lease
   expect(clock.monotonicMs() - startedMs).toBeGreaterThan(58_000);
+  expect(requests).toHaveLength(1);
+});
+
+it("takes over the entries of a process that was killed, when no other one can use the file", async () => {
+  await expect(openShop().outbox.takeOver()).rejects.toThrow("that no other process can use");
+  const { createClient, requests } = createNetwork();
+  const open: OpenSqlite = (path) => {
+    const database = openSqlite(path);
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
+    return database;
+  };
+  const outbox = sqliteOutbox({ client: createClient(), file: scratchFile(), open });
+  onTestFinished(() => outbox.close());
+  await outbox.addAll([toEntry(1)]);
+  // What that process has recorded before it sent the request.
+  await outbox.write((own) =>
+    own.exec(
+      "UPDATE issuing_outbox_entries SET rank = 1, lease = 'killed', started = due, tried = due, due = due + 60000",
+    ),
+  );
+  expect(await outbox.drain({ maxMs: 100 })).toMatchObject({ waiting: 1 });
+  await outbox.takeOver();
+  expect(await outbox.get(1)).toMatchObject({ firstAttemptAt: expect.any(Date) });
+  expect(await outbox.drain({ maxMs: 30_000 })).toMatchObject({ issued: 1 });
   expect(requests).toHaveLength(1);
 });
 
@@ -95,7 +140,9 @@ it("runs the function of write in the async context of its caller, also with the
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const seen = await Promise.all(
-    ["a", "b"].map((name) => tenant.run(name, () => outbox.write(() => tenant.getStore() ?? "none"))),
+    ["a", "b"].map((name) =>
+      tenant.run(name, () => outbox.write(() => tenant.getStore() ?? "none")),
+    ),
   );
   expect(seen).toEqual(["a", "b"]);
 });
@@ -112,7 +159,9 @@ it("refuses an async function in write with one error, and rolls back", async ()
   expect(database.prepare("SELECT count(*) AS users FROM users").get()).toMatchObject({ users: 0 });
 });
 
-it("opens while another process writes at any moment of the opening", { timeout: 120_000 }, async () => {
+it("opens while another process writes at any moment of the opening", {
+  timeout: 120_000,
+}, async () => {
   const file = scratchFile();
   openSqlite(file).close();
   const lock = lockFromOtherThread(file, 200);
@@ -129,6 +178,56 @@ it("opens while another process writes at any moment of the opening", { timeout:
   };
   await openShop(createNetwork(), { file, open }).outbox.count();
   expect(executed.join()).toContain("CREATE TABLE");
+});
+
+it("sends what another process added before it ended, also when the clock was set back meanwhile", async () => {
+  const { outbox: older, clock, file, run, clientOptions, createClient } = openVirtualShop();
+  await older.count();
+  clock.correct(-600_000);
+  const newer = openShop(createNetwork(), { file, client: createClient(clientOptions) }).outbox;
+  const worker = newer.work();
+  await clock.pass(5_000);
+  await run(older.addAll([toEntry(1)]));
+  await run(older.write((database) => older.add(database, toEntry(2))));
+  await clock.pass(5_000);
+  for (const userId of [1, 2]) expect(await newer.get(userId)).toMatchObject({ state: "issued" });
+  await run(worker.stop());
+});
+
+it.skipIf(!losesLogs)("rejects each call after another process deleted the log", async () => {
+  const file = scratchFile();
+  const { createClient, requests } = createNetwork();
+  const outbox = sqliteOutbox({ client: createClient(), file, log: () => {} });
+  await outbox.addAll([toEntry(1)]);
+  const own = openSqlite(file);
+  loseLog(file);
+  own.exec("BEGIN");
+  expect(() => outbox.add(own, toEntry(2))).toThrow("End it with SIGKILL");
+  const calls = [
+    () => outbox.write(() => {}),
+    () => outbox.issue(1),
+    () => outbox.count(),
+    () => outbox.drain(),
+    () => outbox.close(),
+  ];
+  for (const call of calls) await expect(call()).rejects.toThrow("End it with SIGKILL");
+  expect(requests).toEqual([]);
+});
+
+it("writes nothing and reads no PRAGMA while a worker is idle", async () => {
+  const statements: string[] = [];
+  const open = openWatched((sql) => statements.push(sql), openWithoutSync);
+  const { outbox, run, clock, file } = openVirtualShop({ open });
+  await run(outbox.addAll([toEntry(1)]));
+  const worker = outbox.work();
+  await clock.pass(10_000);
+  expect(statSync(`${file}-wal`).size).toBe(0);
+  statements.length = 0;
+  await clock.pass(10_000);
+  expect(statements.length).toBeGreaterThan(10);
+  expect(statements.filter((sql) => /PRAGMA|BEGIN/.test(sql))).toEqual([]);
+  expect(statSync(`${file}-wal`).size).toBe(0);
+  await run(worker.stop());
 });
 
 it("records the results of a worker that arrive together in one transaction", async () => {
@@ -160,8 +259,12 @@ it("finds entries by an index in every statement of sending, pausing and correct
     .filter((sql) => /^\s*(SELECT|UPDATE|DELETE|WITH)/.test(sql))
     .flatMap((sql) => {
       const values = Array.from(sql.matchAll(/\?/g), () => 1);
-      const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
-      return plan.some(({ detail }) => /^SCAN (j|issuing_outbox_entries)\b(?!.*COVERING INDEX)/.test(detail))
+      const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as {
+        detail: string;
+      }[];
+      return plan.some(({ detail }) =>
+        /^SCAN (j|issuing_outbox_entries)\b(?!.*COVERING INDEX)/.test(detail),
+      )
         ? [sql]
         : [];
     });
@@ -169,7 +272,10 @@ it("finds entries by an index in every statement of sending, pausing and correct
   expect(scans).toEqual([]);
 });
 
-/** @returns a function that returns when the other thread has locked the file, which it unlocks after some time. */
+/**
+ * @returns a function that returns when the other thread has locked the file, which it unlocks
+ * after some time.
+ */
 function lockFromOtherThread(file: string, lockedMs: number): () => void {
   const state = new Int32Array(new SharedArrayBuffer(4));
   const program = `
@@ -184,7 +290,10 @@ function lockFromOtherThread(file: string, lockedMs: number): () => void {
       database.exec("COMMIT");
     }`;
   const binding = process.getBuiltinModule?.("node:sqlite") ? "node:sqlite" : "libsql";
-  const worker = new Worker(program, { eval: true, workerData: { state, binding, file, lockedMs } });
+  const worker = new Worker(program, {
+    eval: true,
+    workerData: { state, binding, file, lockedMs },
+  });
   onTestFinished(async () => void (await worker.terminate()));
   return () => {
     Atomics.store(state, 0, 1);

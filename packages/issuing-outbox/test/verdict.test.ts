@@ -1,136 +1,263 @@
 /** What the end of an attempt means, case by case. */
-import type { LeasedJob } from "@loyalty-cards/internal/jobs/jobs";
 import { IssuingError } from "@loyalty-cards/issuing-client";
-import { expect, it } from "vitest";
-import { judge } from "../src/verdict.ts";
+import { describe, expect, it } from "vitest";
+import { type AttemptFacts, judge, toFailure, type Verdict } from "../src/verdict.ts";
 
-const minute = 60_000;
+const minuteMs = 60_000;
 const nowMs = Date.UTC(2026, 2, 1);
 
-const first = { isFirstAttempt: true, startedAtMs: nowMs, leasedAtMs: nowMs } as LeasedJob;
-/** An earlier attempt got no response. */
-const later = { ...first, isFirstAttempt: false, startedAtMs: nowMs - minute, lostAtMs: nowMs - minute };
-const muchLater = { ...later, lostAtMs: nowMs - 10 * minute };
+/** The columns of the table: which attempt it is, and how the one before ended. */
+const jobs = {
+  first: { isFirstAttempt: true, error: undefined },
+  again: { isFirstAttempt: false, error: { code: "server" } },
+  "after a conflict": {
+    isFirstAttempt: false,
+    error: { code: "conflict", firstConflictAtMs: nowMs - 10 * minuteMs + 1 },
+  },
+  "after ten minutes of conflicts": {
+    isFirstAttempt: false,
+    error: { code: "conflict", firstConflictAtMs: nowMs - 10 * minuteMs },
+  },
+} satisfies Record<string, Partial<AttemptFacts["job"]>>;
+type Column = keyof typeof jobs;
 
 type Facts = ConstructorParameters<typeof IssuingError>[1];
-const failure = (facts: Partial<Facts>) =>
+const createError = (facts: Partial<Facts>) =>
   new IssuingError("It failed.", { code: "server", outcome: "unknown", ...facts } as Facts);
 
-const again = (hasNoEffect: boolean, service?: "fails" | "works") => ({
-  state: "waiting",
-  hasNoEffect,
-  finding: service === "fails" ? { reason: expect.any(String) } : service,
-});
-const issued = (publicUrl?: string) => ({
-  state: "issued",
-  result: { cardId: "card_1", ...(publicUrl && { publicUrl }) },
-});
-/** No card comes from the attempt, and the service works. */
-const final = { state: "rejected", hasNoEffect: true, finding: "works" };
-const notSent = { outcome: "not-sent", retryable: true } as const;
-const rejected = { outcome: "rejected" } as const;
-const unknown = { outcome: "unknown", retryable: true } as const;
+function judgeError(
+  error: unknown,
+  column: Column = "first",
+  { isVisitor = false, attempts = 1, random = () => 1 } = {},
+): Verdict {
+  const job = { ...jobs[column], leasedAtMs: nowMs, attempts };
+  return judge({ failure: toFailure(error) }, { job, isVisitor }, random);
+}
 
-it.each<[string, unknown, LeasedJob, object]>([
-  // spec 4.1: the card
-  ["a card", { id: "card_1", publicUrl: "https://cards.test/1" }, first, issued("https://cards.test/1")],
-  [
-    "a card whose id cannot be stored",
-    { id: "card_\0", publicUrl: "https://cards.test/1" },
-    first,
-    {
-      ...again(false, "works"),
-      error: { code: "invalid-response", message: expect.stringContaining("cannot be stored") },
-    },
-  ],
-  ["a card without a page", failure({ code: "invalid-response", cardId: "card_1" }), first, issued()],
-  // spec 7: what the service rejects
-  ["422", failure({ code: "validation", status: 422, ...rejected }), first, final],
-  ["422 after a lost response", failure({ code: "validation", status: 422, ...rejected }), later, final],
-  ["another 4xx", failure({ code: "rejected", status: 400, ...rejected }), first, final],
-  [
-    "another 4xx after a lost response",
-    failure({ code: "rejected", status: 400, ...rejected }),
-    later,
-    again(true, "works"),
-  ],
+/**
+ * A verdict in words: the state, what it says of the service, and whether a card may come of this
+ * attempt.
+ */
+function format({ state, finding, hasNoEffect = false, isOfEarlier = false }: Verdict): string {
+  const words = [state as string];
+  if (finding === "works") words.push("works");
+  if (typeof finding === "object") words.push(`fails with ${finding.reason}`);
+  if (hasNoEffect) words.push("no effect");
+  if (isOfEarlier) words.push("of an earlier attempt");
+  return words.join(", ");
+}
+
+const laterColumns = (Object.keys(jobs) as Column[]).slice(1);
+const problem = { type: "about:blank", status: 400 };
+const rejected = "rejected, works, no effect";
+/** The attempt has issued no card. */
+const nothing = "waiting, works, no effect";
+
+describe.each(["worker", "visitor"])("judges for a %s", (who) => {
+  const isVisitor = who === "visitor";
+
+  it.each<[name: string, facts: Partial<Facts>, first: string, later: string]>([
+    // what the visitor can correct
+    ["422", { code: "validation", status: 422, outcome: "unknown" }, rejected, rejected],
+    ["413", { code: "rejected", status: 413, outcome: "unknown" }, rejected, rejected],
+    ["414", { code: "rejected", status: 414, outcome: "unknown" }, rejected, rejected],
+    [
+      "400 as problem details",
+      { code: "rejected", status: 400, problem: { ...problem, title: "Bad Request" } },
+      rejected,
+      nothing,
+    ],
+    ["400 of a proxy", { code: "rejected", status: 400, problem }, nothing, nothing],
+    // spec 8: 24 hours
+    ["an old key", { code: "idempotency-expired", outcome: "not-sent" }, "unknown", "unknown"],
+    // the service works
+    [
+      "202 without a card",
+      { code: "invalid-response", status: 202 },
+      "waiting, works",
+      "waiting, works",
+    ],
+    // it fails, and has done nothing
+    [
+      "a refused connection",
+      { code: "network", outcome: "not-sent", retryable: true },
+      "waiting, fails with network, no effect",
+      "waiting, fails with network, no effect",
+    ],
+    [
+      "429",
+      { code: "rate-limited", status: 429, outcome: "rejected", retryable: true },
+      "waiting, fails with rate-limited, no effect",
+      "waiting, fails with rate-limited, no effect",
+    ],
+    // its own status counts, not what earlier attempts mean
+    ...[401, 402, 403, 404, 405, 410, 415, 421, 425, 431, 451].map(
+      (status): [string, Partial<Facts>, string, string] => [
+        `${status}`,
+        { code: "rejected", status, outcome: "unknown" },
+        "waiting, fails with rejected, no effect",
+        "waiting, fails with rejected, no effect",
+      ],
+    ),
+    // the program: another process may have the right options
+    [
+      "no API key",
+      { code: "configuration", outcome: "not-sent" },
+      "waiting, no effect",
+      "waiting, no effect",
+    ],
+    [
+      "an apiKey function that fails",
+      { code: "configuration", outcome: "not-sent", retryable: true },
+      "waiting, fails with configuration, no effect",
+      "waiting, fails with configuration, no effect",
+    ],
+    // it fails, and may have issued the card
+    [
+      "a lost response",
+      { code: "network", retryable: true },
+      "waiting, fails with network",
+      "waiting, fails with network",
+    ],
+    [
+      "a timeout",
+      { code: "timeout", retryable: true },
+      "waiting, fails with timeout",
+      "waiting, fails with timeout",
+    ],
+    [
+      "503",
+      { code: "server", status: 503, retryable: true },
+      "waiting, fails with server",
+      "waiting, fails with server",
+    ],
+    [
+      "408",
+      { code: "rejected", status: 408, retryable: true },
+      "waiting, fails with rejected",
+      "waiting, fails with rejected",
+    ],
+    [
+      "a page of a proxy",
+      { code: "invalid-response", status: 200, retryable: true },
+      "waiting, fails with invalid-response",
+      "waiting, fails with invalid-response",
+    ],
+  ])("%s", (_name, facts, first, later) => {
+    const error = createError(facts);
+    expect(format(judgeError(error, "first", { isVisitor }))).toBe(first);
+    for (const column of laterColumns)
+      expect(format(judgeError(error, column, { isVisitor })), column).toBe(later);
+  });
+
   // the assumption `concurrent-key`
-  ["a 409 of the business", failure({ code: "conflict", status: 409, ...rejected }), first, final],
-  [
-    "409 while an earlier request may run",
-    failure({ code: "conflict", status: 409, ...unknown }),
-    later,
-    again(true, "works"),
-  ],
-  [
-    "409 after ten minutes",
-    failure({ code: "conflict", status: 409, ...unknown }),
-    muchLater,
-    { state: "unknown" },
-  ],
-  // spec 8: 24 hours
-  [
-    "a key that has expired",
-    failure({ code: "idempotency-expired", outcome: "not-sent" }),
-    later,
-    { state: "unknown" },
-  ],
-  // failures of the service, or of the way to it
-  ["a refused connection", failure({ code: "network", ...notSent }), first, again(true, "fails")],
-  ["a lost response", failure({ code: "network", ...unknown }), first, again(false, "fails")],
-  ["a timeout", failure({ code: "timeout", ...unknown }), first, again(false, "fails")],
-  ["503", failure({ code: "server", status: 503, ...unknown }), first, again(false, "fails")],
-  [
-    "429",
-    failure({ code: "rate-limited", status: 429, outcome: "rejected", retryable: true }),
-    first,
-    again(true, "fails"),
-  ],
-  ["408", failure({ code: "rejected", status: 408, ...unknown }), first, again(false, "fails")],
-  ["401", failure({ code: "unauthorized", status: 401, ...rejected }), first, again(true, "fails")],
-  ["403", failure({ code: "forbidden", status: 403, ...rejected }), first, again(true, "fails")],
-  ["404", failure({ code: "not-found", status: 404, ...rejected }), first, again(true, "fails")],
-  ["no API key", failure({ code: "configuration", outcome: "not-sent" }), first, again(true, "fails")],
-  [
-    "a page of a proxy",
-    failure({ code: "invalid-response", status: 200, ...unknown }),
-    first,
-    again(false, "fails"),
-  ],
-  // responses of a service that works
-  ["202", failure({ code: "invalid-response", status: 202, ...unknown }), first, again(false, "works")],
-  [
-    "425",
-    failure({ code: "rejected", status: 425, outcome: "rejected", retryable: true }),
-    first,
-    again(true, "works"),
-  ],
-  ["the end of the worker", new Error("The worker stops."), first, again(false)],
-])("judges %s", (_name, end, job, expected) => {
-  const attemptEnd = end instanceof Error ? { error: end } : { card: end as never };
-  expect(judge(attemptEnd, job, false, Math.random)).toMatchObject(expected);
-});
+  it.each<[Column, string]>([
+    ["first", "waiting, works, of an earlier attempt"],
+    ["again", "waiting, works, of an earlier attempt"],
+    ["after a conflict", "waiting, works, of an earlier attempt"],
+    ["after ten minutes of conflicts", "unknown"],
+  ])("409 and 423: %s", (column, expected) => {
+    for (const status of [409, 423]) {
+      const error = createError({ code: "conflict", status, outcome: "rejected" });
+      expect(format(judgeError(error, column, { isVisitor })), `${status}`).toBe(expected);
+    }
+  });
 
-it.each(["stopped", null, undefined])(
-  "takes %s, which is not an error, for the end of the worker",
-  (error) => {
-    expect(judge({ error }, first, false, Math.random)).toMatchObject(again(false));
-  },
-);
+  it.each([
+    ["the end of the worker", new Error("The worker stops.")],
+    ["an abort with text", "stopped"],
+    ["an abort with null", null],
+    ["an abort with undefined", undefined],
+  ])("%s", (_name, reason) => {
+    for (const column of Object.keys(jobs) as Column[])
+      expect(format(judgeError(reason, column, { isVisitor }))).toBe("waiting");
+  });
+});
 
 it("counts a deadline as a failure of the service, unless it is that of a visitor", () => {
-  const end = { error: failure({ code: "deadline", ...unknown }) };
-  expect(judge(end, first, false, Math.random)).toMatchObject(again(false, "fails"));
-  expect(judge(end, first, true, Math.random)).toMatchObject(again(false));
-  expect(judge({ error: failure({}) }, first, true, Math.random)).toMatchObject(again(false, "fails"));
+  const error = createError({ code: "deadline", retryable: true });
+  for (const column of Object.keys(jobs) as Column[]) {
+    expect(format(judgeError(error, column))).toBe("waiting, fails with deadline");
+    expect(format(judgeError(error, column, { isVisitor: true }))).toBe("waiting");
+  }
+});
+
+describe("a card", () => {
+  const judgeCard = (id: string, publicUrl = "https://cards.test/1") => {
+    const job = { ...jobs.first, leasedAtMs: nowMs, attempts: 1 };
+    return judge({ value: { id, publicUrl } }, { job, isVisitor: false }, Math.random);
+  };
+
+  // spec 4.1
+  it("is stored with its page", () => {
+    const result = { cardId: "card_1", publicUrl: "https://cards.test/1" };
+    expect(judgeCard("card_1")).toEqual({
+      state: "issued",
+      result,
+      isErased: true,
+      finding: "works",
+    });
+  });
+
+  it("is stored without a page when the response is invalid", () => {
+    const verdict = judgeError(createError({ code: "invalid-response", cardId: "card_1" }));
+    expect(verdict).toMatchObject({ state: "issued", result: { cardId: "card_1" } });
+    expect(verdict.result).not.toHaveProperty("publicUrl");
+  });
+
+  it("is requested again when no database stores its id or its address", () => {
+    const error = {
+      code: "invalid-response",
+      message: expect.stringContaining("cannot be stored"),
+    };
+    for (const verdict of [
+      judgeCard("card_\0"),
+      judgeCard("card_1", `https://${"a".repeat(2_000)}`),
+    ]) {
+      expect(format(verdict)).toBe("waiting, works");
+      expect(verdict.error).toMatchObject(error);
+    }
+    const named = judgeError(createError({ code: "invalid-response", cardId: "card_\0" }));
+    expect(format(named)).toBe("waiting, fails with invalid-response");
+  });
+});
+
+describe("the delay of the next attempt", () => {
+  const getDelayMs = (facts: Partial<Facts>, attempts = 1) =>
+    judgeError(createError(facts), "first", { attempts, random: () => 1 }).delayMs;
+
+  it("doubles with each attempt, up to 15 minutes", () => {
+    expect([1, 2, 3, 11].map((attempts) => getDelayMs({}, attempts))).toEqual([
+      1_000,
+      2_000,
+      4_000,
+      15 * minuteMs,
+    ]);
+  });
+
+  it("is that of Retry-After when it is longer, up to 15 minutes", () => {
+    expect(getDelayMs({ retryAfterMs: 30_000 })).toBe(30_000);
+    expect(getDelayMs({ retryAfterMs: 0 })).toBe(1_000);
+    expect(getDelayMs({ retryAfterMs: 60 * minuteMs })).toBe(15 * minuteMs);
+  });
+});
+
+it("stores when the first of the conflicts in a row began, until another failure", () => {
+  const conflict = createError({ code: "conflict", status: 409 });
+  const firstConflictAtMs = nowMs - 10 * minuteMs + 1;
+  expect(judgeError(conflict).error).toMatchObject({ firstConflictAtMs: nowMs });
+  expect(judgeError(conflict, "after a conflict").error).toMatchObject({ firstConflictAtMs });
+  expect(judgeError(createError({}), "after a conflict").error).not.toHaveProperty(
+    "firstConflictAtMs",
+  );
 });
 
 it("stores an error without NUL, and a general message for an error that is not the client's", () => {
-  const error = failure({ code: "validation", userMessage: "The phone\0 is not valid." });
-  expect(judge({ error }, first, false, Math.random)).toMatchObject({
-    error: { userMessage: "The phone is not valid." },
-  });
-  expect(judge({ error: new Error("anna@example.com") }, first, false, Math.random)).toMatchObject({
-    error: { code: "aborted", message: "The attempt was aborted.", fields: [] },
+  const error = createError({ code: "validation", userMessage: "The phone\0 is not valid." });
+  expect(judgeError(error).error).toMatchObject({ userMessage: "The phone is not valid." });
+  expect(judgeError(new Error("anna@example.com")).error).toMatchObject({
+    code: "aborted",
+    message: "The attempt was aborted.",
+    fields: [],
   });
 });

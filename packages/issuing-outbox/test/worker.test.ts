@@ -27,7 +27,9 @@ it("ends drain after maxEntries, after maxMs and with its signal, and reports it
   const { outbox, run } = openVirtualShop();
   await run(outbox.addAll(toEntries(100)));
   const issued: number[] = [];
-  const counts = await run(outbox.drain({ maxEntries: 10, onProgress: (now) => issued.push(now.issued) }));
+  const counts = await run(
+    outbox.drain({ maxEntries: 10, onProgress: (now) => issued.push(now.issued) }),
+  );
   expect(counts).toMatchObject({ issued: 10, waiting: 90 });
   expect(issued.at(-1)).toBe(10);
   expect(await run(outbox.drain({ maxMs: 0 }))).toMatchObject({ issued: 10 });
@@ -86,6 +88,19 @@ it("aborts the request of issue after the grace of close, as that of a worker", 
   expect(clock.monotonicMs() - startedMs).toBe(1_000);
 });
 
+it("ends at the grace of close and half a second, also when a request cannot be aborted", async () => {
+  const { outbox, run, clock, clientOptions, createClient } = openVirtualShop();
+  const hanging = createClient({ ...clientOptions, fetch: () => new Promise(() => {}) });
+  const other = openShop(createNetwork(), { client: hanging });
+  await run(other.signUp("1"));
+  other.outbox.work();
+  await clock.pass(2_000);
+  const startedMs = clock.monotonicMs();
+  await run(other.outbox.close({ graceMs: 1_000 }));
+  expect(clock.monotonicMs() - startedMs).toBeLessThanOrEqual(1_500);
+  await run(outbox.close());
+});
+
 it("warns of no leak while many visitors wait", async () => {
   const warnings: string[] = [];
   const onWarning = ({ name }: Error) => void warnings.push(name);
@@ -107,7 +122,9 @@ it.each([
   await run(outbox.addAll(toEntries(40)));
   const result = options.maxMs === undefined ? 503 : "ok";
   weather.push(...Array.from({ length: 1_000 }, () => () => clock.wait(1_000, result)));
-  const counts = await run(outbox.drain({ concurrency: 4, ...(options.maxMs !== undefined && options) }));
+  const counts = await run(
+    outbox.drain({ concurrency: 4, ...(options.maxMs !== undefined && options) }),
+  );
   expect(counts.waiting).toBeGreaterThan(20);
   const sent = new Set(requests.map(({ key }) => key));
   for await (const entry of outbox.list()) {

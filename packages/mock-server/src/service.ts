@@ -1,9 +1,22 @@
 /** The mock service as an object: its HTTP surface, and what the shop's staff can do. */
-import { createBackend } from "./backend/backend.ts";
-import { type CoreOptions, type MockServiceOptions, parseOptions } from "./backend/options.ts";
+
+import { describeHidden } from "@loyalty-cards/internal/builtin-module";
+import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { type Backend, createBackend } from "./backend/backend.ts";
+import {
+  type CoreOptions,
+  type MockServiceOptions,
+  parseOptions,
+  serviceOptionNames,
+} from "./backend/options.ts";
 import type { ServiceClock } from "./backend/service-clock.ts";
 import { addControlRoutes } from "./control/routes.ts";
-import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./control/wait-for.ts";
+import {
+  type WaitCondition,
+  type WaitOptions,
+  type WaitResult,
+  waitFor,
+} from "./control/wait-for.ts";
 import { type DeliveryFilter, findDeliveries } from "./delivery/deliveries.ts";
 import {
   createEndpoint,
@@ -14,8 +27,15 @@ import {
   updateEndpoint,
   type WebhookEndpoint,
 } from "./delivery/endpoints.ts";
-import { type ApiKeyKind, apiKeys } from "./domain/api-keys.ts";
-import { addToWallet, type Card, getCard, removeFromWallet, setStatus, toCard } from "./domain/cards.ts";
+import { createApiKey, revokeApiKey } from "./domain/api-keys.ts";
+import {
+  addToWallet,
+  type Card,
+  getCard,
+  removeFromWallet,
+  setStatus,
+  toCard,
+} from "./domain/cards.ts";
 import {
   cancelOperation,
   type Expiry,
@@ -24,12 +44,22 @@ import {
   recordCorrection,
   recordPoints,
 } from "./domain/ledger.ts";
-import type { Delivery, Fault, State, Template, TrafficRequest } from "./domain/state.ts";
+import type {
+  ApiKey,
+  ApiKeyKind,
+  ApiKeys,
+  Delivery,
+  Fault,
+  State,
+  Template,
+  TrafficRequest,
+} from "./domain/state.ts";
 import { archiveTemplate, createTemplate, type TemplateInput } from "./domain/templates.ts";
 import { addFault, clearFaults, type FaultInput, removeFault } from "./faults/rules.ts";
-import { type App, createApp } from "./http/app.ts";
-import { addOperations } from "./http/operations.ts";
-import { BrokenConnection, rejectLikeFetch } from "./http/reply.ts";
+import { addApi } from "./http/api.ts";
+import { type App, createApp, getReply } from "./http/app.ts";
+import { addGuards } from "./http/guard.ts";
+import { toResponse } from "./http/response.ts";
 import { addPages } from "./pages/pages.ts";
 
 /** A copy of the state of a service. Its content is internal. */
@@ -40,13 +70,26 @@ export interface Snapshot {
 /** The mock service: its HTTP surface, and what the shop's staff can do in the console. */
 export interface MockService {
   readonly baseUrl: string;
-  /** The API keys, one of each kind. */
-  readonly apiKeys: Readonly<Record<ApiKeyKind, string>>;
+  /** The API keys: those of the start as `website` and `full`, and what rotates them. */
+  readonly apiKeys: ApiKeys & {
+    /** Creates another key, of the kind `website` by default. Those before it stay valid. */
+    create(kind?: ApiKeyKind): ApiKey;
+    /** The valid ones, oldest first. */
+    list(): ApiKey[];
+    /**
+     * Requests with the key get a 401 from now on.
+     * @throws {RangeError} for a key that is not valid.
+     */
+    revoke(key: string): void;
+  };
   /** The first seeded template. */
   readonly templateId: string;
   /** The seeded webhook endpoints, with the secrets that a receiver needs. */
   readonly endpoints: readonly (EndpointSecret & { url: string })[];
-  /** Responds to every request. Rejects only for an injected fault that breaks the connection, as fetch does. */
+  /**
+   * Responds to every request. Rejects only for an injected fault that breaks the connection, as
+   * fetch does.
+   */
   fetch(request: Request): Promise<Response>;
   readonly templates: {
     create(input: TemplateInput): Template;
@@ -54,6 +97,8 @@ export interface MockService {
   };
   readonly cards: {
     get(id: string): Card;
+    /** Oldest first. */
+    list(): Card[];
     addToWallet(id: string, wallet: string): void;
     removeFromWallet(id: string, wallet: string): void;
     purchase(id: string, entry: { points: number }): Operation;
@@ -62,37 +107,46 @@ export interface MockService {
     correct(id: string, entry: { change: number }): Operation;
     cancel(operationId: string): Operation;
     /**
-     * Lets points of old purchases expire ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)): they no longer count for the
-     * level. Returns the card.
-     * @param expiry `points`; with `keepBalance: true` the balance stays, and a new level emits `tier.changed` alone.
-     * Without it the points leave the balance, by a correction that emits `balance.changed`.
-     * @throws {RangeError} for an unknown card, and for more points than count for the level.
+     * Lets points of old purchases expire ([spec
+     * 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)): they no longer
+     * count for the tier. Returns the card.
+     * @param expiry `points`; with `keepBalance: true` the balance stays, and a new tier emits
+     * `tier.changed` alone. Without it the points leave the balance, by a correction that emits
+     * `balance.changed`.
+     * @throws {RangeError} for an unknown card, and for more points than count for the tier.
      * @example
      * ```ts
      * import type { Card, MockService } from "@loyalty-cards/mock-server";
      *
      * export function loseLevel(service: MockService, cardId: string): Card {
      *   service.cards.purchase(cardId, { points: 120 }); // Silver from 100
-     *   return service.cards.expire(cardId, { points: 50, keepBalance: true }); // loyaltyBalance 120, loyaltyTier null
+     *   // The card has loyaltyBalance 120 and loyaltyTier null.
+     *   return service.cards.expire(cardId, { points: 50, keepBalance: true });
      * }
      * ```
      */
     expire(id: string, expiry: Expiry): Card;
     /**
-     * Sets the status of the card ([spec 3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-1)). Emits no event, and restricts nothing.
-     * @throws {RangeError} for an unknown card. @throws {TypeError} for a blank status.
+     * Sets the status of the card ([spec
+     * 3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-1)). Emits no event,
+     * and restricts nothing.
+     * @throws {RangeError} for an unknown card.
+     * @throws {TypeError} for a blank status.
      */
     setStatus(id: string, status: string): Card;
   };
   readonly webhooks: {
     createEndpoint(input: EndpointInput): EndpointSecret;
     /**
-     * Changes the address, the events or both. The secret stays; pending deliveries go to the new address.
-     * @throws {RangeError} for an unknown endpoint. @throws {TypeError} for an address or an event that is not allowed.
+     * Changes the address, the events or both. The secret stays; pending deliveries go to the new
+     * address.
+     * @throws {RangeError} for an unknown endpoint.
+     * @throws {TypeError} for an address or an event that is not allowed.
      */
     updateEndpoint(endpointId: string, change: Partial<EndpointInput>): WebhookEndpoint;
     /**
-     * Deletes the endpoint. Its pending deliveries are marked failed and are not attempted again; the log stays.
+     * Deletes the endpoint. Its pending deliveries are marked failed and are not attempted again;
+     * the log stays.
      * @throws {RangeError} for an unknown endpoint.
      */
     deleteEndpoint(endpointId: string): void;
@@ -111,7 +165,8 @@ export interface MockService {
     clear(): void;
   };
   /**
-   * The newest 200 requests to the API, oldest first: what they sent, what they got, and warnings about what is probably a mistake.
+   * The newest 200 requests to the API, oldest first: what they sent, what they got, and warnings
+   * about what is probably a mistake.
    * @example
    * ```ts
    * import { createMockService } from "@loyalty-cards/mock-server";
@@ -126,7 +181,10 @@ export interface MockService {
   readonly clock: ServiceClock;
   /** Resolves when every attempt that is due has ended. */
   idle(): Promise<void>;
-  /** Resolves with the items that match, also when they matched before the call. @throws {WaitTimeoutError} */
+  /**
+   * Resolves with the items that match, also when they matched before the call.
+   * @throws {WaitTimeoutError}
+   */
   waitFor<Condition extends WaitCondition>(
     condition: Condition,
     options?: WaitOptions,
@@ -139,21 +197,33 @@ export interface MockService {
 }
 
 /**
- * Creates the whole service in this process: its API, its card pages, its webhooks and a clock that you can move. `startMockServer` of
- * `/node` puts it on a port, `mockHandlers` of `/msw` behind MSW.
- * @param options templates, endpoints, clock and limits. Default: one template, no endpoint, the clock of the machine.
- * @throws {TypeError} for an invalid option; the message names it.
+ * Creates the whole service in this process: its API, its card pages, its webhooks and a clock that
+ * you can move. `startMockServer` of `/node` puts it on a port, `mockHandlers` of `/msw` behind
+ * MSW.
+ * @param options templates, endpoints, clock and limits. Default: one template, no endpoint, the
+ * clock of the machine.
+ * @throws {TypeError} for an invalid option; the message names it. And in an environment without
+ * `Response`, such as jsdom.
  * @example
  * ```ts
  * import { createMockService } from "@loyalty-cards/mock-server";
  *
  * const service = createMockService({
- *   templates: [{ id: "tpl_coffee", name: "Coffee club", fields: [{ key: "name", type: "name", required: true }] }],
+ *   templates: [
+ *     {
+ *       id: "tpl_coffee",
+ *       name: "Coffee club",
+ *       fields: [{ key: "name", type: "name", required: true }],
+ *     },
+ *   ],
  * });
  * const response = await service.fetch(
  *   new Request(`${service.baseUrl}/api/v1/templates/tpl_coffee/passes`, {
  *     method: "POST",
- *     headers: { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" },
+ *     headers: {
+ *       authorization: `Bearer ${service.apiKeys.website}`,
+ *       "content-type": "application/json",
+ *     },
  *     body: JSON.stringify({
  *       fieldValues: { name: "Anna" },
  *       customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
@@ -163,43 +233,53 @@ export interface MockService {
  * console.log(response.status); // 201
  * ```
  */
-export const createMockService = (options: MockServiceOptions = {}): MockService =>
-  createCore(options).service;
+export function createMockService(options: MockServiceOptions = {}): MockService {
+  requireKnownOptions("createMockService", options, serviceOptionNames);
+  return createCore(options).service;
+}
 
-/** Creates a service, and what the Node adapter needs besides. @param addOwnRoutes adds routes that take precedence. */
+/**
+ * Creates a service, and what the Node adapter needs besides.
+ * @param addOwnRoutes adds routes that take precedence.
+ */
 export function createCore(
   options: CoreOptions,
-  addOwnRoutes: (app: App, templateId: string) => void = () => {},
+  addOwnRoutes: (app: App, backend: Backend) => void = () => {},
 ) {
+  if (!("Response" in globalThis))
+    throw new TypeError(describeHidden("The mock service", "Request and Response"));
   const settings = parseOptions(options);
   const backend = createBackend(settings);
-  const { domain, dispatcher, clock } = backend;
-  const { baseUrl } = settings;
-  const templateId = settings.templates[0]?.id ?? "";
-  const app = createApp(baseUrl);
-  addOwnRoutes(app, templateId);
-  addOperations(app, backend);
+  const app = createApp(settings.baseUrl);
+  addGuards(app, backend);
+  const service = createService(backend, app);
+  addOwnRoutes(app, backend);
+  addApi(app, backend);
   addControlRoutes(app, backend);
   addPages(app, backend);
-  const service: MockService = {
-    baseUrl,
-    apiKeys,
-    templateId,
-    endpoints: settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret })),
-    async fetch(request) {
-      try {
-        return await app.fetch(request);
-      } catch (error) {
-        if (error instanceof BrokenConnection) return rejectLikeFetch(error, request);
-        throw error;
-      }
+  return { service, backend, app };
+}
+
+function createService(backend: Backend, app: App): MockService {
+  const { settings, domain, clock, dispatcher } = backend;
+  return {
+    baseUrl: settings.baseUrl,
+    apiKeys: {
+      ...settings.apiKeys,
+      create: (kind = "website") => ({ ...createApiKey(domain, kind) }),
+      list: () => structuredClone([...domain.state.apiKeys.values()]),
+      revoke: (key) => revokeApiKey(domain, key),
     },
+    templateId: settings.templates[0]?.id ?? "",
+    endpoints: settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret })),
+    fetch: async (request) => toResponse(await getReply(app, request), request),
     templates: {
       create: (input) => structuredClone(createTemplate(domain, input)),
       archive: (templateId) => void archiveTemplate(domain, templateId),
     },
     cards: {
       get: (cardId) => toCard(domain, getCard(domain, cardId)),
+      list: () => Array.from(domain.state.cards.values(), (card) => toCard(domain, card)),
       addToWallet: (cardId, wallet) => addToWallet(domain, cardId, wallet),
       removeFromWallet: (cardId, wallet) => removeFromWallet(domain, cardId, wallet),
       purchase: (cardId, { points }) => recordPoints(domain, cardId, "purchase", points),
@@ -231,13 +311,16 @@ export function createCore(
     waitFor: (condition, options) => waitFor(backend, condition, options),
     reset: backend.reset,
     snapshot: () => ({ state: backend.snapshot() }),
-    restore(snapshot) {
-      const state = snapshot?.state as State | undefined;
-      // A copy in JSON has no maps.
-      if (typeof state?.cards?.get !== "function")
-        throw new TypeError("restore takes a snapshot of service.snapshot(), not a copy of it in JSON.");
-      backend.restore(state);
-    },
+    restore: (snapshot) => backend.restore(parseSnapshot(snapshot)),
   };
-  return { service, backend, app };
+}
+
+function parseSnapshot(snapshot: Snapshot): State {
+  const state = snapshot?.state as State | undefined;
+  // A copy in JSON has no maps.
+  if (typeof state?.cards?.get !== "function")
+    throw new TypeError(
+      "restore takes a snapshot of service.snapshot(), not a copy of it in JSON.",
+    );
+  return state;
 }

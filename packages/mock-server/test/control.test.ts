@@ -1,20 +1,26 @@
-/** The control API, route by route, and its errors; CONTROL.md lists every route, and no request makes a route fail. */
+/**
+ * The control API, route by route, and its errors; CONTROL.md lists every route, and no request
+ * makes a route fail.
+ */
 import { readFileSync } from "node:fs";
+import { openShop, receiver, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openControlledShop, openShop, receiver, respondWith, signUp } from "./shop.ts";
+import { openControlledShop, respondWith } from "./shop.ts";
 
 it("creates templates, and lists them, also an archived one, which issues no card", async () => {
-  const { service, get, post, call } = await openControlledShop();
+  const { get, post, call } = await openControlledShop();
   const fields = [{ key: "name", type: "name", required: true }];
   const input = { name: "Bakery", fields, tiers: [{ name: "Gold", from: 10 }] };
   const created = await post("/_mock/templates", input);
   expect(created).toMatchObject({ status: 201, body: { ...input, isArchived: false } });
   const { id } = created.body;
   const path = `/api/v1/templates/${id}/passes`;
-  const issue = async () => (await call("POST", path, { body: signUp({}, { name: "A" }) })).status;
+  const issue = async () =>
+    (await call("POST", path, { body: toSignUp({}, { name: "A" }) })).status;
   expect(await issue()).toBe(201);
-  service.templates.archive(id);
+  const archived = await post(`/_mock/templates/${id}/archive`);
+  expect(archived).toMatchObject({ status: 200, body: { id, isArchived: true } });
   expect(await issue()).toBe(404);
   const { items } = await get("/_mock/templates");
   expect(items).toMatchObject([{ isArchived: false }, { ...input, id, isArchived: true }]);
@@ -24,8 +30,8 @@ it("creates templates, and lists them, also an archived one, which issues no car
 describe("cards", () => {
   it("are searched and paged, newest first", async () => {
     const { get, issue } = await openControlledShop();
-    const anna = (await issue(signUp({ phone: "+48600100200", name: "Anna" }))).body;
-    await issue(signUp({ email: "piotr@example.com", name: "Piotr" }, { firstName: "Piotr" }));
+    const anna = (await issue(toSignUp({ phone: "+48600100200", name: "Anna" }))).body;
+    await issue(toSignUp({ email: "piotr@example.com", name: "Piotr" }, { firstName: "Piotr" }));
     const found = async (query: string) => (await get(`/_mock/cards?query=${query}`)).items.length;
     for (const query of ["anna", "600 100", "PIOTR@", anna.id]) expect(await found(query)).toBe(1);
     expect(await found("nobody")).toBe(0);
@@ -45,7 +51,12 @@ describe("cards", () => {
     const points = async (act: string, amount: number) =>
       (await post(`/_mock/cards/${id}/${act}`, { points: amount })).body;
     const purchase = await points("purchase", 120);
-    expect(purchase).toMatchObject({ type: "purchase", change: 120, balance: 120, isCancelled: false });
+    expect(purchase).toMatchObject({
+      type: "purchase",
+      change: 120,
+      balance: 120,
+      isCancelled: false,
+    });
     await points("reward", 5);
     await points("redeem", 25);
     await post(`/_mock/cards/${id}/correct`, { change: -1 });
@@ -62,7 +73,10 @@ describe("cards", () => {
     });
     expect((await send("DELETE", `/_mock/cards/${id}/wallets/apple`)).status).toBe(204);
     const history = await get(`/_mock/cards/${id}/operations?limit=2`);
-    expect(history).toMatchObject({ total: 6, items: [{ type: "cancellation" }, { type: "reward" }] });
+    expect(history).toMatchObject({
+      total: 6,
+      items: [{ type: "cancellation" }, { type: "reward" }],
+    });
   });
 });
 
@@ -85,14 +99,19 @@ describe("webhooks", () => {
     expect(log).toMatchObject({
       total: 1,
       items: [
-        { attempts: [{ status: 500, signedWith: "service" }], nextAttemptAt: "2026-03-01T12:01:00.000Z" },
+        {
+          attempts: [{ status: 500, signedWith: "service" }],
+          nextAttemptAt: "2026-03-01T12:01:00.000Z",
+        },
       ],
     });
     const renewed = (await post(`/_mock/webhooks/endpoints/${id}/new-secret`)).body.secret;
     inbox.useSecret(renewed, service);
     expect((await post(`/_mock/webhooks/deliveries/${sent.body.id}/resend`)).status).toBe(202);
     await service.idle();
-    expect(await get(`/_mock/webhooks/deliveries/${sent.body.id}`)).toMatchObject({ state: "delivered" });
+    expect(await get(`/_mock/webhooks/deliveries/${sent.body.id}`)).toMatchObject({
+      state: "delivered",
+    });
     expect(renewed).not.toBe(secret);
   });
 });
@@ -174,9 +193,27 @@ it("resets the service", async () => {
   expect((await get("/_mock/cards")).total).toBe(0);
 });
 
+it("rotates API keys: both are valid until one is revoked, and a reset restores those of the start", async () => {
+  const { service, get, post, send, call } = await openControlledShop();
+  const old = service.apiKeys.website;
+  const getStatus = async (key: string) =>
+    (await call("GET", "/api/v1/passes/card_none", { key })).status;
+  const { status, body } = await post("/_mock/api-keys", { kind: "website" });
+  expect([status, body]).toEqual([201, { kind: "website", key: expect.any(String) }]);
+  expect([await getStatus(old), await getStatus(body.key)]).toEqual([404, 404]);
+  expect((await get("/_mock/settings")).apiKeys.website).toBe(body.key);
+  expect((await send("DELETE", `/_mock/api-keys/${old}`)).status).toBe(204);
+  expect([await getStatus(old), await getStatus(body.key)]).toEqual([401, 404]);
+  const kept = [{ key: service.apiKeys.full, kind: "full" }, body];
+  expect(await get("/_mock/api-keys")).toEqual({ items: kept });
+  service.reset();
+  expect([await getStatus(old), await getStatus(body.key)]).toEqual([404, 401]);
+});
+
 it("returns the settings that a website needs", async () => {
   const { get, service } = await openControlledShop();
-  const { baseUrl, apiKeys, templateId } = service;
+  const { baseUrl, templateId } = service;
+  const apiKeys = { website: "mock_website_key", full: "mock_full_key" };
   expect(await get("/_mock/settings")).toMatchObject({
     ...{ baseUrl, apiKeys, templateId, wallets: { first: "apple", second: "google" } },
     events: expect.arrayContaining(["ping"]),
@@ -198,13 +235,21 @@ it.each<[route: string, body: unknown, status: number, detail: RegExp]>([
   ["POST operations/op_none/cancel", undefined, 404, /no operation/],
   ["PUT cards/CARD/wallets/purse", undefined, 404, /no wallet "purse"; there are apple and google/],
   ["POST templates", { fields: [] }, 422, /"name" is missing/],
+  ["POST templates/tpl_none/archive", undefined, 404, /no template "tpl_none"/],
+  ["POST api-keys", { kind: "admin" }, 422, /"kind" must be one of website, full/],
+  ["DELETE api-keys/mock_old_key", undefined, 404, /^There is no such API key\.$/],
   [
     "POST templates",
     { name: "A", fields: [{ key: "a", type: "date" }] },
     422,
     /"fields.0.type" must be one of/,
   ],
-  [`POST ${endpoints}`, { ...remote, events: [] }, 422, /"events" must NOT have fewer than 1 items/],
+  [
+    `POST ${endpoints}`,
+    { ...remote, events: [] },
+    422,
+    /"events" must NOT have fewer than 1 items/,
+  ],
   [`POST ${endpoints}`, { ...remote, url: "http://a.test/" }, 422, /https/],
   [`POST ${endpoints}/we_none/test`, undefined, 404, /no webhook endpoint/],
   ["POST webhooks/deliveries/dlv_none/resend", undefined, 404, /no delivery/],
@@ -283,7 +328,10 @@ it("responds without a 500 to random bodies, and keeps its state", async () => {
       body,
       async (route, name, value) => {
         const [method = "", path = ""] = route.split(" ");
-        const { status } = await shop.call(method, path.replaceAll("*", name), { key: null, body: value });
+        const { status } = await shop.call(method, path.replaceAll("*", name), {
+          key: null,
+          body: value,
+        });
         expect(status, `${route} ${JSON.stringify(value)}`).toBeLessThan(500);
       },
     ),

@@ -1,9 +1,13 @@
-/** Injected faults: which requests they match, whether the card is issued, and what clients and receivers get. */
+/**
+ * Injected faults: which requests they match, whether the card is issued, and what clients and
+ * receivers get.
+ */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { openShop, receiver, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 import type { FaultInput } from "../src/index.ts";
-import { issueRequest, openShop, receiver, signUp } from "./shop.ts";
+import { issueRequest } from "./shop.ts";
 
 const countCards = async ({ call }: ReturnType<typeof openShop>) =>
   (await call("GET", "/_mock/cards", { key: null })).body.total;
@@ -41,7 +45,11 @@ async function issueOnce({ service }: ReturnType<typeof openShop>, idempotencyKe
     const headers = { "idempotency-key": idempotencyKey };
     const response = await service.fetch(issueRequest(service, headers, limit));
     const retryAfter = response.headers.get("retry-after");
-    return { status: response.status, retryAfter, id: ((await response.json()) as { id?: string }).id };
+    return {
+      status: response.status,
+      retryAfter,
+      id: ((await response.json()) as { id?: string }).id,
+    };
   } catch (error) {
     return { error: error as Error };
   }
@@ -56,7 +64,11 @@ it.each(afterCommit)(
     expect(await countCards(shop)).toBe(1);
     await Promise.all(Array.from({ length: 30 }, () => issueOnce(shop, "user-1")));
     const again = await issueOnce(shop, "user-1");
-    expect([again.status, await countCards(shop), shop.service.faults.list()]).toEqual([201, 1, []]);
+    expect([again.status, await countCards(shop), shop.service.faults.list()]).toEqual([
+      201,
+      1,
+      [],
+    ]);
   },
 );
 
@@ -110,7 +122,7 @@ it("injects the first fault that matches, as often as `times` says", async () =>
   expect(await put()).toBe(404);
   const issue = (key: string) =>
     call("POST", "/api/v1/templates/tpl_none/passes", {
-      body: signUp(),
+      body: toSignUp(),
       headers: { "idempotency-key": key },
     });
   expect([(await issue("k")).status, (await issue("other")).status]).toEqual([503, 404]);
@@ -167,8 +179,8 @@ describe("a fault while the first request with a key is processed", () => {
     const { service, call, issue } = openShop();
     service.faults.add({ phase, kind: "in-progress", durationMs: 600_000 });
     const key = { "idempotency-key": "user-1" };
-    expect((await issue(signUp({}, {}), key)).status).toBe(422);
-    const { body, status } = await issue(signUp(), key);
+    expect((await issue(toSignUp({}, {}), key)).status).toBe(422);
+    const { body, status } = await issue(toSignUp(), key);
     expect(status).toBe(201);
     expect([(await issue()).status, (await issue()).status]).toEqual([201, 201]);
     expect((await call("GET", `/api/v1/passes/${body.id}`, { headers: key })).status).toBe(200);
@@ -212,7 +224,9 @@ describe("faults of deliveries", () => {
     await service.idle();
     const [first, twin, other] = inbox.events.map(({ id }) => id);
     expect([first === twin, first === other, inbox.events.length]).toEqual([true, false, 3]);
-    expect(new Set(inbox.requests.map(({ headers }) => headers.get("service-delivery"))).size).toBe(3);
+    expect(new Set(inbox.requests.map(({ headers }) => headers.get("service-delivery"))).size).toBe(
+      3,
+    );
   });
 
   it("delivers an event five seconds later, after those of that time", async () => {
@@ -285,7 +299,9 @@ describe("an invalid fault", () => {
     const { service } = openShop();
     service.faults.add(fault);
     const headers = { authorization: `Bearer ${service.apiKeys.full}` };
-    const response = await service.fetch(new Request(`${service.baseUrl}/api/v1/passes/x`, { headers }));
+    const response = await service.fetch(
+      new Request(`${service.baseUrl}/api/v1/passes/x`, { headers }),
+    );
     return [response.status, await response.text()];
   };
 

@@ -1,13 +1,25 @@
-/** Issuing a card: the rules of spec 4.1, how customers are matched, their marketing consent, every 422 (spec 4.5), and warnings for unknown fields. */
+/**
+ * Issuing a card: the rules of spec 4.1, how customers are matched, their marketing consent, every
+ * 422 (spec 4.5), and warnings for unknown fields.
+ */
+
+import {
+  caller,
+  noon,
+  openShop,
+  receiver,
+  shopTemplate,
+  toSignUp,
+} from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 import { createMockService, manualClock } from "../src/index.ts";
-import { caller, noon, openShop, receiver, signUp, template, warningsOf } from "./shop.ts";
+import { warningsOf } from "./shop.ts";
 
 describe("a newly issued card", () => {
-  it("is active, empty, without a level, and issued via the website", async () => {
+  it("is active, empty, without a tier, and issued via the website", async () => {
     const { service, issue } = openShop();
     const { status, body } = await issue(
-      signUp({ phone: "+48600100200" }, { firstName: "Anna", city: "Praga" }),
+      toSignUp({ phone: "+48600100200" }, { firstName: "Anna", city: "Praga" }),
     );
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -25,23 +37,23 @@ describe("a newly issued card", () => {
   });
 
   it("shows its balance in the points field, and ignores the value of the request", async () => {
-    const { body } = await openShop().issue(signUp({}, { firstName: "Anna", points: 500 }));
+    const { body } = await openShop().issue(toSignUp({}, { firstName: "Anna", points: 500 }));
     expect([body.loyaltyBalance, body.fieldValues.points]).toEqual([0, 0]);
   });
 
   it("is issued via the API under a Full key", async () => {
     const { service, call } = openShop();
-    const path = `/api/v1/templates/${template.id}/passes`;
-    const { body } = await call("POST", path, { body: signUp(), key: service.apiKeys.full });
+    const path = `/api/v1/templates/${shopTemplate.id}/passes`;
+    const { body } = await call("POST", path, { body: toSignUp(), key: service.apiKeys.full });
     expect(body.issuedVia).toBe("api");
   });
 });
 
 it("responds the same 404 for an archived and for an unknown template", async () => {
   const { service, call, issue } = openShop();
-  const unknown = await call("POST", "/api/v1/templates/tpl_none/passes", { body: signUp() });
+  const unknown = await call("POST", "/api/v1/templates/tpl_none/passes", { body: toSignUp() });
   expect(unknown.status).toBe(404);
-  service.templates.archive(template.id);
+  service.templates.archive(shopTemplate.id);
   expect((await issue()).body).toEqual(unknown.body);
 });
 
@@ -50,7 +62,7 @@ describe("the customer", () => {
   function openWithCustomers(options: Parameters<typeof openShop>[0] = {}) {
     const shop = openShop(options);
     const identify = async (contact: Record<string, string>): Promise<string> => {
-      const { status, body } = await shop.issue(signUp(contact));
+      const { status, body } = await shop.issue(toSignUp(contact));
       expect(status).toBe(201);
       return body.customerId;
     };
@@ -88,12 +100,16 @@ describe("the customer", () => {
   });
 
   it.each([
-    ..."ü ü@ @bücher.example a@bücher a@@bücher.example a@-bücher.example a@bücher..example".split(" "),
-    ..."a@bücher.example/path a@bücher:80.example a\u0000@example.com a\ud800@example.com".split(" "),
+    ..."ü ü@ @bücher.example a@bücher a@@bücher.example a@-bücher.example a@bücher..example".split(
+      " ",
+    ),
+    ..."a@bücher.example/path a@bücher:80.example a\u0000@example.com a\ud800@example.com".split(
+      " ",
+    ),
     ...["a b@bücher.example", "a\u00a0b@example.com", "a@bü cher.example"],
     ...[`a@${"ü".repeat(64)}.example`, `${"ü".repeat(255)}@example.com`],
   ])("is not identified by the malformed email %j", async (email) => {
-    const { status, body } = await openShop().issue(signUp({ email }));
+    const { status, body } = await openShop().issue(toSignUp({ email }));
     expect([status, body.detail]).toEqual([422, "The email address is not valid."]);
   });
 
@@ -135,7 +151,9 @@ describe("the customer", () => {
   it("gets missing members from a later sign-up, and keeps the others", async () => {
     const { issue, identify, call } = openWithCustomers();
     await identify({ phone: "+48600100200", name: "Anna" });
-    const { body } = await issue(signUp({ phone: "+48600100200", email: "anna@example.com", name: "Other" }));
+    const { body } = await issue(
+      toSignUp({ phone: "+48600100200", email: "anna@example.com", name: "Other" }),
+    );
     await identify({ phone: "+48600100200", email: "new@example.com" });
     const consent = await call("GET", `/api/v1/passes/${body.id}/consent`);
     expect(consent.body.customer).toMatchObject({
@@ -155,7 +173,7 @@ it("issues from the seeded template without field values", async () => {
   const service = createMockService({ clock: manualClock(noon) });
   const call = caller(service.baseUrl, service.fetch, service.apiKeys.website);
   const path = `/api/v1/templates/${service.templateId}/passes`;
-  const { status, body } = await call("POST", path, { body: signUp({}, {}) });
+  const { status, body } = await call("POST", path, { body: toSignUp({}, {}) });
   expect([status, body.fieldValues]).toEqual([201, { points: 0 }]);
 });
 
@@ -174,7 +192,7 @@ it.each([{ version: "m1" }, {}, { marketing: false }, { marketing: "maybe" }])(
   "records the marketing consent %j of a sign-up, and emits consent.changed",
   async (marketing) => {
     const { issue, getConsent, service, inbox } = shopListening();
-    const { body } = await issue(signUp({ consents: { privacy: { version: "1" }, marketing } }));
+    const { body } = await issue(toSignUp({ consents: { privacy: { version: "1" }, marketing } }));
     await service.idle();
     expect(await getConsent(body.id)).toBe(true);
     expect(inbox.events).toMatchObject([
@@ -186,8 +204,10 @@ it.each([{ version: "m1" }, {}, { marketing: false }, { marketing: "maybe" }])(
 it("keeps the marketing consent when a later sign-up has none", async () => {
   const { issue, getConsent } = shopListening();
   const phone = "+48600100200";
-  await issue(signUp({ phone, consents: { privacy: { version: "1" }, marketing: { version: "m1" } } }));
-  const { body } = await issue(signUp({ phone }));
+  await issue(
+    toSignUp({ phone, consents: { privacy: { version: "1" }, marketing: { version: "m1" } } }),
+  );
+  const { body } = await issue(toSignUp({ phone }));
   expect(await getConsent(body.id)).toBe(true);
 });
 
@@ -195,7 +215,10 @@ describe("a change of the consent", () => {
   it("responds with the new state, and emits consent.changed with all cards of the customer", async () => {
     const { issue, setConsent, service, inbox } = shopListening();
     const phone = "+48600100200";
-    const cards = [(await issue(signUp({ phone }))).body, (await issue(signUp({ phone }))).body];
+    const cards = [
+      (await issue(toSignUp({ phone }))).body,
+      (await issue(toSignUp({ phone }))).body,
+    ];
     const response = await setConsent(cards[0].id, { marketing: true, version: "m1" });
     expect(response).toMatchObject({
       status: 200,
@@ -233,8 +256,8 @@ describe("a 422", () => {
   const phone = "The phone number is not valid.";
   const email = "The email address is not valid.";
   const privacy = "Please accept the privacy policy.";
-  const withFields = (fieldValues: object) => signUp({}, fieldValues);
-  const consents = (privacy: object, more = {}) => signUp({ consents: { privacy, ...more } });
+  const withFields = (fieldValues: object) => toSignUp({}, fieldValues);
+  const consents = (privacy: object, more = {}) => toSignUp({ consents: { privacy, ...more } });
 
   const firstName = "/fieldValues/firstName";
   const version = "/customer/consents/privacy/version";
@@ -248,7 +271,12 @@ describe("a 422", () => {
       "/fieldValues/points",
       'Please enter a number for "points".',
     ],
-    ["text is a number", withFields({ firstName: 7 }), firstName, 'Please enter text for "First name".'],
+    [
+      "text is a number",
+      withFields({ firstName: 7 }),
+      firstName,
+      'Please enter text for "First name".',
+    ],
     [
       "a value is an object",
       withFields({ firstName: {} }),
@@ -256,15 +284,33 @@ describe("a 422", () => {
       'Please enter text or a number for "First name".',
       '"fieldValues.firstName" must be of type string or number.',
     ],
-    ["the phone is malformed", signUp({ phone: "12" }), "/customer/phone", phone],
-    ["the phone is in a sentence", signUp({ phone: "call +48600100200" }), "/customer/phone", phone],
-    ["the phone is a number", signUp({ phone: 48600100200 }), "/customer/phone", phone, isNoText("phone")],
-    ["the email is malformed", signUp({ email: "anna@" }), "/customer/email", email],
-    ["it is too long", signUp({ email: `${"a".repeat(250)}@example.com` }), "/customer/email", email],
-    ["the email is null", signUp({ email: null }), "/customer/email", email, isNoText("email")],
+    ["the phone is malformed", toSignUp({ phone: "12" }), "/customer/phone", phone],
+    ["the phone is blank", toSignUp({ phone: " " }), "/customer/phone", phone],
+    ["the email is empty", toSignUp({ email: "" }), "/customer/email", email],
+    [
+      "the phone is in a sentence",
+      toSignUp({ phone: "call +48600100200" }),
+      "/customer/phone",
+      phone,
+    ],
+    [
+      "the phone is a number",
+      toSignUp({ phone: 48600100200 }),
+      "/customer/phone",
+      phone,
+      isNoText("phone"),
+    ],
+    ["the email is malformed", toSignUp({ email: "anna@" }), "/customer/email", email],
+    [
+      "it is too long",
+      toSignUp({ email: `${"a".repeat(250)}@example.com` }),
+      "/customer/email",
+      email,
+    ],
+    ["the email is null", toSignUp({ email: null }), "/customer/email", email, isNoText("email")],
     [
       "the name is a list",
-      signUp({ name: [] }),
+      toSignUp({ name: [] }),
       "/customer/name",
       "The name is not valid.",
       isNoText("name"),
@@ -311,7 +357,7 @@ describe("a 422", () => {
     const fieldValues = Object.fromEntries(
       Array.from({ length: 5_000 }, (_, index) => [`key${index}`, null]),
     );
-    const { status, body } = await issue(signUp({}, fieldValues));
+    const { status, body } = await issue(toSignUp({}, fieldValues));
     expect(status).toBe(422);
     expect(body.errors).toHaveLength(100);
   });
@@ -336,7 +382,7 @@ describe("a 422", () => {
   it("names all errors at once, without the values of the user, and nothing is created", async () => {
     const { service, issue } = openShop();
     const before = service.snapshot();
-    const { body } = await issue(signUp({ phone: "4242-secret", email: "secret@" }, {}));
+    const { body } = await issue(toSignUp({ phone: "4242-secret", email: "secret@" }, {}));
     expect(JSON.stringify(body)).not.toContain("secret");
     expect(body.detail).toBe(
       'Please fill in "First name". The phone number is not valid. The email address is not valid.',
@@ -354,7 +400,9 @@ describe("a 422", () => {
     const { service, call } = openShop();
     const fields = [{ key: "constructor", type: "text" as const, required: true }];
     service.templates.create({ id: "tpl_odd", name: "Odd", fields });
-    const response = await call("POST", "/api/v1/templates/tpl_odd/passes", { body: signUp({}, {}) });
+    const response = await call("POST", "/api/v1/templates/tpl_odd/passes", {
+      body: toSignUp({}, {}),
+    });
     expect(response.status).toBe(422);
   });
 });
@@ -362,7 +410,7 @@ describe("a 422", () => {
 describe("a field key that the template does not have", () => {
   it("is warned of with the key that was probably meant, and the card is issued", async () => {
     const { service, lines, issue } = openShop();
-    const { status } = await issue(signUp({}, { firstName: "Anna", piont: 7, ponits: 8 }));
+    const { status } = await issue(toSignUp({}, { firstName: "Anna", piont: 7, ponits: 8 }));
     expect(status).toBe(201);
     expect(warningsOf(service)).toEqual([
       {
@@ -375,10 +423,13 @@ describe("a field key that the template does not have", () => {
     expect(lines).toEqual([`warning: ${warningsOf(service)[0]?.message}`]);
   });
 
-  it("is warned of when it is a member of the request or of the customer", async () => {
+  it("is warned of when it is a member of the request, the customer or the consents", async () => {
     const { service, issue } = openShop();
     await issue({
-      customer: { emial: "anna@example.com", consents: { privacy: { version: "1" } } },
+      customer: {
+        emial: "anna@example.com",
+        consents: { privacy: { version: "1" }, marketting: {} },
+      },
       feildValues: {},
     });
     expect(warningsOf(service).map(({ type, message }) => [type, message])).toEqual([
@@ -386,39 +437,54 @@ describe("a field key that the template does not have", () => {
         "unknown-members",
         'The request has members that the service ignores: "feildValues" (did you mean "fieldValues"?).',
       ],
-      ["unknown-members", 'customer has members that the service ignores: "emial" (did you mean "email"?).'],
+      [
+        "unknown-members",
+        'customer has members that the service ignores: "emial" (did you mean "email"?).',
+      ],
+      [
+        "unknown-members",
+        'customer.consents has members that the service ignores: "marketting" (did you mean "marketing"?).',
+      ],
     ]);
   });
 
   it("is warned of for a swap of two letters, another case and a separator, and without a guess for another word", async () => {
     const { service, lines, call, issue } = openShop();
-    service.templates.create({ id: "tpl_name", name: "Name", fields: [{ key: "name", type: "name" }] });
+    service.templates.create({
+      id: "tpl_name",
+      name: "Name",
+      fields: [{ key: "name", type: "name" }],
+    });
     for (const wrong of ["nmae", "Name", "na_me", "names"]) {
-      await call("POST", "/api/v1/templates/tpl_name/passes", { body: signUp({}, { [wrong]: "Anna" }) });
+      await call("POST", "/api/v1/templates/tpl_name/passes", {
+        body: toSignUp({}, { [wrong]: "Anna" }),
+      });
       expect(lines.pop()).toContain(`"${wrong}" (did you mean "name"?)`);
     }
-    await issue(signUp({}, { firstName: "Anna", birthday: "1 May" }));
+    await issue(toSignUp({}, { firstName: "Anna", birthday: "1 May" }));
     expect(lines.pop()).toContain('does not have: "birthday". Its fields are');
   });
 
   it("is warned of when a required field is missing for it", async () => {
     const { lines, issue } = openShop();
-    expect((await issue(signUp({}, { fistName: "Anna" }))).status).toBe(422);
+    expect((await issue(toSignUp({}, { fistName: "Anna" }))).status).toBe(422);
     expect(lines).toEqual([expect.stringContaining('"fistName" (did you mean "firstName"?)')]);
   });
 
   it("is not warned of when the template has all keys", async () => {
     const { service, lines, issue } = openShop();
-    await issue(signUp({}, { firstName: "Anna", points: 1 }));
-    await issue(signUp());
+    await issue(toSignUp({}, { firstName: "Anna", points: 1 }));
+    await issue(toSignUp());
     expect([warningsOf(service), lines]).toEqual([[], []]);
   });
 
   it("is named without its value, on one line, and cut when it is long", async () => {
     const { service, lines, issue } = openShop();
-    const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`k${index}`, "Secret"]));
+    const many = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`k${index}`, "Secret"]),
+    );
     const keys = { "a\nwarning: forged": "Secret", ["x".repeat(5_000)]: "Secret", ...many };
-    await issue(signUp({}, { firstName: "Secret", ...keys }));
+    await issue(toSignUp({}, { firstName: "Secret", ...keys }));
     expect(lines).toHaveLength(1);
     expect(lines[0]).not.toMatch(/Secret|\n/);
     expect(lines[0]).toContain("and 22 more");

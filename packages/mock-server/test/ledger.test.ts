@@ -1,6 +1,7 @@
-/** Operations, balances, levels and history of a card. */
+/** Operations, balances, tiers and history of a card. */
+
+import { openShop, receiver } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
-import { openShop, receiver } from "./shop.ts";
 
 async function shopWithCard() {
   const inbox = receiver();
@@ -71,7 +72,10 @@ describe("operations", () => {
     await service.idle();
     const expected = [0.3, 0.3, -0.2, 0.1, -0.1, 0];
     const toNumbers = (all: unknown[]) =>
-      (all as { change: number; balance: number }[]).flatMap(({ change, balance }) => [change, balance]);
+      (all as { change: number; balance: number }[]).flatMap(({ change, balance }) => [
+        change,
+        balance,
+      ]);
     expect(toNumbers(inbox.events.map(({ data }) => data))).toEqual(expected);
     expect((await read()).fieldValues.points).toBe(0);
     expect(toNumbers((await history()).reverse())).toEqual(expected);
@@ -84,6 +88,7 @@ describe("operations", () => {
       for (const points of [0, -1, Number.NaN, Number.POSITIVE_INFINITY])
         expect(() => record(id, { points })).toThrow(/positive number/);
       expect(() => record(id, { points: 4e-7 })).toThrow("at least 0.000001");
+      expect(() => record(id, 5 as never)).toThrow("not undefined: pass { points: 120 }.");
     }
     expect(() => correct(id, { change: -4e-7 })).toThrow("at least 0.000001");
     expect(() => purchase(id, { points: Number.MAX_VALUE })).toThrow(/too large to be exact/);
@@ -94,8 +99,8 @@ describe("operations", () => {
   });
 });
 
-describe("levels", () => {
-  it("begin exactly at their balance, and emit tier.changed with the previous level", async () => {
+describe("tiers", () => {
+  it("begin exactly at their balance, and emit tier.changed with the previous tier", async () => {
     const { service, inbox, id, read } = await shopWithCard();
     const tiers: (string | null)[] = [];
     for (const points of [9, 1, 89, 1]) {
@@ -106,7 +111,9 @@ describe("levels", () => {
     tiers.push((await read()).loyaltyTier);
     await service.idle();
     expect(tiers).toEqual([null, "Silver", "Silver", "Gold", null]);
-    expect(inbox.events.filter(({ type }) => type === "tier.changed").map(({ data }) => data)).toMatchObject([
+    expect(
+      inbox.events.filter(({ type }) => type === "tier.changed").map(({ data }) => data),
+    ).toMatchObject([
       { tier: "Silver", previous: null },
       { tier: "Gold", previous: "Silver" },
       { tier: null, previous: "Gold" },
@@ -115,7 +122,7 @@ describe("levels", () => {
 });
 
 describe("the expiry of old purchases", () => {
-  it("changes only the level with keepBalance, and emits only tier.changed", async () => {
+  it("changes only the tier with keepBalance, and emits only tier.changed", async () => {
     const { service, inbox, id, read, history } = await shopWithCard();
     service.cards.purchase(id, { points: 120 });
     await service.idle();
@@ -141,13 +148,19 @@ describe("the expiry of old purchases", () => {
     });
     await service.idle();
     expect(inbox.events).toMatchObject([
-      { type: "balance.changed", data: { balance: 90, change: -30, operation: { type: "correction" } } },
+      {
+        type: "balance.changed",
+        data: { balance: 90, change: -30, operation: { type: "correction" } },
+      },
       { type: "tier.changed", data: { tier: "Silver", previous: "Gold" } },
     ]);
-    expect(await history()).toMatchObject([{ type: "correction", change: -30 }, { type: "purchase" }]);
+    expect(await history()).toMatchObject([
+      { type: "correction", change: -30 },
+      { type: "purchase" },
+    ]);
   });
 
-  it("emits nothing while the level stays, and adds later purchases to the remaining points", async () => {
+  it("emits nothing while the tier stays, and adds later purchases to the remaining points", async () => {
     const { service, inbox, id, read } = await shopWithCard();
     service.cards.purchase(id, { points: 120 });
     service.cards.expire(id, { points: 15, keepBalance: true });
@@ -170,18 +183,22 @@ describe("the expiry of old purchases", () => {
     expect((await read()).loyaltyTier).toBe("Gold");
   });
 
-  it("rejects more points than count for the level, and numbers that are not positive", async () => {
+  it("rejects more points than count for the tier, and numbers that are not positive", async () => {
     const { service, id, read } = await shopWithCard();
     service.cards.purchase(id, { points: 20 });
     service.cards.expire(id, { points: 15, keepBalance: true });
     for (const keepBalance of [true, false]) {
       expect(() => service.cards.expire(id, { points: 6, keepBalance })).toThrow(
-        "5 points count for the level",
+        "5 points count for the tier",
       );
       expect(() => service.cards.expire(id, { points: 0, keepBalance })).toThrow(/positive number/);
-      expect(() => service.cards.expire(id, { points: Number.NaN, keepBalance })).toThrow(/positive number/);
+      expect(() => service.cards.expire(id, { points: Number.NaN, keepBalance })).toThrow(
+        /positive number/,
+      );
     }
-    expect(() => service.cards.expire("card_none", { points: 1 })).toThrow('There is no card "card_none".');
+    expect(() => service.cards.expire("card_none", { points: 1 })).toThrow(
+      'There is no card "card_none".',
+    );
     expect(await read()).toMatchObject({ loyaltyBalance: 20, loyaltyTier: null });
   });
 });
@@ -194,7 +211,9 @@ it("sets the status of a card to any text that is not blank, and emits no event"
   }
   for (const status of ["", " ", undefined, 7])
     expect(() => service.cards.setStatus(id, status as string)).toThrow(/status must be a text/);
-  expect(() => service.cards.setStatus("card_none", "blocked")).toThrow('There is no card "card_none".');
+  expect(() => service.cards.setStatus("card_none", "blocked")).toThrow(
+    'There is no card "card_none".',
+  );
   await service.idle();
   expect(inbox.events).toEqual([]);
 });
@@ -206,7 +225,9 @@ describe("the history", () => {
     expect((await history()).map(({ change }: { change: number }) => change)).toEqual(
       Array.from({ length: 20 }, (_, index) => 101 - index),
     );
-    expect((await history("?limit=1")).map(({ change }: { change: number }) => change)).toEqual([101]);
+    expect((await history("?limit=1")).map(({ change }: { change: number }) => change)).toEqual([
+      101,
+    ]);
     expect(await history("?limit=100")).toHaveLength(100);
     for (const limit of ["1000", "99999999999999999999"])
       expect(await history(`?limit=${limit}`)).toHaveLength(100);
@@ -236,8 +257,14 @@ describe("wallets", () => {
     removeFromWallet(body.id, "apple");
     await service.idle();
     expect(inbox.events).toMatchObject([
-      { type: "card.added", data: { passId: body.id, customerId: body.customerId, wallet: "apple" } },
-      { type: "card.removed", data: { passId: body.id, customerId: body.customerId, wallet: "apple" } },
+      {
+        type: "card.added",
+        data: { passId: body.id, customerId: body.customerId, wallet: "apple" },
+      },
+      {
+        type: "card.removed",
+        data: { passId: body.id, customerId: body.customerId, wallet: "apple" },
+      },
     ]);
   });
 });

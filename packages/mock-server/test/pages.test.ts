@@ -1,10 +1,13 @@
-/** The pages: a card's public page and what it links to (spec 2.2), the console, the API reference. */
+/**
+ * The pages: a card's public page and what it links to (spec 2.2), the console, the API reference.
+ */
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { get } from "node:http";
+import { openShop, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 import { createMockService } from "../src/index.ts";
 import { openServer } from "./integration/command.ts";
-import { openShop, signUp } from "./shop.ts";
 
 const page = async (service: { fetch(request: Request): Promise<Response> }, address: string) => {
   const response = await service.fetch(new Request(address));
@@ -13,41 +16,75 @@ const page = async (service: { fetch(request: Request): Promise<Response> }, add
 
 async function cardWith(fieldValues: object, points = 0) {
   const { service, issue } = openShop();
-  const { body: card } = await issue(signUp({}, fieldValues));
+  const { body: card } = await issue(toSignUp({}, fieldValues));
   if (points > 0) service.cards.purchase(card.id, { points });
   return { service, card };
 }
 
-it("shows shop, holder, balance, level, progress to the next level, a QR code and both wallets", async () => {
+it("quotes a copied curl for the shell, in which only the API key is a variable", async () => {
+  const script = new URL("../static/console/format.js", import.meta.url).href;
+  const { bearer, toCurl } = await import(script);
+  const hostile = "$LOYALTY_API_KEY$(echo x)`echo y`'\"\\";
+  const headers = { authorization: bearer, "idempotency-key": hostile, other: bearer };
+  const url = "http://127.0.0.1/api?$(echo x)";
+  const curl: string = toCurl("POST", url, headers, hostile);
+  const command = curl.replace(/^curl/, "printf '%s\\n'");
+  const printed = execFileSync("sh", ["-c", command], {
+    env: { LOYALTY_API_KEY: "k'1" },
+    encoding: "utf8",
+  });
+  const sent = ["authorization: Bearer k'1", `idempotency-key: ${hostile}`, `other: ${bearer}`];
+  const options = ["-i", "-X", "POST", url, ...sent.flatMap((header) => ["-H", header])];
+  expect(printed.split("\n")).toEqual([...options, "--data-raw", hostile, ""]);
+});
+
+it("shows shop, holder, balance, tier, progress to the next tier, a QR code and both wallets", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" }, 25);
   const { status, headers, text } = await page(service, card.publicUrl);
   expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
-  for (const shown of ["Club", "Anna", "<strong>25</strong> points", "Silver", "75 more to Gold", "<svg"]) {
+  for (const shown of [
+    "Club",
+    "Anna",
+    "<strong>25</strong> points",
+    "Silver",
+    "75 more to Gold",
+    "<svg",
+  ]) {
     expect(text).toContain(shown);
   }
   const slug = card.publicUrl.split("/").at(-1);
   for (const link of [`"${slug}/pass.pkpass"`, `"${slug}/google"`]) expect(text).toContain(link);
-  for (const wallet of ["apple", "google"]) expect(text).toContain(`../assets/add-to-${wallet}-wallet.svg`);
+  for (const wallet of ["apple", "google"])
+    expect(text).toContain(`../assets/add-to-${wallet}-wallet.svg`);
 });
 
 it("shows the code of the card as text, and a phone the wallet of its platform", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" });
-  expect((await page(service, card.publicUrl)).text).toContain(`<p>${card.publicUrl.split("/").at(-1)}</p>`);
+  expect((await page(service, card.publicUrl)).text).toContain(
+    `<p>${card.publicUrl.split("/").at(-1)}</p>`,
+  );
   const getWallets = async (userAgent: string) => {
     const request = new Request(card.publicUrl, { headers: { "user-agent": userAgent } });
     const text = await (await service.fetch(request)).text();
     return [...text.matchAll(/alt="Add to (\w+) Wallet"/g)].map(([, name]) => name);
   };
-  expect(await getWallets("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)")).toEqual(["Apple"]);
+  expect(await getWallets("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)")).toEqual([
+    "Apple",
+  ]);
   expect(await getWallets("Mozilla/5.0 (Linux; Android 15; Pixel 9)")).toEqual(["Google"]);
   expect(await getWallets("Mozilla/5.0 (Macintosh)")).toEqual(["Apple", "Google"]);
 });
 
-it("shows the progress to the next level from the points that count for it, and a long balance in smaller type", async () => {
+it("shows the progress to the next tier from the points that count for it, and a long balance in smaller type", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" }, 120);
   service.cards.expire(card.id, { points: 95, keepBalance: true });
   const { text } = await page(service, card.publicUrl);
-  for (const shown of ["<strong>120</strong> points", "Silver", 'value="15" max="90"', "75 more to Gold"])
+  for (const shown of [
+    "<strong>120</strong> points",
+    "Silver",
+    'value="15" max="90"',
+    "75 more to Gold",
+  ])
     expect(text).toContain(shown);
   service.cards.purchase(card.id, { points: 1_234_567.25 });
   expect((await page(service, card.publicUrl)).text).toContain(
@@ -57,7 +94,7 @@ it("shows the progress to the next level from the points that count for it, and 
 
 it("does not contain the card's id, the customer's id or contact data", async () => {
   const { service, issue } = openShop();
-  const { body: card } = await issue(signUp({ phone: "+48600100200", email: "anna@shop.test" }));
+  const { body: card } = await issue(toSignUp({ phone: "+48600100200", email: "anna@shop.test" }));
   const { text } = await page(service, card.publicUrl);
   for (const secret of [card.id, card.customerId, "600100200", "anna@shop.test"])
     expect(text).not.toContain(secret);
@@ -66,15 +103,26 @@ it("does not contain the card's id, the customer's id or contact data", async ()
 it("escapes the texts of customers and shops", async () => {
   const nasty = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>`;
   const tiers = [1, 9].map((from) => ({ name: nasty, from }));
-  const template = { id: "tpl_club", name: nasty, fields: [{ key: "name", type: "name" as const }], tiers };
+  const template = {
+    id: "tpl_club",
+    name: nasty,
+    fields: [{ key: "name", type: "name" as const }],
+    tiers,
+  };
   const { service, issue } = openShop({ templates: [template] });
-  const { body: card } = await issue(signUp({}, { name: nasty }));
+  const { body: card } = await issue(toSignUp({}, { name: nasty }));
   service.cards.purchase(card.id, { points: 5 });
-  for (const address of [card.publicUrl, `${card.publicUrl}/pass.pkpass`, `${card.publicUrl}/google`]) {
+  for (const address of [
+    card.publicUrl,
+    `${card.publicUrl}/pass.pkpass`,
+    `${card.publicUrl}/google`,
+  ]) {
     const { text } = await page(service, address);
     const escaped = text.match(/&lt;script&gt;alert\(1\)&lt;\/script&gt;&quot;&#39;&amp;&lt;img/g);
     expect(escaped?.length).toBeGreaterThan(2);
-    expect(text).not.toMatch(/<script(?! src="[./]*assets\/card\.js" type="module"><\/script>)|<img src=x/);
+    expect(text).not.toMatch(
+      /<script(?! src="[./]*assets\/card\.js" type="module"><\/script>)|<img src=x/,
+    );
   }
 });
 
@@ -106,12 +154,20 @@ it("has buttons and links of wallets of other names", async () => {
   const { service, issue } = openShop({ wallets });
   const { body: card } = await issue();
   const name = encodeURIComponent(wallets.second);
-  expect((await page(service, card.publicUrl)).text).toContain(`../assets/add-to-${name}-wallet.svg`);
+  expect((await page(service, card.publicUrl)).text).toContain(
+    `../assets/add-to-${name}-wallet.svg`,
+  );
   const button = await page(service, `${service.baseUrl}/assets/add-to-${name}-wallet.svg`);
-  expect([button.status, button.headers.get("content-type")]).toEqual([200, "image/svg+xml; charset=utf-8"]);
+  expect([button.status, button.headers.get("content-type")]).toEqual([
+    200,
+    "image/svg+xml; charset=utf-8",
+  ]);
   expect(button.text).toContain("A&quot;b&lt;c/ü Wallet");
+  expect(button.text.match(/display="\w+"/g)).toEqual(['display="none"', 'display="inline"']);
   expect((await page(service, `${card.publicUrl}/${name}`)).status).toBe(200);
-  expect((await page(service, `${service.baseUrl}/assets/add-to-apple-wallet.svg`)).status).toBe(404);
+  expect((await page(service, `${service.baseUrl}/assets/add-to-apple-wallet.svg`)).status).toBe(
+    404,
+  );
 });
 
 it.each([
@@ -172,14 +228,20 @@ describe("the console", () => {
       "assets/icon.svg",
       "console/console.css",
       "console/main.js",
+      "console/phone.css",
+      "console/rows.css",
+      "console/views.css",
     ]);
-    for (const path of paths) expect([path, (await request(`/${path}`)).status]).toEqual([path, 200]);
+    for (const path of paths)
+      expect([path, (await request(`/${path}`)).status]).toEqual([path, 200]);
     const script = await (await request("/console/main.js")).text();
     expect(script).not.toMatch(/^import |\bimport\(|\beval\(|new Function/m);
     const folder = new URL("../static/console/", import.meta.url);
     for (const name of readdirSync(folder)) {
       const code = readFileSync(new URL(name, folder), "utf8");
-      expect(code).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function/);
+      expect(code).not.toMatch(
+        /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function/,
+      );
     }
   });
 
@@ -231,7 +293,9 @@ describe("the reference", () => {
     const reference = await page({ fetch }, `${url}/api/docs`);
     expect(reference.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(reference.text).toContain(`data-api-key="${service.apiKeys.website}"`);
-    const files = [...reference.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, file]) => file);
+    const files = [...reference.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(
+      ([, file]) => file,
+    );
     expect(files).toHaveLength(4);
     for (const file of files) {
       const { status, headers, text } = await page({ fetch }, `${url}/api/${file}`);
@@ -244,6 +308,8 @@ describe("the reference", () => {
   it("is the document in process", async () => {
     const service = createMockService();
     expect((await page(service, `${service.baseUrl}/api/docs`)).text).toContain('"openapi":"3.1');
-    expect((await page(service, `${service.baseUrl}/api/docs/swagger-ui-bundle.js`)).status).toBe(404);
+    expect((await page(service, `${service.baseUrl}/api/docs/swagger-ui-bundle.js`)).status).toBe(
+      404,
+    );
   });
 });

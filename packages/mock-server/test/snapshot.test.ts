@@ -1,9 +1,14 @@
-/** The state of a service: snapshot, restore and reset; event ids that stay unique and sorted; services share nothing. */
-import { createFolder } from "@loyalty-cards/internal/test/resources";
+/**
+ * The state of a service: snapshot, restore and reset; event ids that stay unique and sorted;
+ * services share nothing.
+ */
+
+import { noon, openShop, receiver, shopTemplate, toSignUp } from "@loyalty-cards/testing/mock-shop";
+import { createFolder } from "@loyalty-cards/testing/resources";
 import { expect, it } from "vitest";
 import { createMockService, type MockService, manualClock } from "../src/index.ts";
 import { openServer } from "./integration/command.ts";
-import { issueRequest, noon, openShop, receiver, respondWith, signUp, template } from "./shop.ts";
+import { issueRequest, respondWith } from "./shop.ts";
 
 it("shares nothing between services: each has its own cards, keys of requests, clock and faults", async () => {
   const shops = Array.from({ length: 20 }, () => openShop({ deliver: respondWith(204) }));
@@ -12,7 +17,9 @@ it("shares nothing between services: each has its own cards, keys of requests, c
       const fault = { phase: "before", kind: "status", status: 503, times: 1 } as const;
       service.faults.add({ ...fault, match: { operation: "getCard" } });
       service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["balance.changed"] });
-      const { id } = (await issue(signUp({ phone: "+48600100200" }), { "idempotency-key": "user-1" })).body;
+      const { id } = (
+        await issue(toSignUp({ phone: "+48600100200" }), { "idempotency-key": "user-1" })
+      ).body;
       service.cards.purchase(id, { points: index + 1 });
       await service.clock.advance(`${index}h`);
       const read = async () => (await call("GET", `/api/v1/passes/${id}`)).status;
@@ -29,7 +36,7 @@ it("shares nothing between services: each has its own cards, keys of requests, c
 it("restores everything from a snapshot, several times, whatever happens later, also to copies", async () => {
   const { service, call, issue } = openShop();
   const key = { "idempotency-key": "user-1" };
-  const { body } = await issue(signUp({ phone: "+48600100200" }), key);
+  const { body } = await issue(toSignUp({ phone: "+48600100200" }), key);
   service.cards.purchase(body.id, { points: 5 });
   const snapshot = service.snapshot();
   for (const points of [1, 2]) {
@@ -39,7 +46,7 @@ it("restores everything from a snapshot, several times, whatever happens later, 
     service.restore(snapshot);
     const { loyaltyBalance, fieldValues } = service.cards.get(body.id);
     expect([loyaltyBalance, fieldValues["firstName"]]).toEqual([5, "Anna"]);
-    expect((await issue(signUp(), key)).body.id).toBe(body.id);
+    expect((await issue(toSignUp(), key)).body.id).toBe(body.id);
     expect((await call("GET", `/api/v1/passes/${body.id}/operations`)).body.items).toHaveLength(1);
   }
 });
@@ -49,7 +56,9 @@ it.each([undefined, {}, { state: {} }, JSON.parse(JSON.stringify(createMockServi
   async (value) => {
     const { service, issue } = openShop();
     const { id } = (await issue()).body;
-    expect(() => service.restore(value as never)).toThrow("restore takes a snapshot of service.snapshot()");
+    expect(() => service.restore(value as never)).toThrow(
+      "restore takes a snapshot of service.snapshot()",
+    );
     expect(service.cards.get(id)).toMatchObject({ id });
   },
 );
@@ -66,7 +75,9 @@ it("continues pending deliveries after a restore", async () => {
   service.reset();
   service.restore(snapshot);
   await service.clock.runUntilIdle();
-  expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered", attempts: [{}, {}, {}] }]);
+  expect(service.webhooks.deliveries()).toMatchObject([
+    { state: "delivered", attempts: [{}, {}, {}] },
+  ]);
 });
 
 it("continues from the snapshot when an attempt is in progress", async () => {
@@ -75,7 +86,9 @@ it("continues from the snapshot when an attempt is in progress", async () => {
   service.webhooks.sendTest(inbox.subscribe(service, ["ping"]).id);
   service.restore(service.snapshot());
   await service.clock.advance("1d");
-  expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered", attempts: [{ status: 204 }] }]);
+  expect(service.webhooks.deliveries()).toMatchObject([
+    { state: "delivered", attempts: [{ status: 204 }] },
+  ]);
 });
 
 it("restores the templates, the endpoints and their secrets of the seed on a reset", async () => {
@@ -87,7 +100,9 @@ it("restores the templates, the endpoints and their secrets of the seed on a res
   const [endpoint] = service.endpoints;
   const path = `/api/v1/templates/${service.templateId}/passes`;
   for (const round of [1, 2]) {
-    expect((await call("POST", path, { body: signUp({}, {}) })).status, `round ${round}`).toBe(201);
+    expect((await call("POST", path, { body: toSignUp({}, {}) })).status, `round ${round}`).toBe(
+      201,
+    );
     service.webhooks.sendTest(endpoint?.id ?? "");
     await service.idle();
     expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
@@ -98,9 +113,14 @@ it("restores the templates, the endpoints and their secrets of the seed on a res
 /** Makes this many events, and returns their ids in the order of their creation. */
 async function makeEvents(service: MockService, count: number): Promise<string[]> {
   const { id } = (await (await service.fetch(issueRequest(service))).json()) as { id: string };
-  const operations = Array.from({ length: count }, () => service.cards.purchase(id, { points: 0.01 }).id);
+  const operations = Array.from(
+    { length: count },
+    () => service.cards.purchase(id, { points: 0.01 }).id,
+  );
   const events = await Promise.all(
-    operations.map((operation) => service.waitFor({ event: { data: { operation: { id: operation } } } })),
+    operations.map((operation) =>
+      service.waitFor({ event: { data: { operation: { id: operation } } } }),
+    ),
   );
   return events.map(([event]) => event?.id as string);
 }
@@ -125,7 +145,7 @@ it("sorts event ids by creation when the clock is set back, starts before 1970, 
   for (const startMs of [-5_000_000, noon, 36 ** 9 - 2, 8.64e15 - 10_000]) {
     let nowMs = startMs;
     // Without the validation of openShop(): OpenAPI has no dates beyond the year 9999.
-    const service = createMockService({ templates: [template], clock: { now: () => nowMs } });
+    const service = createMockService({ templates: [shopTemplate], clock: { now: () => nowMs } });
     const ids: string[] = [];
     for (const stepMs of [0, 1, -4_000, 2, 0, 4_002]) {
       nowMs += stepMs;

@@ -1,8 +1,12 @@
-/** Clocks: scaled clocks, changing the clock of a running service, the queue of due items; and waitFor. */
+/**
+ * Clocks: scaled clocks, changing the clock of a running service, the queue of due items; and
+ * waitFor.
+ */
 
+import { noon, openShop, receiver } from "@loyalty-cards/testing/mock-shop";
 import { expect, it } from "vitest";
 import { createMockService, manualClock, scaledClock, WaitTimeoutError } from "../src/index.ts";
-import { noon, openShop, receiver, respondWith, sendPing } from "./shop.ts";
+import { respondWith, sendPing } from "./shop.ts";
 
 it("runs a scaled clock faster than the machine's, from its start and only forward", () => {
   const clock = scaledClock({ factor: 1_000_000, startAt: noon });
@@ -20,7 +24,10 @@ it("runs a scaled clock faster than the machine's, from its start and only forwa
 });
 
 it("makes all retries on a scaled clock without a call", async () => {
-  const service = createMockService({ clock: scaledClock({ factor: 1_000_000 }), deliver: respondWith(500) });
+  const service = createMockService({
+    clock: scaledClock({ factor: 1_000_000 }),
+    deliver: respondWith(500),
+  });
   sendPing(service);
   const [failed] = await service.waitFor({ delivery: { state: "failed" } });
   expect(failed?.attempts).toHaveLength(6);
@@ -69,7 +76,10 @@ it("ends a movement when the clock is set meanwhile", async () => {
 });
 
 it("moves a clock that runs past the time that it was asked for", async () => {
-  const { service } = openShop({ clock: scaledClock({ factor: 1_000_000 }), deliver: respondWith(204) });
+  const { service } = openShop({
+    clock: scaledClock({ factor: 1_000_000 }),
+    deliver: respondWith(204),
+  });
   for (let count = 0; count < 50; count++) {
     sendPing(service);
     await service.clock.advance("1m");
@@ -86,11 +96,15 @@ it("rejects the machine's clock when the service is ahead of it", async () => {
 
 it("rejects times after the year 9999, and continues", async () => {
   const { service, call, issue } = openShop();
-  const advance = () => call("POST", "/_mock/clock/advance", { body: { duration: "364000d" }, key: null });
+  const advance = () =>
+    call("POST", "/_mock/clock/advance", { body: { duration: "364000d" }, key: null });
   for (let count = 0; count < 8; count++) expect((await advance()).status).toBe(200);
   for (let count = 0; count < 2; count++) {
     const beyond = await advance();
-    expect([beyond.status, beyond.body.detail]).toEqual([409, "The clock cannot go beyond the year 9999."]);
+    expect([beyond.status, beyond.body.detail]).toEqual([
+      409,
+      "The clock cannot go beyond the year 9999.",
+    ]);
   }
   expect((await issue()).status).toBe(201);
   expect(service.clock.now()).toBeLessThan(Date.parse("9999-12-31T23:59:59.999Z"));
@@ -127,7 +141,9 @@ async function openWaitingShop() {
 it("resolves with what happened before the call, also a test event", async () => {
   const { service, cardId } = await openWaitingShop();
   service.cards.purchase(cardId, { points: 7 });
-  const [event] = await service.waitFor({ event: { type: "balance.changed", data: { passId: cardId } } });
+  const [event] = await service.waitFor({
+    event: { type: "balance.changed", data: { passId: cardId } },
+  });
   expect(event?.data).toMatchObject({ balance: 7, operation: { type: "purchase" } });
   sendPing(service);
   expect(await service.waitFor({ event: { type: "ping" } })).toHaveLength(1);
@@ -158,9 +174,20 @@ it("rejects a wait that does not match with what happened instead, and one that 
   service.cards.purchase(cardId, { points: 7 });
   const wait = service.waitFor({ event: { type: "tier.changed" } }, { timeoutMs: 1 });
   await expect(wait).rejects.toThrow(WaitTimeoutError);
-  await expect(wait).rejects.toThrow(/"tier.changed".* within 1 ms\. The newest events: balance.changed;/);
+  await expect(wait).rejects.toThrow(
+    /"tier.changed".* within 1 ms\. The newest events: balance.changed;/,
+  );
+  const failing = createMockService({ deliver: respondWith(401) });
+  sendPing(failing);
+  await failing.idle();
+  await expect(
+    failing.waitFor({ delivery: { state: "delivered" } }, { timeoutMs: 1 }),
+  ).rejects.toThrow("the newest deliveries: ping pending (last attempt: 401).");
   const reason = new Error("enough");
-  const aborted = service.waitFor({ event: { type: "ping" } }, { signal: AbortSignal.abort(reason) });
+  const aborted = service.waitFor(
+    { event: { type: "ping" } },
+    { signal: AbortSignal.abort(reason) },
+  );
   await expect(aborted).rejects.toBe(reason);
 });
 
@@ -200,12 +227,17 @@ it("rejects a condition that is nested too deeply, over HTTP and in process", as
 
 it("rejects an invalid condition with the name of the member", async () => {
   const { service } = await openWaitingShop();
-  const wait = (condition: unknown, options = {}) => service.waitFor(condition as { event: object }, options);
-  await expect(wait({ event: {}, count: Number.NaN })).rejects.toThrow(/"count" must be of type integer/);
+  const wait = (condition: unknown, options = {}) =>
+    service.waitFor(condition as { event: object }, options);
+  await expect(wait({ event: {}, count: Number.NaN })).rejects.toThrow(
+    /"count" must be of type integer/,
+  );
   await expect(wait({ event: { tipe: "ping" } })).rejects.toThrow(/"event.tipe" is not known/);
   await expect(wait({ card: null })).rejects.toThrow(/"card" must be of type object/);
   await expect(wait(null)).rejects.toThrow(/must be of type object/);
   for (const timeoutMs of [Number.NaN, -1, Number.POSITIVE_INFINITY, 2 ** 31]) {
-    await expect(wait({ event: {} }, { timeoutMs })).rejects.toThrow(/"timeoutMs" must be a number/);
+    await expect(wait({ event: {} }, { timeoutMs })).rejects.toThrow(
+      /"timeoutMs" must be a number/,
+    );
   }
 });

@@ -1,13 +1,18 @@
-/** The traffic: requests with what they sent and got, their warnings, and deliveries, in one list; and the version of what is visible. */
-import { describe, expect, it } from "vitest";
-import { openControlledShop, receiver, signUp, template } from "./shop.ts";
+/**
+ * The traffic: requests with what they sent and got, their warnings, and deliveries, in one list;
+ * and the version of what is visible.
+ */
 
-const issuePath = `/api/v1/templates/${template.id}/passes`;
+import { receiver, shopTemplate, toSignUp } from "@loyalty-cards/testing/mock-shop";
+import { describe, expect, it } from "vitest";
+import { openControlledShop } from "./shop.ts";
+
+const issuePath = `/api/v1/templates/${shopTemplate.id}/passes`;
 
 describe("a request in the traffic", () => {
   it("has what it sent and got, its key's name, idempotency key and card, newest first", async () => {
     const { issue, call, get } = await openControlledShop();
-    const sent = signUp({ phone: "+48600100200" });
+    const sent = toSignUp({ phone: "+48600100200" });
     const { body: card } = await issue(sent, { "idempotency-key": "user-1" });
     await call("GET", `/api/v1/passes/${card.id}/operations?limit=3`);
     const { items, total, problems } = await get("/_mock/traffic");
@@ -20,6 +25,8 @@ describe("a request in the traffic", () => {
       durationMs: expect.any(Number),
       cardId: card.id,
       warnings: [],
+      position: expect.stringMatching(/^[0-9a-z]{15}$/),
+      holder: "Anna",
     };
     expect(items).toEqual([
       {
@@ -29,6 +36,7 @@ describe("a request in the traffic", () => {
         path: `/api/v1/passes/${card.id}/operations?limit=3`,
         status: 200,
         responseBody: '{"items":[]}',
+        phrase: "0 operations",
       },
       {
         ...common,
@@ -39,6 +47,7 @@ describe("a request in the traffic", () => {
         requestBody: JSON.stringify(sent),
         status: 201,
         responseBody: JSON.stringify(card),
+        phrase: "new card",
       },
     ]);
     expect(items[0].id > items[1].id).toBe(true);
@@ -46,11 +55,21 @@ describe("a request in the traffic", () => {
 
   it.each([
     ["a missing member", { customer: {} }, 422, "customer.consents is missing"],
-    ["an invalid phone", signUp({ phone: "secret" }), 422, "customer.phone: The phone number is not valid"],
-    ["a missing field", signUp({}, {}), 422, 'fieldValues.firstName: Please fill in "First name"'],
+    [
+      "an invalid phone",
+      toSignUp({ phone: "secret" }),
+      422,
+      "customer.phone: The phone number is not valid",
+    ],
+    [
+      "a missing field",
+      toSignUp({}, {}),
+      422,
+      'fieldValues.firstName: Please fill in "First name"',
+    ],
     [
       "another type",
-      signUp({}, { firstName: ["secret"] }),
+      toSignUp({}, { firstName: ["secret"] }),
       422,
       "fieldValues.firstName must be of type string or number",
     ],
@@ -67,7 +86,7 @@ describe("a request in the traffic", () => {
 
   it("distinguishes missing and unknown keys, cards and paths, and never has the API key", async () => {
     const { call, issue, get } = await openControlledShop();
-    await call("POST", issuePath, { body: signUp(), key: "secret_key" });
+    await call("POST", issuePath, { body: toSignUp(), key: "secret_key" });
     await call("GET", "/api/v1/passes/card_1", { key: null });
     await call("GET", "/api/v1/passes/card_1");
     await call("GET", "/api/v1/pases/card_1");
@@ -77,7 +96,7 @@ describe("a request in the traffic", () => {
       { status: 404, path: "/api/v1/pases/card_1", reason: "There is no GET /api/v1/pases/card_1" },
       { status: 404, reason: "There is no card with this id" },
       { status: 401, reason: "no API key" },
-      { status: 401, reason: "unknown key", requestBody: JSON.stringify(signUp()) },
+      { status: 401, reason: "unknown key", requestBody: JSON.stringify(toSignUp()) },
     ]);
     const all = JSON.stringify(await get("/_mock/traffic"));
     expect(all).not.toMatch(/secret_key|mock_website_key/);
@@ -87,15 +106,23 @@ describe("a request in the traffic", () => {
   it.each([
     [{ kind: "status", phase: "before", status: 503 }, { status: 503, reason: injected }, false],
     [{ kind: "html", phase: "before" }, { status: 502, reason: injected }, false],
-    [{ kind: "status", phase: "after-commit", status: 500 }, { status: 500, reason: injected }, true],
+    [
+      { kind: "status", phase: "after-commit", status: 500 },
+      { status: 500, reason: injected },
+      true,
+    ],
     [{ kind: "destroy", phase: "after-commit" }, { reason: `${injected}: destroy` }, true],
-    [{ kind: "latency", phase: "before", delayMs: 1 }, { status: 201, reason: `${injected}: latency` }, true],
+    [
+      { kind: "latency", phase: "before", delayMs: 1 },
+      { status: 201, reason: `${injected}: latency` },
+      true,
+    ],
   ] as const)("names the injected fault of %j", async (fault, expected, isIssued) => {
     const { service, issue, get } = await openControlledShop();
     service.faults.add(fault);
     await issue().catch(() => {});
     const [item] = (await get("/_mock/traffic")).items;
-    expect(item).toMatchObject({ ...expected, requestBody: JSON.stringify(signUp()) });
+    expect(item).toMatchObject({ ...expected, requestBody: JSON.stringify(toSignUp()) });
     const members = ["status" in item, "responseBody" in item, "cardId" in item];
     expect(members).toEqual(["status" in expected, "status" in expected, isIssued]);
   });
@@ -103,9 +130,9 @@ describe("a request in the traffic", () => {
   it("has its warnings as its own lines, and counts as a problem", async () => {
     const { issue, get } = await openControlledShop();
     const key = { "idempotency-key": "user-1" };
-    await issue(signUp({ emial: "anna@example.com" }), key);
-    await issue(signUp(), key);
-    await issue(signUp(), { "idempotency-key": "user-2" });
+    await issue(toSignUp({ emial: "anna@example.com" }), key);
+    await issue(toSignUp(), key);
+    await issue(toSignUp(), { "idempotency-key": "user-2" });
     const { items, problems } = await get("/_mock/traffic");
     expect(problems).toBe(2);
     expect(items.map(({ warnings }: { warnings: unknown[] }) => warnings)).toMatchObject([
@@ -114,7 +141,8 @@ describe("a request in the traffic", () => {
       [
         {
           type: "unknown-members",
-          message: 'customer has members that the service ignores: "emial" (did you mean "email"?).',
+          message:
+            'customer has members that the service ignores: "emial" (did you mean "email"?).',
           fields: ["emial"],
         },
       ],
@@ -124,7 +152,7 @@ describe("a request in the traffic", () => {
 
   it("has the first 64 KiB of a body", async () => {
     const { issue, get } = await openControlledShop();
-    await issue(signUp({}, { firstName: "x".repeat(100_000) }));
+    await issue(toSignUp({}, { firstName: "x".repeat(100_000) }));
     const [{ requestBody, responseBody }] = (await get("/_mock/traffic")).items;
     expect([requestBody.length, responseBody.length]).toEqual([65_536, 65_536]);
   });
@@ -140,7 +168,7 @@ describe("a request in the traffic", () => {
   });
 });
 
-it("lists deliveries with each attempt's response between the requests, in the order of creation", async () => {
+it("lists deliveries with each attempt's response between the requests, and a retry moves up with the time of its attempt", async () => {
   const inbox = receiver();
   inbox.responses.push(Promise.resolve(new Response("Error at handler", { status: 500 })));
   const { service, call, issue, get } = await openControlledShop({ deliver: inbox.deliver });
@@ -151,7 +179,7 @@ it("lists deliveries with each attempt's response between the requests, in the o
   await call("GET", `/api/v1/passes/${id}`);
   const failing = await get("/_mock/traffic");
   expect(failing).toMatchObject({
-    total: 3,
+    total: 4,
     problems: 1,
     items: [
       { operation: "getCard" },
@@ -166,13 +194,96 @@ it("lists deliveries with each attempt's response between the requests, in the o
         attempts: [{ status: 500, responseBody: "Error at handler" }],
         nextAttemptAt: "2026-03-01T12:01:00.000Z",
       },
+      { kind: "action", type: "purchase", change: 5, cardId: id },
       { operation: "issueCard" },
     ],
   });
   await service.clock.advance("1m");
   const delivered = await get("/_mock/traffic");
-  expect(delivered).toMatchObject({ problems: 0, items: [{}, { state: "delivered" }, {}] });
-  expect(delivered.items[1].attempts).toHaveLength(2);
+  expect(delivered).toMatchObject({
+    problems: 0,
+    items: [
+      { state: "delivered", at: "2026-03-01T12:01:00.000Z", attempts: [{}, {}] },
+      { operation: "getCard" },
+      { kind: "action" },
+      { operation: "issueCard" },
+    ],
+  });
+  // After the newest entry of the first list there is only the retry.
+  const { position } = failing.items[0];
+  expect(await get(`/_mock/traffic?after=${position}`)).toMatchObject({
+    total: 1,
+    items: [{ state: "delivered" }],
+  });
+});
+
+it("has what the staff did as the cause of the webhooks above it, also of an expiry", async () => {
+  const { service, issue, get } = await openControlledShop({ deliver: () => new Response() });
+  service.webhooks.createEndpoint({
+    url: "https://shop.test/",
+    events: ["balance.changed", "tier.changed", "card.added", "card.removed"],
+  });
+  const { id } = (await issue(toSignUp({ name: "Anna Nowak" }))).body;
+  const { id: purchaseId } = service.cards.purchase(id, { points: 1_250.5 });
+  service.cards.redeem(id, { points: 50 });
+  service.cards.expire(id, { points: 1_150, keepBalance: true });
+  service.cards.expire(id, { points: 0.5 });
+  service.cards.addToWallet(id, "apple");
+  service.cards.removeFromWallet(id, "apple");
+  service.cards.setStatus(id, "blocked");
+  expect(() => service.cards.cancel(purchaseId)).toThrow(RangeError);
+  const { items } = await get("/_mock/traffic?kind=action");
+  const rows = items.map(({ type, phrase }: { type: string; phrase: string }) => [type, phrase]);
+  expect(rows).toEqual([
+    ["status", "blocked"],
+    ["wallet", "removed from Apple Wallet"],
+    ["wallet", "added to Apple Wallet"],
+    ["expiry", "−0.5"],
+    ["expiry", "1,150 points; they stay"],
+    ["redemption", "−50"],
+    ["purchase", "+1,250.5"],
+  ]);
+  await service.idle();
+  const all = (await get("/_mock/traffic")).items;
+  const positionOf = (wanted: string) =>
+    all.find(({ phrase }: { phrase: string }) => phrase === wanted).position;
+  expect(positionOf("+1,250.5 → 1,250.5") > positionOf("+1,250.5")).toBe(true);
+  expect(positionOf("card added to Apple Wallet") > positionOf("added to Apple Wallet")).toBe(true);
+  expect(positionOf("Silver (before: Gold)") > positionOf("1,150 points; they stay")).toBe(true);
+});
+
+it("is found by the name on the card: its requests, actions and webhooks", async () => {
+  const { service, issue, call, get } = await openControlledShop({
+    deliver: () => new Response(),
+  });
+  service.webhooks.createEndpoint({
+    url: "https://shop.test/",
+    events: ["balance.changed", "consent.changed"],
+  });
+  for (const name of ["Anna Nowak", "Ben Carter"]) {
+    const { id } = (await issue(toSignUp({ name }, { firstName: name }))).body;
+    service.cards.purchase(id, { points: 5 });
+    await call("PUT", `/api/v1/passes/${id}/consent`, { body: { marketing: true } });
+  }
+  await issue({ customer: {}, fieldValues: { name: "Anna Nowak" } });
+  await service.idle();
+  const { items } = await get("/_mock/traffic?query=anna+nowak");
+  const found = items.map(({ kind, holder, phrase }: Record<string, string>) => [
+    kind,
+    holder,
+    phrase,
+  ]);
+  expect(found).toHaveLength(6);
+  expect(found).toEqual(
+    expect.arrayContaining([
+      ["request", "Anna Nowak", "customer.consents is missing"],
+      ["delivery", "Anna Nowak", "marketing given"],
+      ["request", "Anna Nowak", "marketing given"],
+      ["delivery", "Anna Nowak", "+5 → 5"],
+      ["action", "Anna Nowak", "+5"],
+      ["request", "Anna Nowak", "new card"],
+    ]),
+  );
 });
 
 it("is searched by kind, problems and words", async () => {
@@ -180,7 +291,7 @@ it("is searched by kind, problems and words", async () => {
     deliver: () => new Response(null, { status: 401 }),
   });
   service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["balance.changed"] });
-  const { id } = (await issue(signUp({ name: "Anna Nowak" }))).body;
+  const { id } = (await issue(toSignUp({ name: "Anna Nowak" }))).body;
   await issue({ customer: {} });
   service.cards.purchase(id, { points: 5 });
   await service.idle();
@@ -188,15 +299,16 @@ it("is searched by kind, problems and words", async () => {
     (await get(`/_mock/traffic?${query}`)).items.map(
       ({ kind, status }: { kind: string; status?: number }) => status ?? kind,
     );
-  expect(await find("")).toEqual(["delivery", 422, 201]);
+  expect(await find("")).toEqual(["delivery", "action", 422, 201]);
   expect(await find("kind=request")).toEqual([422, 201]);
   expect(await find("kind=delivery")).toEqual(["delivery"]);
+  expect(await find("kind=action")).toEqual(["action"]);
   expect(await find("problems=true")).toEqual(["delivery", 422]);
   expect(await find("limit=1")).toEqual(["delivery"]);
-  expect(await find(`query=${id}`)).toEqual(["delivery", 201]);
+  expect(await find(`query=${id}`)).toEqual(["delivery", "action", 201]);
   expect(await find("query=customer.Consents")).toEqual([422]);
   expect(await find("query=issuecard")).toEqual([422, 201]);
-  expect(await find("query=nowak")).toEqual([201]);
+  expect(await find("query=nowak")).toEqual(["delivery", "action", 201]);
   // A key of a request can contain each number.
   expect(await find("query=401&kind=delivery")).toEqual(["delivery"]);
   expect(await get("/_mock/traffic?query=422&kind=request&problems=true&limit=1")).toMatchObject({

@@ -1,17 +1,29 @@
-/** Deliveries: each attempt is signed, retried by the schedule of spec 3.2, and logged; endpoints are subscribed, changed and deleted (spec 6.3). In process, and over HTTP to real receivers. */
-import { createGate } from "@loyalty-cards/internal/test/resources";
+/**
+ * Deliveries: each attempt is signed, retried by the schedule of spec 3.2, and logged; endpoints
+ * are subscribed, changed and deleted (spec 6.3). In process, and over HTTP to real receivers.
+ */
+
+import { noon, openShop } from "@loyalty-cards/testing/mock-shop";
+import { createGate } from "@loyalty-cards/testing/resources";
 import { WebhookVerificationError } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { describe, expect, it } from "vitest";
-import { createMockService, type MockService, type MockServiceOptions, manualClock } from "../src/index.ts";
+import {
+  createMockService,
+  type MockService,
+  type MockServiceOptions,
+  manualClock,
+} from "../src/index.ts";
 import { listen } from "./integration/command.ts";
-import { deferResponse, noon, openShop, respondWith, sendPing, shopWithEndpoint } from "./shop.ts";
+import { deferResponse, respondWith, sendPing, shopWithEndpoint } from "./shop.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
 
 const attemptTimesMs = (service: MockService) =>
-  service.webhooks.deliveries().flatMap(({ attempts }) => attempts.map(({ at }) => Date.parse(at) - noon));
+  service.webhooks
+    .deliveries()
+    .flatMap(({ attempts }) => attempts.map(({ at }) => Date.parse(at) - noon));
 
 describe("a delivery", () => {
   it("is a signed POST with the headers and the body of spec 6.1", async () => {
@@ -44,7 +56,9 @@ describe("a delivery", () => {
     service.cards.purchase(body.id, { points: 1 });
     expect(inbox.requests).toHaveLength(0);
     await service.idle();
-    expect(inbox.requests.map(({ headers }) => headers.get("service-event"))).toEqual(["balance.changed"]);
+    expect(inbox.requests.map(({ headers }) => headers.get("service-event"))).toEqual([
+      "balance.changed",
+    ]);
   });
 });
 
@@ -61,18 +75,22 @@ describe("the retry schedule", () => {
     expect(service.clock.now() - noon).toBe(516 * minute);
 
     const headers = (name: string) => inbox.requests.map((request) => request.headers.get(name));
-    expect(new Set(await Promise.all(inbox.requests.map((request) => request.text()))).size).toBe(1);
-    expect(new Set(headers("service-delivery")).size).toBe(1);
-    expect(headers("service-signature").map((value) => Number(/t=(\d+)/.exec(value ?? "")?.[1]))).toEqual(
-      expected.map((ms) => (noon + ms) / 1000),
+    expect(new Set(await Promise.all(inbox.requests.map((request) => request.text()))).size).toBe(
+      1,
     );
+    expect(new Set(headers("service-delivery")).size).toBe(1);
+    expect(
+      headers("service-signature").map((value) => Number(/t=(\d+)/.exec(value ?? "")?.[1])),
+    ).toEqual(expected.map((ms) => (noon + ms) / 1000));
   });
 
   it("says when the next attempt is, and ends with the first 2xx", async () => {
     const { service, inbox, purchase } = await shopWithEndpoint([500, 404, 301]);
     await purchase();
     for (const next of ["2026-03-01T12:01:00.000Z", "2026-03-01T12:06:00.000Z"]) {
-      expect(service.webhooks.deliveries()).toMatchObject([{ state: "pending", nextAttemptAt: next }]);
+      expect(service.webhooks.deliveries()).toMatchObject([
+        { state: "pending", nextAttemptAt: next },
+      ]);
       expect(await service.clock.advanceToNextDelivery()).toHaveLength(1);
       expect(service.clock.now()).toBe(Date.parse(next));
     }
@@ -82,11 +100,15 @@ describe("the retry schedule", () => {
     expect(delivery?.state).toBe("delivered");
     expect(delivery).not.toHaveProperty("nextAttemptAt");
     const nowMs = service.clock.now();
-    expect([await service.clock.runUntilIdle(), await service.clock.advanceToNextDelivery()]).toEqual([
-      [],
-      [],
+    expect([
+      await service.clock.runUntilIdle(),
+      await service.clock.advanceToNextDelivery(),
+    ]).toEqual([[], []]);
+    expect([service.clock.now(), inbox.requests.length, inbox.events.length]).toEqual([
+      nowMs,
+      4,
+      1,
     ]);
-    expect([service.clock.now(), inbox.requests.length, inbox.events.length]).toEqual([nowMs, 4, 1]);
   });
 });
 
@@ -108,10 +130,16 @@ describe("advance()", () => {
         return new Response(null, { status: 204 });
       },
     }).service;
-    const endpoint = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+    const endpoint = service.webhooks.createEndpoint({
+      url: "https://shop.test/",
+      events: ["ping"],
+    });
     service.webhooks.sendTest(endpoint.id);
     await service.idle();
-    expect(service.webhooks.deliveries().map(({ state }) => state)).toEqual(["delivered", "delivered"]);
+    expect(service.webhooks.deliveries().map(({ state }) => state)).toEqual([
+      "delivered",
+      "delivered",
+    ]);
   });
 
   it("runs calls that are not awaited one after the other", async () => {
@@ -134,7 +162,9 @@ describe("advance()", () => {
     "rejects the duration %s",
     async (span) => {
       const { service } = await shopWithEndpoint();
-      await expect((async () => service.clock.advance(span as "1h"))()).rejects.toThrow(/is not a duration/);
+      await expect((async () => service.clock.advance(span as "1h"))()).rejects.toThrow(
+        /is not a duration/,
+      );
     },
   );
 });
@@ -145,13 +175,18 @@ describe("the console's buttons", () => {
     const { id } = service.webhooks.sendTest(endpoint.id);
     await service.idle();
     expect(inbox.events).toMatchObject([{ type: "ping" }]);
-    expect(service.webhooks.deliveries({ type: "ping" })).toMatchObject([{ id, state: "delivered" }]);
+    expect(service.webhooks.deliveries({ type: "ping" })).toMatchObject([
+      { id, state: "delivered" },
+    ]);
   });
 
   it('"New secret" replaces the old one immediately', async () => {
     const { service, inbox, endpoint, purchase } = await shopWithEndpoint();
     const renewed = service.webhooks.newSecret(endpoint.id);
-    expect(renewed).toEqual({ id: endpoint.id, secret: expect.not.stringContaining(endpoint.secret) });
+    expect(renewed).toEqual({
+      id: endpoint.id,
+      secret: expect.not.stringContaining(endpoint.secret),
+    });
     await purchase();
     expect(service.webhooks.deliveries()).toMatchObject([
       { state: "pending", attempts: [{ error: new WebhookVerificationError("mismatch").message }] },
@@ -237,7 +272,9 @@ describe("an attempt", () => {
   });
 });
 
-it("makes 4000 attempts of 2000 pending deliveries within the time limit", { timeout: 20_000 }, async () => {
+it("makes 4000 attempts of 2000 pending deliveries within the time limit", {
+  timeout: 20_000,
+}, async () => {
   const { service } = openShop({ deliver: respondWith(500) });
   const { id } = sendPing(service);
   for (let sent = 1; sent < 2000; sent++) service.webhooks.sendTest(id);
@@ -271,8 +308,14 @@ describe("an endpoint", () => {
 
   it("gets pending deliveries at its new address, signed with the same secret", async () => {
     const { service, inbox, endpoint } = await shopWithFailedDelivery();
-    const changed = service.webhooks.updateEndpoint(endpoint.id, { url: "https://shop.test/moved" });
-    expect(changed).toEqual({ id: endpoint.id, url: "https://shop.test/moved", events: ["balance.changed"] });
+    const changed = service.webhooks.updateEndpoint(endpoint.id, {
+      url: "https://shop.test/moved",
+    });
+    expect(changed).toEqual({
+      id: endpoint.id,
+      url: "https://shop.test/moved",
+      events: ["balance.changed"],
+    });
     await service.clock.advance("1m");
     const paths = inbox.requests.map(({ url }) => new URL(url).pathname);
     expect(paths).toEqual(["/webhooks", "/moved"]);
@@ -299,7 +342,9 @@ describe("an endpoint", () => {
     );
     expect(change({ events: [] })).toThrow(/"events" must NOT have fewer than 1 items/);
     expect(service.snapshot()).toEqual(before);
-    expect(() => service.webhooks.updateEndpoint("we_none", {})).toThrow(/no webhook endpoint "we_none"/);
+    expect(() => service.webhooks.updateEndpoint("we_none", {})).toThrow(
+      /no webhook endpoint "we_none"/,
+    );
   });
 
   it("gets nothing after it is deleted: its pending deliveries are failed, and are not resent", async () => {
@@ -308,7 +353,9 @@ describe("an endpoint", () => {
     deleteEndpoint(endpoint.id);
     expect(deliveries()).toMatchObject([{ state: "failed", attempts: [{ status: 500 }] }]);
     expect(deliveries()[0]).not.toHaveProperty("nextAttemptAt");
-    expect(() => resend(deliveries()[0]?.id ?? "")).toThrow("The endpoint of this delivery was deleted.");
+    expect(() => resend(deliveries()[0]?.id ?? "")).toThrow(
+      "The endpoint of this delivery was deleted.",
+    );
     for (const act of [deleteEndpoint, sendTest, newSecret])
       expect(() => act(endpoint.id)).toThrow(/no webhook endpoint/);
     expect(() => resend("dlv_1")).toThrow(/no delivery/);
@@ -365,9 +412,13 @@ describe("over HTTP", () => {
     await shop.service.clock.advance("3h");
     const attempts = shop.log()?.attempts ?? [];
     expect(attempts.map(({ status }) => status)).toEqual([503, 503, 503, 204]);
-    // The log says so: the last attempt is half an hour later by the service's clock, and signed with the machine's.
+    // The log says so: the last attempt is half an hour later by the service's clock, and signed
+    // with the machine's.
     for (const { signedAt, signedWith } of attempts) {
-      expect([signedWith, Math.abs(Date.parse(signedAt) - Date.now()) < 300_000]).toEqual(["machine", true]);
+      expect([signedWith, Math.abs(Date.parse(signedAt) - Date.now()) < 300_000]).toEqual([
+        "machine",
+        true,
+      ]);
     }
     const [first, last] = [attempts[0]?.at ?? "", attempts.at(-1)?.at ?? ""];
     expect(Date.parse(last) - Date.parse(first)).toBe(36 * minute);
@@ -388,7 +439,10 @@ describe("over HTTP", () => {
     expect([redirected.log()?.attempts[0]?.status, paths]).toEqual([307, ["/webhooks"]]);
     const error = expect.stringMatching(/ECONNREFUSED|bad port/);
     expect(refused.log()).toMatchObject({ state: "pending", attempts: [{ error }] });
-    expect(broken.log()).toMatchObject({ state: "pending", attempts: [{ error: "UND_ERR_SOCKET" }] });
+    expect(broken.log()).toMatchObject({
+      state: "pending",
+      attempts: [{ error: "UND_ERR_SOCKET" }],
+    });
   });
 
   it("fails on a timeout, and aborts the request", async () => {
@@ -397,7 +451,10 @@ describe("over HTTP", () => {
     const { service, log } = sendTestTo(url, { deliveryTimeoutMs: 300 });
     await service.idle();
     await gone;
-    expect(log()).toMatchObject({ state: "pending", attempts: [{ error: "no response within 0.3 s" }] });
+    expect(log()).toMatchObject({
+      state: "pending",
+      attempts: [{ error: "no response within 0.3 s" }],
+    });
   });
 
   it("makes the first attempt at once on the machine's clock", async () => {

@@ -1,9 +1,10 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
 import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { toEventKey, toJobData, toJobId, validateRetention } from "./event.ts";
 import { createPut, type ReplayableInbox, untilAborted } from "./put.ts";
-import { createReport, type ReportOptions } from "./reports.ts";
+import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
 
 interface BullmqJob {
   data: unknown;
@@ -22,19 +23,40 @@ interface BullmqQueue {
 
 /** How long events are remembered, and the number of attempts. */
 export interface BullmqInboxOptions extends ReportOptions {
-  /** The service or endpoint that sends the events. Default `""`. Events of two sources are never duplicates of each other. */
+  /**
+   * The service or endpoint that sends the events. Default `""`. Events of two sources are never
+   * duplicates of each other.
+   */
   source?: string;
-  /** How long processed events are remembered. Default 14 days, at least 8 h 37 min. Dead letters are not deleted. */
+  /**
+   * How long processed events are remembered. Default 14 days, at least 8 h 37 min. Dead letters
+   * are not deleted.
+   */
   retentionSeconds?: number;
-  /** After this many failures the event is a dead letter. Default 17, with pauses of 1, 2, 4, … seconds: more than nine hours. */
+  /**
+   * After this many failures the event is a dead letter. Default 17, with pauses of 1, 2, 4, …
+   * seconds: more than nine hours.
+   */
   maxAttempts?: number;
-  /** How long to wait for Redis at the start, in milliseconds. Default 5 000. The receiver limits the time of each event. */
+  /**
+   * How long to wait for Redis at the start, in milliseconds. Default 5 000. The receiver limits
+   * the time of each event.
+   */
   timeoutMs?: number;
 }
 
+const optionNames = {
+  source: true,
+  retentionSeconds: true,
+  maxAttempts: true,
+  timeoutMs: true,
+  ...reportOptionNames,
+} satisfies OptionNames<BullmqInboxOptions>;
+
 /**
- * Waits for the queue's Redis, and returns an inbox. Create the queue with `enableOfflineQueue: false`: then the receiver responds 503 at
- * once while Redis is unreachable, and else after the receiver's own timeout.
+ * Waits for the queue's Redis, and returns an inbox. Create the queue with
+ * `enableOfflineQueue: false`: then the receiver responds 503 at once while Redis is unreachable,
+ * and else after the receiver's own timeout.
  * @throws {TypeError} for a retention shorter than the service's retries.
  * @throws when Redis does not respond.
  * @example
@@ -44,25 +66,37 @@ export interface BullmqInboxOptions extends ReportOptions {
  * import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
  * import { Queue, Worker } from "bullmq";
  *
- * const url = process.env.REDIS_URL ?? "";
- * const inbox = await bullmqInbox(new Queue("loyalty", { connection: { url, enableOfflineQueue: false } }));
- * const handler = inboxHandler(onEvents({ ping: ({ id }) => console.log(id), otherTypes: () => {} }));
- * export const worker = new Worker("loyalty", handler, { connection: { url }, maxStalledCount: 10 });
- * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, inbox });
+ * const connection = { url: process.env.REDIS_URL ?? "" };
+ * const queue = new Queue("loyalty", { connection: { ...connection, enableOfflineQueue: false } });
+ * const inbox = await bullmqInbox(queue);
+ * const handler = onEvents({ ping: ({ id }) => console.log(id), otherTypes: () => {} });
+ * const options = { connection, maxStalledCount: 10 };
+ * export const worker = new Worker("loyalty", inboxHandler(handler), options);
+ * const secret = () => process.env.LOYALTY_SIGNING_SECRET;
+ * export const receive = fetchReceiver({ secret, inbox });
  * ```
  */
 export async function bullmqInbox(
   queue: BullmqQueue,
   options: BullmqInboxOptions = {},
 ): Promise<ReplayableInbox> {
+  if (typeof queue?.waitUntilReady !== "function")
+    throw withSafeMessage(
+      new TypeError('bullmqInbox takes a Queue of BullMQ: bullmqInbox(new Queue("loyalty")).'),
+    );
+  requireKnownOptions("bullmqInbox", options, optionNames);
   const { maxAttempts = 17, timeoutMs = 5_000, source = "" } = options;
   requireNumber("maxAttempts", maxAttempts, 1);
   requireNumber("timeoutMs", timeoutMs, 1, maxTimerMs);
   const age = validateRetention(options.retentionSeconds);
-  const report = createReport(options);
-  await untilAborted(AbortSignal.timeout(timeoutMs), () => queue.waitUntilReady()).catch((cause: unknown) => {
-    throw new Error(`Redis cannot be used for the queue "${queue.name}".`, { cause });
-  });
+  const report = createInboxReport(options);
+  await untilAborted(AbortSignal.timeout(timeoutMs), () => queue.waitUntilReady()).catch(
+    (cause: unknown) => {
+      throw withSafeMessage(
+        new Error(`Redis cannot be used for the queue "${queue.name}".`, { cause }),
+      );
+    },
+  );
   // Each job has these options, which override the defaults of the queue and the worker.
   const jobOptions = {
     attempts: maxAttempts,
@@ -74,7 +108,8 @@ export async function bullmqInbox(
   return {
     put: createPut(report, async (event, { body, receivedAt }) => {
       const jobId = toJobId(toEventKey(event, source));
-      // For a duplicate `add` returns the existing job: only the first delivery finds its own data in it.
+      // For a duplicate `add` returns the existing job: only the first delivery finds its own data
+      // in it.
       const copy = crypto.randomUUID();
       const data = { ...toJobData(body, receivedAt, source), copy };
       await queue.add(event.type, data, { ...jobOptions, jobId });
@@ -91,7 +126,10 @@ export async function bullmqInbox(
   };
 }
 
-/** Gives a dead letter all of its attempts again. @returns false when the job is not dead, or another call was faster. */
+/**
+ * Gives a dead letter all of its attempts again.
+ * @returns false when the job is not dead, or another call was faster.
+ */
 async function revive(job: BullmqJob, data?: object): Promise<boolean> {
   if ((await job.getState()) !== "failed") return false;
   if (data !== undefined) await job.updateData(data);

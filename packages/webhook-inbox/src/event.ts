@@ -1,14 +1,28 @@
-/** An event as an inbox stores it: the data of a job, with the body as text and the time of receipt; its key; how long it is remembered. */
+/**
+ * An event as an inbox stores it: the body as it arrived, and the time of receipt; its key; how
+ * long it is remembered.
+ */
+import { describeHidden } from "@loyalty-cards/internal/builtin-module";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+function decode(body: Uint8Array): string {
+  if (typeof TextDecoder === "undefined")
+    throw withSafeMessage(new TypeError(describeHidden("An inbox", "TextDecoder")));
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+}
 
 /** Restores a stored body, byte for byte. */
 export const toBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** The members of an event that `markProcessed` and `isNewest` read. */
 export type OrderedEvent = Pick<WebhookEvent, "id" | "createdAt">;
+
+/** @throws {TypeError} with the usage for anything but an event. */
+export function requireEvent(event: unknown, usage: string): void {
+  const { id } = Object(event);
+  if (typeof id !== "string") throw withSafeMessage(new TypeError(usage));
+}
 
 /** @throws {TypeError} for a `createdAt` that is not a date. */
 export function parseCreatedAt({ id, createdAt }: OrderedEvent): number {
@@ -27,55 +41,97 @@ export function explainMissingTable(error: unknown, isMissing: boolean): unknown
   return withSafeMessage(new Error(message, { cause: error }));
 }
 
-/** The data of an event's job. */
-interface JobData {
+/** An event that an inbox stored. */
+export interface StoredEvent {
+  event: WebhookEvent;
   /** The verified body, character for character. */
+  body: string;
+  receivedAt: Date;
+}
+
+const parseBody = (body: string): WebhookEvent => JSON.parse(body.replace(/^\uFEFF/, ""));
+
+/**
+ * An event as a file stores it: when it was received, a line break, and the body as it arrived.
+ * @throws {TypeError} for a body that is not UTF-8, which a receiver rejects before.
+ */
+export const formatStoredEvent = (body: Uint8Array, receivedAt: Date): string =>
+  `${receivedAt.toISOString()}\n${decode(body)}`;
+
+/** @returns undefined for text that no inbox stored, or that is damaged. */
+export function parseStoredEvent(text = ""): StoredEvent | undefined {
+  const firstLineEnd = text.indexOf("\n");
+  const body = text.slice(firstLineEnd + 1);
+  const receivedAt = new Date(text.slice(0, firstLineEnd));
+  try {
+    const event = parseBody(body);
+    const isEvent = typeof event.id === "string" && typeof event.type === "string";
+    return isEvent && Number.isFinite(receivedAt.getTime())
+      ? { event, body, receivedAt }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An event as the data of a job in a queue, which stores it as JSON. */
+interface JobData {
   body: string;
   /** ISO 8601. */
   receivedAt: string;
   /** The source of the inbox, unless that is `""`. */
   source?: string;
+  /** That of the job: pg-boss reports it to a handler with `includeMetadata` only. */
+  retryLimit?: number;
 }
 
 /** @throws {TypeError} for a body that is not UTF-8, which a receiver rejects before. */
 export function toJobData(body: Uint8Array, receivedAt: Date, source: string): JobData {
-  const data = { body: utf8.decode(body), receivedAt: receivedAt.toISOString() };
+  const data = { body: decode(body), receivedAt: receivedAt.toISOString() };
   return source === "" ? data : { ...data, source };
 }
 
-/** The event of a job, with its body and the time of its receipt. @throws {TypeError} for a job that no inbox added. */
-export function parseJobData(data: unknown) {
-  const { body, receivedAt, source = "" } = (data ?? {}) as Partial<JobData>;
+/** @throws {TypeError} for a job that no inbox added. */
+export function parseJobData(
+  data: unknown,
+): StoredEvent & { source: string; retryLimit: number | undefined } {
+  const { body, receivedAt, source = "", retryLimit } = (data ?? {}) as Partial<JobData>;
   if (typeof body !== "string" || typeof receivedAt !== "string")
-    throw withSafeMessage(new TypeError("This job was not added by an inbox: use a queue for events only."));
-  const event: WebhookEvent = JSON.parse(body.replace(/^\uFEFF/, ""));
-  return { event, body, receivedAt: new Date(receivedAt), source };
+    throw withSafeMessage(
+      new TypeError("This job was not added by an inbox: use a queue for events only."),
+    );
+  return { event: parseBody(body), body, receivedAt: new Date(receivedAt), source, retryLimit };
 }
-
-/** The same of text that the inbox stored. */
-export const parseStoredEvent = (text: string | undefined) => parseJobData(JSON.parse(text ?? "null"));
 
 /** Identifies an event among those of all sources. An event of the source `""` has its own id. */
 export const toEventKey = ({ id }: Pick<WebhookEvent, "id">, source: string): string =>
   source === "" ? id : `${source}\u001f${id}`;
 
-/** Returns a job id without a separator of any queue. It is never a number, which BullMQ rejects. */
+/**
+ * Returns a job id without a separator of any queue. It is never a number, which BullMQ rejects.
+ */
 export function toJobId(key: string): string {
-  const wellFormed = new TextDecoder().decode(new TextEncoder().encode(key)); // a lone surrogate cannot be encoded
-  return `event-${encodeURIComponent(wellFormed)}`;
+  // Half of a surrogate pair cannot be encoded.
+  return `event-${encodeURIComponent(key.toWellFormed())}`;
 }
 
 /**
  * After this time the service has ended its retries: 8 h 36 min of pauses and a minute of responses
- * ([spec 3.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-2), [8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
+ * ([spec 3.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-2),
+ * [8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
  */
 const retryHorizonSeconds = 8 * 3600 + 37 * 60;
 
-/** @throws {TypeError} for a retention under which a late duplicate would be processed as a new event. */
+/**
+ * @throws {TypeError} for a retention under which a late duplicate would be processed as a new
+ * event.
+ */
 export function validateRetention(seconds: unknown = 14 * 24 * 3600): number {
   if (typeof seconds === "number" && seconds >= retryHorizonSeconds) return seconds;
-  throw new TypeError(
-    `retentionSeconds is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +
-      "service delivers an event again for that long, and a forgotten event would be processed twice.",
+  throw withSafeMessage(
+    new TypeError(
+      `retentionSeconds is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +
+        "service delivers an event again for that long, and a forgotten event would be processed twice.",
+    ),
   );
 }

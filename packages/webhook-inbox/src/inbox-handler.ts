@@ -1,7 +1,10 @@
 /** `inboxHandler`: an event handler as the job handler of pg-boss and BullMQ. */
+
+import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseJobData, toBytes } from "./event.ts";
-import { createReport, type ReportOptions } from "./reports.ts";
+import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
 
 /** One attempt at one event, as a queue's worker delivers it. */
 export interface QueueDelivery extends Delivery {
@@ -22,21 +25,29 @@ interface QueueJob {
   opts?: { attempts?: number };
   /** pg-boss 12, and 11 with `includeMetadata` */
   retryCount?: number;
+  /** pg-boss with `includeMetadata` */
   retryLimit?: number;
   signal?: AbortSignal;
 }
 
 /**
- * Creates a function for `boss.work(queue, …)` and `new Worker(name, …)`. A queue delivers at least once: call `markProcessed` in the
- * transaction of the handler. pg-boss completes or retries a list of jobs as a whole: if one fails, all of them are retried.
+ * Creates a function for `boss.work(queue, …)` and `new Worker(name, …)`. A queue delivers at least
+ * once: call `markProcessed` in the transaction of the handler. pg-boss completes or retries a list
+ * of jobs as a whole: if one fails, all of them are retried.
  * @example
  * ```ts
  * import { inboxHandler } from "@loyalty-cards/webhook-inbox";
  * import { onEvents } from "@loyalty-cards/webhook-verify";
  * import { Worker } from "bullmq";
  *
- * const handler = inboxHandler(onEvents({ ping: ({ id }, { attempt }) => console.log(id, attempt), otherTypes() {} }));
- * export const worker = new Worker("loyalty", handler, { connection: { url: process.env.REDIS_URL ?? "" } });
+ * const handler = inboxHandler(
+ *   onEvents({
+ *     ping: ({ id }, { attempt }) => console.log(id, attempt),
+ *     otherTypes: () => {},
+ *   }),
+ * );
+ * const connection = { url: process.env.REDIS_URL ?? "" };
+ * export const worker = new Worker("loyalty", handler, { connection });
  * ```
  */
 export function inboxHandler(
@@ -44,11 +55,14 @@ export function inboxHandler(
   options: ReportOptions = {},
 ): (jobs: unknown, ...more: unknown[]) => Promise<void> {
   if (typeof handler !== "function")
-    throw new TypeError("inboxHandler needs a handler: inboxHandler(onEvents({ … })).");
-  const report = createReport(options);
+    throw withSafeMessage(
+      new TypeError("inboxHandler needs a handler: inboxHandler(onEvents({ … }))."),
+    );
+  requireKnownOptions("inboxHandler", options, reportOptionNames);
+  const report = createInboxReport(options);
 
   async function handle(job: QueueJob, signal: AbortSignal | undefined): Promise<void> {
-    const { event, body, receivedAt, source } = parseJobData(job.data);
+    const { event, body, receivedAt, source, retryLimit } = parseJobData(job.data);
     const before = job.attemptsMade ?? job.retryCount;
     const attempt = before === undefined ? undefined : before + 1;
     const startedMs = performance.now();
@@ -64,7 +78,7 @@ export function inboxHandler(
     try {
       await handler(event, delivery);
     } catch (error) {
-      report({ outcome: isLastAttempt(job) ? "dead" : "failed", ...facts, error });
+      report({ outcome: isDead(job, retryLimit, error) ? "dead" : "failed", ...facts, error });
       throw error;
     }
     const lagMs = Math.max(0, Date.now() - receivedAt.getTime());
@@ -80,7 +94,14 @@ export function inboxHandler(
   };
 }
 
-function isLastAttempt({ attemptsMade, opts, retryCount, retryLimit }: QueueJob): boolean {
-  if (attemptsMade !== undefined) return attemptsMade + 1 >= (opts?.attempts ?? 1);
-  return retryCount !== undefined && retryLimit !== undefined && retryCount >= retryLimit;
+/**
+ * Whether the queue makes no further attempt.
+ * @param storedLimit the retry limit that the inbox stored with the event.
+ */
+function isDead(job: QueueJob, storedLimit: number | undefined, error: unknown): boolean {
+  const { attemptsMade, opts, retryCount, retryLimit = storedLimit } = job;
+  if (attemptsMade === undefined)
+    return retryCount !== undefined && retryLimit !== undefined && retryCount >= retryLimit;
+  const isUnrecoverable = (error as Error | undefined)?.name === "UnrecoverableError"; // BullMQ's
+  return isUnrecoverable || attemptsMade + 1 >= (opts?.attempts ?? 1);
 }

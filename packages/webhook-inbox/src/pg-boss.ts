@@ -1,10 +1,14 @@
-/** `pgBossInbox`: a durable inbox on pg-boss 11 (Node.js 22) or 12 (Node.js 22.12), for a PostgreSQL that you already run. */
+/**
+ * `pgBossInbox`: a durable inbox on pg-boss 11 (Node.js 22) or 12 (Node.js 22.12), for a PostgreSQL
+ * that you already run.
+ */
 import { createHash } from "node:crypto";
 import { requireNumber } from "@loyalty-cards/internal/limits";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { toEventKey, toJobData, validateRetention } from "./event.ts";
 import { createPut, type ReplayableInbox } from "./put.ts";
-import { createReport, type ReportOptions } from "./reports.ts";
+import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
 
 /** The methods of a started `PgBoss` of version 11 or 12 that the inbox calls. */
 interface PgBoss {
@@ -25,21 +29,33 @@ interface Job {
 export interface PgBossInboxOptions extends ReportOptions {
   /** A queue for events only, created before with the policy `standard`. */
   queue: string;
-  /** The service or endpoint that sends the events. Default `""`. Events of two sources are never duplicates of each other. */
+  /**
+   * The service or endpoint that sends the events. Default `""`. Events of two sources are never
+   * duplicates of each other.
+   */
   source?: string;
   /** How long events are remembered, processed or not. Default 14 days, at least 8 h 37 min. */
   retentionSeconds?: number;
   /**
-   * After this many failures the event is a dead letter. Default 21, with pauses of 1, 2, 4, … seconds, at most an hour: more than
-   * eight hours.
+   * After this many failures the event is a dead letter. Default 21, with pauses of 1, 2, 4, …
+   * seconds, at most an hour: more than eight hours.
    */
   maxAttempts?: number;
 }
 
+const optionNames = {
+  queue: true,
+  source: true,
+  retentionSeconds: true,
+  maxAttempts: true,
+  ...reportOptionNames,
+} satisfies OptionNames<PgBossInboxOptions>;
+
 /**
- * Checks the queue, and returns an inbox. `boss` must have been started. Its `error` events are reported as `unavailable` if it has no
- * listener for them.
- * @throws {TypeError} for a retention shorter than the service's retries, for a queue that could merge two events, and for pg-boss 10.
+ * Checks the queue, and returns an inbox. `boss` must have been started. Its `error` events are
+ * reported as `unavailable` if it has no listener for them.
+ * @throws {TypeError} for a retention shorter than the service's retries, for a queue that could
+ * merge two events, and for pg-boss 10.
  * @throws when pg-boss cannot be reached, or does not have the queue.
  * @example
  * ```ts
@@ -52,27 +68,49 @@ export interface PgBossInboxOptions extends ReportOptions {
  * await boss.start();
  * await boss.createQueue("loyalty");
  * const inbox = await pgBossInbox(boss, { queue: "loyalty" });
- * await boss.work("loyalty", inboxHandler(onEvents({ ping: ({ id }) => console.log(id), otherTypes: () => {} })));
- * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, inbox });
+ * const handler = onEvents({ ping: ({ id }) => console.log(id), otherTypes: () => {} });
+ * await boss.work("loyalty", inboxHandler(handler));
+ * const secret = () => process.env.LOYALTY_SIGNING_SECRET;
+ * export const receive = fetchReceiver({ secret, inbox });
  * ```
  */
-export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Promise<ReplayableInbox> {
+export async function pgBossInbox(
+  boss: PgBoss,
+  options: PgBossInboxOptions,
+): Promise<ReplayableInbox> {
+  if (typeof boss?.getQueue !== "function")
+    throw withSafeMessage(
+      new TypeError(
+        'pgBossInbox takes a PgBoss: pgBossInbox(boss, { queue: "loyalty" }), after await boss.start().',
+      ),
+    );
+  requireKnownOptions("pgBossInbox", options, optionNames);
   const { queue, source = "", maxAttempts = 21 } = options;
   requireNumber("maxAttempts", maxAttempts, 1);
   const retentionSeconds = validateRetention(options.retentionSeconds);
-  const report = createReport(options);
-  // Without a listener, an `error` event of pg-boss, such as for a closed connection, ends the process.
+  const report = createInboxReport(options);
+  // Without a listener, an `error` event of pg-boss, such as for a closed connection, ends the
+  // process.
   if (boss.listenerCount?.("error") === 0)
     boss.on?.("error", (error) => report({ outcome: "unavailable", error }));
   await checkQueue(boss, queue);
-  const retry = { retryLimit: maxAttempts - 1, retryDelay: 1, retryDelayMax: 3_600, retryBackoff: true };
+  const retry = {
+    retryLimit: maxAttempts - 1,
+    retryDelay: 1,
+    retryDelayMax: 3_600,
+    retryBackoff: true,
+  };
   const retention = { retentionSeconds, deleteAfterSeconds: retentionSeconds };
   /** @returns whether there was no job with the id. */
-  const add = async (id: string, data: object): Promise<boolean> =>
-    (await boss.send(queue, data, { id, ...retry, ...retention })) !== null;
+  const add = async (id: string, data: object): Promise<boolean> => {
+    const { retryLimit } = retry;
+    const job = await boss.send(queue, { ...data, retryLimit }, { id, ...retry, ...retention });
+    return job !== null;
+  };
 
-  // pg-boss itself gives a dead letter one more attempt only. So a dead letter stays as it is, and the event gets another job, whose id
-  // follows from that of the dead letter: of concurrent calls one adds it.
+  // pg-boss itself gives a dead letter one more attempt only. So a dead letter stays as it is, and
+  // the event gets another job, whose id follows from that of the dead letter: of concurrent calls
+  // one adds it. The jobs of an event are a chain, and only its last one can be alive.
   async function store(id: string, data: object): Promise<"stored" | "duplicate"> {
     if (await add(id, data)) return "stored";
     const job = await boss.getJobById(queue, id);
@@ -100,19 +138,28 @@ const isDead = ({ state }: Job) => state === "failed" || state === "cancelled";
 
 async function checkQueue(boss: PgBoss, queue: string): Promise<void> {
   const found = await boss.getQueue(queue).catch((cause: unknown) => {
-    const message = "pg-boss does not respond. Is it started (await boss.start()), and PostgreSQL reachable?";
-    throw new Error(message, { cause });
+    const message =
+      "pg-boss does not respond. Is it started (await boss.start()), and PostgreSQL reachable?";
+    throw withSafeMessage(new Error(message, { cause }));
   });
   if (typeof found !== "object" || found === null)
-    throw new Error(`pg-boss has no queue "${queue}". Create it first: await boss.createQueue("${queue}").`);
+    throw withSafeMessage(
+      new Error(
+        `pg-boss has no queue "${queue}". Create it first: await boss.createQueue("${queue}").`,
+      ),
+    );
   if (!("deleteAfterSeconds" in found))
-    throw new TypeError(
-      "pgBossInbox needs pg-boss 11 (Node.js 22) or 12 (Node.js 22.12). This one is older.",
+    throw withSafeMessage(
+      new TypeError(
+        "pgBossInbox needs pg-boss 11 (Node.js 22) or 12 (Node.js 22.12). This one is older.",
+      ),
     );
   const { policy } = found as { policy?: unknown };
   if (policy === undefined || policy === null || policy === "standard") return;
-  throw new TypeError(
-    `The queue "${queue}" has the policy "${String(policy)}", under which pg-boss drops jobs that are not duplicates. Events need "standard".`,
+  throw withSafeMessage(
+    new TypeError(
+      `The queue "${queue}" has the policy "${String(policy)}", under which pg-boss drops jobs that are not duplicates. Events need "standard".`,
+    ),
   );
 }
 

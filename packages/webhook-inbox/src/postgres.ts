@@ -1,19 +1,30 @@
-/** Entry point `/postgres`: exactly-once, in-order effects in your own PostgreSQL, inside the handler's transaction. */
+/**
+ * Entry point `/postgres`: exactly-once, in-order effects in your own PostgreSQL, inside the
+ * handler's transaction.
+ */
 import {
+  enterTransaction,
   hasCode,
   type PostgresClient,
   type PostgresTransaction,
   queryRows,
-  requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
-import { explainMissingTable, type OrderedEvent, parseCreatedAt, toEventKey } from "./event.ts";
+import {
+  explainMissingTable,
+  type OrderedEvent,
+  parseCreatedAt,
+  requireEvent,
+  toEventKey,
+} from "./event.ts";
 
+export { fromDrizzle, fromKysely } from "@loyalty-cards/internal/postgres/adapters";
 export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/transaction";
 
 /**
- * The tables of `markProcessed` and `isNewest`. The same text is `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every
- * client can send it. It creates nothing where the tables exist, because then the role may lack the right to create; the lock serializes
- * processes that start together.
+ * The tables of `markProcessed` and `isNewest`. The same text is
+ * `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every client can send it. It
+ * creates nothing where the tables exist, because then the role may lack the right to create; the
+ * lock serializes processes that start together.
  */
 const tables = `DO $$
 BEGIN
@@ -32,7 +43,8 @@ BEGIN
     );
   END IF;
   IF (SELECT max(version) FROM webhook_inbox_schema) > 1 THEN
-    RAISE EXCEPTION 'The webhook_inbox tables are of a newer version: update @loyalty-cards/webhook-inbox.';
+    RAISE EXCEPTION
+      'The webhook_inbox tables are of a newer version: update @loyalty-cards/webhook-inbox.';
   END IF;
   IF NOT EXISTS (SELECT FROM webhook_inbox_schema) THEN
     INSERT INTO webhook_inbox_schema (version) VALUES (1);
@@ -41,15 +53,16 @@ END $$;
 `;
 
 /**
- * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in several processes at once, and by a role
- * that may create nothing where they exist.
+ * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in
+ * several processes at once, and by a role that may create nothing where they exist.
  * @throws when they are of a newer version.
  * @example
  * ```ts
  * import { ensureInboxTables } from "@loyalty-cards/webhook-inbox/postgres";
  * import pg from "pg";
  *
- * await ensureInboxTables(new pg.Pool()); // or run migrations/postgres/*.sql with your own tool
+ * // or run migrations/postgres/*.sql with your own tool
+ * await ensureInboxTables(new pg.Pool());
  * ```
  */
 export async function ensureInboxTables(client: PostgresClient): Promise<void> {
@@ -57,8 +70,9 @@ export async function ensureInboxTables(client: PostgresClient): Promise<void> {
 }
 
 /**
- * Marks an event as processed, in the transaction that writes its effect. A concurrent duplicate waits until that transaction
- * has ended. @returns false when the event was processed before: skip it. With several services or
+ * Marks an event as processed, in the transaction that writes its effect. A concurrent duplicate
+ * waits until that transaction has ended.
+ * @returns false when the event was processed before: skip it. With several services or
  * endpoints, pass the `source` of the delivery: their events may have the same id.
  * @throws {TypeError} for a client that is not in a transaction.
  * @example
@@ -71,9 +85,9 @@ export async function ensureInboxTables(client: PostgresClient): Promise<void> {
  * export async function apply(client: pg.PoolClient, event: BalanceChanged): Promise<void> {
  *   if (!(await markProcessed(client, event))) return; // processed before
  *   const { passId, balance } = event.data;
- *   if (!(await isNewest(client, `balance of ${passId}`, event))) return; // a newer balance is stored
- *   const save = "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance";
- *   await client.query(save, [passId, balance]);
+ *   // a newer balance may be stored
+ *   if (!(await isNewest(client, `balance of ${passId}`, event))) return;
+ *   await client.query("UPDATE cards SET balance = $2 WHERE id = $1", [passId, balance]);
  * }
  * ```
  */
@@ -82,24 +96,39 @@ export async function markProcessed(
   event: Pick<OrderedEvent, "id">,
   { source = "" }: { source?: string } = {},
 ): Promise<boolean> {
-  const insert =
-    "INSERT INTO webhook_inbox_processed (event) VALUES ($1::text) ON CONFLICT DO NOTHING RETURNING 1";
+  requireEvent(
+    event,
+    "markProcessed takes the transaction, then the event, not its id: markProcessed(tx, event).",
+  );
+  const insert = `INSERT INTO webhook_inbox_processed (event)
+    SELECT $1::text
+    WHERE :inTransaction
+    ON CONFLICT DO NOTHING
+    RETURNING 1`;
   return isChanged(transaction, insert, toEventKey(event, source));
 }
 
 /**
- * Records an event as the newest of its key. @returns false when a newer event of the key was recorded before.
- * Of two events with the same `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random
- * ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with `getCard` where that matters.
- * @throws {TypeError} for a client that is not in a transaction, and for a `createdAt` that is not a date.
+ * Records an event as the newest of its key.
+ * @returns false when a newer event of the key was recorded before. Of two events with the same
+ * `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random ([spec
+ * 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with
+ * `getCard` where that matters.
+ * @throws {TypeError} for a client that is not in a transaction, and for a `createdAt` that is not
+ * a date.
  * @example
  * ```ts
- * import { isNewest, markProcessed, type PostgresTransaction } from "@loyalty-cards/webhook-inbox/postgres";
+ * import {
+ *   isNewest,
+ *   markProcessed,
+ *   type PostgresTransaction,
+ * } from "@loyalty-cards/webhook-inbox/postgres";
  * import type { TierChanged } from "@loyalty-cards/webhook-verify";
  *
- * export async function isToBeApplied(transaction: PostgresTransaction, event: TierChanged): Promise<boolean> {
- *   if (!(await markProcessed(transaction, event))) return false; // processed before
- *   return isNewest(transaction, `tier of ${event.data.passId}`, event); // false when a newer tier is stored
+ * export async function isToBeApplied(tx: PostgresTransaction, event: TierChanged) {
+ *   if (!(await markProcessed(tx, event))) return false; // processed before
+ *   // false when a newer tier is stored
+ *   return isNewest(tx, `tier of ${event.data.passId}`, event);
  * }
  * ```
  */
@@ -108,9 +137,14 @@ export async function isNewest(
   key: string,
   event: OrderedEvent,
 ): Promise<boolean> {
+  requireEvent(
+    event,
+    "isNewest takes the transaction, then a key, then the event: isNewest(tx, key, event).",
+  );
   const createdAt = new Date(parseCreatedAt(event)).toISOString();
   const upsert = `INSERT INTO webhook_inbox_newest AS newest (key, created, event)
-    VALUES ($1::text, $2::text::timestamptz, $3::text)
+    SELECT $1::text, $2::text::timestamptz, $3::text
+    WHERE :inTransaction
     ON CONFLICT (key) DO UPDATE SET created = excluded.created, event = excluded.event
     WHERE (excluded.created, excluded.event) > (newest.created, newest.event)
     RETURNING 1`;
@@ -118,18 +152,19 @@ export async function isNewest(
 }
 
 /** Outside of a transaction an event would be marked before its effect is written. */
+const transactionNeed = {
+  need: "markProcessed and isNewest need the transaction that writes the effect of the event",
+  consequence: "marked outside of it, an event is lost when its handler fails",
+};
+
 async function isChanged(
   transaction: PostgresTransaction,
   sql: string,
   ...values: string[]
 ): Promise<boolean> {
-  const own = requireTransaction(
-    transaction,
-    "markProcessed and isNewest need the transaction that writes the effect of the event",
-    "marked outside of it, an event is lost when its handler fails",
-  );
+  const query = await enterTransaction(transaction, transactionNeed);
   try {
-    return (await queryRows(own, sql, values)).length > 0;
+    return (await query(sql, values)).length > 0;
   } catch (error) {
     throw explainMissingTable(error, hasCode(error, "42P01"));
   }

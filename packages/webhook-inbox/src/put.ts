@@ -1,16 +1,23 @@
-/** What every inbox does with a delivery: stores it until the receiver's signal aborts, and reports it. */
+/**
+ * What every inbox does with a delivery: stores it, unless the receiver's signal aborts first, and
+ * reports it.
+ */
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import type { Report } from "./reports.ts";
 
 /** An inbox whose dead letters can be processed again. */
 export interface ReplayableInbox extends Inbox {
-  /** Gives a dead letter all of its attempts again, as a new delivery of the event does. @returns false when the id is not a dead letter. */
+  /**
+   * Gives a dead letter all of its attempts again, as a new delivery of the event does.
+   * @returns false when the id is not a dead letter.
+   */
   replay(eventId: string): Promise<boolean>;
 }
 
 /**
- * Wraps the `put` of an engine: measures and reports it, and rejects when the receiver's signal aborts. `store` may ignore
- * the signal: what it still writes is harmless, because the next delivery is a duplicate of it.
+ * Wraps the `put` of an engine: measures and reports it, and rejects when the receiver's signal
+ * aborts. `store` may ignore the signal: what it still writes is harmless, because the next
+ * delivery is a duplicate of it.
  */
 export function createPut(
   report: Report,
@@ -31,8 +38,14 @@ export function createPut(
   };
 }
 
-/** Waits for work until the signal aborts, also when the work ignores it. @throws the signal's reason, and what the work throws. */
-export function untilAborted<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+/**
+ * Waits for work until the signal aborts, also when the work ignores it.
+ * @throws the signal's reason, and what the work throws.
+ */
+export function untilAborted<Result>(
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
     if (signal.aborted) return onAbort();

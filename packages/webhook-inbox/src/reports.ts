@@ -1,14 +1,15 @@
 /** What an inbox reports: the outcome of each event, and a log line for each failure. */
 import { toPrintable } from "@loyalty-cards/internal/format";
-import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
+import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import { createReport, describeErrorForLog } from "@loyalty-cards/internal/reporting";
+import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
-/** The id and type of an event. */
-export interface EventRef {
-  id: string;
-  type: string;
-}
+export type EventRef = Pick<WebhookEvent, "id" | "type">;
 
-/** What happened to one event. Contains ids and times; the only text that may hold personal data is that of `error`. */
+/**
+ * What happened to one event. Contains ids and times; the only text that may hold personal data is
+ * that of `error`.
+ */
 export type InboxOutcome =
   /** The event is durable; the receiver may respond 204. */
   | { outcome: "stored" | "duplicate"; event: EventRef; durationMs: number }
@@ -16,11 +17,19 @@ export type InboxOutcome =
   | { outcome: "not-stored"; event: EventRef; durationMs: number; error: unknown }
   /** The handler succeeded. `lagMs` is the time since the event was received. */
   | { outcome: "done"; event: EventRef; attempt: number; durationMs: number; lagMs: number }
-  /** The handler failed. The next attempt follows after `retryInMs`; undefined where the queue does not report it. */
+  /**
+   * The handler failed. The next attempt follows after `retryInMs`; undefined where the queue does
+   * not report it.
+   */
   | { outcome: "failed"; event: EventRef; attempt: number; error: unknown; retryInMs?: number }
-  /** The last attempt failed. The event is a dead letter until it is replayed or delivered again. */
+  /**
+   * The last attempt failed. The event is a dead letter until it is replayed or delivered again.
+   */
   | { outcome: "dead"; event: EventRef; attempt: number; error: unknown }
-  /** The lease expired and another worker has the event; the `write` functions of this attempt did not run. */
+  /**
+   * The lease expired and another worker has the event; the `write` functions of this attempt did
+   * not run.
+   */
   | { outcome: "lease-lost"; event: EventRef; attempt: number }
   /** The inbox could not be reached; the worker keeps trying. */
   | { outcome: "unavailable"; error: unknown };
@@ -28,34 +37,37 @@ export type InboxOutcome =
 export interface ReportOptions {
   /** Called with the outcome of every event, for metrics. What it throws is logged and ignored. */
   onOutcome?: (outcome: InboxOutcome) => void;
-  /** Receives one line per failure: the name and code of the error, where your code threw it, and its causes. Default `console.error`. */
+  /**
+   * Receives one line per failure: the name and code of the error, where your code threw it, and
+   * its causes. Default `console.error`.
+   */
   log?: (message: string) => void;
   /**
-   * Adds the messages of errors to these lines, to `lastFailure` of a SQLite inbox, and to `error` of its health. Default false: they
-   * can contain personal data. Messages of this SDK's own errors contain none and are always added.
+   * Adds the messages of errors to these lines, to `lastFailure` of a SQLite inbox, and to `error`
+   * of its health. Default false: they can contain personal data. Messages of this SDK's own errors
+   * contain none and are always added.
    */
   logErrorMessages?: boolean;
 }
 
+export const reportOptionNames = {
+  onOutcome: true,
+  log: true,
+  logErrorMessages: true,
+} satisfies OptionNames<ReportOptions>;
+
 export type Report = (outcome: InboxOutcome) => void;
 
-export function createReport(options: ReportOptions): Report {
-  const { onOutcome, log = console.error } = options;
-  const write = (line: string) => notify(log, `webhook-inbox: ${line}`);
-  return (outcome) => {
-    notify(onOutcome, outcome, (error) =>
-      write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
-    );
-    const line = formatFailure(outcome, options);
-    if (line !== undefined) write(line);
-  };
-}
+export const createInboxReport = (options: ReportOptions): Report =>
+  createReport("webhook-inbox", options, formatFailure);
 
 function formatFailure(outcome: InboxOutcome, options: ReportOptions): string | undefined {
   if (!("error" in outcome) || outcome.outcome === "not-stored") return undefined; // the receiver logs what could not be stored
-  const error = describeError(outcome.error, options);
+  const error = describeErrorForLog(outcome.error, options);
   if (outcome.outcome === "unavailable") return `the inbox cannot be reached: ${error}`;
   const { type, id } = outcome.event;
-  const what = outcome.outcome === "failed" ? "failed in attempt" : "is a dead letter after attempt";
-  return `${toPrintable(type)} ${toPrintable(id)} ${what} ${outcome.attempt}: ${error}`;
+  const what =
+    outcome.outcome === "failed" ? "failed in attempt" : "is a dead letter after attempt";
+  const name = `${toPrintable(type)} ${toPrintable(id)}`.trim();
+  return `${name} ${what} ${outcome.attempt}: ${error}`;
 }

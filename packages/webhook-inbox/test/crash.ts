@@ -1,6 +1,7 @@
 /**
- * Delivers events to two receiver processes with one inbox. They are killed at random moments, their PostgreSQL connections are
- * closed, and their Redis is killed. Counts lost events, duplicate effects and wrong balances.
+ * Delivers events to two receiver processes with one inbox. They are killed at random moments,
+ * their PostgreSQL connections are closed, and their Redis is killed. Counts lost events, duplicate
+ * effects and wrong balances.
  * `npm run compat -- crash-inbox EVENTS KILLS [sqlite | pg-boss | bullmq …]`
  */
 // G3, G12
@@ -11,11 +12,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { createRestartedProcess } from "@loyalty-cards/internal/test/restarted-process";
+import { freePort } from "@loyalty-cards/testing/free-port";
+import { createRestartedProcess } from "@loyalty-cards/testing/restarted-process";
 import { createIssuingClient } from "../../issuing-client/src/index.ts";
 import { startMockServer } from "../../mock-server/src/adapters/node.ts";
 import { bullmqOnOwnRedis, bundleReceiver, type Engine, pgBoss, sqlite } from "./engines.ts";
-import { freePort } from "./own-redis.ts";
 
 // The receivers run from the build, and a receiver that cannot start would look like a killed one.
 if (!existsSync(new URL("../dist/index.js", import.meta.url)))
@@ -24,7 +25,10 @@ if (!existsSync(new URL("../dist/index.js", import.meta.url)))
 const events = Number(process.argv[2] ?? 5_000);
 const kills = Number(process.argv[3] ?? 200);
 const chosen = process.argv.slice(4);
-/** Shortens the retry schedule of 8 h 36 min to a minute: 0.1 s, 0.5 s, 3 s, 12 s, 36 s; with few kills to a tenth of it. */
+/**
+ * Shortens the retry schedule of 8 h 36 min to a minute: 0.1 s, 0.5 s, 3 s, 12 s, 36 s; with few
+ * kills to a tenth of it.
+ */
 const timesFaster = kills > 50 ? 600 : 6_000;
 
 /** The system clock, accelerated. */
@@ -40,7 +44,10 @@ function fastClock() {
   };
 }
 
-/** The network: it delays deliveries so that their order changes, duplicates every fifth one, and picks a receiver at random. */
+/**
+ * The network: it delays deliveries so that their order changes, duplicates every fifth one, and
+ * picks a receiver at random.
+ */
 async function network(receiverPorts: readonly number[]) {
   let duplicates = 0;
   const server = createServer(async (request, response) => {
@@ -51,7 +58,8 @@ async function network(receiverPorts: readonly number[]) {
       const receiverPort = receiverPorts[Math.floor(Math.random() * receiverPorts.length)];
       const headers = { "service-signature": String(request.headers["service-signature"]) };
       const body = Buffer.concat(chunks);
-      return (await fetch(`http://127.0.0.1:${receiverPort}/`, { method: "POST", headers, body })).status;
+      return (await fetch(`http://127.0.0.1:${receiverPort}/`, { method: "POST", headers, body }))
+        .status;
     };
     if (Math.random() < 0.2) {
       duplicates += 1;
@@ -107,7 +115,9 @@ async function run(engine: Engine): Promise<boolean> {
   let isKilling = true;
   const buying = (async () => {
     while (bought < events) {
-      const due = isKilling ? Math.min(events, Math.ceil(((killed + 1) / (kills + 1)) * events)) : events;
+      const due = isKilling
+        ? Math.min(events, Math.ceil(((killed + 1) / (kills + 1)) * events))
+        : events;
       while (bought < due) {
         service.cards.purchase(cards[bought % cards.length] ?? "", {
           points: 1 + Math.floor(Math.random() * 9),
@@ -135,7 +145,8 @@ async function run(engine: Engine): Promise<boolean> {
     while (isKilling && engine.cutConnection !== undefined) {
       await pause(Math.random() * 200);
       // Not while both receivers start, because a start needs many queries.
-      if (receivers.some((each) => each.isListening())) connectionsCut += await engine.cutConnection();
+      if (receivers.some((each) => each.isListening()))
+        connectionsCut += await engine.cutConnection();
     }
   })();
   let redisKilled = 0;
@@ -155,7 +166,8 @@ async function run(engine: Engine): Promise<boolean> {
   // After many kills the next attempt of an event may be due after minutes.
   const giveUpAtMs = Date.now() + (kills > 50 ? 900_000 : 120_000);
   while (!isOver && Date.now() < giveUpAtMs) {
-    // A connection that was closed at the last moment can end a receiver after its start. Other crashes are counted.
+    // A connection that was closed at the last moment can end a receiver after its start. Other
+    // crashes are counted.
     await Promise.all(receivers.filter((each) => !each.isListening()).map((each) => each.start()));
     for (const { id } of service.webhooks.deliveries({ state: "failed" })) {
       service.webhooks.resend(id);
@@ -196,17 +208,25 @@ async function run(engine: Engine): Promise<boolean> {
   return isRight;
 }
 
-/** The events that are stored and not processed. @returns undefined when the receiver does not run. */
+/**
+ * The events that are stored and not processed.
+ * @returns undefined when the receiver does not run.
+ */
 async function countWaiting(port: number | undefined): Promise<number | undefined> {
   try {
-    return ((await (await fetch(`http://127.0.0.1:${port}/`)).json()) as { waiting: number }).waiting;
+    return ((await (await fetch(`http://127.0.0.1:${port}/`)).json()) as { waiting: number })
+      .waiting;
   } catch {
     return undefined;
   }
 }
 
 let isRight = true;
-for (const [name, make] of Object.entries({ sqlite, "pg-boss": pgBoss, bullmq: bullmqOnOwnRedis })) {
+for (const [name, make] of Object.entries({
+  sqlite,
+  "pg-boss": pgBoss,
+  bullmq: bullmqOnOwnRedis,
+})) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   isRight = (await run(await make())) && isRight;
 }

@@ -1,4 +1,7 @@
-/** Engines with their own tables and functions that read the effects at the end, and receivers on them in separate processes, which get signed deliveries. */
+/**
+ * Engines with their own tables and functions that read the effects at the end, and receivers on
+ * them in separate processes, which get signed deliveries.
+ */
 import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,7 +10,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
+import { freePort } from "@loyalty-cards/testing/free-port";
+import { startRedis } from "@loyalty-cards/testing/own-redis";
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import {
+  pgBossNode,
+  redisUrl,
+  databaseUrl as sharedDatabaseUrl,
+} from "@loyalty-cards/testing/servers";
 import { signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { build } from "esbuild";
 import { Redis } from "ioredis";
@@ -16,10 +26,12 @@ import { onTestFinished } from "vitest";
 import { sqliteInbox } from "../src/index.ts";
 import { ensureInboxTables } from "../src/postgres.ts";
 import { toBody } from "./inboxes.ts";
-import { freePort, startRedis } from "./own-redis.ts";
-import { pgBossNode, redisUrl, databaseUrl as sharedDatabaseUrl } from "./servers.ts";
 
-/** Bundles the program of the receiver, once per process. @returns its path. @param from where it takes the packages from. */
+/**
+ * Bundles the program of the receiver, once per process.
+ * @returns its path.
+ * @param from where it takes the packages from.
+ */
 export function bundleReceiver(from: "sources" | "build"): Promise<string> {
   const outfile = join(import.meta.dirname, `dist/receiver-from-${from}.mjs`);
   bundling ??= build({
@@ -45,7 +57,10 @@ export interface Engine {
   /** The event id of every committed effect; an event with two effects is listed twice. */
   effects(): Promise<string[]>;
   balances(): Promise<Map<string, number>>;
-  /** Closes one random connection of a receiver to PostgreSQL. @returns the number of closed connections */
+  /**
+   * Closes one random connection of a receiver to PostgreSQL.
+   * @returns the number of closed connections
+   */
   cutConnection?(): Promise<number>;
   /** Kills the engine's own Redis and starts it again. */
   killRedis?(): Promise<void>;
@@ -57,7 +72,8 @@ const tables = [
   "CREATE TABLE balances (card text PRIMARY KEY, balance real)",
 ];
 type Balance = { card: string; balance: number };
-const byCard = (rows: Balance[]) => new Map(rows.map(({ card, balance }) => [card, Number(balance)]));
+const byCard = (rows: Balance[]) =>
+  new Map(rows.map(({ card, balance }) => [card, Number(balance)]));
 
 export async function sqlite(): Promise<Engine> {
   const folder = mkdtempSync(join(tmpdir(), "crash-inbox-"));
@@ -82,7 +98,11 @@ export async function sqlite(): Promise<Engine> {
 
 async function inPostgres(name: string, databaseUrl = sharedDatabaseUrl) {
   const schema = `crash_${randomUUID().replaceAll("-", "")}`;
-  const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 2 });
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    options: `-c search_path=${schema}`,
+    max: 2,
+  });
   pool.on("error", () => {}); // some tests also stop PostgreSQL
   await pool.query(`CREATE SCHEMA ${schema}`);
   for (const table of tables) await pool.query(table);
@@ -97,7 +117,8 @@ async function inPostgres(name: string, databaseUrl = sharedDatabaseUrl) {
     cutConnection: async () => (await pool.query(cut, [schema])).rows.length,
     effects: async () =>
       (await pool.query("SELECT event_id FROM effects")).rows.map(({ event_id }) => event_id),
-    balances: async () => byCard((await pool.query<Balance>("SELECT card, balance FROM balances")).rows),
+    balances: async () =>
+      byCard((await pool.query<Balance>("SELECT card, balance FROM balances")).rows),
     async remove() {
       await pool.query(`DROP SCHEMA ${schema} CASCADE`);
       await pool.end();
@@ -117,7 +138,9 @@ export async function pgBoss(url = sharedDatabaseUrl): Promise<Engine> {
     await boss.start();
     await boss.createQueue("events", { expireInSeconds: 2 });
     await boss.stop({ graceful: false });`;
-  await promisify(execFile)(node, ["--input-type=module", "--eval", program], { cwd: import.meta.dirname });
+  await promisify(execFile)(node, ["--input-type=module", "--eval", program], {
+    cwd: import.meta.dirname,
+  });
   return { ...engine, node };
 }
 
@@ -126,7 +149,8 @@ export async function bullmqOnOwnRedis(): Promise<Engine> {
   const engine = await inPostgres("bullmq");
   const folder = mkdtempSync(join(tmpdir(), "crash-redis-"));
   const port = await freePort();
-  const start = () => startRedis(port, "--dir", folder, "--appendonly", "yes", "--appendfsync", "always");
+  const start = () =>
+    startRedis(port, "--dir", folder, "--appendonly", "yes", "--appendfsync", "always");
   let server = await start();
   async function kill(): Promise<void> {
     const exited = new Promise((resolve) => server.once("exit", resolve));
@@ -214,16 +238,24 @@ export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
   });
   const url = `http://127.0.0.1:${port}/`;
   const recorded = async () =>
-    ((await (await fetch(url)).json()) as { recorded: { stored: number; duplicate: number } }).recorded;
+    ((await (await fetch(url)).json()) as { recorded: { stored: number; duplicate: number } })
+      .recorded;
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   return { url, done, nextDone, hasEnded, recorded };
 }
 
-/** Sends a signed delivery. @returns the status of the response */
+/**
+ * Sends a signed delivery.
+ * @returns the status of the response
+ */
 export async function deliver(url: string, event: WebhookEvent): Promise<number> {
   const body = toBody(event);
   const timestamp = Math.floor(Date.now() / 1000);
   const signature = signWebhookSync({ rawBody: body, secret, timestamp });
-  const response = await fetch(url, { method: "POST", headers: { "service-signature": signature }, body });
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "service-signature": signature },
+    body,
+  });
   return response.status;
 }

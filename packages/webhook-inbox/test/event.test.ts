@@ -1,6 +1,16 @@
-/** Job ids are valid in every queue, the same for every duplicate, and never the same for two events. */
+/**
+ * Job ids are valid in every queue, the same for every duplicate, and never the same for two
+ * events. Stored events keep the body as it arrived.
+ */
 import { expect, it } from "vitest";
-import { parseJobData, toEventKey, toJobData, toJobId } from "../src/event.ts";
+import {
+  formatStoredEvent,
+  parseJobData,
+  parseStoredEvent,
+  toEventKey,
+  toJobData,
+  toJobId,
+} from "../src/event.ts";
 import { toUuid } from "../src/pg-boss.ts";
 
 it("derives a UUID of version 5 from an event id", () => {
@@ -8,7 +18,8 @@ it("derives a UUID of version 5 from an event id", () => {
   expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(toUuid("evt_123")).toBe(uuid);
   expect(toUuid("evt_124")).not.toBe(uuid);
-  // Computed by another program. It must not change, or stored events would no longer be recognized as duplicates.
+  // Computed by another program. It must not change, or stored events would no longer be recognized
+  // as duplicates.
   expect(uuid).toBe("486fbc98-1e6e-5f6c-84d6-2965f3bd3de5");
 });
 
@@ -32,6 +43,17 @@ it("identifies an event of another source as another event, and one of no source
   expect(new Set(keys.map(toJobId)).size).toBe(3);
 });
 
+it("stores the body character for character after the time of receipt, and parses it once", () => {
+  const body = '\ufeff{"id": "é",\r\n"type": "\\n", "n": 1.0}\n';
+  const text = formatStoredEvent(new TextEncoder().encode(body), new Date(0));
+  expect(text).toBe(`1970-01-01T00:00:00.000Z\n${body}`);
+  const event = { id: "é", type: "\n", n: 1 };
+  expect(parseStoredEvent(text)).toEqual({ event, body, receivedAt: new Date(0) });
+  const damaged = [undefined, "", "text", text.slice(0, 40), text.slice(1), `${text[0]}\nnull`];
+  for (const other of damaged) expect(parseStoredEvent(other)).toBeUndefined();
+  expect(() => formatStoredEvent(new Uint8Array([0xff]), new Date(0))).toThrow(TypeError);
+});
+
 it("preserves body and time, and rejects jobs that no inbox added", () => {
   const data = toJobData(new TextEncoder().encode('{"é": 1.0}'), new Date(0), "");
   expect(parseJobData(JSON.parse(JSON.stringify(data)))).toEqual({
@@ -41,7 +63,9 @@ it("preserves body and time, and rejects jobs that no inbox added", () => {
     source: "",
   });
   expect(data).not.toHaveProperty("source");
-  expect(parseJobData(toJobData(new TextEncoder().encode("{}"), new Date(0), "tea")).source).toBe("tea");
+  expect(parseJobData(toJobData(new TextEncoder().encode("{}"), new Date(0), "tea")).source).toBe(
+    "tea",
+  );
   for (const other of [undefined, null, {}, { body: 1, receivedAt: "" }, "text"])
     expect(() => parseJobData(other)).toThrow("This job was not added by an inbox");
   expect(() => toJobData(new Uint8Array([0xff]), new Date(0), "")).toThrow(TypeError);

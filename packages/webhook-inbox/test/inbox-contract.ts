@@ -25,7 +25,10 @@ export interface InboxUnderTest {
   count(): Promise<{ waiting: number; dead: number }>;
   /** Runs the handler for each event, attempt by attempt, until the end of the test. */
   work(handler: (event: WebhookEvent, delivery: Attempt) => unknown): Promise<void>;
-  /** An inbox of another source in the same file or queue, with its own worker where workers belong to an inbox. */
+  /**
+   * An inbox of another source in the same file or queue, with its own worker where workers belong
+   * to an inbox.
+   */
   openSource(source: string): Promise<Pick<InboxUnderTest, "inbox" | "work">>;
   /** Deletes old events, when the engine has a method for it. */
   deleteOld?(): Promise<void>;
@@ -51,7 +54,10 @@ const unexpected: [event: WebhookEvent, paths: string[]][] = [
     { ...balanceChanged("evt_null"), type: "consent.changed", data: { passIds: ["card_1", 7] } },
     ["/data/passIds/1"],
   ],
-  [{ ...balanceChanged("evt_tier"), type: "tier.changed", data: { customerId: "cus_1" } }, ["/data/passId"]],
+  [
+    { ...balanceChanged("evt_tier"), type: "tier.changed", data: { customerId: "cus_1" } },
+    ["/data/passId"],
+  ],
 ];
 
 const uncalled = () => Promise.reject(new Error("called with unexpected data"));
@@ -60,8 +66,14 @@ const knownOnly = Object.fromEntries(
   Object.keys(requiredData).map((type) => [type, uncalled]),
 ) as unknown as EventHandlers;
 
-/** Sends an event to a receiver with this inbox. @returns its outcome. */
-async function receive(inbox: ReplayableInbox, event: WebhookEvent): Promise<ReceiverOutcome | undefined> {
+/**
+ * Sends an event to a receiver with this inbox.
+ * @returns its outcome.
+ */
+async function receive(
+  inbox: ReplayableInbox,
+  event: WebhookEvent,
+): Promise<ReceiverOutcome | undefined> {
   const outcomes: ReceiverOutcome[] = [];
   const options = { secret: "whsec_1", inbox, log: () => {} };
   const receiver = createReceiver({ ...options, onOutcome: (outcome) => outcomes.push(outcome) });
@@ -72,7 +84,10 @@ async function receive(inbox: ReplayableInbox, event: WebhookEvent): Promise<Rec
 }
 
 /** @param open opens a new inbox for a test, and closes it after the test. */
-export function describeInbox(name: string, open: (options: OpenOptions) => Promise<InboxUnderTest>): void {
+export function describeInbox(
+  name: string,
+  open: (options: OpenOptions) => Promise<InboxUnderTest>,
+): void {
   describe(`${name} fulfils the contract of an inbox`, () => {
     /** An inbox whose handler fails until `recover` is called. */
     async function opened() {
@@ -147,7 +162,9 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       await work();
       await until({ dead: 1 });
       expect(await put(inbox, poison)).toBe("stored");
-      await expect.poll(() => getAttempts("evt_poison")).toEqual([...everyAttempt, ...everyAttempt]);
+      await expect
+        .poll(() => getAttempts("evt_poison"))
+        .toEqual([...everyAttempt, ...everyAttempt]);
       await until({ waiting: 0, dead: 1 });
       recover();
       expect(await put(inbox, poison)).toBe("stored");
@@ -160,7 +177,8 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
 
     it("passes the bytes and the time of the last delivery to the handler", async () => {
       const { inbox, work, getYearsReceived, recover, until } = await opened();
-      const deliver = (receivedAt: string) => put(inbox, poison, { receivedAt: new Date(receivedAt) });
+      const deliver = (receivedAt: string) =>
+        put(inbox, poison, { receivedAt: new Date(receivedAt) });
       await deliver("2024-01-01T00:00:00Z");
       await work();
       await until({ dead: 1 });
@@ -192,7 +210,9 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       await until({ waiting: 0, dead: 1 });
       expect([await inbox.replay("evt_1"), await inbox.replay("evt_none")]).toEqual([false, false]);
       expect(await inbox.replay("evt_poison")).toBe(true);
-      await expect.poll(() => getAttempts("evt_poison")).toEqual([...everyAttempt, ...everyAttempt]);
+      await expect
+        .poll(() => getAttempts("evt_poison"))
+        .toEqual([...everyAttempt, ...everyAttempt]);
       await until({ waiting: 0, dead: 1 });
       recover();
       const replays = await Promise.all([inbox.replay("evt_poison"), inbox.replay("evt_poison")]);
@@ -233,7 +253,8 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
         expect(await put(each, balanceChanged("evt_1"))).toBe("duplicate");
       }
       const handled: string[] = [];
-      const record = ({ id }: WebhookEvent, { source }: Attempt) => void handled.push(`${source} ${id}`);
+      const record = ({ id }: WebhookEvent, { source }: Attempt) =>
+        void handled.push(`${source} ${id}`);
       await work(record);
       await tea.work(record);
       await expect.poll(() => [...handled].sort()).toEqual([" evt_1", "tea evt_1"]);
@@ -246,9 +267,14 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
     it("stores events whose data differs from the contract, and passes them to `unexpectedData`", async () => {
       const { inbox, count, work } = await open({ attempts, onOutcome() {} });
       for (const [event, unexpectedData] of unexpected)
-        expect(await receive(inbox, event)).toMatchObject({ outcome: "stored", status: 204, unexpectedData });
+        expect(await receive(inbox, event)).toMatchObject({
+          outcome: "stored",
+          status: 204,
+          unexpectedData,
+        });
       const seen: [string, boolean][] = [];
-      const unexpectedData = (event: WebhookEvent) => void seen.push([event.id, isKnownEvent(event)]);
+      const unexpectedData = (event: WebhookEvent) =>
+        void seen.push([event.id, isKnownEvent(event)]);
       await work(onEvents({ ...knownOnly, otherTypes: uncalled, unexpectedData }));
       await expect.poll(count).toEqual({ waiting: 0, dead: 0 });
       expect(seen.sort()).toEqual(unexpected.map(([{ id }]) => [id, false]).sort());

@@ -1,6 +1,9 @@
-/** What tests of inboxes share: inboxes in temporary files, on every SQLite engine of this runtime; events in the format of the service; recorded outcomes. */
+/**
+ * What tests of inboxes share: inboxes in temporary files, on every SQLite engine of this runtime;
+ * events in the format of the service; recorded outcomes.
+ */
 import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
+import { scratchFile } from "@loyalty-cards/testing/resources";
 import type { BalanceChanged, Inbox, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { onTestFinished } from "vitest";
 import {
@@ -18,37 +21,20 @@ export const engines: [name: string, open: OpenSqlite][] = [
   ...(hasOwn ? [["node:sqlite", openSqlite] satisfies [string, OpenSqlite]] : []),
 ];
 
-/** For the option `open`. @param onStatement gets each statement before it runs. */
-export const openWatched =
-  (onStatement: (sql: string) => void, open = openSqlite): OpenSqlite =>
-  (file) => {
-    const database = open(file);
-    return {
-      close: () => database.close(),
-      exec(sql) {
-        onStatement(sql);
-        return database.exec(sql);
-      },
-      prepare(sql) {
-        const statement = database.prepare(sql);
-        const watch = (method: "run" | "get" | "all") =>
-          ((...values: never[]) => {
-            onStatement(sql);
-            return statement[method](...values);
-          }) as never;
-        return { run: watch("run"), get: watch("get"), all: watch("all") };
-      },
-    };
-  };
-
-/** Opens an inbox that is closed at the end of the test. It logs only to the `log` that the test passes. */
+/**
+ * Opens an inbox that is closed at the end of the test. It logs only to the `log` that the test
+ * passes.
+ */
 export function openInbox(options: Partial<SqliteInboxOptions> = {}): SqliteInbox {
   const inbox = sqliteInbox({ file: options.file ?? scratchFile(), log: () => {}, ...options });
   onTestFinished(() => inbox.close({ graceMs: 0 }));
   return inbox;
 }
 
-/** An inbox that records its outcomes, and whose clock is ahead of the system's by as many milliseconds as the test sets. */
+/**
+ * An inbox that records its outcomes, and whose clock is ahead of the system's by as many
+ * milliseconds as the test sets.
+ */
 export function openAhead(aheadMs: number, options: Partial<SqliteInboxOptions>) {
   const clock = { aheadMs, now: () => Date.now() + clock.aheadMs };
   const recorded = recordOutcomes();
@@ -75,7 +61,8 @@ export const balanceChanged = (
     },
   }) satisfies BalanceChanged;
 
-export const toBody = (event: WebhookEvent): Uint8Array => new TextEncoder().encode(JSON.stringify(event));
+export const toBody = (event: WebhookEvent): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify(event));
 
 /** Stores an event as a receiver does. */
 export function put(

@@ -1,4 +1,7 @@
-/** A receiver and its worker in a separate process. Tests start several of them, kill them, and restart them. */
+/**
+ * A receiver and its worker in a separate process. Tests start several of them, kill them, and
+ * restart them.
+ */
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { bullmqInbox, inboxHandler, pgBossInbox, sqliteInbox } from "@loyalty-cards/webhook-inbox";
@@ -19,7 +22,10 @@ const onOutcome = ({ outcome }) => {
   if (outcome === "done") process.stdout.write("done\n");
 };
 
-/** Records the run and waits for a random time, so that a kill can happen before, during or after the effect. */
+/**
+ * Records the run and waits for a random time, so that a kill can happen before, during or after
+ * the effect.
+ */
 const began = async (event) => {
   appendFileSync(runsFile, `${event.id}\n`);
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
@@ -32,13 +38,18 @@ async function effectInPostgres(pool, event) {
     await transaction.query("INSERT INTO effects VALUES ($1)", [event.id]);
     const { passId, balance } = event.data;
     if (!(await inPostgres.isNewest(transaction, passId, event))) return;
-    const upsert = "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2";
+    const upsert =
+      "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2";
     await transaction.query(upsert, [passId, balance]);
   });
 }
 
 function postgresPool() {
-  const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 4 });
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    options: `-c search_path=${schema}`,
+    max: 4,
+  });
   return pool.on("error", () => {}); // an idle connection was closed
 }
 
@@ -76,7 +87,12 @@ const engines = {
     const boss = new PgBoss({ connectionString: databaseUrl, schema, max: 4, ...intervals });
     boss.on("error", () => {});
     await boss.start();
-    const inbox = await pgBossInbox(boss, { queue: "events", maxAttempts: 1_000, onOutcome, ...quiet });
+    const inbox = await pgBossInbox(boss, {
+      queue: "events",
+      maxAttempts: 1_000,
+      onOutcome,
+      ...quiet,
+    });
     const pool = postgresPool();
     const handler = inboxHandler((event) => effectInPostgres(pool, event), { onOutcome, ...quiet });
     await boss.work("events", { pollingIntervalSeconds: 0.5, batchSize: 50 }, handler);
@@ -84,12 +100,21 @@ const engines = {
     return { inbox, countWaiting: async () => Number((await pool.query(waiting)).rows[0].count) };
   },
   async bullmq() {
-    const queue = new Queue("events", { prefix, connection: { url: redisUrl, enableOfflineQueue: false } });
+    const queue = new Queue("events", {
+      prefix,
+      connection: { url: redisUrl, enableOfflineQueue: false },
+    });
     queue.on("error", () => {}); // the test also kills Redis
     const inbox = await bullmqInbox(queue, { maxAttempts: 1_000, onOutcome, ...quiet });
     const pool = postgresPool();
-    // The job of a killed worker is stalled; by default BullMQ dead-letters a job that stalls twice.
-    const settings = { concurrency: 4, lockDuration: 1_000, stalledInterval: 500, maxStalledCount: 1_000 };
+    // The job of a killed worker is stalled; by default BullMQ dead-letters a job that stalls
+    // twice.
+    const settings = {
+      concurrency: 4,
+      lockDuration: 1_000,
+      stalledInterval: 500,
+      maxStalledCount: 1_000,
+    };
     const handler = inboxHandler((event) => effectInPostgres(pool, event), { onOutcome, ...quiet });
     new Worker("events", handler, { prefix, connection: { url: redisUrl }, ...settings }).on(
       "error",

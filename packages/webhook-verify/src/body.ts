@@ -1,9 +1,33 @@
-/** Reads the body and the headers of a request: the bytes as they arrived, at most as many as allowed. */
+/**
+ * Reads the body and the headers of a request: the bytes as they arrived, at most as many as
+ * allowed.
+ */
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
+import type { Result } from "@loyalty-cards/internal/result";
 
 /** A body as it arrived. @inline */
 export type RawBody = Uint8Array | ArrayBuffer | string;
+
+/** Headers in the form of any framework: a `Headers` object, or a record. @inline */
+export type HeadersLike = { get(name: string): string | readonly string[] | null } | HeaderRecord;
+
+type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The parts of a request that a receiver needs before it reads the body. */
+export interface RequestHead {
+  method: string;
+  headers: HeadersLike;
+}
+
+/** The parts of a request that a receiver needs. */
+export interface ReceivedRequest extends RequestHead {
+  /**
+   * The bytes that arrived, or a function that reads them; it is called only when the header is
+   * valid.
+   */
+  rawBody: RawBody | ((limits: ReadLimits) => RawBody | Promise<RawBody>);
+}
 
 export interface ReadLimits {
   maxBodyBytes: number;
@@ -11,15 +35,35 @@ export interface ReadLimits {
   expectedBytes?: number | undefined;
 }
 
-/** Thrown when there are no bytes to verify. */
-export class RawBodyError extends Error {
-  override readonly name = "RawBodyError" as const;
-  readonly reason: "too-large" | "already-consumed" | "unreadable";
+/** Why there are no bytes to verify. */
+interface BodyFailure {
+  reason: "too-large" | "already-consumed" | "unreadable";
+}
 
-  constructor(reason: RawBodyError["reason"], options?: ErrorOptions) {
-    super(`The request body is ${reason}.`, options);
-    this.reason = reason;
+export type BodyResult = Result<Uint8Array, BodyFailure>;
+
+/** Reads the body of a request in one framework. */
+export type BodyReader = (limits: ReadLimits) => BodyResult | Promise<BodyResult>;
+
+/** Reads the body. When the reader throws, something else has taken the bytes. */
+export async function readBody(reader: BodyReader, limits: ReadLimits): Promise<BodyResult> {
+  try {
+    const body = await reader(limits);
+    if (body.failure !== undefined || body.value.byteLength <= limits.maxBodyBytes) return body;
+    return { failure: { reason: "too-large" } };
+  } catch {
+    return { failure: { reason: "already-consumed" } };
   }
+}
+
+/** The {@link BodyReader} of a receiver without a framework. */
+export async function readRawBody(
+  { rawBody }: ReceivedRequest,
+  limits: ReadLimits,
+): Promise<BodyResult> {
+  const body: unknown = typeof rawBody === "function" ? await rawBody(limits) : rawBody;
+  const value = toBytes(body);
+  return value === undefined ? { failure: { reason: "already-consumed" } } : { value };
 }
 
 /** The parts of node:buffer that are used. */
@@ -31,12 +75,16 @@ interface NodeBuffer {
   isUtf8(bytes: Uint8Array): boolean;
 }
 
-// Loaded on first use: Jest with jsdom has neither TextEncoder nor TextDecoder, and other runtimes have no node:buffer.
+// Loaded on first use: Jest with jsdom has neither TextEncoder nor TextDecoder, and other runtimes
+// have no node:buffer.
 let nodeBuffer: NodeBuffer | undefined;
 let decoder: { decode(bytes: Uint8Array): string } | undefined;
 
-/** Decodes bytes, without a byte order mark. @throws {TypeError} when they are not UTF-8. */
-export function decodeUtf8(bytes: Uint8Array): string {
+/**
+ * Decodes UTF-8, without a byte order mark.
+ * @throws {TypeError} when they are not UTF-8.
+ */
+export function decodeStrictly(bytes: Uint8Array): string {
   if (typeof TextDecoder !== "undefined") {
     decoder ??= new TextDecoder("utf-8", { fatal: true });
     return decoder.decode(bytes);
@@ -47,7 +95,12 @@ export function decodeUtf8(bytes: Uint8Array): string {
   return String(text).replace(/^\uFEFF/, "");
 }
 
-/** Returns the bytes of a string or buffer, or undefined for other values, such as a parsed object. Copies strings only. */
+/**
+ * Returns the bytes of a string or buffer, or undefined for other values, such as a parsed object.
+ * Copies strings only.
+ */
+export function toBytes(value: RawBody | ArrayBufferView): Uint8Array;
+export function toBytes(value: unknown): Uint8Array | undefined;
 export function toBytes(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value;
   if (typeof value === "string") {
@@ -55,66 +108,78 @@ export function toBytes(value: unknown): Uint8Array | undefined {
     return nodeBuffer?.Buffer.from(value) ?? new TextEncoder().encode(value);
   }
   // `instanceof` alone would miss buffers of another realm (a vm, the sandbox of a test runner).
-  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  if (ArrayBuffer.isView(value))
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   const isBuffer = Object.prototype.toString.call(value).endsWith("ArrayBuffer]"); // SharedArrayBuffer too
   return isBuffer ? new Uint8Array(value as ArrayBuffer) : undefined;
 }
 
 /**
- * Returns the body as bytes or text, without a copy. UTF-8 cannot encode half of a surrogate pair, so it is
- * replaced in text: the text that is parsed is then the text that was signed.
+ * Returns the body as bytes or text, without a copy. UTF-8 cannot encode half of a surrogate pair,
+ * so it is replaced in text: the text that is parsed is then the text that was signed.
  * @throws {TypeError} for a parsed body: the received bytes cannot be restored from it.
  */
 export function toBody(rawBody: RawBody): Uint8Array | string {
-  const body = typeof rawBody === "string" ? rawBody.toWellFormed() : toBytes(rawBody);
-  if (body !== undefined) return body;
+  if (typeof rawBody === "string") return rawBody.toWellFormed();
+  const bytes = toBytes(rawBody as unknown);
+  if (bytes !== undefined) return bytes;
   throw new TypeError(
     "rawBody must be the bytes that arrived (Uint8Array, ArrayBuffer or string), not a parsed body.",
   );
 }
 
-/** Decodes the base64 body of a platform event. @throws {RawBodyError} `too-large` (before decoding) or `unreadable`. */
-export function decodeBase64(text: string, maxBytes: number): Uint8Array {
-  if (text.length > 4 * Math.ceil(maxBytes / 3)) throw new RawBodyError("too-large");
+/** Decodes the base64 body of a platform event. Checks its size before. */
+export function decodeBase64(text: string, maxBytes: number): BodyResult {
+  if (text.length > 4 * Math.ceil(maxBytes / 3)) return { failure: { reason: "too-large" } };
   try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  } catch (cause) {
-    throw new RawBodyError("unreadable", { cause });
+    return { value: Uint8Array.from(atob(text), (character) => character.charCodeAt(0)) };
+  } catch {
+    return { failure: { reason: "unreadable" } };
   }
 }
 
-/** Adds a chunk of a body. @throws {RawBodyError} `too-large`; `already-consumed` for a string: somebody called `setEncoding`, so the bytes are lost. */
-export function addChunk(buffer: BoundedBuffer, chunk: unknown): void {
-  if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed");
-  if (!buffer.add(toBytes(chunk) as Uint8Array)) throw new RawBodyError("too-large");
+/**
+ * Adds a chunk of a body. A chunk of text means that somebody called `setEncoding`: the bytes are
+ * lost.
+ */
+export function addChunk(buffer: BoundedBuffer, chunk: unknown): Result<undefined, BodyFailure> {
+  if (!ArrayBuffer.isView(chunk)) return { failure: { reason: "already-consumed" } };
+  const isAdded = buffer.add(toBytes(chunk));
+  return isAdded ? { value: undefined } : { failure: { reason: "too-large" } };
 }
 
-/** Collects the chunks of a stream. @throws {RawBodyError} as {@link addChunk} does, or `unreadable`. */
-export async function collectBody(chunks: AsyncIterable<unknown>, limits: ReadLimits): Promise<Uint8Array> {
-  const buffer = new BoundedBuffer(limits.maxBodyBytes);
+/** Collects the chunks of a stream. */
+export async function collectBody(
+  chunks: AsyncIterable<unknown>,
+  { maxBodyBytes }: ReadLimits,
+): Promise<BodyResult> {
+  const buffer = new BoundedBuffer(maxBodyBytes);
   try {
-    for await (const chunk of chunks) addChunk(buffer, chunk);
-  } catch (cause) {
-    throw cause instanceof RawBodyError ? cause : new RawBodyError("unreadable", { cause });
+    for await (const chunk of chunks) {
+      const added = addChunk(buffer, chunk);
+      if (added.failure !== undefined) return added;
+    }
+  } catch {
+    return { failure: { reason: "unreadable" } };
   }
-  return buffer.bytes();
+  return { value: buffer.bytes() };
 }
 
-/** Headers in the form of any framework: a `Headers` object, or a record. @inline */
-export type HeadersLike =
-  | { get(name: string): string | readonly string[] | null }
-  | Readonly<Record<string, string | readonly string[] | undefined>>;
-
-/** The value of a header. The lines of a repeated header are joined, as in `Headers`: two signatures are malformed then. */
+/**
+ * The value of a header. The lines of a repeated header are joined, as in `Headers`: two signatures
+ * are malformed then.
+ */
 export function getHeader(headers: HeadersLike, lowerCaseName: string): string | undefined {
-  let value: string | readonly string[] | null | undefined;
-  if (typeof headers.get === "function") value = headers.get(lowerCaseName);
-  else {
-    const lines = headers as Readonly<Record<string, string | readonly string[] | undefined>>;
-    const name = Object.hasOwn(lines, lowerCaseName)
-      ? lowerCaseName
-      : Object.keys(lines).find((key) => key.toLowerCase() === lowerCaseName);
-    value = name === undefined ? undefined : lines[name];
-  }
-  return (typeof value === "object" ? value?.join(", ") : value) ?? undefined;
+  const value =
+    typeof headers.get === "function"
+      ? headers.get(lowerCaseName)
+      : findValue(headers as HeaderRecord, lowerCaseName);
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "object" ? value.join(", ") : value;
+}
+
+function findValue(headers: HeaderRecord, lowerCaseName: string): HeaderRecord[string] {
+  if (Object.hasOwn(headers, lowerCaseName)) return headers[lowerCaseName];
+  const name = Object.keys(headers).find((key) => key.toLowerCase() === lowerCaseName);
+  return name === undefined ? undefined : headers[name];
 }

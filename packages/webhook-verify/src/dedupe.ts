@@ -1,8 +1,14 @@
-/** Deduplication: accepts each event once, and never acknowledges a duplicate whose first delivery can still fail. */
+/**
+ * Deduplication: accepts each event once, and never acknowledges a duplicate whose first delivery
+ * can still fail.
+ */
+
+import { requirePositive } from "@loyalty-cards/internal/limits";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 
 /**
- * Stores the ids of events. A duplicate is acknowledged only when the first delivery is `done`: while that is `in-progress` it can
- * still fail, and then the duplicate is needed.
+ * Stores the ids of events. A duplicate is acknowledged only when the first delivery is `done`:
+ * while that is `in-progress` it can still fail, and then the duplicate is needed.
  */
 export interface DedupeStore {
   /** Claims an id, or returns the state of the earlier claim. */
@@ -17,17 +23,32 @@ export interface DedupeStore {
 interface MemoryDedupeOptions {
   /** At most this many ids are stored; the oldest are removed first. Default 10 000. */
   maxEntries?: number;
-  /** How long an id is stored, in seconds. Default 7 days; the last retry follows 8 h 36 min after the first attempt. */
+  /**
+   * How long an id is stored, in seconds. Default 7 days; the last retry follows 8 h 36 min after
+   * the first attempt.
+   */
   ttlSeconds?: number;
   /** Set by tests only. */
-  testing?: { clock?: { /** The current time in milliseconds. Default `Date.now`. */ now(): number } };
+  testing?: {
+    clock?: { /** The current time in milliseconds. Default `Date.now`. */ now(): number };
+  };
 }
+
+const optionNames = {
+  maxEntries: true,
+  ttlSeconds: true,
+  testing: true,
+} satisfies OptionNames<MemoryDedupeOptions>;
+
+type Testing = NonNullable<MemoryDedupeOptions["testing"]>;
+const testingNames = { clock: true } satisfies OptionNames<Testing>;
 
 /** How long a claim lasts when its handler hangs. */
 const leaseMs = 300_000;
 
 /**
- * Stores ids in the memory of this process. For several processes, or across a restart, use a shared store or an inbox.
+ * Stores ids in the memory of this process. For several processes, or across a restart, use a
+ * shared store or an inbox.
  * @throws {TypeError} for a number that is not positive.
  * @example
  * ```ts
@@ -42,12 +63,15 @@ const leaseMs = 300_000;
  * ```
  */
 export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
-  const { maxEntries = 10_000, ttlSeconds = 7 * 24 * 3600, testing } = options;
+  requireKnownOptions("memoryDedupe", options, optionNames);
+  const { maxEntries = 10_000, ttlSeconds = 7 * 24 * 3600, testing = {} } = options;
+  requireKnownOptions("testing of memoryDedupe", testing, testingNames);
   requirePositive("maxEntries", maxEntries);
   requirePositive("ttlSeconds", ttlSeconds);
-  const clock = testing?.clock ?? Date;
+  const { clock = Date } = testing;
   const claimedUntilMs = new Map<string, number>();
-  const doneUntilMs = new Map<string, number>(); // in order of completion, so the first one is the oldest
+  /** In order of completion, so the first one is the oldest. */
+  const doneUntilMs = new Map<string, number>();
 
   return {
     claim(eventId) {
@@ -69,9 +93,4 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
     },
     release: (eventId) => void claimedUntilMs.delete(eventId),
   };
-}
-
-function requirePositive(name: string, value: number): void {
-  if (!(Number.isFinite(value) && value > 0))
-    throw new TypeError(`${name} must be a positive number; it is ${value}.`);
 }

@@ -13,13 +13,12 @@ export type {
 export { type DedupeStore, memoryDedupe } from "./dedupe.ts";
 export {
   type Delivery,
-  type EventHandlers,
   isKnownEvent,
   type KnownEvent,
-  onEvents,
   type UnknownEvent,
   type WebhookEvent,
 } from "./event.ts";
+export { type EventHandlers, onEvents } from "./on-events.ts";
 export type { Inbox, ReceiverOptions } from "./options.ts";
 // Verifying and signing
 export {

@@ -1,12 +1,13 @@
 /** The options of a receiver: their defaults and validation. */
 
-import { maxTimerMs } from "@loyalty-cards/internal/limits";
-import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { maxTimerMs, requirePositive } from "@loyalty-cards/internal/limits";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { DedupeStore } from "./dedupe.ts";
-import type { Delivery, WebhookEvent } from "./event.ts";
+import type { EventHandler, WebhookEvent } from "./event.ts";
 import type { ReporterOptions } from "./reporter.ts";
 import { createSecretSource, type SecretOption } from "./secrets.ts";
-import { parseTolerance, readClock, type VerifyInput } from "./verify.ts";
+import { parseTolerance, readClock } from "./signature.ts";
+import type { VerifyInput } from "./verify.ts";
 
 /** A durable store for events. `put` resolves only when the event would survive a crash. */
 export interface Inbox {
@@ -18,103 +19,149 @@ export interface Inbox {
 }
 
 /** Which secret to trust, and what to do with an event before and after the response. */
-export interface ReceiverOptions extends ReporterOptions, Pick<VerifyInput, "toleranceSeconds" | "now"> {
+export interface ReceiverOptions
+  extends ReporterOptions,
+    Pick<VerifyInput, "toleranceSeconds" | "now"> {
   /**
-   * The signing secret, several, or a function that loads them. Except in Lambda, in `next build` and in the global scope of Workers,
-   * the function is also called when the receiver is created, so that the log says what is wrong before the first delivery.
+   * The signing secret, several, or a function that loads them. Except in Lambda, in `next build`
+   * and in the global scope of Workers, the function is also called when the receiver is created,
+   * so that the log says what is wrong before the first delivery.
    */
   secret: SecretOption;
   /**
-   * How long the receiver uses the result of a `secret` function, in seconds. Default 300. Then it calls the function before it
-   * verifies a delivery, so that a replaced or leaked secret stops working in every process; if this call fails, the response is 500.
-   * After four fifths of the time it calls the function in the background, so that deliveries rarely wait for it.
+   * How long the receiver uses the result of a `secret` function, in seconds. Default 300. Then it
+   * calls the function before it verifies a delivery, so that a replaced or leaked secret stops
+   * working in every process; if this call fails, the response is 500. After four fifths of the
+   * time it calls the function in the background, so that deliveries rarely wait for it.
    */
   secretMaxAgeSeconds?: number;
   /** Larger bodies are rejected with 413, and not read further. In bytes, default 1 MiB. */
   maxBodyBytes?: number;
   /** A durable store; the receiver responds when it has stored the event. */
   inbox?: Inbox;
-  /** Called and awaited before the response; its result is ignored. When it rejects, the response is 503 and the service delivers again. */
-  handler?: (event: WebhookEvent, delivery: Delivery) => unknown;
+  /**
+   * Called and awaited before the response; its result is ignored. When it rejects, the response is
+   * 503 and the service delivers again.
+   */
+  handler?: EventHandler;
   /** Stores event ids, so that `handler` and `afterResponse` are called once per event. */
   dedupe?: DedupeStore;
   /** Called after the response, and lost when the process dies: use an inbox when that matters. */
-  afterResponse?: (event: WebhookEvent, delivery: Delivery) => unknown;
-  /** After this many milliseconds the response is 503, or 408 without a body, and the service delivers again. Default 8 000; the service waits 10 000. */
+  afterResponse?: EventHandler;
+  /**
+   * After this many milliseconds the response is 503, or 408 without a body, and the service
+   * delivers again. Default 8 000; the service waits 10 000.
+   */
   timeoutMs?: number;
   /**
-   * Set by tests only. The clock returns milliseconds since an arbitrary moment, for the age of loaded secrets and for the pauses
-   * between log lines; default `performance.now`.
+   * Set by tests only. The clock returns milliseconds since an arbitrary moment, for the age of
+   * loaded secrets and for the pauses between log lines; default `performance.now`.
    */
   testing?: { clock?: { monotonicMs(): number } };
 }
 
-/** What the receiver needs to know of its adapter: its name for messages, and what differs in its framework. */
+/**
+ * What the receiver needs to know of its adapter: its name for messages, and what differs in its
+ * framework.
+ */
 export interface ReceiverKind {
   name: string;
   /** For the log: what to change when something else has read the body. */
   fix?: string;
   /** The options of the adapter itself. */
-  ownOptions?: readonly string[];
+  ownOptions?: Readonly<Record<string, true>>;
   /** The caller of the receiver can handle the event, so no handler is needed. */
   returnsEvent?: true;
-  /** Default true. False where nothing may run between deliveries: the first delivery calls a `secret` function. */
+  /**
+   * Default true. False where nothing may run between deliveries: the first delivery calls a
+   * `secret` function.
+   */
   triesSecretAtStart?: boolean;
 }
 
-const optionTypes = {
-  secret: "",
-  secretMaxAgeSeconds: "",
-  toleranceSeconds: "",
-  maxBodyBytes: "",
-  now: "function",
-  inbox: "",
-  handler: "function",
-  afterResponse: "function",
-  dedupe: "",
-  timeoutMs: "",
-  logErrorMessages: "",
-  onOutcome: "function",
-  log: "function",
-  testing: "",
-} satisfies Record<keyof ReceiverOptions, "function" | "">;
+const optionNames = {
+  secret: true,
+  secretMaxAgeSeconds: true,
+  toleranceSeconds: true,
+  maxBodyBytes: true,
+  now: true,
+  inbox: true,
+  handler: true,
+  afterResponse: true,
+  dedupe: true,
+  timeoutMs: true,
+  logErrorMessages: true,
+  onOutcome: true,
+  log: true,
+  testing: true,
+} satisfies OptionNames<ReceiverOptions>;
+
+type Testing = NonNullable<ReceiverOptions["testing"]>;
+const testingNames = { clock: true } satisfies OptionNames<Testing>;
+
+const functionOptions = ["now", "handler", "afterResponse", "onOutcome", "log"] as const;
+
+export type ReceiverSettings = Readonly<ReturnType<typeof parseOptions>>;
 
 /** Validates the options and applies the defaults. */
 export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
-  const { name } = kind;
-  // A request, when a framework calls the function in place of its result.
-  if (typeof options !== "object" || options === null || "headers" in options)
-    throw new TypeError(
-      `${name} needs options: write ${name}({ secret, handler }) in place of ${name} or ${name}().`,
-    );
-  requireKnownOptions(name, options, [...Object.keys(optionTypes), ...(kind.ownOptions ?? [])]);
+  requireOptions(options, kind);
   requireFunctions(options);
   const {
     now = Date.now,
     maxBodyBytes = 1024 * 1024,
     timeoutMs = 8_000,
     secretMaxAgeSeconds = 300,
+    logErrorMessages = false,
     testing,
   } = options;
   const toleranceSeconds = parseTolerance(options.toleranceSeconds);
-  requireLimit("maxBodyBytes", maxBodyBytes);
-  requireLimit("timeoutMs", timeoutMs, maxTimerMs);
-  requireLimit("secretMaxAgeSeconds", secretMaxAgeSeconds);
+  requirePositive("maxBodyBytes", maxBodyBytes);
+  requirePositive("timeoutMs", timeoutMs, maxTimerMs);
+  requirePositive("secretMaxAgeSeconds", secretMaxAgeSeconds);
   const clock = testing?.clock ?? { monotonicMs: () => performance.now() };
-  const secretSource = createSecretSource(options.secret, secretMaxAgeSeconds * 1000, clock);
+  const secrets = createSecretSource(options.secret, {
+    maxAgeMs: secretMaxAgeSeconds * 1000,
+    clock,
+    logErrorMessages,
+  });
   readClock(now); // reports an invalid clock here, not with the first delivery
   requireHandler(options, kind);
-  return { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource, clock };
+  const { inbox, handler, dedupe, afterResponse } = options;
+  return {
+    now,
+    maxBodyBytes,
+    timeoutMs,
+    toleranceSeconds,
+    clock,
+    secrets,
+    inbox,
+    handler,
+    dedupe,
+    afterResponse,
+  };
+}
+
+function requireOptions(options: ReceiverOptions, { name, ownOptions }: ReceiverKind): void {
+  // A request, when a framework calls the function in place of its result.
+  if (typeof options !== "object" || options === null || "headers" in options)
+    throw new TypeError(
+      `${name} needs options: write ${name}({ secret, handler }) in place of ${name} or ${name}().`,
+    );
+  requireKnownOptions(name, options, { ...optionNames, ...ownOptions });
+  requireKnownOptions(`testing of ${name}`, options.testing ?? {}, testingNames);
 }
 
 function requireFunctions(options: ReceiverOptions): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (optionTypes[name as keyof ReceiverOptions] !== "function" || typeof value === "function") continue;
+  for (const name of functionOptions) {
+    const value: unknown = options[name];
+    if (typeof value === "function" || !(name in options)) continue;
     // A misspelt import or property is undefined, and the events would be lost.
-    if (value === undefined && name !== "handler" && name !== "afterResponse") continue;
-    throw new TypeError(
-      `${name} must be a function; it is ${value === null ? "null" : typeof value}. ${name === "handler" ? "Pass a function, such as onEvents({ … })." : advice}`,
-    );
+    const mayBeUndefined = name !== "handler" && name !== "afterResponse";
+    if (value === undefined && mayBeUndefined) continue;
+    const type = value === null ? "null" : typeof value;
+    const fix = name === "handler" ? "Pass a function, such as onEvents({ … })." : advice;
+    throw new TypeError(`${name} must be a function; it is ${type}. ${fix}`);
   }
 }
 
@@ -142,9 +189,4 @@ function requireHandler(options: ReceiverOptions, { name, returnsEvent }: Receiv
     throw new TypeError(
       "dedupe needs handler, afterResponse or inbox: the receiver cannot know whether the code after it succeeds.",
     );
-}
-
-function requireLimit(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {
-  if (Number.isFinite(value) && value > 0 && value <= max) return;
-  throw new TypeError(`${name} must be a positive number, at most ${max}; it is ${value}.`);
 }

@@ -1,4 +1,7 @@
-/** Why a delivery is not accepted: each reason with its response and with what to check, and the error of a verification. */
+/**
+ * Why a delivery is not accepted: each reason with its response and with what to check, and the
+ * error of a verification.
+ */
 import { formatErrorLink } from "@loyalty-cards/internal/format";
 
 /** Why a delivery does not verify: the `reason` of {@link WebhookVerificationError}. */
@@ -11,7 +14,7 @@ export type VerificationErrorReason =
   | "invalid-payload";
 
 /** Why a delivery was rejected: 4xx. */
-export type Rejection =
+export type RejectionReason =
   | VerificationErrorReason
   | "method-not-allowed"
   | "too-large"
@@ -20,32 +23,51 @@ export type Rejection =
   | "timeout";
 
 /** What is wrong with the program or its configuration: 5xx. */
-export type Misconfiguration = "already-consumed" | "invalid-clock" | "no-secret" | "secret-timeout";
+export type MisconfigurationReason =
+  | "already-consumed"
+  | "invalid-clock"
+  | "no-secret"
+  | "secret-timeout";
+
+/** Why a step does not accept a delivery, with what a log line adds. */
+export interface Refusal<Reason = RejectionReason | MisconfigurationReason> {
+  reason: Reason;
+  /** For `stale` and `future`: the current time minus the signature's, in seconds. */
+  skewSeconds?: number;
+  /** What is wrong, without text of the body: of an `invalid-payload`, or with `no-secret`. */
+  detail?: string;
+}
 
 interface Response {
   status: number;
   headers: Readonly<Record<string, string>>;
 }
 
-/** The service delivers again. The delay in seconds is that of its first retry ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). */
+interface Explanation {
+  /** It does not say why: the reason is for the log and for `onOutcome` only. */
+  response: Response;
+  /** What to check. `SECONDS` is the age of the signature, or how far it is ahead. */
+  text: string;
+}
+
+/**
+ * The service delivers again. The delay in seconds is that of its first retry ([spec
+ * 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
+ */
 export const unavailable: Response = { status: 503, headers: { "retry-after": "60" } };
 const unauthorized: Response = { status: 401, headers: {} }; // spec 5.8
 const serverError: Response = { status: 500, headers: {} };
 /** Closes the connection, because the body is not read to its end. */
 const closing = (status: number): Response => ({ status, headers: { connection: "close" } });
 
-/**
- * The response to each, and for the log what to check; `SECONDS` is the age of the signature, or how far it is ahead. A response does
- * not say why: the reason is for the log and for `onOutcome` only.
- */
-export const reasons = {
+const rejections = {
   "missing-signature": {
     response: unauthorized,
     text: "is this the service, or does a proxy remove the Service-Signature header?",
   },
   "malformed-signature": {
     response: unauthorized,
-    text: "the Service-Signature header must be t=<unix seconds>,v1=<64 hex digits>, once. Does a proxy change it?",
+    text: "the Service-Signature header must be t=<unix seconds>,v1=<64 hex digits>, once. Are signature and secret exchanged, or does a proxy change it?",
   },
   stale: {
     response: unauthorized,
@@ -77,6 +99,9 @@ export const reasons = {
     response: closing(408),
     text: "the body did not arrive within timeoutMs. Does a parser or a proxy hold it back?",
   },
+} satisfies Record<RejectionReason, Explanation>;
+
+const misconfigurations = {
   "already-consumed": {
     response: serverError,
     text: "the body was parsed before the webhook receiver could read it, and a signature covers bytes, not objects.",
@@ -93,24 +118,48 @@ export const reasons = {
     response: unavailable,
     text: "the `secret` function took longer than timeoutMs; responded 503, so the service delivers again. Make it fail sooner, or check why it is slow.",
   },
-} satisfies Record<Rejection | Misconfiguration, { response: Response; text: string }>;
+} satisfies Record<MisconfigurationReason, Explanation>;
 
-/** What to check, for error messages and log lines. Contains nothing of the delivery except the age of its signature. */
-export function describeRejection(reason: Rejection, skewSeconds = Number.NaN): string {
+/** The response to each, and what to check. */
+export const reasons: Readonly<Record<Refusal["reason"], Explanation>> = {
+  ...rejections,
+  ...misconfigurations,
+};
+
+export const isMisconfiguration = (reason: Refusal["reason"]): reason is MisconfigurationReason =>
+  reason in misconfigurations;
+
+/**
+ * What to check, for error messages and log lines. Contains nothing of the delivery except the age
+ * of its signature.
+ */
+export function describeRejection(reason: RejectionReason, skewSeconds = Number.NaN): string {
   return `${reason}; ${reasons[reason].text.replace("SECONDS", String(Math.abs(skewSeconds)))}`;
 }
 
-/** Recognizes the error also in a program with two copies of this package, where `instanceof` does not. */
+/**
+ * Recognizes the error also in a program with two copies of this package, where `instanceof` does
+ * not.
+ */
 const brand = Symbol.for("@loyalty-cards/webhook-verify/error");
 
-/** Thrown when a delivery does not verify. Respond 401 (400 for `invalid-payload`) without the `reason`, which is for your log. */
+/**
+ * Thrown when a delivery does not verify. Respond 401 (400 for `invalid-payload`) without the
+ * `reason`, which is for your log.
+ */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError" as const;
   readonly reason: VerificationErrorReason;
-  /** The current time minus the signature's, in seconds: above 0 for `stale`, below 0 for `future`, otherwise undefined. */
+  /**
+   * The current time minus the signature's, in seconds: above 0 for `stale`, below 0 for `future`,
+   * otherwise undefined.
+   */
   readonly skewSeconds: number | undefined;
 
-  constructor(reason: VerificationErrorReason, { skewSeconds }: { skewSeconds?: number | undefined } = {}) {
+  constructor(
+    reason: VerificationErrorReason,
+    { skewSeconds }: { skewSeconds?: number | undefined } = {},
+  ) {
     super(
       `The delivery is not trusted: ${describeRejection(reason, skewSeconds)}${formatErrorLink(`webhook-${reason}`)}`,
     );
@@ -122,7 +171,8 @@ export class WebhookVerificationError extends Error {
 Object.defineProperty(WebhookVerificationError.prototype, brand, { value: true });
 
 /**
- * Whether a value is a {@link WebhookVerificationError}, including one of another copy of the package.
+ * Whether a value is a {@link WebhookVerificationError}, including one of another copy of the
+ * package.
  * @example
  * ```ts
  * import { isWebhookVerificationError } from "@loyalty-cards/webhook-verify";
@@ -134,5 +184,9 @@ Object.defineProperty(WebhookVerificationError.prototype, brand, { value: true }
  * ```
  */
 export function isWebhookVerificationError(value: unknown): value is WebhookVerificationError {
-  return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    (value as Record<symbol, unknown>)[brand] === true
+  );
 }

@@ -1,7 +1,22 @@
-/** Reports what happened to each delivery: outcomes for metrics, and log lines for what the operator has to fix. */
+/**
+ * Reports what happened to each delivery: outcomes for metrics, and log lines for what the operator
+ * has to fix.
+ */
 import { formatErrorLink, toPrintable } from "@loyalty-cards/internal/format";
-import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
-import { describeRejection, type Misconfiguration, type Rejection, reasons } from "./reasons.ts";
+import {
+  describeError,
+  describeErrorForLog,
+  formatErrorKind,
+  notify,
+} from "@loyalty-cards/internal/reporting";
+import {
+  describeRejection,
+  isMisconfiguration,
+  type MisconfigurationReason,
+  type Refusal,
+  type RejectionReason,
+  reasons,
+} from "./reasons.ts";
 
 /** The id and type of an event. */
 export interface EventRef {
@@ -19,8 +34,9 @@ export interface VerifiedFacts {
   /** The unsigned `Service-Event` header names another type than the body. */
   eventTypeMismatch: boolean;
   /**
-   * The JSON Pointers, such as `/data/balance`, of the members of `data` that a handler needs and that are missing or invalid. Absent
-   * when there are none. The event is delivered and stored all the same; `isKnownEvent` is false for it.
+   * The JSON Pointers, such as `/data/balance`, of the members of `data` that a handler needs and
+   * that are missing or invalid. Absent when there are none. The event is delivered and stored all
+   * the same; `isKnownEvent` is false for it.
    */
   unexpectedData?: readonly string[];
 }
@@ -31,36 +47,37 @@ export type Outcome =
   | ({ outcome: "failed"; reason: "timeout" } & VerifiedFacts)
   /** `error` is what `handler`, the inbox or the dedupe store threw. */
   | ({ outcome: "failed"; reason: "handler-error"; error: unknown } & VerifiedFacts)
-  /** `skewSeconds`, the receiver's clock minus the signature's, says by how much a delivery is `stale` (above 0) or `future` (below 0). */
-  | { outcome: "rejected"; reason: Rejection; skewSeconds?: number }
-  | { outcome: "misconfigured"; reason: Misconfiguration }
+  /**
+   * `skewSeconds`, the receiver's clock minus the signature's, says by how much a delivery is
+   * `stale` (above 0) or `future` (below 0).
+   */
+  | { outcome: "rejected"; reason: RejectionReason; skewSeconds?: number }
+  | { outcome: "misconfigured"; reason: MisconfigurationReason }
   /** `error` is what `now` or the headers of the request threw. */
   | { outcome: "error"; error: unknown }
   /** `error` is what `afterResponse` threw. */
   | { outcome: "after-response-failed"; event: EventRef; error: unknown };
 
-/** One delivery, for metrics. `status` is that of the response; `durationMs` is the time until the response. */
+/**
+ * One delivery, for metrics. `status` is that of the response; `durationMs` is the time until the
+ * response.
+ */
 export type ReceiverOutcome = Outcome & { status: number; durationMs: number };
-
-/** A rejection, with the figure or the text that a log line adds. */
-export interface Rejected {
-  reason: Rejection;
-  skewSeconds?: number;
-  detail?: string;
-}
 
 /** What to report, and where. */
 export interface ReporterOptions {
   /**
-   * Called with the outcome of every delivery, for metrics. Only `error` can contain personal data. Without it, rejected deliveries are logged:
-   * at most one line a minute for each reason, with the number of suppressed lines.
+   * Called with the outcome of every delivery, for metrics. Only `error` can contain personal data.
+   * Without it, rejected deliveries are logged: at most one line a minute for each reason, with the
+   * number of suppressed lines.
    */
   onOutcome?: (outcome: ReceiverOutcome) => void;
   /** Called with errors of the program, each with its fix. Default `console.error`. */
   log?: (message: string) => void;
   /**
-   * Adds the messages of errors to the log lines about `handler`, `afterResponse`, the inbox and the `secret` function. Default false:
-   * these messages can contain personal data. Messages of this SDK's own errors contain none and are always logged.
+   * Adds the messages of errors to the log lines about `handler`, `afterResponse`, the inbox and
+   * the `secret` function. Default false: these messages can contain personal data. Messages of
+   * this SDK's own errors contain none and are always logged.
    */
   logErrorMessages?: boolean;
 }
@@ -68,26 +85,42 @@ export interface ReporterOptions {
 /** Anyone can cause a rejection, so each cause is logged at most once in this time. */
 const logIntervalMs = 60_000;
 
+/** Each has a section on the page of errors. */
+type Page = Refusal["reason"] | "handler-error";
+
 export type Reporter = ReturnType<typeof createReporter>;
 
-/** @param clock for the intervals between log lines. */
-export function createReporter(options: ReporterOptions, clock: { monotonicMs(): number }) {
+interface ReporterContext {
+  /** For the intervals between log lines. */
+  clock: { monotonicMs(): number };
+  /** What to change in this framework when something else has read the body. */
+  fix?: string | undefined;
+}
+
+export function createReporter(options: ReporterOptions, { clock, fix = "" }: ReporterContext) {
   const { onOutcome, log = console.error } = options;
   /** Contains known types only, so at most six. */
   const typesWithUnexpectedData = new Set<string>();
-  /** For each reason, when it was last logged and how many lines were suppressed since. */
+  /** For each cause, when it was last logged and how many lines were suppressed since. */
   const lastLines = new Map<string, { atMs: number; suppressed: number }>();
 
-  /** Writes a line: with a link to the page of a reason, and at most once in the interval for each `limitBy`. */
+  /**
+   * Writes a line: with a link to the page of a reason, and at most once in the interval for each
+   * `limitBy`.
+   */
   function write(line: string, { page, limitBy }: { page?: Page; limitBy?: string } = {}): void {
-    const suppressed = limitBy === undefined ? 0 : countSuppressed(limitBy);
+    const suppressed = limitBy === undefined ? 0 : takeTurn(limitBy);
     if (suppressed === undefined) return;
     const link = page === undefined ? "" : formatErrorLink(`webhook-${page}`);
     const more = suppressed === 0 ? "" : ` (${suppressed} more since the last line about this.)`;
     notify(log, `webhook-verify: ${line}${link}${more}`);
   }
-  /** @returns how many lines were suppressed since the last one, or undefined when the next one is suppressed too. */
-  function countSuppressed(cause: string): number | undefined {
+
+  /**
+   * Takes the turn of a line: it is written, or counted as suppressed.
+   * @returns how many lines were suppressed since the last one; undefined: this line is suppressed.
+   */
+  function takeTurn(cause: string): number | undefined {
     const nowMs = clock.monotonicMs();
     const last = lastLines.get(cause);
     if (last !== undefined && nowMs - last.atMs < logIntervalMs) {
@@ -97,23 +130,41 @@ export function createReporter(options: ReporterOptions, clock: { monotonicMs():
     lastLines.set(cause, { atMs: nowMs, suppressed: 0 });
     return last?.suppressed ?? 0;
   }
+
   return {
     write,
-    /** Calls `onOutcome`. */
-    report(outcome: Outcome, status: number, durationMs: number): void {
+    /**
+     * Calls `onOutcome`.
+     * @param toOutcome called only then: most receivers have no `onOutcome`.
+     */
+    report(toOutcome: () => Outcome, status: number, durationMs: number): void {
       if (onOutcome === undefined) return;
-      notify(onOutcome, { ...outcome, status, durationMs }, (error) =>
+      notify(onOutcome, { ...toOutcome(), status, durationMs }, (error) =>
         write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
       );
     },
-    /** Logs each `invalid-payload`. Logs the other reasons only without `onOutcome`: otherwise nothing would report a wrong secret. */
-    logRejection({ reason, detail, skewSeconds }: Rejected): void {
+    /**
+     * Logs each `invalid-payload`. Logs the other reasons only without `onOutcome`: otherwise
+     * nothing would report a wrong secret.
+     */
+    logRejection({ reason, detail, skewSeconds }: Refusal<RejectionReason>): void {
       if (reason === "invalid-payload") {
         const line = `a delivery has a valid signature, but is not an event: ${detail}. Responded 400; the service delivers again.`;
         write(line, { page: reason });
       } else if (onOutcome === undefined) {
-        write(`rejected: ${describeRejection(reason, skewSeconds)}`, { page: reason, limitBy: reason });
+        const line = `rejected: ${describeRejection(reason, skewSeconds)}`;
+        write(line, { page: reason, limitBy: reason });
       }
+    },
+    logMisconfiguration(refusal: Refusal<MisconfigurationReason>): void {
+      const { reason } = refusal;
+      write(describeMisconfiguration(refusal, fix), { page: reason, limitBy: reason });
+    },
+    /** @param failure how the `secret` function failed when the receiver was created. */
+    logSecretFailure(failure: string): void {
+      const problem = describeMisconfiguration({ reason: "no-secret", detail: failure }, fix);
+      const line = `${problem} Until it does, deliveries get the response 500.`;
+      write(line, { page: "no-secret" });
     },
     logHandlerTimeout(): void {
       if (onOutcome !== undefined) return;
@@ -123,10 +174,14 @@ export function createReporter(options: ReporterOptions, clock: { monotonicMs():
     },
     /** @param consequence what the receiver did then, such as the response. */
     logHandlerError({ id, type }: EventRef, error: unknown, consequence: string): void {
-      const line = `${toPrintable(type)} ${toPrintable(id)} failed: ${describeError(error, options)}; ${consequence}`;
+      const failure = describeErrorForLog(error, options);
+      const line = `${toPrintable(type)} ${toPrintable(id)} failed: ${failure}; ${consequence}`;
       write(line, { page: "handler-error" });
     },
-    /** Logs one line per type: all events of a type have the same difference, and `onOutcome` reports each. */
+    /**
+     * Logs one line per type: all events of a type have the same difference, and `onOutcome`
+     * reports each.
+     */
     logUnexpectedData({ id, type }: EventRef, paths: readonly string[]): void {
       if (typesWithUnexpectedData.has(type)) return;
       typesWithUnexpectedData.add(type);
@@ -138,13 +193,22 @@ export function createReporter(options: ReporterOptions, clock: { monotonicMs():
     logUnexpectedError(error: unknown, consequence: string): void {
       write(`the receiver failed: ${describeError(error, options)}; ${consequence}`);
     },
-    /** @param detail what to change in this framework, or how the `secret` function failed. */
-    logMisconfiguration(reason: Misconfiguration, detail = ""): void {
-      const { text } = reasons[reason];
-      const line = reason === "no-secret" ? `${detail} ${text}` : `${text} ${detail}`;
-      write(line.trim(), { page: reason, limitBy: reason });
-    },
   };
 }
 
-type Page = Rejection | Misconfiguration | "handler-error";
+function describeMisconfiguration(
+  { reason, detail = "" }: Refusal<MisconfigurationReason>,
+  fix: string,
+): string {
+  const { text } = reasons[reason];
+  if (reason === "no-secret") return `${detail} ${text}`;
+  return reason === "already-consumed" ? `${text} ${fix}`.trim() : text;
+}
+
+/** What `onOutcome` gets of a refusal. */
+export function describeRefusal(refusal: Refusal): Outcome {
+  const { reason, skewSeconds } = refusal;
+  if (isMisconfiguration(reason)) return { outcome: "misconfigured", reason };
+  const rejected = { outcome: "rejected", reason } as const;
+  return skewSeconds === undefined ? rejected : { ...rejected, skewSeconds };
+}

@@ -1,9 +1,16 @@
-/** Signing secrets: validation, rotation, and secrets that a function loads and that are refreshed before they expire. */
+/**
+ * Signing secrets: validation, rotation, and secrets that a function loads and that are refreshed
+ * before they expire.
+ */
 import { describeError } from "@loyalty-cards/internal/reporting";
+import type { Result } from "@loyalty-cards/internal/result";
 import { toBytes } from "./body.ts";
-import { getNodeCrypto, type SigningKey } from "./hmac.ts";
+import { getNodeCrypto, type SigningKey } from "./signature.ts";
 
-/** The signing secret as the service's console shows it. For a rotation it can have an id and an expiry. */
+/**
+ * The signing secret as the service's console shows it. For a rotation it can have an id and an
+ * expiry.
+ */
 export type Secret = string | Uint8Array | NamedSecret;
 
 interface NamedSecret {
@@ -15,9 +22,15 @@ interface NamedSecret {
 }
 
 /** A function is called also after a mismatch, at most every 30 seconds. @inline */
-export type SecretOption = Secret | readonly Secret[] | (() => LoadedSecret | Promise<LoadedSecret>);
+export type SecretOption =
+  | Secret
+  | readonly Secret[]
+  | (() => LoadedSecret | Promise<LoadedSecret>);
 
-/** `undefined` is an error of the configuration, which the log reports, and each delivery gets the response 500. @inline */
+/**
+ * `undefined` is an error of the configuration, which the log reports, and each delivery gets the
+ * response 500. @inline
+ */
 type LoadedSecret = Secret | readonly Secret[] | undefined;
 
 /** The message begins with `secret is` and never contains the secret. */
@@ -27,25 +40,26 @@ class InvalidSecretError extends TypeError {
   }
 }
 
-/** Describes for the log why a `secret` function has no usable result. */
-export function describeSecretFailure(error: unknown, options: { logErrorMessages?: boolean }): string {
-  return error instanceof InvalidSecretError
-    ? error.message.replace("secret is", "the secret function returned")
-    : `the secret function threw ${describeError(error, options)}.`;
-}
-
-/** @throws {InvalidSecretError} for a missing, empty or blank secret. With an empty key, anyone could sign. */
-export function toSigningKeys(secret: Secret | readonly Secret[] | null | undefined): readonly SigningKey[] {
+/**
+ * @throws {InvalidSecretError} for a missing, empty or blank secret. With an empty key, anyone
+ * could sign.
+ */
+export function toSigningKeys(
+  secret: Secret | readonly Secret[] | null | undefined,
+): readonly SigningKey[] {
   if (!Array.isArray(secret)) return [toSigningKey(secret as Secret | null | undefined)];
   if (secret.length === 0) throw new InvalidSecretError("an empty list: pass at least one secret.");
   return secret.map(toSigningKey);
 }
 
-/** Keys of strings by their text: creating one takes longer than an HMAC, and callers of `verifyWebhook` pass the same text each time. */
+/**
+ * Keys of strings by their text: creating one takes longer than an HMAC, and callers of
+ * `verifyWebhook` pass the same text each time.
+ */
 const knownKeys = new Map<string, SigningKey>();
 const maxKnownKeys = 100;
 
-const isSet = "is LOYALTY_SIGNING_SECRET set?";
+const isSet = "is LOYALTY_SIGNING_SECRET set? Node.js reads a .env file with --env-file=.env.";
 
 function toSigningKey(secret: Secret | null | undefined): SigningKey {
   if (typeof secret !== "string") return createSigningKey(secret);
@@ -61,8 +75,17 @@ function toSigningKey(secret: Secret | null | undefined): SigningKey {
 function createSigningKey(secret: Secret | null | undefined): SigningKey {
   const isNamed = (secret as NamedSecret | null | undefined)?.key !== undefined;
   const { key, id, notAfter } = (isNamed ? secret : { key: secret }) as NamedSecret;
+  const bytes = copyKey(key);
+  const notAfterMs = notAfter === undefined ? Number.POSITIVE_INFINITY : notAfter?.getTime?.();
+  if (!(notAfterMs <= Number.POSITIVE_INFINITY))
+    throw new TypeError("notAfter of a secret is not a valid date: pass a Date, or omit it.");
+  return { bytes, nodeKey: getNodeCrypto()?.createSecretKey(bytes), id, notAfterMs };
+}
+
+/** Copies the bytes, because the caller may change its own. */
+function copyKey(key: string | Uint8Array | null | undefined): Uint8Array {
   if (key === undefined || key === null) throw new InvalidSecretError(`${key}: ${isSet}`);
-  const bytes = toBytes(key);
+  const bytes = toBytes(key as unknown);
   if (bytes === undefined)
     throw new InvalidSecretError(`a value of type ${typeof key}: it must be a string or bytes.`);
   const form = typeof key === "string" ? "string" : "array of bytes";
@@ -70,104 +93,147 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   // White space and control characters.
   if (bytes.every((byte) => byte <= 32))
     throw new InvalidSecretError("white space only: set LOYALTY_SIGNING_SECRET.");
+  if (typeof key === "string" && /^["']/.test(key))
+    throw new InvalidSecretError(
+      "a string that begins with a quote, which a shell or a .env file did not remove: remove it.",
+    );
   if (typeof key === "string" && key.trim() !== key) {
     const place = key.trimStart() === key ? "ends" : "begins";
     throw new InvalidSecretError(`a string that ${place} with white space: trim it.`);
   }
-  const notAfterMs = notAfter === undefined ? Number.POSITIVE_INFINITY : notAfter?.getTime?.();
-  if (!(notAfterMs <= Number.POSITIVE_INFINITY))
-    throw new TypeError("notAfter of a secret is not a valid date: pass a Date, or omit it.");
-  const ownBytes = new Uint8Array(bytes); // the caller may change its bytes
+  const copy = new Uint8Array(bytes);
   if (typeof key === "string") bytes.fill(0); // small buffers of Node share memory
-  return { bytes: ownBytes, nodeKey: getNodeCrypto()?.createSecretKey(ownBytes), id, notAfterMs };
+  return copy;
 }
 
 type Keys = readonly SigningKey[];
+
+/** The keys, or for the log why a `secret` function has no usable result. */
+type LoadedKeys = Result<Keys, string>;
+
+/** The keys of a receiver. */
+export interface SecretSource {
+  /**
+   * Calls the function before the first delivery needs its result, to find out early that it fails.
+   * Never throws, and does not delay the program. Does nothing where timers cannot be started yet,
+   * such as in the global scope of Workers.
+   */
+  tryAtStart(onFailure: (failure: string) => void): void;
+  /** The current keys. */
+  current(): Promise<LoadedKeys>;
+  /**
+   * Loads again after a mismatch. Returns undefined when it is too early, the secrets are fixed,
+   * or loading failed.
+   */
+  reload(): Promise<Keys | undefined>;
+}
+
+export interface SecretSourceOptions {
+  maxAgeMs: number;
+  clock: { monotonicMs(): number };
+  logErrorMessages: boolean;
+}
+
+/** @throws {TypeError} for secrets that are not valid; those of a function are checked later. */
+export function createSecretSource(
+  option: SecretOption,
+  options: SecretSourceOptions,
+): SecretSource {
+  if (typeof option === "function") return createLoadingSource(option, options);
+  const keys = { value: toSigningKeys(option) };
+  return { tryAtStart: () => {}, current: async () => keys, reload: async () => undefined };
+}
 
 /** The minimum time between two calls because of mismatches, which anyone can cause. */
 const reloadPauseMs = 30_000;
 /** The pause after a failed call, so that the next requests do not all repeat it. */
 const failurePauseMs = 1_000;
-/** After this time another call is allowed, because a call that hangs would block all deliveries. */
+/**
+ * After this time another call is allowed, because a call that hangs would block all deliveries.
+ */
 const loadTimeoutMs = 10_000;
-/** The share of the maximum age after which the secrets are refreshed in the background, so that deliveries rarely wait. */
+/**
+ * The share of the maximum age after which the secrets are refreshed in the background, so that
+ * deliveries rarely wait.
+ */
 const refreshShare = 0.8;
 
-export function createSecretSource(option: SecretOption, maxAgeMs: number, clock: { monotonicMs(): number }) {
-  if (typeof option !== "function") {
-    const keys = toSigningKeys(option);
-    return { tryAtStart: () => {}, current: async () => keys, reload: async () => undefined };
-  }
-  const callFunction = option;
-  /** The age counts from the start of the call: the secret may have been replaced while it ran. */
-  let loaded: { keys: Keys; startedMs: number } | undefined;
-  let pending: { keys: Promise<Keys>; startedMs: number } | undefined;
-  let failure: { error: unknown; atMs: number } | undefined;
+function createLoadingSource(
+  loadSecret: () => LoadedSecret | Promise<LoadedSecret>,
+  { maxAgeMs, clock, logErrorMessages }: SecretSourceOptions,
+): SecretSource {
+  // `loaded` and `failed` are results with a time, which are returned as they are. The age of the
+  // keys counts from the start of the call: the secret may have been replaced while it ran.
+  let loaded: { value: Keys; startedMs: number } | undefined;
+  let pending: { keys: Promise<LoadedKeys>; startedMs: number } | undefined;
+  let failed: { failure: string; atMs: number } | undefined;
   let reloadedMs = Number.NEGATIVE_INFINITY;
 
-  async function callOnce(startedMs: number): Promise<Keys> {
+  async function callOnce(startedMs: number): Promise<LoadedKeys> {
     await undefined; // `pending` is set before the function is called, which may throw
     try {
-      const keys = toSigningKeys(await callFunction());
-      if (loaded === undefined || loaded.startedMs <= startedMs) loaded = { keys, startedMs };
-      return keys;
+      const value = toSigningKeys(await loadSecret());
+      if (loaded === undefined || loaded.startedMs <= startedMs) loaded = { value, startedMs };
+      return { value };
     } catch (error) {
-      failure = { error, atMs: clock.monotonicMs() };
-      throw error;
+      failed = { failure: describeFailure(error, logErrorMessages), atMs: clock.monotonicMs() };
+      return failed;
     } finally {
       if (pending?.startedMs === startedMs) pending = undefined;
     }
   }
 
-  const isPending = (nowMs: number) => pending !== undefined && nowMs - pending.startedMs < loadTimeoutMs;
+  const isPending = (nowMs: number) =>
+    pending !== undefined && nowMs - pending.startedMs < loadTimeoutMs;
 
   /** One call at a time, shared by all deliveries that wait for it. */
-  function load(nowMs: number): Promise<Keys> {
-    if (pending === undefined || !isPending(nowMs)) pending = { keys: callOnce(nowMs), startedMs: nowMs };
+  function load(nowMs: number): Promise<LoadedKeys> {
+    if (pending === undefined || !isPending(nowMs))
+      pending = { keys: callOnce(nowMs), startedMs: nowMs };
     return pending.keys;
   }
 
-  function loadFirst(onFailure: (error: unknown) => void): void {
-    if (loaded !== undefined || pending !== undefined || failure !== undefined) return;
-    load(clock.monotonicMs()).catch((error) => {
-      failure = undefined; // the first delivery calls the function again
-      onFailure(error);
-    });
+  async function loadFirst(onFailure: (failure: string) => void): Promise<void> {
+    if (loaded !== undefined || pending !== undefined || failed !== undefined) return;
+    const { failure } = await load(clock.monotonicMs());
+    if (failure === undefined) return;
+    failed = undefined; // the first delivery calls the function again
+    onFailure(failure);
   }
 
   return {
-    /**
-     * Calls the function before the first delivery needs its result, to find out early that it fails. Never throws, and does not
-     * delay the program. Does nothing where timers cannot be started yet, such as in the global scope of Workers.
-     */
-    tryAtStart(onFailure: (error: unknown) => void): void {
+    tryAtStart(onFailure) {
       try {
         const timer: unknown = setTimeout(() => loadFirst(onFailure), 0);
-        (timer as { unref?: () => void }).unref?.(); // Node: a program that has nothing else to do may end
+        // Node: a program that has nothing else to do may end.
+        (timer as { unref?: () => void }).unref?.();
       } catch {
         // The first delivery calls the function.
       }
     },
-    /** The current keys. Rejects when the function returned no usable secret. */
-    async current(): Promise<Keys> {
+    async current() {
       const nowMs = clock.monotonicMs();
-      const recent = failure !== undefined && nowMs - failure.atMs < failurePauseMs ? failure : undefined;
+      const recentlyFailed =
+        failed !== undefined && nowMs - failed.atMs < failurePauseMs ? failed : undefined;
       const ageMs = nowMs - (loaded?.startedMs ?? Number.NEGATIVE_INFINITY);
-      if (loaded === undefined || ageMs >= maxAgeMs) {
-        if (recent !== undefined) throw recent.error;
-        return load(nowMs);
-      }
-      if (ageMs >= maxAgeMs * refreshShare && recent === undefined) load(nowMs).catch(() => {});
-      return loaded.keys;
+      if (loaded === undefined || ageMs >= maxAgeMs) return recentlyFailed ?? load(nowMs);
+      const isAging = ageMs >= maxAgeMs * refreshShare;
+      if (isAging && recentlyFailed === undefined) void load(nowMs);
+      return loaded;
     },
-    /** Loads again after a mismatch. Returns undefined when it is too early, the secrets are fixed, or loading failed. */
-    async reload(): Promise<Keys | undefined> {
+    async reload() {
       const nowMs = clock.monotonicMs();
       if (!isPending(nowMs)) {
         if (nowMs - reloadedMs < reloadPauseMs) return undefined;
         reloadedMs = nowMs;
       }
-      return load(nowMs).catch(() => undefined);
+      return (await load(nowMs)).value;
     },
   };
+}
+
+function describeFailure(error: unknown, logErrorMessages: boolean): string {
+  return error instanceof InvalidSecretError
+    ? error.message.replace("secret is", "the secret function returned")
+    : `the secret function threw ${describeError(error, { logErrorMessages })}.`;
 }

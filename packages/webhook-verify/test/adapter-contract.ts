@@ -1,30 +1,25 @@
-/** The contract suite of the adapters, over a real socket. every-adapter.test.ts runs it for each row of every-adapter.ts. */
+/**
+ * The contract suite of the adapters, over a real socket. every-adapter.test.ts runs it for each
+ * row of every-adapter.ts.
+ */
 // G5
 
-import type { Server as HttpServer } from "node:http";
 import { request as httpRequest } from "node:http";
-import type { AddressInfo, Server } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createGate } from "@loyalty-cards/internal/test/resources";
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { ReceiverOptions, ReceiverOutcome, WebhookEvent } from "../src/index.ts";
+import { type RunningServer, send } from "@loyalty-cards/testing/http";
+import { createGate } from "@loyalty-cards/testing/resources";
 import {
   balanceChanged,
   type SignedDelivery,
   secret,
-  signatureVectors,
   signedDelivery,
-  type Vector,
-} from "./signed-delivery.ts";
-
-export interface RunningServer {
-  /** The webhook route. */
-  url: string;
-  close(): Promise<unknown>;
-}
+} from "@loyalty-cards/testing/signed-delivery";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { ReceiverOptions, ReceiverOutcome, WebhookEvent } from "../src/index.ts";
+import { signatureVectors, type Vector } from "./test-receiver.ts";
 
 export interface Adapter {
   start(options: ReceiverOptions): Promise<RunningServer>;
@@ -40,46 +35,14 @@ export interface Adapter {
   forwardsEvents?: true;
 }
 
-export async function listening(
-  server: Server & Partial<Pick<HttpServer, "closeAllConnections">>,
-): Promise<RunningServer> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/webhooks`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(resolve);
-        server.closeAllConnections?.();
-      }),
-  };
-}
-
-/** Sends exactly these bytes and headers, which fetch would change. Closes the connection. */
-export function send(
-  url: string,
-  { body, headers }: { body: string | Uint8Array; headers: Record<string, string | string[]> },
-  method = "POST",
-): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { method, headers: { connection: "close", ...headers } }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk) => {
-        text += chunk;
-      });
-      response.on("end", () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-      );
-    });
-    request.on("error", reject);
-    request.end(body);
-  });
-}
-
 const toExpectedResponse = (verdict: string) =>
-  ({ valid: "204 verified", "invalid-payload": "400 invalid-payload" })[verdict] ?? `401 ${verdict}`;
+  ({ valid: "204 verified", "invalid-payload": "400 invalid-payload" })[verdict] ??
+  `401 ${verdict}`;
 
-/** Groups the vectors by secrets and tolerance, which are fixed for each receiver. The clock can change for each vector. */
+/**
+ * Groups the vectors by secrets and tolerance, which are fixed for each receiver. The clock can
+ * change for each vector.
+ */
 function groupVectorsByReceiver(): Vector[][] {
   const groups = new Map<string, Vector[]>();
   for (const vector of signatureVectors) {
@@ -99,8 +62,15 @@ export function heldBytes(): number {
   return process.memoryUsage().arrayBuffers;
 }
 
-/** Streams a body to a server in this process. @returns the maximum number of its bytes that the server held, without garbage. */
-async function peakBytes(url: string, headers: Record<string, string>, mebibytes: number): Promise<number> {
+/**
+ * Streams a body to a server in this process.
+ * @returns the maximum number of its bytes that the server held, without garbage.
+ */
+async function peakBytes(
+  url: string,
+  headers: Record<string, string>,
+  mebibytes: number,
+): Promise<number> {
   const before = heldBytes();
   let peak = 0;
   function* chunks() {
@@ -129,14 +99,18 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       ...options,
     });
     onTestFinished(async () => void (await server.close()));
-    const deliver = (delivery: SignedDelivery, method?: string) => send(server.url, delivery, method);
+    const deliver = (delivery: SignedDelivery, method?: string) =>
+      send(server.url, delivery, method);
     return { url: server.url, deliver, events, outcomes, log };
   }
 
   describe(`${name} receiver`, () => {
     it("responds 204 and passes the typed event to handler", async () => {
       const { deliver, events } = await serve();
-      expect(await deliver(signedDelivery(balanceChanged()))).toMatchObject({ status: 204, text: "" });
+      expect(await deliver(signedDelivery(balanceChanged()))).toMatchObject({
+        status: 204,
+        text: "",
+      });
       expect(events).toEqual([balanceChanged()]);
     });
 
@@ -154,10 +128,15 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       for (const vectors of groupVectorsByReceiver()) {
         const [{ secrets, toleranceSeconds }] = vectors as [Vector];
         let nowMs = 0;
-        const { url, outcomes } = await serve({ secret: secrets, toleranceSeconds, now: () => nowMs });
+        const { url, outcomes } = await serve({
+          secret: secrets,
+          toleranceSeconds,
+          now: () => nowMs,
+        });
         for (const vector of vectors) {
           nowMs = vector.nowMs;
-          const headers = vector.signature === undefined ? {} : { "service-signature": vector.signature };
+          const headers =
+            vector.signature === undefined ? {} : { "service-signature": vector.signature };
           const { status } = await send(url, {
             body: vector.rawBody,
             headers: { ...headers, "content-type": "application/json" },
@@ -168,7 +147,9 @@ export function describeAdapter(name: string, adapter: Adapter): void {
         }
       }
       expect(verdicts).toEqual(
-        Object.fromEntries(signatureVectors.map(({ name, verdict }) => [name, toExpectedResponse(verdict)])),
+        Object.fromEntries(
+          signatureVectors.map(({ name, verdict }) => [name, toExpectedResponse(verdict)]),
+        ),
       );
     });
 
@@ -176,9 +157,15 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       const { deliver } = await serve();
       const { body, headers } = signedDelivery(balanceChanged());
       const { "content-type": _, ...others } = headers;
-      const types = ["text/plain", "application/json; charset=utf-8", "application/x-www-form-urlencoded"];
+      const types = [
+        "text/plain",
+        "application/json; charset=utf-8",
+        "application/x-www-form-urlencoded",
+      ];
       for (const type of types)
-        expect((await deliver({ body, headers: { ...others, "content-type": type } })).status).toBe(204);
+        expect((await deliver({ body, headers: { ...others, "content-type": type } })).status).toBe(
+          204,
+        );
       expect((await deliver({ body, headers: others })).status).toBe(204);
     });
 
@@ -222,7 +209,9 @@ export function describeAdapter(name: string, adapter: Adapter): void {
     it("responds 415 to a compressed body", async () => {
       const { deliver } = await serve();
       const { body, headers } = signedDelivery(balanceChanged());
-      expect((await deliver({ body, headers: { ...headers, "content-encoding": "gzip" } })).status).toBe(415);
+      expect(
+        (await deliver({ body, headers: { ...headers, "content-encoding": "gzip" } })).status,
+      ).toBe(415);
     });
 
     if (!adapter.isFrozenAfterResponse) {
@@ -254,7 +243,9 @@ export function describeAdapter(name: string, adapter: Adapter): void {
           afterResponse: () => processed.open(),
         });
         const { body, headers } = signedDelivery(balanceChanged());
-        await fetch(url, { method: "POST", body, headers, signal: disconnect.signal }).catch(() => {});
+        await fetch(url, { method: "POST", body, headers, signal: disconnect.signal }).catch(
+          () => {},
+        );
         await processed.opened;
       });
     }
@@ -263,14 +254,17 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       const handler = () => {};
       const start = async (options: object) => adapter.start({ secret, ...options });
       await expect(start({ secret: "", handler })).rejects.toThrow(/secret is an empty string/);
-      await expect(start({ handler: undefined })).rejects.toThrow(/^handler must be a function; it is /);
+      await expect(start({ handler: undefined })).rejects.toThrow(
+        /^handler must be a function; it is /,
+      );
       await expect(start({ handlr: handler })).rejects.toThrow(
         /^\w+ has no option "handlr"\. Did you mean handler\? Its options are secret, /,
       );
       await expect(start({ headers: {} })).rejects.toThrow(
         /^(\w+) needs options: write \1\({ secret, handler }\) in place of \1 or \1\(\)\.$/,
       );
-      const lost = /^\w+ has nothing that handles the events, .*: pass handler, afterResponse or inbox/;
+      const lost =
+        /^\w+ has nothing that handles the events, .*: pass handler, afterResponse or inbox/;
       if (!adapter.forwardsEvents) await expect(start({})).rejects.toThrow(lost);
       const frozen = /handler or inbox instead of afterResponse/;
       if (adapter.isFrozenAfterResponse)

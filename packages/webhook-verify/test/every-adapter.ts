@@ -1,5 +1,13 @@
-/** Every adapter in its framework, as a request listener that a test can put into any server; HTTP/2 clients; events of Lambda. */
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+/**
+ * Every adapter in its framework, as a request listener that a test can put into any server; HTTP/2
+ * clients; events of Lambda.
+ */
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import {
   type ClientHttp2Session,
   connect,
@@ -9,6 +17,7 @@ import {
   type OutgoingHttpHeaders,
 } from "node:http2";
 import { getRequestListener } from "@hono/node-server";
+import { type RunningServer, startServer } from "@loyalty-cards/testing/http";
 import type { ALBEvent, APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws-lambda";
 import express from "express";
 import fastify, { type FastifyInstance } from "fastify";
@@ -20,7 +29,7 @@ import { lambdaReceiver } from "../src/adapters/lambda.ts";
 import { nextPagesHandler, nextRoute } from "../src/adapters/next.ts";
 import { nodeReceiver } from "../src/adapters/node.ts";
 import type { ReceiverOptions } from "../src/index.ts";
-import { type Adapter, listening, type RunningServer } from "./adapter-contract.ts";
+import type { Adapter } from "./adapter-contract.ts";
 
 export type HttpVersion = "HTTP/1.1" | "HTTP/2";
 
@@ -37,7 +46,10 @@ export interface EveryAdapter extends Omit<Adapter, "start" | "startWithBodyPars
 
 const both = ["HTTP/1.1", "HTTP/2"] as const;
 
-async function createFastify(options: ReceiverOptions, prepare: (app: FastifyInstance) => void = () => {}) {
+async function createFastify(
+  options: ReceiverOptions,
+  prepare: (app: FastifyInstance) => void = () => {},
+) {
   const app = fastify();
   prepare(app);
   await app.register(fastifyReceiver, { path: "/webhooks", ...options });
@@ -55,7 +67,8 @@ export const everyAdapter: readonly EveryAdapter[] = [
     forwardsEvents: true,
     versions: ["HTTP/1.1"], // Express replaces the prototype of the request with that of HTTP/1.1
     listener: async (options) => express().all("/webhooks", expressReceiver(options)),
-    parsing: async (options) => express().use(express.json()).post("/webhooks", expressReceiver(options)),
+    parsing: async (options) =>
+      express().use(express.json()).post("/webhooks", expressReceiver(options)),
     fix: /above app\.use\(express\.json\(\)\)/,
   },
   {
@@ -132,7 +145,9 @@ export const everyAdapter: readonly EveryAdapter[] = [
       listener: async (options) => bridge(shape, lambdaReceiver(options)),
       async parsing(options) {
         const receive = lambdaReceiver(options);
-        return bridge(shape, (event) => receive({ ...event, body: { parsed: event.body } as never }));
+        return bridge(shape, (event) =>
+          receive({ ...event, body: { parsed: event.body } as never }),
+        );
       },
       fix: /httpJsonBodyParser/,
     }),
@@ -140,7 +155,11 @@ export const everyAdapter: readonly EveryAdapter[] = [
 ];
 
 export const everyVersion = everyAdapter.flatMap((adapter) =>
-  adapter.versions.map((version): [string, HttpVersion, EveryAdapter] => [adapter.name, version, adapter]),
+  adapter.versions.map((version): [string, HttpVersion, EveryAdapter] => [
+    adapter.name,
+    version,
+    adapter,
+  ]),
 );
 
 /** The maximum of open uploads in a session: low, so that a test notices one that is left open. */
@@ -148,9 +167,9 @@ export const maxOpenStreams = 5;
 
 /** Listens with a version of HTTP; HTTP/2 without TLS. */
 export function serving(listener: RequestListener, version: HttpVersion): Promise<RunningServer> {
-  if (version === "HTTP/1.1") return listening(createServer(listener));
+  if (version === "HTTP/1.1") return startServer(createServer(listener));
   const settings = { maxConcurrentStreams: maxOpenStreams };
-  return listening(
+  return startServer(
     createHttp2Server(
       { settings },
       listener as never as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
@@ -163,7 +182,10 @@ export interface Http2Response {
   headers: Record<string, unknown>;
 }
 
-/** Sends one request over this session. A number as the body sends that many bytes, and does not end the stream. */
+/**
+ * Sends one request over this session. A number as the body sends that many bytes, and does not end
+ * the stream.
+ */
 export function requestOver(
   session: ClientHttp2Session,
   headers: OutgoingHttpHeaders,
@@ -224,15 +246,23 @@ function encodeBody({ request, body }: LambdaRequest, textTypes: RegExp) {
     : { body: body.toString("base64"), isBase64Encoded: true };
 }
 
-const mapHeaders = <Value>({ headersDistinct }: IncomingMessage, toValue: (lines: string[]) => Value) =>
-  Object.fromEntries(Object.entries(headersDistinct).map(([name, lines = []]) => [name, toValue(lines)]));
+const mapHeaders = <Value>(
+  { headersDistinct }: IncomingMessage,
+  toValue: (lines: string[]) => Value,
+) =>
+  Object.fromEntries(
+    Object.entries(headersDistinct).map(([name, lines = []]) => [name, toValue(lines)]),
+  );
 const everyLine = (request: IncomingMessage) => mapHeaders(request, (lines) => lines);
 const lastLine = (request: IncomingMessage) => mapHeaders(request, (lines) => lines.at(-1) ?? "");
 const joinedLines = (request: IncomingMessage) => mapHeaders(request, (lines) => lines.join(","));
 /** REST APIs keep the case that the sender used. */
 const inTitleCase = <Value>(headers: Record<string, Value>) =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name.replace(/\b[a-z]/g, (c) => c.toUpperCase()), value]),
+    Object.entries(headers).map(([name, value]) => [
+      name.replace(/\b[a-z]/g, (c) => c.toUpperCase()),
+      value,
+    ]),
   );
 
 const textType = /^(text\/|application\/json)/;
@@ -264,7 +294,9 @@ const eventShapes = {
       rawPath: "/webhooks",
       rawQueryString: "",
       headers: joinedLines(received.request),
-      requestContext: { http: { method: received.request.method ?? "", path: "/webhooks" } } as never,
+      requestContext: {
+        http: { method: received.request.method ?? "", path: "/webhooks" },
+      } as never,
       ...encodeBody(received, textType),
     }) satisfies APIGatewayProxyEventV2,
   "a function URL": (received: LambdaRequest) => ({
@@ -277,7 +309,9 @@ const eventShapes = {
       path: "/webhooks",
       queryStringParameters: {},
       headers: joinedLines(received.request),
-      requestContext: { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:::targetgroup/shop/1" } },
+      requestContext: {
+        elb: { targetGroupArn: "arn:aws:elasticloadbalancing:::targetgroup/shop/1" },
+      },
       ...encodeBody(received, textType),
     }) satisfies ALBEvent,
   "a load balancer with multi-value headers": (received: LambdaRequest) =>
@@ -286,7 +320,9 @@ const eventShapes = {
       path: "/webhooks",
       multiValueQueryStringParameters: {},
       multiValueHeaders: everyLine(received.request),
-      requestContext: { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:::targetgroup/shop/1" } },
+      requestContext: {
+        elb: { targetGroupArn: "arn:aws:elasticloadbalancing:::targetgroup/shop/1" },
+      },
       ...encodeBody(received, textType),
     }) satisfies ALBEvent,
 };

@@ -1,6 +1,7 @@
 /** onEvents calls exactly the handler of the signed type. */
 import { readFileSync } from "node:fs";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { balanceChanged } from "@loyalty-cards/testing/signed-delivery";
 import { describe, expect, it } from "vitest";
 import {
   type Delivery,
@@ -9,7 +10,6 @@ import {
   onEvents,
   type WebhookEvent,
 } from "../src/index.ts";
-import { balanceChanged } from "./signed-delivery.ts";
 
 /** In JavaScript. */
 const create = (handlers: unknown) => () => onEvents(handlers as EventHandlers);
@@ -28,7 +28,8 @@ const createEvent = (type: string, data: unknown) =>
 
 function createHandlers() {
   const seen: string[] = [];
-  const handler = (name: string) => (event: { type: string }) => void seen.push(`${name}:${event.type}`);
+  const handler = (name: string) => (event: { type: string }) =>
+    void seen.push(`${name}:${event.type}`);
   return { seen, handler };
 }
 
@@ -59,7 +60,9 @@ describe("what a handler needs", () => {
       const event = value as unknown as WebhookEvent & { data: object };
       const schema = schemas[name as keyof typeof schemas] as { properties: { data: DataSchema } };
       const needed = Object.keys(event.data).filter((member) => {
-        const data = Object.fromEntries(Object.entries(event.data).filter(([other]) => other !== member));
+        const data = Object.fromEntries(
+          Object.entries(event.data).filter(([other]) => other !== member),
+        );
         return !isKnownEvent({ ...event, data } as WebhookEvent);
       });
       expect(isKnownEvent(event)).toBe(true);
@@ -72,7 +75,10 @@ it.each([{}, null])(
   "calls `otherTypes` for a known event without a handler, with the data %j",
   async (data) => {
     const { seen, handler } = createHandlers();
-    const handlers = { otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") };
+    const handlers = {
+      otherTypes: handler("otherTypes"),
+      unexpectedData: handler("unexpectedData"),
+    };
     await onEvents(handlers, quiet)(createEvent("balance.changed", data), delivery);
     expect(seen).toEqual(["otherTypes:balance.changed"]);
   },
@@ -106,18 +112,25 @@ it.each([
   ["ping", undefined],
   ["ping", null],
   ["ping", [7]],
-])("calls the handler of %s with what it needs, whatever the rest of the data is: %j", async (type, data) => {
-  const { seen, handler } = createHandlers();
-  const handlers = { [type]: handler("own"), unexpectedData: handler("unexpectedData") };
-  const event = createEvent(type, data);
-  await onEvents({ ...handlers, otherTypes: handler("otherTypes") })(event, delivery);
-  expect([seen, isKnownEvent(event)]).toEqual([[`own:${type}`], true]);
-});
+])(
+  "calls the handler of %s with what it needs, whatever the rest of the data is: %j",
+  async (type, data) => {
+    const { seen, handler } = createHandlers();
+    const handlers = { [type]: handler("own"), unexpectedData: handler("unexpectedData") };
+    const event = createEvent(type, data);
+    await onEvents({ ...handlers, otherTypes: handler("otherTypes") })(event, delivery);
+    expect([seen, isKnownEvent(event)]).toEqual([[`own:${type}`], true]);
+  },
+);
 
 it.each([
   ["balance.changed", { passId: "card_1", balance: "120" }, "/data/balance"],
   ["balance.changed", { passId: "card_1" }, "/data/balance"],
-  ["balance.changed", { ...whole, change: null, passId: 1, balance: null }, "/data/passId, /data/balance"],
+  [
+    "balance.changed",
+    { ...whole, change: null, passId: 1, balance: null },
+    "/data/passId, /data/balance",
+  ],
   ["balance.changed", { ...whole, balance: Number.POSITIVE_INFINITY }, "/data/balance"],
   ["balance.changed", undefined, "/data"],
   ["balance.changed", null, "/data"],
@@ -143,6 +156,16 @@ it.each([
   },
 );
 
+it("checks no data that the receiver has checked", async () => {
+  const { seen, handler } = createHandlers();
+  const dispatch = onEvents({ "balance.changed": handler("own"), otherTypes: () => {} });
+  await dispatch(createEvent("balance.changed", null), delivery, []);
+  expect(seen).toEqual(["own:balance.changed"]);
+  await expect(dispatch(balanceChanged(), delivery, ["/data/balance"])).rejects.toThrow(
+    "lacks what its handler needs at /data/balance:",
+  );
+});
+
 it("logs each type without a handler once, and at most 100 types", async () => {
   const log: string[] = [];
   const handlers = { "balance.changed": () => {}, otherTypes: () => {} };
@@ -153,7 +176,8 @@ it("logs each type without a handler once, and at most 100 types", async () => {
     "webhook-verify: onEvents has no handler for card.added (evt_1): otherTypes is called. Add a handler if you need these events; if not, do not select the type in the service's console. Further events of this type are not logged.",
     "webhook-verify: onEvents has no handler for card.renamed\ufffd[2J (evt_1): otherTypes is called. A newer version of this package may know the type. Further events of this type are not logged.",
   ]);
-  for (let number = 0; number < 1_000; number++) await dispatch(createEvent(`new.${number}`, {}), delivery);
+  for (let number = 0; number < 1_000; number++)
+    await dispatch(createEvent(`new.${number}`, {}), delivery);
   expect(log).toHaveLength(100);
 });
 
@@ -162,23 +186,32 @@ it("ignores and logs a newer type when every known type has a handler, so that t
   const log: string[] = [];
   const { seen, handler } = createHandlers();
   const own = handler("own");
-  const handlers = Object.fromEntries(knownTypes.map((type) => [type, own])) as unknown as EventHandlers;
+  const handlers = Object.fromEntries(
+    knownTypes.map((type) => [type, own]),
+  ) as unknown as EventHandlers;
   const dispatch = onEvents(handlers, { log: (line) => log.push(line) });
   await dispatch(createEvent("card.renamed", {}), delivery);
   await dispatch(createEvent("card.renamed", {}), delivery);
   expect(seen).toEqual([]);
-  expect(log).toEqual([expect.stringContaining("no handler for card.renamed (evt_1): it is ignored.")]);
+  expect(log).toEqual([
+    expect.stringContaining("no handler for card.renamed (evt_1): it is ignored."),
+  ]);
 });
 
-it.each([undefined, null, () => {}])("throws with an example for %s instead of handlers", (handlers) => {
-  expect(create(handlers)).toThrow(/onEvents needs an object of handlers: \{ "balance\.changed"/);
-});
+it.each([undefined, null, () => {}])(
+  "throws with an example for %s instead of handlers",
+  (handlers) => {
+    expect(create(handlers)).toThrow(/onEvents needs an object of handlers: \{ "balance\.changed"/);
+  },
+);
 
 it.each([{}, { unexpectedData: () => {} }])(
   "throws when there is no handler for any type: %o",
   (handlers) => {
     const example = '{ "balance.changed": (event) => …, otherTypes: () => {} }.';
-    expect(create(handlers)).toThrow(new TypeError(`onEvents has no handler for any event type: ${example}`));
+    expect(create(handlers)).toThrow(
+      new TypeError(`onEvents has no handler for any event type: ${example}`),
+    );
   },
 );
 
@@ -197,7 +230,9 @@ it.each([
   expect(createWith).toThrow(
     `"${name}", which is not an event type of this version. Did you mean "${meant}"?`,
   );
-  expect(createWith).toThrow(`The names are ${[...knownTypes, "unexpectedData", "otherTypes"].join(", ")}`);
+  expect(createWith).toThrow(
+    `The names are ${[...knownTypes, "unexpectedData", "otherTypes"].join(", ")}`,
+  );
 });
 
 it("suggests nothing for a name that resembles none, and handles a long one", () => {
@@ -235,6 +270,12 @@ it("awaits and ignores the result of a handler", async () => {
   expect(await dispatch(balanceChanged(), delivery)).toBeUndefined();
   await dispatch(createEvent("ping", {}), delivery);
   expect([[...balances], isDone]).toEqual([[["card_1", 120]], true]);
+});
+
+it("throws for an option that it does not have", () => {
+  expect(() => onEvents({ otherTypes: () => {} }, { logs: () => {} } as object)).toThrow(
+    'onEvents has no option "logs". Did you mean log?',
+  );
 });
 
 it("rejects when a handler rejects", async () => {

@@ -1,32 +1,34 @@
-/** The receiver without a framework: handler, afterResponse, inbox, deduplication, and memoryDedupe. */
-import { createGate } from "@loyalty-cards/internal/test/resources";
+/**
+ * The receiver without a framework: handler, afterResponse, inbox, deduplication, and memoryDedupe.
+ */
+import { createGate } from "@loyalty-cards/testing/resources";
+import { balanceChanged, signedDelivery } from "@loyalty-cards/testing/signed-delivery";
 import { describe, expect, it } from "vitest";
-import { type DedupeStore, type Inbox, memoryDedupe } from "../src/index.ts";
-import {
-  balanceChanged,
-  createTestClock,
-  createTestReceiver,
-  post,
-  signedDelivery,
-} from "./signed-delivery.ts";
+import { type DedupeStore, type Delivery, type Inbox, memoryDedupe } from "../src/index.ts";
+import { createTestClock, createTestReceiver, post } from "./test-receiver.ts";
 
 describe("accepting an event", () => {
-  it("responds 503 when handler takes too long, and aborts its signal", async () => {
-    let signal: AbortSignal | undefined;
-    const { opened, open } = createGate();
-    const { receive, outcomes } = createTestReceiver({
-      timeoutMs: 100,
-      handler: (_event, delivery) => {
-        signal = delivery.signal;
-        return opened;
-      },
-    });
-    const response = await receive(post(signedDelivery(balanceChanged())));
-    open();
-    expect(response.status).toBe(503);
-    expect(signal?.reason).toEqual(new Error("The receiver responded because of its timeout."));
-    expect(outcomes).toMatchObject([{ outcome: "failed", reason: "timeout" }]);
-  });
+  it.each(["read before the timeout", "first read after it", "copied with the delivery"])(
+    "responds 503 when handler takes too long, and aborts its signal, %s",
+    async (moment) => {
+      const deliveries: Delivery[] = [];
+      const { opened, open } = createGate();
+      const { receive, outcomes } = createTestReceiver({
+        timeoutMs: 100,
+        handler: (_event, delivery) => {
+          if (moment.startsWith("read before")) expect(delivery.signal.aborted).toBe(false);
+          deliveries.push(moment.startsWith("copied") ? { ...delivery } : delivery);
+          return opened;
+        },
+      });
+      const response = await receive(post(signedDelivery(balanceChanged())));
+      open();
+      expect(response.status).toBe(503);
+      const reason = new Error("The receiver responded because of its timeout.");
+      expect(deliveries[0]?.signal.reason).toEqual(reason);
+      expect(outcomes).toMatchObject([{ outcome: "failed", reason: "timeout" }]);
+    },
+  );
 
   it("responds 204 to an event that the inbox stored, and to one that it had already", async () => {
     const results: ("stored" | "duplicate")[] = ["stored", "duplicate"];
@@ -52,18 +54,27 @@ describe("accepting an event", () => {
 
   it.each([
     ["handler", 503, { "retry-after": "60" }, "failed", "so the service delivers again"],
-    ["afterResponse", 204, {}, "after-response-failed", "the response was sent already: use an inbox"],
+    [
+      "afterResponse",
+      204,
+      {},
+      "after-response-failed",
+      "the response was sent already: use an inbox",
+    ],
   ])(
     "reports an error in %s, responds %i, and logs the location of the error and its consequence",
     async (name, status, headers, outcome, consequence) => {
       const error = new RangeError("+48600100200");
-      const { receive, log, outcomes } = createTestReceiver({ [name]: () => Promise.reject(error) });
+      const { receive, log, outcomes } = createTestReceiver({
+        [name]: () => Promise.reject(error),
+      });
       const response = await receive(post(signedDelivery(balanceChanged())));
       await response.afterResponse?.();
       expect([response.status, response.headers]).toEqual([status, headers]);
       const place = /balance\.changed evt_1 failed: RangeError at .*receiver-handler\.test\.ts:\d+/;
       expect(log).toEqual([expect.stringMatching(place)]);
       expect(log[0]).toContain(consequence);
+      expect(log[0]).toContain(" (logErrorMessages: true adds the message); ");
       expect(log[0]).not.toContain("600100200");
       const event = { id: "evt_1", type: "balance.changed" };
       expect(outcomes.at(-1)).toMatchObject({ outcome, error, status, event });
@@ -156,7 +167,10 @@ it("calls afterResponse when handler ends after the timeout, because the next de
 describe("a duplicate", () => {
   it("responds 204 for an accepted event, and does not call handler again", async () => {
     let calls = 0;
-    const { deliver, outcomes } = createTestReceiver({ dedupe: memoryDedupe(), handler: () => void calls++ });
+    const { deliver, outcomes } = createTestReceiver({
+      dedupe: memoryDedupe(),
+      handler: () => void calls++,
+    });
     expect([await deliver(), await deliver(), calls]).toEqual([204, 204, 1]);
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(["verified", "duplicate"]);
   });
@@ -214,7 +228,12 @@ describe("memoryDedupe", () => {
     const store = memoryDedupe({ maxEntries: 2 });
     store.claim("slow");
     for (const id of ["a", "b", "c"]) complete(store, id);
-    expect(["b", "c", "slow", "a"].map(store.claim)).toEqual(["done", "done", "in-progress", "new"]);
+    expect(["b", "c", "slow", "a"].map(store.claim)).toEqual([
+      "done",
+      "done",
+      "in-progress",
+      "new",
+    ]);
   });
 
   it("ends a claim that is neither completed nor released after five minutes", () => {

@@ -1,17 +1,14 @@
-/** The receiver without a framework: deliveries that it rejects, how they are reported and logged, and how it reads bodies. */
-import { createGate } from "@loyalty-cards/internal/test/resources";
+/**
+ * The receiver without a framework: deliveries that it rejects, how they are reported and logged,
+ * and how it reads bodies.
+ */
+import { createGate } from "@loyalty-cards/testing/resources";
+import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/signed-delivery";
 import { describe, expect, it } from "vitest";
-import { collectBody, decodeBase64, RawBodyError, toBytes } from "../src/body.ts";
-import type { ReceiverOptions } from "../src/index.ts";
-import type { ReceivedRequest } from "../src/receiver.ts";
-import {
-  balanceChanged,
-  createTestClock,
-  createTestReceiver,
-  post,
-  secret,
-  signedDelivery,
-} from "./signed-delivery.ts";
+import { collectBody, decodeBase64, type ReceivedRequest, toBytes } from "../src/body.ts";
+import type { ReceiverOptions, ReceiverOutcome } from "../src/index.ts";
+import { createReceiverOf } from "../src/receiver.ts";
+import { createTestClock, createTestReceiver, post } from "./test-receiver.ts";
 
 /** A receiver without onOutcome, which logs; with a test clock for the intervals between lines. */
 function createLogging(options: Partial<ReceiverOptions> = {}) {
@@ -22,7 +19,8 @@ function createLogging(options: Partial<ReceiverOptions> = {}) {
 
 const nowSeconds = 1_800_000_000;
 const now = () => nowSeconds * 1000;
-const signed = (timestamp = nowSeconds, key = secret) => signedDelivery(balanceChanged(), { timestamp, key });
+const signed = (timestamp = nowSeconds, key = secret) =>
+  signedDelivery(balanceChanged(), { timestamp, key });
 const unsigned = (signature?: string): ReceivedRequest => ({
   method: "POST",
   headers: signature === undefined ? {} : { "service-signature": signature },
@@ -63,7 +61,9 @@ describe("a rejected delivery", () => {
       const { receive, log } = createLogging();
       expect((await receive(request)).status).toBe(status);
       expect(log).toEqual([expect.stringMatching(line)]);
-      expect(log[0]).toMatch(new RegExp(`rejected: ${reason}; .* See https:\\S+/errors#webhook-${reason}$`));
+      expect(log[0]).toMatch(
+        new RegExp(`rejected: ${reason}; .* See https:\\S+/errors#webhook-${reason}$`),
+      );
       expect(log.join()).not.toMatch(/whsec|card_1|evt_1/);
     },
   );
@@ -79,9 +79,20 @@ describe("a rejected delivery", () => {
   });
 
   it("responds 400 when the connection ends before the body, and logs nothing", async () => {
-    const { receive, outcomes, log } = createTestReceiver();
-    const rawBody = () => Promise.reject(new RawBodyError("unreadable"));
-    const response = await receive(post(signedDelivery(balanceChanged()), { rawBody }));
+    const outcomes: ReceiverOutcome[] = [];
+    const log: string[] = [];
+    const { receive } = createReceiverOf(
+      { name: "the receiver of an adapter" },
+      {
+        secret,
+        handler: () => {},
+        onOutcome: (outcome) => outcomes.push(outcome),
+        log: (line) => log.push(line),
+      },
+    );
+    const { headers } = signedDelivery(balanceChanged());
+    const readBody = () => ({ failure: { reason: "unreadable" } }) as const;
+    const response = await receive({ method: "POST", headers }, readBody);
     expect([response.status, response.headers, log]).toEqual([400, { connection: "close" }, []]);
     expect(outcomes).toMatchObject([{ outcome: "rejected", reason: "unreadable" }]);
   });
@@ -89,24 +100,31 @@ describe("a rejected delivery", () => {
   it.each([
     ["an event", signedDelivery(balanceChanged())],
     ["no event", signedDelivery("[]")],
-  ])("accepts and logs nothing when the body arrives after the response, and is %s", async (_name, late) => {
-    const [arrived, loaded] = [createGate(), createGate()];
-    const accepted: string[] = [];
-    const { receive, outcomes, log } = createTestReceiver({
-      timeoutMs: 10,
-      secret: () => {
-        loaded.open();
-        return secret;
-      },
-      handler: ({ id }) => void accepted.push(id),
-    });
-    const rawBody = () => arrived.opened.then(() => late.body);
-    expect((await receive(post(late, { rawBody }))).status).toBe(408);
-    arrived.open();
-    await loaded.opened;
-    await new Promise(setImmediate); // the remaining promises are already settled
-    expect([accepted, log, outcomes.map(({ outcome }) => outcome)]).toEqual([[], [], ["rejected"]]);
-  });
+  ])(
+    "accepts and logs nothing when the body arrives after the response, and is %s",
+    async (_name, late) => {
+      const [arrived, loaded] = [createGate(), createGate()];
+      const accepted: string[] = [];
+      const { receive, outcomes, log } = createTestReceiver({
+        timeoutMs: 10,
+        secret: () => {
+          loaded.open();
+          return secret;
+        },
+        handler: ({ id }) => void accepted.push(id),
+      });
+      const rawBody = () => arrived.opened.then(() => late.body);
+      expect((await receive(post(late, { rawBody }))).status).toBe(408);
+      arrived.open();
+      await loaded.opened;
+      await new Promise(setImmediate); // the remaining promises are already settled
+      expect([accepted, log, outcomes.map(({ outcome }) => outcome)]).toEqual([
+        [],
+        [],
+        ["rejected"],
+      ]);
+    },
+  );
 
   it("does not read the body when a header is invalid", async () => {
     const { receive, outcomes } = createTestReceiver();
@@ -117,9 +135,16 @@ describe("a rejected delivery", () => {
     };
     await receive({ method: "POST", headers: { "service-signature": "t=1,v1=00" }, rawBody });
     const { headers } = signedDelivery(balanceChanged());
-    await receive({ method: "POST", headers: { ...headers, "content-length": "2000000" }, rawBody });
+    await receive({
+      method: "POST",
+      headers: { ...headers, "content-length": "2000000" },
+      rawBody,
+    });
     expect(reads).toBe(0);
-    expect(outcomes).toMatchObject([{ reason: "malformed-signature" }, { status: 413, reason: "too-large" }]);
+    expect(outcomes).toMatchObject([
+      { reason: "malformed-signature" },
+      { status: 413, reason: "too-large" },
+    ]);
   });
 });
 
@@ -132,7 +157,11 @@ it.each([
 ])("responds to the content encoding %j with %i", async (encoding, status) => {
   const { receive } = createTestReceiver();
   const { body, headers } = signedDelivery(balanceChanged());
-  const request = { method: "POST", headers: { ...headers, "content-encoding": encoding }, rawBody: body };
+  const request = {
+    method: "POST",
+    headers: { ...headers, "content-encoding": encoding },
+    rawBody: body,
+  };
   expect((await receive(request)).status).toBe(status);
 });
 
@@ -140,7 +169,9 @@ it.each(["2026-01-01T00:00:00.000Z", Number.NaN, undefined])(
   "responds 500 when `now` returns %j later, accepts nothing, and logs the fix",
   async (invalid) => {
     let clock: () => unknown = Date.now;
-    const { deliver, receive, log, outcomes } = createTestReceiver({ now: () => clock() as number });
+    const { deliver, receive, log, outcomes } = createTestReceiver({
+      now: () => clock() as number,
+    });
     // Years old: to a comparison with NaN it is fresh.
     const stale = signedDelivery(balanceChanged(), { timestamp: 1 });
     expect((await receive(post(stale))).status).toBe(401);
@@ -208,12 +239,27 @@ describe("a rejected delivery without onOutcome", () => {
 it("responds 500 to a parsed body, and logs the fix once a minute, because anyone can send a well-formed header", async () => {
   const { receive, log, outcomes } = createTestReceiver({ testing: { clock: createTestClock() } });
   const { body } = signedDelivery(balanceChanged());
-  const headers = { "service-signature": `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}` };
+  const headers = {
+    "service-signature": `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}`,
+  };
   const readBefore = () => Promise.reject(new TypeError("the body was read"));
   for (const rawBody of [JSON.parse(body), readBefore, JSON.parse(body)])
     expect((await receive({ method: "POST", headers, rawBody })).status).toBe(500);
-  expect(log).toEqual([expect.stringMatching(/parsed before the webhook receiver could read it/)]);
-  expect(outcomes).toMatchObject(Array(3).fill({ outcome: "misconfigured", reason: "already-consumed" }));
+  expect(log).toEqual([
+    expect.stringMatching(
+      /parsed before the webhook receiver could read it.*For a Request, use fetchReceiver of @loyalty-cards\/webhook-verify\/fetch/,
+    ),
+  ]);
+  expect(outcomes).toMatchObject(
+    Array(3).fill({ outcome: "misconfigured", reason: "already-consumed" }),
+  );
+});
+
+it("responds 503 to other arguments than a request, and logs what to pass", async () => {
+  const { receive, log } = createTestReceiver();
+  const { body } = signedDelivery(balanceChanged());
+  expect((await receive(body as never)).status).toBe(503);
+  expect(log).toEqual([expect.stringContaining("Pass { method, headers, rawBody }, where")]);
 });
 
 describe("the bytes of a body", () => {
@@ -226,39 +272,42 @@ describe("the bytes of a body", () => {
     "are joined in order up to exactly maxBodyBytes, with a content-length of %s",
     async (expectedBytes) => {
       const limits = { maxBodyBytes: 8, expectedBytes };
-      const chunks = [Buffer.from("ab"), new Uint8Array(), Buffer.from("cccc"), new Uint16Array([0x6564])];
-      const { buffer } = await collectBody(stream(...chunks), limits);
-      expect(Buffer.from(buffer).toString()).toBe("abccccde"); // it has no room for more
-      const longer = collectBody(stream(...chunks, new Uint8Array(1)), limits);
-      await expect(longer).rejects.toMatchObject({ reason: "too-large" });
+      const chunks = [
+        Buffer.from("ab"),
+        new Uint8Array(),
+        Buffer.from("cccc"),
+        new Uint16Array([0x6564]),
+      ];
+      const { value } = await collectBody(stream(...chunks), limits);
+      expect(Buffer.from(value?.buffer as ArrayBuffer).toString()).toBe("abccccde"); // it has no room for more
+      const longer = await collectBody(stream(...chunks, new Uint8Array(1)), limits);
+      expect(longer).toEqual({ failure: { reason: "too-large" } });
     },
   );
 
   it("are not copied when they arrive in one chunk", async () => {
     for (const expectedBytes of [undefined, 3])
-      expect(await collectBody(stream(whole), { maxBodyBytes: 100, expectedBytes })).toBe(whole);
+      expect((await collectBody(stream(whole), { maxBodyBytes: 100, expectedBytes })).value).toBe(
+        whole,
+      );
     expect(toBytes(whole)).toBe(whole);
   });
 
   it("are rejected as text, which decoding may have changed, and when the stream fails", async () => {
-    const reset = new Error("ECONNRESET");
     async function* broken() {
       yield whole;
-      throw reset;
+      throw new Error("ECONNRESET");
     }
-    const getError = (chunks: AsyncIterable<unknown>) =>
-      collectBody(chunks, { maxBodyBytes: 100 }).catch((error) => error);
-    expect(await getError(broken())).toMatchObject({ reason: "unreadable", cause: reset });
-    const error = { reason: "already-consumed", message: "The request body is already-consumed." };
-    expect(await getError(stream("text"))).toMatchObject(error);
+    const getReason = async (chunks: AsyncIterable<unknown>) =>
+      (await collectBody(chunks, { maxBodyBytes: 100 })).failure?.reason;
+    expect(await getReason(broken())).toBe("unreadable");
+    expect(await getReason(stream("text"))).toBe("already-consumed");
   });
 
   it("are decoded from base64 within the limit", () => {
-    const decode = (text: string, maxBytes: number) => () => decodeBase64(text, maxBytes);
-    expect([...decode("AP+A", 3)()]).toEqual([0, 255, 128]);
-    expect([...decode("AP+AAA==", 4)()]).toEqual([0, 255, 128, 0]);
-    expect(decode("AP+AAA==", 3)).toThrow(expect.objectContaining({ reason: "too-large" }));
-    const cause = expect.objectContaining({ name: "InvalidCharacterError" });
-    expect(decode("AP*A", 3)).toThrow(expect.objectContaining({ reason: "unreadable", cause }));
+    expect(decodeBase64("AP+A", 3).value).toEqual(Uint8Array.of(0, 255, 128));
+    expect(decodeBase64("AP+AAA==", 4).value).toEqual(Uint8Array.of(0, 255, 128, 0));
+    expect(decodeBase64("AP+AAA==", 3)).toEqual({ failure: { reason: "too-large" } });
+    expect(decodeBase64("AP*A", 3)).toEqual({ failure: { reason: "unreadable" } });
   });
 });

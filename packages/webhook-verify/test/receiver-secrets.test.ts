@@ -1,16 +1,10 @@
 /** The receiver without a framework: a `secret` function, and how long its result is used. */
-import { createGate } from "@loyalty-cards/internal/test/resources";
+import { createGate } from "@loyalty-cards/testing/resources";
+import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/signed-delivery";
 import { describe, expect, it } from "vitest";
 import { lambdaReceiver } from "../src/adapters/lambda.ts";
 import type { ReceiverOptions, Secret } from "../src/index.ts";
-import {
-  balanceChanged,
-  createTestClock,
-  createTestReceiver,
-  post,
-  secret,
-  signedDelivery,
-} from "./signed-delivery.ts";
+import { createTestClock, createTestReceiver, post } from "./test-receiver.ts";
 
 const failures: [string, () => Promise<never>][] = [
   [
@@ -139,7 +133,9 @@ describe("a `secret` function at the start", () => {
     "that %s causes one log line, and no rejection, and is called again for the first delivery",
     async (_name, fail) => {
       let calls = 0;
-      const { deliver, log } = createTestReceiver({ secret: () => (calls++ === 0 ? fail() : secret) });
+      const { deliver, log } = createTestReceiver({
+        secret: () => (calls++ === 0 ? fail() : secret),
+      });
       await laterTimers();
       await new Promise(setImmediate);
       expect(log).toEqual([
@@ -232,7 +228,9 @@ describe("secretMaxAgeSeconds", () => {
     const vault = createGate();
     store.current = () => vault.opened.then(() => secret);
     clock.nowMs = 240_000;
-    expect([await deliver("whsec_old"), await deliver("whsec_old"), store.calls]).toEqual([204, 204, 2]);
+    expect([await deliver("whsec_old"), await deliver("whsec_old"), store.calls]).toEqual([
+      204, 204, 2,
+    ]);
     vault.open();
     await new Promise(setImmediate); // the remaining promises are already settled
     expect([await deliver(secret), store.calls]).toEqual([204, 2]);

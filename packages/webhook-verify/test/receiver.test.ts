@@ -1,5 +1,6 @@
 /** The receiver without a framework: valid deliveries, invalid events, options. */
-import { createGate } from "@loyalty-cards/internal/test/resources";
+import { createGate } from "@loyalty-cards/testing/resources";
+import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/signed-delivery";
 import { describe, expect, it } from "vitest";
 import {
   createReceiver,
@@ -8,7 +9,7 @@ import {
   type ReceiverOptions,
   signWebhookSync,
 } from "../src/index.ts";
-import { balanceChanged, createTestReceiver, post, secret, signedDelivery } from "./signed-delivery.ts";
+import { createTestReceiver, post } from "./test-receiver.ts";
 
 describe("a valid delivery", () => {
   it("responds 204 after handler has resolved", async () => {
@@ -18,19 +19,27 @@ describe("a valid delivery", () => {
       now: () => 1_767_225_600_999,
     });
     const startedMs = performance.now();
-    const response = await receive(post(signedDelivery(balanceChanged(), { timestamp: 1_767_225_600 })));
+    const response = await receive(
+      post(signedDelivery(balanceChanged(), { timestamp: 1_767_225_600 })),
+    );
     expect(outcomes[0]?.durationMs).toBeLessThanOrEqual(performance.now() - startedMs);
     expect(response.status).toBe(204);
     expect(seen).toEqual(["evt_1"]);
     expect(response.afterResponse).toBeUndefined();
     expect(outcomes).toMatchObject([
-      { outcome: "verified", status: 204, event: { id: "evt_1", type: "balance.changed" }, skewSeconds: 0 },
+      {
+        outcome: "verified",
+        status: 204,
+        event: { id: "evt_1", type: "balance.changed" },
+        skewSeconds: 0,
+      },
     ]);
     expect(outcomes).toMatchObject([{ eventTypeMismatch: false }]);
   });
 
   it("leaves no timer when it has responded", async () => {
-    const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const countTimers = () =>
+      process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const { opened, open } = createGate();
     const { receive } = createTestReceiver({ timeoutMs: 60_000, handler: () => opened });
     const before = countTimers();
@@ -47,7 +56,12 @@ describe("a valid delivery", () => {
     const { receive } = createTestReceiver({
       now: () => nowMs,
       handler: (_event, { id, rawBody, receivedAt, signal }) =>
-        void seen.push([id, new TextDecoder().decode(rawBody), receivedAt.getTime(), signal.aborted]),
+        void seen.push([
+          id,
+          new TextDecoder().decode(rawBody),
+          receivedAt.getTime(),
+          signal.aborted,
+        ]),
     });
     const delivery = signedDelivery(balanceChanged());
     const { "service-delivery": _, ...headers } = delivery.headers;
@@ -62,10 +76,16 @@ describe("a valid delivery", () => {
   // G17
   it("uses the type in the signed body, also an unknown one, and reports a header that names another", async () => {
     const seen: string[] = [];
-    const { receive, outcomes } = createTestReceiver({ handler: (event) => void seen.push(event.type) });
+    const { receive, outcomes } = createTestReceiver({
+      handler: (event) => void seen.push(event.type),
+    });
     const { body, headers } = signedDelivery(balanceChanged());
     for (const header of ["card.added", "balance.changed", undefined])
-      await receive({ method: "POST", headers: { ...headers, "service-event": header }, rawBody: body });
+      await receive({
+        method: "POST",
+        headers: { ...headers, "service-event": header },
+        rawBody: body,
+      });
     await receive(post(signedDelivery({ ...balanceChanged(), type: "card.renamed" })));
     expect(seen).toEqual(["balance.changed", "balance.changed", "balance.changed", "card.renamed"]);
     const mismatches = [true, false, false, false];
@@ -76,7 +96,11 @@ describe("a valid delivery", () => {
     const { body, headers } = signedDelivery(balanceChanged());
     const { receive } = createTestReceiver({ maxBodyBytes: body.length });
     for (const announced of [String(body.length), undefined]) {
-      const request = { method: "POST", headers: { ...headers, "content-length": announced }, rawBody: body };
+      const request = {
+        method: "POST",
+        headers: { ...headers, "content-length": announced },
+        rawBody: body,
+      };
       expect((await receive(request)).status).toBe(204);
     }
   });
@@ -95,7 +119,11 @@ describe("a valid delivery", () => {
       seen.push(given);
       return "";
     };
-    await receive({ method: "POST", headers: { ...headers, "content-length": announced }, rawBody });
+    await receive({
+      method: "POST",
+      headers: { ...headers, "content-length": announced },
+      rawBody,
+    });
     expect(seen).toEqual([limits]);
   });
 
@@ -124,7 +152,8 @@ describe("a valid delivery", () => {
     const { body, headers } = signedDelivery(balanceChanged());
     const genuine = headers["service-signature"] as string;
     const deliver = async (...lines: string[]) =>
-      (await receive({ method: "POST", headers: { "service-signature": lines }, rawBody: body })).status;
+      (await receive({ method: "POST", headers: { "service-signature": lines }, rawBody: body }))
+        .status;
     const other = `v1=${"0".repeat(64)}`;
     expect([
       await deliver(genuine, other),
@@ -140,15 +169,21 @@ describe("a valid delivery whose data differs from the contract", () => {
   const { data: whole } = balanceChanged();
 
   // The types in on-events.test.ts.
-  it("accepts it, and reports the paths", async () => {
+  it("accepts it, reports the paths, and passes them to the handler", async () => {
     const seen: unknown[] = [];
-    const { receive, outcomes } = createTestReceiver({ handler: (event) => void seen.push(event) });
+    const { receive, outcomes } = createTestReceiver({
+      handler: (event, _delivery, unexpectedData) => void seen.push(event, unexpectedData),
+    });
     const event = other("balance.changed", { ...whole, passId: 1, balance: null });
     expect((await receive(post(signedDelivery(event)))).status).toBe(204);
     await receive(post(signedDelivery(balanceChanged())));
-    expect(seen).toEqual([event, balanceChanged()]);
     const unexpectedData = ["/data/passId", "/data/balance"];
-    expect(outcomes[0]).toMatchObject({ outcome: "verified", event: { id: "evt_1" }, unexpectedData });
+    expect(seen).toEqual([event, unexpectedData, balanceChanged(), []]);
+    expect(outcomes[0]).toMatchObject({
+      outcome: "verified",
+      event: { id: "evt_1" },
+      unexpectedData,
+    });
     expect(outcomes[1]).not.toHaveProperty("unexpectedData");
   });
 
@@ -162,7 +197,9 @@ describe("a valid delivery whose data differs from the contract", () => {
       await receive(post(signedDelivery(other("card.added", null))));
     }
     expect(log).toEqual([
-      expect.stringMatching(/data of balance\.changed evt_0 .* at \/data\/passId, \/data\/balance\. /),
+      expect.stringMatching(
+        /data of balance\.changed evt_0 .* at \/data\/passId, \/data\/balance\. /,
+      ),
       expect.stringMatching(/data of card\.added evt_1 .* at \/data\. /),
     ]);
     expect(log.join()).not.toMatch(/anna|600100200/);
@@ -207,12 +244,17 @@ describe("a signed body that is not an event", () => {
     [changed("2026", "\\udfff"), /createdAt has a NUL .* or half/],
   ])("gets 400, and the log says why: %s", async (body, why) => {
     const accepted: unknown[] = [];
-    const { receive, log, outcomes } = createTestReceiver({ handler: (event) => void accepted.push(event) });
+    const { receive, log, outcomes } = createTestReceiver({
+      handler: (event) => void accepted.push(event),
+    });
     const headers = { "service-signature": signWebhookSync({ rawBody: body, secret }) };
     expect((await receive({ method: "POST", headers, rawBody: body })).status).toBe(400);
     expect(log).toEqual([expect.stringMatching(why)]);
     expect(log.join()).not.toContain("evt");
-    expect([accepted, outcomes]).toMatchObject([[], [{ outcome: "rejected", reason: "invalid-payload" }]]);
+    expect([accepted, outcomes]).toMatchObject([
+      [],
+      [{ outcome: "rejected", reason: "invalid-payload" }],
+    ]);
   });
 });
 
@@ -239,15 +281,25 @@ describe("createReceiver", () => {
       { secret, accept: () => {} },
       /^createReceiver has no option "accept"\. Its options are .*handler, afterResponse/,
     ],
+    [
+      { secret, testing: { clok: {} } },
+      /^testing of createReceiver has no option "clok"\. .* clock\?/,
+    ],
     [{ secret, handler: undefined }, /handler must be a function; it is undefined/],
     [{ secret, handler: null }, /handler must be a function; it is null/],
-    [{ secret, handler: { ping() {} } }, /handler must be a function; it is object\. Pass .* onEvents\(/],
+    [
+      { secret, handler: { ping() {} } },
+      /handler must be a function; it is object\. Pass .* onEvents\(/,
+    ],
     [{ secret, afterResponse: "save" }, /afterResponse must be a function; it is string/],
     [{ secret, afterResponse: undefined }, /afterResponse must be a function; it is undefined/],
     [{ secret, onOutcome: {} }, /onOutcome must be a function/],
     [{ secret, log: console }, /log must be a function/],
     [{ secret, inbox: undefined }, /inbox must have a method put/],
-    [{ secret, handler() {}, dedupe: new Set() }, /dedupe must have the methods claim, complete and release/],
+    [
+      { secret, handler() {}, dedupe: new Set() },
+      /dedupe must have the methods claim, complete and release/,
+    ],
     [{ secret, dedupe: memoryDedupe() }, /dedupe needs handler, afterResponse or inbox/],
     [undefined, /needs options/],
     [null, /needs options/],
@@ -267,7 +319,11 @@ describe("createReceiver", () => {
   });
 
   it("accepts the longest timeout of a timer, and an omitted function", () => {
-    const options = { secret, timeoutMs: 2 ** 31 - 1, log: undefined } as unknown as ReceiverOptions;
+    const options = {
+      secret,
+      timeoutMs: 2 ** 31 - 1,
+      log: undefined,
+    } as unknown as ReceiverOptions;
     expect(createReceiver(options)).toBeTypeOf("function");
   });
 });
@@ -279,7 +335,9 @@ it("is not affected by an onOutcome that throws or rejects, and logs no message 
       throw error;
     },
   ]) {
-    const { deliver, log } = createTestReceiver({ onOutcome: () => fail(new RangeError("+48600100200")) });
+    const { deliver, log } = createTestReceiver({
+      onOutcome: () => fail(new RangeError("+48600100200")),
+    });
     expect(await deliver()).toBe(204);
     await new Promise(setImmediate);
     expect(log).toEqual(["webhook-verify: onOutcome threw RangeError; it must not throw."]);

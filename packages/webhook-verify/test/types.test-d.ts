@@ -1,4 +1,6 @@
-/** The public types: narrowing, exhaustiveness, and each adapter with the types of its framework. */
+/**
+ * The public types: narrowing, exhaustiveness, and each adapter with the types of its framework.
+ */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { webhooks } from "@loyalty-cards/openapi";
 import type {
@@ -60,7 +62,9 @@ test("a switch over the known types leaves the other ones", () => {
       expectTypeOf(event.data.passId).toEqualTypeOf<string>();
       break;
     default:
-      expectTypeOf(event).toEqualTypeOf<Exclude<KnownEvent, { type: "card.added" | "balance.changed" }>>();
+      expectTypeOf(event).toEqualTypeOf<
+        Exclude<KnownEvent, { type: "card.added" | "balance.changed" }>
+      >();
   }
 });
 
@@ -68,7 +72,10 @@ type Contract = {
   [Type in keyof webhooks]: webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
 };
 
-/** What the document requires is checked and has its type; the rest may be anything or absent, and can be read with `?.`. */
+/**
+ * What the document requires is checked and has its type; the rest may be anything or absent, and
+ * can be read with `?.`.
+ */
 type Checked<Data> = {
   [Name in keyof Data]: object extends Pick<Data, Name>
     ? NonNullable<Data[Name]> extends string | number
@@ -103,7 +110,8 @@ test("an unknown property of an event is an error", () => {
 
 test("isWebhookVerificationError narrows to the error with its reason", () => {
   const error: unknown = undefined;
-  if (isWebhookVerificationError(error)) expectTypeOf(error.reason).toEqualTypeOf<VerificationErrorReason>();
+  if (isWebhookVerificationError(error))
+    expectTypeOf(error.reason).toEqualTypeOf<VerificationErrorReason>();
 });
 
 test("onEvents types each handler, and reports a missing one", () => {

@@ -1,4 +1,7 @@
-/** `entries.mjs SPECIFIER…`: imports and requires each entry point. Both have the same names, and classes keep theirs. */
+/**
+ * `entries.mjs SPECIFIER…`: imports and requires each entry point. Both have the same names, and
+ * classes keep theirs.
+ */
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 

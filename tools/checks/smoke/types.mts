@@ -19,7 +19,10 @@ import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { fetch as undiciFetch } from "undici";
 
 const club = defineTemplate<{ name: string }>("tpl_club");
-const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
+const request = {
+  fieldValues: { name: "Anna" },
+  customer: { consents: { privacy: { version: "1" } } },
+};
 export const client = createIssuingClient({
   baseUrl: "https://cards.test",
   apiKey: "key",
@@ -29,14 +32,28 @@ export const issued = client.issueCard(club, request, { userId: 1 });
 export const name: Promise<string> = issued.then((card) => card.fieldValues.name);
 // @ts-expect-error a card without a user or a key
 export const unkeyed = client.issueCard(club, request, {});
-// @ts-expect-error a field that the template does not have
-export const misspelt = client.issueCard(club, { ...request, fieldValues: { nmae: "Anna" } }, { userId: 1 });
+export const misspelt = client.issueCard(
+  club,
+  // @ts-expect-error a field that the template does not have
+  { ...request, fieldValues: { nmae: "Anna" } },
+  { userId: 1 },
+);
 export const page = client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } });
 // @ts-expect-error a path that the contract does not have
 export const other = client.api.GET("/passes/{id}/history", { params: { path: { id: "card_1" } } });
 
+interface Paths {
+  "/api/v1/reports": {
+    get: { responses: { 200: { headers: object; content: { "application/json": string[] } } } };
+  };
+}
+export const own = createIssuingClient<Paths>();
+export const reports: Promise<string[] | undefined> = own.api
+  .GET("/reports")
+  .then(({ data }) => data);
+
 export const outbox = sqliteOutbox({
-  client,
+  client: own,
   file: "outbox.db",
   onIssued: ({ cardId, userId }, database) =>
     database.prepare("UPDATE users SET card = ? WHERE id = ?").run(cardId, userId),
@@ -50,7 +67,10 @@ export const balance = (event: Awaited<typeof verified>): number =>
   isKnownEvent(event) && event.type === "balance.changed" ? event.data.balance : 0;
 // @ts-expect-error `data` of an event that was not checked
 export const unchecked = (event: Awaited<typeof verified>) => event.data.balance;
-export const handler = onEvents({ "balance.changed": ({ data }) => void data.balance, otherTypes: () => {} });
+export const handler = onEvents({
+  "balance.changed": ({ data }) => void data.balance,
+  otherTypes: () => {},
+});
 // @ts-expect-error a type of event that does not exist
 export const unknownType = onEvents({ "balance.change": () => {}, otherTypes: () => {} });
 const options = { secret: "s", handler };

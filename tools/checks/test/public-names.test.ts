@@ -1,4 +1,7 @@
-/** What a user can import: the names that each entry point exports, types included, and an example of each function that compiles as it stands. */
+/**
+ * What a user can import: the names that each entry point exports, types included, and an example
+ * of each function that compiles as it stands.
+ */
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
@@ -35,9 +38,10 @@ function compile(files: ReadonlyMap<string, string>): string[] {
   const examples = ts.createProgram([...files.keys()], options, host, program);
   return [...files.keys()].flatMap((path) => {
     const source = examples.getSourceFile(path) as ts.SourceFile;
-    return [...examples.getSyntacticDiagnostics(source), ...examples.getSemanticDiagnostics(source)].map(
-      ({ messageText }) => `${path}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`,
-    );
+    return [
+      ...examples.getSyntacticDiagnostics(source),
+      ...examples.getSemanticDiagnostics(source),
+    ].map(({ messageText }) => `${path}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`);
   });
 }
 
@@ -50,7 +54,9 @@ function readExamples({ declarations = [] }: ts.Symbol): string[] {
     ts.forEachChild(node, visit);
   };
   declarations.forEach(visit);
-  return found.map((text) => /^```ts\n(.*)\n```$/s.exec(text.trim())?.[1] ?? `not a program: ${text}`);
+  return found.map(
+    (text) => /^```ts\n(.*)\n```$/s.exec(text.trim())?.[1] ?? `not a program: ${text}`,
+  );
 }
 
 it("exports these names", () => {
@@ -60,16 +66,16 @@ it("exports these names", () => {
   });
   expect(Object.fromEntries(names)).toMatchInlineSnapshot(`
     {
-      "issuing-client": "CallOptions Card CardLinks ClientEvent ConsentState Customer FieldValues IssueCardOptions IssueCardRequest IssuingClient IssuingClientOptions IssuingError IssuingErrorCode Operation ProblemDetails RejectedField ResponseMeta Template UserId cardLinks createIssuingClient defineTemplate deriveIdempotencyKey isIssuingError",
+      "issuing-client": "CallOptions Card CardLinks ClientEvent ConsentState Customer FieldValues IssueCardOptions IssueCardRequest IssuingClient IssuingClientOptions IssuingError IssuingErrorCode Operation ProblemDetails RejectedField ResponseMeta Template UserId cardLinks createIssuingClient defineTemplate deriveIdempotencyKey isIssuingError paths",
       "issuing-client/links": "CardLinks cardLinks qrCodeSvg",
       "issuing-outbox": "CorrectionResult DrainOptions IssueOptions ListOptions Outbox OutboxCounts OutboxEntry OutboxEntryError OutboxOptions OutboxOutcome OutboxState OutboxWorker OwedCard SqliteDatabase SqliteOutbox SqliteOutboxOptions WorkOptions openLibsql sqliteOutbox",
-      "issuing-outbox/postgres": "PostgresOutbox PostgresOutboxOptions ensureOutboxTables postgresOutbox",
+      "issuing-outbox/postgres": "PostgresOutbox PostgresOutboxOptions PostgresTransaction ensureOutboxTables fromDrizzle fromKysely postgresOutbox",
       "mock-server": "Attempt Card Clock Deliver Delivery Duration EndpointInput Fault FaultInput ManualClock MockService MockServiceOptions Operation ServiceClock Snapshot Template TemplateField TemplateInput TrafficRequest WaitCondition WaitTimeoutError createMockService manualClock scaledClock",
       "mock-server/doctor": "CheckReceiverOptions Finding ReceiverReport checkReceiver",
       "mock-server/msw": "mockHandlers",
       "mock-server/node": "MockServer MockServerOptions TrafficEvent startMockServer",
       "webhook-inbox": "BullmqInboxOptions InboxEntry InboxHealth InboxOutcome PgBossInboxOptions QueueDelivery QueueHandler ReplayableInbox SqliteDelivery SqliteHandler SqliteInbox SqliteInboxOptions SqliteWorker bullmqInbox inboxHandler openLibsql pgBossInbox sqliteInbox",
-      "webhook-inbox/postgres": "PostgresTransaction ensureInboxTables isNewest markProcessed",
+      "webhook-inbox/postgres": "PostgresTransaction ensureInboxTables fromDrizzle fromKysely isNewest markProcessed",
       "webhook-inbox/sqlite": "SqliteDatabase ensureInboxTables isNewest markProcessed",
       "webhook-verify": "BalanceChanged CardAdded CardRemoved ConsentChanged DedupeStore Delivery EventHandlers Inbox KnownEvent Ping Receiver ReceiverOptions ReceiverOutcome ReceiverResponse Secret TierChanged UnknownEvent VerificationErrorReason VerifyInput WebhookEvent WebhookVerificationError createReceiver isKnownEvent isWebhookVerificationError memoryDedupe onEvents signWebhook signWebhookSync verifyWebhook verifyWebhookSync",
       "webhook-verify/express": "expressReceiver",
@@ -83,7 +89,7 @@ it("exports these names", () => {
 });
 
 it("every exported function has an example that uses it, and every example compiles", {
-  timeout: 90_000,
+  timeout: 300_000,
 }, () => {
   const missing: string[] = [];
   const examples = new Map<string, string>();
@@ -98,7 +104,10 @@ it("every exported function has an example that uses it, and every example compi
       if (isFunction && !own[0]?.includes(exported.name) && !withoutExample.includes(exported.name))
         missing.push(`${name}: ${exported.name}`);
       for (const [index, example] of own.entries())
-        examples.set(join(root, "packages", name, `test/example-${exported.name}-${index}.ts`), example);
+        examples.set(
+          join(root, "packages", name, `test/example-${exported.name}-${index}.ts`),
+          example,
+        );
     }
   }
   expect(missing).toEqual([]);

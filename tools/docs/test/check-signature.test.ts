@@ -20,7 +20,12 @@ it.each(signatures.vectors)(
   },
 );
 
-const body = JSON.stringify({ id: "evt_1", type: "ping", createdAt: "2026-01-01T00:00:00Z", data: {} });
+const body = JSON.stringify({
+  id: "evt_1",
+  type: "ping",
+  createdAt: "2026-01-01T00:00:00Z",
+  data: {},
+});
 
 it.each([
   ["valid", body, "whsec_1", /belong to this signature: ping, evt_1/],
@@ -29,7 +34,11 @@ it.each([
 ])(
   "explains an old delivery by its age and its signature: %s %#",
   async (_name, sent, secret, explanation) => {
-    const signature = signWebhookSync({ rawBody: body, secret: "whsec_1", timestamp: 1_767_225_600 });
+    const signature = signWebhookSync({
+      rawBody: body,
+      secret: "whsec_1",
+      timestamp: 1_767_225_600,
+    });
     const result = await checkDelivery({ signature, rawBody: Buffer.from(sent), secret });
     expect(result.verdict).toBe("stale");
     expect(result.explanation).toMatch(/^It was signed .+ ago\. Apart from that: /);

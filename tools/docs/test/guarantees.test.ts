@@ -1,4 +1,7 @@
-/** The guarantees of docs/guarantees.md, the checks of the simulation and the marks in tests, such as `// G6`, agree in both directions. */
+/**
+ * The guarantees of docs/guarantees.md, the checks of the simulation and the marks in tests, such
+ * as `// G6`, agree in both directions.
+ */
 import { posix } from "node:path";
 import { expect, it } from "vitest";
 import { checks } from "../../../compat/simulation/checks.ts";
@@ -7,14 +10,14 @@ import { listFiles, readFromRoot } from "../snippets.ts";
 const page = "docs/guarantees.md";
 const simulation = "compat/simulation/checks.ts";
 
-/** The rows of the page's table that begin with an anchor and a number, with the files that their last cell links. */
+/** The sections whose heading begins with a number, with the files that their last line links. */
 const guarantees = readFromRoot(page)
-  .split("\n")
-  .filter((line) => line.startsWith('| <a id="g'))
-  .map((line) => {
-    const [name = "", ...cells] = line.slice(2, -2).split(" | ");
-    const [, number = ""] = /\*\*(G\d+) /.exec(name) ?? [];
-    const targets = (cells[2] ?? "").matchAll(/\]\(([^)]+)\)/g);
+  .split("\n### ")
+  .filter((section) => /^G\d/.test(section))
+  .map((section) => {
+    const [number = ""] = section.split(" ");
+    const [, checks = ""] = /^- \*\*Checks:\*\* (.+)$/m.exec(section) ?? [];
+    const targets = checks.matchAll(/\]\(([^)]+)\)/g);
     return { number, files: Array.from(targets, ([, target = ""]) => posix.join("docs", target)) };
   });
 
@@ -29,16 +32,22 @@ const marks = new Map(
     })
     .filter(([, found]) => found.length > 0),
 );
-for (const number of Object.keys(checks)) marks.set(simulation, [...(marks.get(simulation) ?? []), number]);
+for (const number of Object.keys(checks))
+  marks.set(simulation, [...(marks.get(simulation) ?? []), number]);
 
 it("links exactly the files whose tests have the mark, and the simulation where it has a check", () => {
   expect(guarantees.length).toBeGreaterThan(20);
   expect(guarantees.filter(({ files }) => files.length === 0)).toEqual([]);
-  const linked = guarantees.flatMap(({ number, files }) => files.map((file) => `${number} ${file}`));
+  const linked = guarantees.flatMap(({ number, files }) =>
+    files.map((file) => `${number} ${file}`),
+  );
   const marked = [...marks].flatMap(([file, found]) => found.map((number) => `${number} ${file}`));
   const withoutMark = linked.filter((one) => !marked.includes(one));
   const withoutLink = marked.filter((one) => !linked.includes(one));
-  expect({ withoutMark, withoutLink }, `A link in ${page}, or a mark in the file, is missing.`).toEqual({
+  expect(
+    { withoutMark, withoutLink },
+    `A link in ${page}, or a mark in the file, is missing.`,
+  ).toEqual({
     withoutMark: [],
     withoutLink: [],
   });

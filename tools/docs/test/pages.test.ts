@@ -1,13 +1,16 @@
-/** The pages: their code is quoted from files that run in the tests, their tables are fresh, and what they link, cite and name exists. */
+/**
+ * The pages: their code is quoted from files that run in the tests, their tables are fresh, and
+ * what they link, cite and name exists.
+ */
 import { existsSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
+import { endpoints } from "@loyalty-cards/openapi/endpoints";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
-import { operations } from "@loyalty-cards/openapi/operations";
 import type { ReceiverOutcome } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { reasons } from "../../../packages/webhook-verify/src/reasons.ts";
 import { root } from "../../published.ts";
-import { renderPage } from "../benchmarks.ts";
+import { isOnNpm, renderCopy, renderInstall, renderProject } from "../installation.ts";
 import { findUnquoted, listFiles, listPages, readFromRoot } from "../snippets.ts";
 import { updatePage } from "../tables.ts";
 
@@ -30,7 +33,12 @@ describe.each(listPages())("%s", (page) => {
   const text = readFromRoot(page);
 
   it("has quotations and generated tables as their sources are now (otherwise run npm run snippets)", async () => {
-    expect(await updatePage(text)).toBe(text);
+    expect(await updatePage(page, text)).toBe(text);
+  });
+
+  it("installs our packages from npm only when they are there", () => {
+    const isFromNpm = /npm install .*@loyalty-cards/.test(text);
+    expect(isFromNpm && !isOnNpm).toBe(false);
   });
 
   it("has no code block that does not run", () => {
@@ -43,15 +51,24 @@ describe.each(listPages())("%s", (page) => {
       .map(([link, path = "", anchor]) => {
         const target = path === "" ? page : posix.join(posix.dirname(page), path);
         if (!existsSync(join(root, target))) return link;
-        return anchor && target.endsWith(".md") && !readAnchors(target).includes(anchor) ? link : "";
+        return anchor && target.endsWith(".md") && !readAnchors(target).includes(anchor)
+          ? link
+          : "";
       })
       .filter((link) => link !== "");
     expect(broken).toEqual([]);
   });
 });
 
-it("the page of the benchmarks has the committed results (npm run bench -- --page)", async () => {
-  expect(readFromRoot("docs/benchmarks.md")).toBe(await renderPage());
+it("with the first release, pages install from npm what they install from a clone before", () => {
+  const names = ["--save-dev", "@loyalty-cards/mock-server", "msw"];
+  const render = (fromNpm: boolean) => renderInstall(names, "docs/guides/testing.md", fromNpm);
+  expect(render(true)).toContain("npm install --save-dev @loyalty-cards/mock-server msw\n");
+  expect(render(false)).toMatch(/\(getting-started\.md#.+npm install --save-dev msw\n/s);
+  expect(renderCopy(true)).toContain("run `npm install` in");
+  expect(renderCopy(false)).toContain("npm install ./loyalty-cards-*.tgz");
+  expect(renderProject(true)).toContain("#start-npm -->");
+  expect(renderProject(false)).toContain("#start -->");
 });
 
 const allReasons = { ...reasons, "handler-error": true } satisfies Record<
@@ -62,7 +79,8 @@ const allReasons = { ...reasons, "handler-error": true } satisfies Record<
 it("the page about errors has a section for each code of the client and reason of the receiver, to which messages link", () => {
   const headings = readFromRoot("docs/errors.md").matchAll(/^### (.+)$/gm);
   const [, codes] =
-    /type IssuingErrorCode =([^;]+);/.exec(readFromRoot("packages/issuing-client/src/errors.ts")) ?? [];
+    /type IssuingErrorCode =([^;]+);/.exec(readFromRoot("packages/issuing-client/src/errors.ts")) ??
+    [];
   const expected = [
     ...(codes?.match(/[\w-]+/g) ?? []),
     ...Object.keys(allReasons).map((reason) => `webhook-${reason}`),
@@ -70,21 +88,29 @@ it("the page about errors has a section for each code of the client and reason o
   expect(Array.from(headings, ([, heading]) => heading).sort()).toEqual(expected.sort());
 });
 
-/** Programs and pages that cite the specification, such as "spec 4.4, 4.5", or in openapi.yaml `x-spec: "4.4"`. */
+/**
+ * Programs and pages that cite the specification, such as "spec 4.4, 4.5", or in openapi.yaml
+ * `x-spec: "4.4"`.
+ */
 const citing = ["internal", "openapi", "packages", "examples", "docs", "tools", "compat"]
   .flatMap(listFiles)
   .filter((file) => /\.(tsx?|mjs|md|yaml)$/.test(file))
   .filter(
-    (file) => !/^docs\/reference\/|^packages\/[\w-]+\/docs\/|\/(CHANGELOG|THIRD-PARTY)\.md$/.test(file),
+    (file) =>
+      !/^docs\/reference\/|^packages\/[\w-]+\/docs\/|\/(CHANGELOG|THIRD-PARTY)\.md$/.test(file),
   );
 
 it("every clause of the specification that a file cites has its anchor", () => {
   const anchors = new Set(readAnchors("docs/specification.md"));
   const cited = citing.flatMap((file) => {
     const plain = readFromRoot(file).replace(/\[((?:spec )?\d[\d.]*)\]\([^)]*\)/g, "$1");
-    const lists = plain.matchAll(/\b(?:spec |x-spec: ")(\d+(?:\.\d+)*(?:(?:, | and )\d+(?:\.\d+)*)*)/g);
+    const lists = plain.matchAll(
+      /\b(?:spec |x-spec: ")(\d+(?:\.\d+)*(?:(?:, | and )\d+(?:\.\d+)*)*)/g,
+    );
     return [...lists].flatMap(([, list = ""]) =>
-      list.split(/, | and /).map((clause) => ({ file, anchor: `spec-${clause.replaceAll(".", "-")}` })),
+      list
+        .split(/, | and /)
+        .map((clause) => ({ file, anchor: `spec-${clause.replaceAll(".", "-")}` })),
     );
   });
   expect(cited.length).toBeGreaterThan(150);
@@ -93,10 +119,11 @@ it("every clause of the specification that a file cites has its anchor", () => {
 
 it("the specification has a row for each operation and each event type of openapi.yaml", () => {
   const page = readFromRoot("docs/specification.md");
-  const rows = Object.values(operations).map(({ method, path }) => `| ${method} | \`${path}\` |`);
-  const missing = [...rows, ...Object.keys(openapi.webhooks).map((type) => `| \`${type}\` |`)].filter(
-    (row) => !page.includes(`\n${row}`),
-  );
+  const rows = Object.values(endpoints).map(({ method, path }) => `| ${method} | \`${path}\` |`);
+  const missing = [
+    ...rows,
+    ...Object.keys(openapi.webhooks).map((type) => `| \`${type}\` |`),
+  ].filter((row) => !page.includes(`\n${row}`));
   expect(missing, "add a row to clause 4 or 6.2 of docs/specification.md").toEqual([]);
 });
 

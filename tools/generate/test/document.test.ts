@@ -1,11 +1,13 @@
-/** The OpenAPI document is consistent: its examples match its schemas, and its assumptions match docs/assumptions.md. */
+/**
+ * The OpenAPI document is consistent: its examples match its schemas, and its assumptions match
+ * docs/assumptions.md.
+ */
 import { readFileSync } from "node:fs";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect, it } from "vitest";
-import { type Json, recordIn, resolved } from "../document.ts";
-import { operationsIn } from "../service-matches.ts";
+import { type Json, listEndpoints, recordIn, resolved } from "../document.ts";
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
@@ -35,9 +37,12 @@ it.each(bodies)("has examples that match the schema of $where", ({ where, node }
 });
 
 it("has examples of problems with the status of their response", () => {
-  for (const { operation } of operationsIn(openapi)) {
+  for (const { operation } of listEndpoints(openapi)) {
     for (const [status, response] of Object.entries(recordIn(operation, "responses"))) {
-      const problem = recordIn(recordIn(resolved(openapi, response), "content"), "application/problem+json");
+      const problem = recordIn(
+        recordIn(resolved(openapi, response), "content"),
+        "application/problem+json",
+      );
       for (const example of Object.values(recordIn(problem, "examples")))
         expect(String(recordIn(resolved(openapi, example), "value")["status"])).toMatch(
           new RegExp(`^${status.replace("XX", "\\d\\d")}$`),
@@ -47,7 +52,9 @@ it("has examples of problems with the status of their response", () => {
 });
 
 it("has a server whose URL needs no variables, which some tools do not support", () => {
-  expect(openapi.servers).toEqual([{ url: "http://127.0.0.1:4010/api/v1", description: expect.any(String) }]);
+  expect(openapi.servers).toEqual([
+    { url: "http://127.0.0.1:4010/api/v1", description: expect.any(String) },
+  ]);
 });
 
 it("describes every schema and every property", () => {
@@ -58,7 +65,9 @@ it("describes every schema and every property", () => {
 });
 
 it("marks exactly the assumptions that docs/assumptions.md explains", () => {
-  const marked = new Set(all.flatMap(({ node }) => [node["x-assumption"] ?? []].flat() as string[]));
+  const marked = new Set(
+    all.flatMap(({ node }) => [node["x-assumption"] ?? []].flat() as string[]),
+  );
   const page = readFileSync(new URL("../../../docs/assumptions.md", import.meta.url), "utf8");
   const explained = [...page.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
   expect([...marked].sort()).toEqual([...explained].sort());

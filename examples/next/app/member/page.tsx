@@ -67,8 +67,9 @@ function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
             <small>{card.balance === 1 ? "point" : "points"}</small>
           </output>
         </div>
-        <a className="code" href={card.publicUrl} aria-label="Open the card’s page">
+        <a className="code" href={card.publicUrl}>
           <QrCode card={card} />
+          {card.publicUrl.split("/").at(-1)}
         </a>
       </div>
       <WalletButtons card={card} />

@@ -32,12 +32,20 @@ export function addCardCommands(program: Command, cli: Cli): void {
     .description("issue a card to one user")
     .option("--template <id>", "template of the card (default: LOYALTY_TEMPLATE_ID)")
     .requiredOption("--user-id <id>", "id of the user in your database (required)", parseText)
-    .requiredOption("--privacy <version>", "version of the accepted privacy text (required)", parseText)
+    .requiredOption(
+      "--privacy <version>",
+      "version of the accepted privacy text (required)",
+      parseText,
+    )
     .option("--marketing [version]", "the user opted in to marketing; version of its text")
     .option("--phone <number>", "phone number; it identifies the customer first")
     .option("--email <address>", "email address")
     .option("--name <name>", "name of the customer")
-    .option("--field <key=value>", "a field of the card, key=text or key:=number; repeatable", collect);
+    .option(
+      "--field <key=value>",
+      "a field of the card, key=text or key:=number; repeatable",
+      collect,
+    );
   addExamples(
     issue,
     "loyalty-cards issue --user-id 7 --privacy 2026-01 --phone +48600100200 \\",
@@ -45,7 +53,10 @@ export function addCardCommands(program: Command, cli: Cli): void {
   );
   setAction<IssueOptions>(cli, issue, runIssue);
 
-  const card = program.command("card").description("print a card").argument("<card-id>", "id of the card");
+  const card = program
+    .command("card")
+    .description("print a card")
+    .argument("<card-id>", "id of the card");
   addExamples(card, "loyalty-cards card card_8sT2kq", "loyalty-cards card card_8sT2kq --json");
   setAction(cli, card, async ({ createClient, print }, _options, cardId: string) => {
     const found = await (await createClient()).getCard(cardId);
@@ -77,15 +88,20 @@ export function addCardCommands(program: Command, cli: Cli): void {
     .option("--version <label>", "version of the text that the customer agreed to, with --set");
   addExamples(consent, "loyalty-cards consent card_8sT2kq --set yes --version 2026-01");
   type Options = { set?: "yes" | "no"; version?: string };
-  setAction<Options>(cli, consent, async ({ print, createClient }, { set, version }, cardId: string) => {
-    if (set === undefined && version !== undefined) throw new CommandError("--version needs --set.");
-    const client = await createClient();
-    const change = { marketing: set === "yes", ...(version !== undefined && { version }) };
-    // The response to a change may have no body (spec 4.5).
-    const changed = set === undefined ? undefined : await client.setConsent(cardId, change);
-    const state = changed ?? (await client.getConsent(cardId));
-    print.data(state, () => `Marketing consent: ${state.marketingConsent ? "yes" : "no"}`);
-  });
+  setAction<Options>(
+    cli,
+    consent,
+    async ({ print, createClient }, { set, version }, cardId: string) => {
+      if (set === undefined && version !== undefined)
+        throw new CommandError("--version needs --set.");
+      const client = await createClient();
+      const change = { marketing: set === "yes", ...(version !== undefined && { version }) };
+      // The response to a change may have no body (spec 4.5).
+      const changed = set === undefined ? undefined : await client.setConsent(cardId, change);
+      const state = changed ?? (await client.getConsent(cardId));
+      print.data(state, () => `Marketing consent: ${state.marketingConsent ? "yes" : "no"}`);
+    },
+  );
 }
 
 async function runIssue(context: Context, options: IssueOptions): Promise<undefined> {
@@ -106,9 +122,13 @@ async function runIssue(context: Context, options: IssueOptions): Promise<undefi
     stopping.abort(new CommandError(message, { exitCode: exitCodes.interrupted }));
   });
   const { signal } = stopping;
-  const card = await client.issueCard(templateId, request, { userId, signal }).finally(removeListener);
+  const card = await client
+    .issueCard(templateId, request, { userId, signal })
+    .finally(removeListener);
   const isEarlier = differentFields.length > 0;
-  print.data({ ...card, ...(isEarlier && { earlierRequest: { differentFields } }) }, () => formatCard(card));
+  print.data({ ...card, ...(isEarlier && { earlierRequest: { differentFields } }) }, () =>
+    formatCard(card),
+  );
   // This is not an error, because the service may have normalized the values of this request.
   if (isEarlier)
     print.info(
@@ -116,7 +136,14 @@ async function runIssue(context: Context, options: IssueOptions): Promise<undefi
     );
 }
 
-function toRequest({ phone, email, name, field = [], privacy, marketing }: IssueOptions): IssueCardRequest {
+function toRequest({
+  phone,
+  email,
+  name,
+  field = [],
+  privacy,
+  marketing,
+}: IssueOptions): IssueCardRequest {
   return {
     fieldValues: Object.fromEntries(field.map(parseField)),
     customer: {
@@ -125,7 +152,9 @@ function toRequest({ phone, email, name, field = [], privacy, marketing }: Issue
       name,
       consents: {
         privacy: { version: privacy },
-        ...(marketing !== undefined && { marketing: marketing === true ? {} : { version: marketing } }),
+        ...(marketing !== undefined && {
+          marketing: marketing === true ? {} : { version: marketing },
+        }),
       },
     },
   };
@@ -139,7 +168,9 @@ function parseField(text: string): [string, FieldValues[string]] {
   const isExact = Math.abs(number) <= Number.MAX_SAFE_INTEGER;
   if (operator === ":=" && value.trim() !== "" && isExact) return [key, number];
   // The message does not quote the text, which can be personal data.
-  throw new CommandError("--field must be key=text or key:=number, such as name=Anna or visits:=3.");
+  throw new CommandError(
+    "--field must be key=text or key:=number, such as name=Anna or visits:=3.",
+  );
 }
 
 function formatCard(card: Card): Text {

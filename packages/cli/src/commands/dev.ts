@@ -1,6 +1,9 @@
-/** `dev` runs the mock service with its console for a person, until Ctrl-C. `purchase` records a purchase on a card of that service, which then delivers `balance.changed`. */
+/**
+ * `dev` runs the mock service with its console for a person, until Ctrl-C. `purchase` records a
+ * purchase on a card of that service, which then delivers `balance.changed`.
+ */
 import type { Operation } from "@loyalty-cards/mock-server";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { readBaseUrl } from "../configuration.ts";
@@ -52,10 +55,14 @@ function printReady(
   const rows = [
     ["Console", style("cyan", console)],
     ["Reference", style("cyan", `${url}/api/docs`)],
-    ["Webhooks", forward ?? style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty")],
+    [
+      "Webhooks",
+      forward ?? style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty"),
+    ],
     ["Data", data ?? style("dim", "lost when it stops; --data shop.json keeps the cards")],
   ];
-  const isSecretKnown = signingSecret !== undefined && signingSecret === environment.LOYALTY_SIGNING_SECRET;
+  const isSecretKnown =
+    signingSecret !== undefined && signingSecret === environment.LOYALTY_SIGNING_SECRET;
   const lines = [
     `LOYALTY_URL=${url}`,
     `LOYALTY_API_KEY=${apiKeys.website}`,
@@ -68,8 +75,10 @@ function printReady(
   );
   print.info(style("dim", "# Paste into .env"));
   print.data(undefined, () => Text.lines(lines));
-  if (isSecretKnown) print.info(style("dim", "# LOYALTY_SIGNING_SECRET is the one that you have set."));
-  print.info(style("dim", "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1"));
+  if (isSecretKnown)
+    print.info(style("dim", "# LOYALTY_SIGNING_SECRET is the one that you have set."));
+  print.info(style("dim", "# Then issue a card; in a clone, first run npm run build:"));
+  print.info(style("dim", "# npx loyalty-cards issue --user-id 7 --privacy 1"));
   print.info("");
 }
 
@@ -78,7 +87,7 @@ export function addPurchaseCommand(program: Command, cli: Cli): void {
     .command("purchase")
     .description("record a purchase at the mock service")
     .argument("<card-id>", "id of a card that the mock service has")
-    .argument("<points>", "points that the purchase adds", parseWhole(1));
+    .argument("<points>", "points that the purchase adds", parsePoints);
   addExamples(
     purchase,
     "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
@@ -86,6 +95,12 @@ export function addPurchaseCommand(program: Command, cli: Cli): void {
     "loyalty-cards purchase card_8sT2kq 120",
   );
   setAction(cli, purchase, runPurchase);
+}
+
+function parsePoints(value: string): number {
+  if (Number.isNaN(Number(value)))
+    throw new InvalidArgumentError("The card comes first: purchase CARD POINTS.");
+  return parseWhole(1)(value);
 }
 
 const devAdvice = "Run `loyalty-cards dev`, and set LOYALTY_URL to the address that it prints.";
@@ -108,7 +123,9 @@ async function runPurchase(
       throw new CommandError(problem, { exitCode: exitCodes.failed, fix: devAdvice });
     });
   const health = await call("/health");
-  const { status } = health.ok ? ((await health.json().catch(() => ({}))) as { status?: unknown }) : {};
+  const { status } = health.ok
+    ? ((await health.json().catch(() => ({}))) as { status?: unknown })
+    : {};
   // Without this check a real service would get the request.
   if (status !== "ok")
     throw new CommandError(

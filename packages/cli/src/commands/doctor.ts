@@ -14,9 +14,12 @@ export function addDoctorCommand(program: Command, cli: Cli): void {
   setAction<{ template?: string }>(cli, doctor, async (context, { template }) => {
     const { checkService } = await import("../doctor-checks.ts");
     const checks = await checkService(context, template ?? context.environment.LOYALTY_TEMPLATE_ID);
-    context.print.data({ checks }, () => formatChecks(checks).reflow(context.print.dataColumns));
+    context.print.data({ checks }, () => formatChecks(checks, context.print.dataColumns));
     const failures = checks.filter(({ status }) => status === "failed");
-    return Math.max(exitCodes.complete, ...failures.map(({ exitCode = exitCodes.failed }) => exitCode));
+    return Math.max(
+      exitCodes.complete,
+      ...failures.map(({ exitCode = exitCodes.failed }) => exitCode),
+    );
   });
 }
 
@@ -27,14 +30,19 @@ const marks = {
   skipped: style("dim", "–"),
 };
 
-/** A line per check, with its fix below, and one for those that were skipped because the same is missing. */
-function formatChecks(checks: readonly Check[]): Text {
+/**
+ * A line per check, with its fix below, and one for those that were skipped because the same is
+ * missing.
+ */
+function formatChecks(checks: readonly Check[], columns: number): Text {
   const width = Math.max(...checks.map(({ name }) => name.length));
   const skipped = checks.filter(({ missing }) => missing !== undefined);
   const lines = checks.flatMap(({ name, status, detail, fix, missing }) => {
     if (missing !== undefined) return [];
-    const line = text`${marks[status]} ${name.padEnd(width)}  ${detail}`;
-    return fix === undefined ? [line] : [line, `${" ".repeat(width + 4)}${fix}`];
+    const indentation = " ".repeat(width + 4);
+    const lines = [text`${marks[status]} ${name.padEnd(width)}  ${detail}`];
+    if (fix !== undefined) lines.push(text`${indentation}${fix}`);
+    return lines.map((line) => line.reflow(columns, indentation));
   });
   const [first] = skipped;
   if (first?.missing !== undefined) {

@@ -1,4 +1,7 @@
-/** `exec`: runs a command while the mock service runs, with the service's address and keys in its environment. */
+/**
+ * `exec`: runs a command while the mock service runs, with the service's address and keys in its
+ * environment.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
@@ -40,9 +43,15 @@ export function addExecCommand(program: Command, cli: Cli): void {
   });
 }
 
-async function runExec(context: Context, options: ServiceOptions, command: string[]): Promise<number> {
+async function runExec(
+  context: Context,
+  options: ServiceOptions,
+  command: string[],
+): Promise<number> {
   // The traffic goes to stderr, also with --json, because the command writes to stdout.
-  const running = await startService(context, options, (event) => printTraffic(context.print, event));
+  const running = await startService(context, options, (event) =>
+    printTraffic(context.print, event),
+  );
   const { url, service, close } = running.server;
   try {
     return await runProcess(command, {
@@ -63,19 +72,22 @@ const forwarded = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
 /**
  * Runs a command with the streams of this process, and passes signals to it.
  * @param variables added to the environment of this process.
- * @returns the command's exit code; 128 and the signal's number when a signal ended it, as shells do.
- * @throws {CommandError} with exit code 127 when the command does not exist, and 126 when it is not a program, as shells do.
+ * @returns the command's exit code; 128 and the signal's number when a signal ended it, as shells
+ * do.
+ * @throws {CommandError} with exit code 127 when the command does not exist, and 126 when it is not
+ * a program, as shells do.
  */
 async function runProcess(
   [command = "", ...args]: readonly string[],
   variables: Record<string, string>,
 ): Promise<number> {
   const isWindows = process.platform === "win32";
-  // A process group of its own gets signals as a whole: npm does not end the processes that it started. On a terminal
-  // the command stays in the group that the keyboard and Ctrl-C belong to.
+  // A process group of its own gets signals as a whole: npm does not end the processes that it
+  // started. On a terminal the command stays in the group that the keyboard and Ctrl-C belong to.
   const hasGroup = !isWindows && !process.stdin.isTTY;
   const pass = (signal: NodeJS.Signals) => {
-    // The terminal has sent Ctrl-C to the command already; a second signal would end many programs at once.
+    // The terminal has sent Ctrl-C to the command already; a second signal would end many programs
+    // at once.
     if (signal === "SIGINT" && process.stdin.isTTY) return;
     if (hasGroup && child.pid !== undefined) process.kill(-child.pid, signal);
     else child.kill(signal);

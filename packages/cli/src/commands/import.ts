@@ -1,19 +1,37 @@
-/** `import`: declares the commands that issue the cards of a whole list. What they do is in ../import. */
+/**
+ * `import`: declares the commands that issue the cards of a whole list. What they do is in
+ * ../import.
+ */
 import type { Command } from "commander";
-import { addExamples, type Cli, collect, parseWhole, setLazyAction } from "../command.ts";
+import {
+  addExamples,
+  type Cli,
+  collect,
+  parseText,
+  parseWhole,
+  setLazyAction,
+} from "../command.ts";
 import { Text } from "../printable.ts";
 
 export function addImportCommands(program: Command, cli: Cli): void {
   const command = program
     .command("import")
     .description("issue a card to each row of a list; the same command resumes it")
-    .argument("<file>", "CSV or NDJSON, in UTF-8, or in UTF-16 with a byte order mark");
+    .argument(
+      "<file>",
+      "CSV or NDJSON, in UTF-8, or in UTF-16 with a byte order mark; - reads stdin",
+    );
   addMapping(cli, command, "loyalty-cards import members.csv --map userId=id --privacy 2026-01");
   command
     .option("--template <id>", "id of the template (default: LOYALTY_TEMPLATE_ID)")
+    .option("--outbox <file>", "file with what was sent (default: beside the list)", parseText)
     .option("--skip-invalid", "import although rows have problems; those are rejected")
     .option("--yes", "do not ask after ten cards")
-    .option("--concurrency <number>", "requests at once, at most (default: 32)", parseWhole(1, 1_000))
+    .option(
+      "--concurrency <number>",
+      "requests at once, at most (default: 32)",
+      parseWhole(1, 1_000),
+    )
     .option("--max-per-second <number>", "requests per second, at most", parseWhole(1));
   setLazyAction(cli, command, async () => (await import("../import/import.ts")).importFile);
 
@@ -22,11 +40,18 @@ export function addImportCommands(program: Command, cli: Cli): void {
     .description("find problems in a file; send nothing")
     .argument("<file>", "the list");
   // For its help: the options of import get the values.
-  addMapping(cli, check, "loyalty-cards import check members.csv --map userId=id --privacy 2026-01");
+  addMapping(
+    cli,
+    check,
+    "loyalty-cards import check members.csv --map userId=id --privacy 2026-01",
+  );
   setLazyAction(cli, check, async () => (await import("../import/check.ts")).checkFile);
 }
 
-/** Adds the options that are valid for `import` and `import check`, and what their help says about them. */
+/**
+ * Adds the options that are valid for `import` and `import check`, and what their help says about
+ * them.
+ */
 function addMapping(cli: Cli, command: Command, example: string): void {
   command
     .option("--map <target=column>", "a column of the file (repeatable; see below)", collect)

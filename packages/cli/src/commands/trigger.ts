@@ -1,4 +1,6 @@
-/** `trigger`: sends a signed example event to a receiver, and says whether the response was correct. */
+/**
+ * `trigger`: sends a signed example event to a receiver, and says whether the response was correct.
+ */
 import { Argument, type Command } from "commander";
 import { addExamples, type Cli, type Context, setAction } from "../command.ts";
 import { describeNoResponse, exitCodes } from "../command-error.ts";
@@ -20,7 +22,10 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
     .description("send a signed event to a receiver")
     .addArgument(new Argument("<event>", "type of the event").choices(knownTypes))
     .option(...receiverOption)
-    .option("--card <id>", `the card of the event (default: ${exampleCardId}, which no service has)`)
+    .option(
+      "--card <id>",
+      `the card of the event (default: ${exampleCardId}, which no service has)`,
+    )
     .option("--duplicate", "deliver the event twice, as a retry of the service does");
   addExamples(
     trigger,
@@ -36,48 +41,65 @@ export const receiverOption = [
   "address of the receiver (default: LOYALTY_WEBHOOK_URL)",
 ] as const;
 
-async function runTrigger(context: Context, options: TriggerOptions, type: KnownType): Promise<number> {
-  const { print, environment, timeoutMs } = context;
+async function runTrigger(
+  context: Context,
+  options: TriggerOptions,
+  type: KnownType,
+): Promise<number> {
+  const { print, sources, timeoutMs } = context;
   const { signWebhook } = await import("@loyalty-cards/webhook-verify");
   const receiver = await import("../webhook/receiver.ts");
-  const url = receiver.readReceiverUrl(options.to, environment);
-  const secret = receiver.readSecret(environment);
+  const { url, secret } = receiver.readReceiver(options.to, sources);
   const id = crypto.randomUUID().slice(0, 8);
   const event = createExample(type, `evt_${id}`, options.card ?? exampleCardId);
   const body = Buffer.from(JSON.stringify(event));
   let exitCode: number = exitCodes.complete;
   for (const note of options.duplicate ? ["", "duplicate"] : [""]) {
-    const headers = receiver.createHeaders(type, `dlv_${id}`, await signWebhook({ rawBody: body, secret }));
+    const headers = receiver.createHeaders(
+      type,
+      `dlv_${id}`,
+      await signWebhook({ rawBody: body, secret }),
+    );
     const result = await receiver.sendDelivery({ url, headers, body, timeoutMs });
     const { durationMs } = result;
     const outcome = "status" in result ? { status: result.status } : { error: result.error };
     const advice = findAdvice(outcome, url);
     const passed = advice === undefined;
     if (!passed) exitCode = exitCodes.failed;
-    print.data({ type, id: event.id, ...outcome, durationMs, passed, ...(advice && { advice }) }, () => {
-      const [color, mark] = passed ? (["green", "✓"] as const) : (["red", "✗"] as const);
-      const remark = [note, receiver.describeFailure(result)].filter(Boolean).join(": ");
-      const line = text`${style(color, `${mark} ${outcome.status ?? "---"}`)} ${style("dim", `${durationMs} ms`.padStart(7))}  ${style("bold", type)} ${event.id} ${remark && style("dim", remark)}`;
-      return Text.lines([
-        line.trimEnd().reflow(print.dataColumns, "    "),
-        ...(passed ? [] : [text`    ${advice}`.reflow(print.columns)]),
-      ]);
-    });
+    print.data(
+      { type, id: event.id, ...outcome, durationMs, passed, ...(advice && { advice }) },
+      () => {
+        const [color, mark] = passed ? (["green", "✓"] as const) : (["red", "✗"] as const);
+        const remark = [note, receiver.describeFailure(result, url)].filter(Boolean).join(": ");
+        const line = text`${style(color, `${mark} ${outcome.status ?? "---"}`)} ${style("dim", `${durationMs} ms`.padStart(7))}  ${style("bold", type)} ${event.id} ${remark && style("dim", remark)}`;
+        return Text.lines([
+          line.trimEnd().reflow(print.dataColumns, "    "),
+          ...(passed ? [] : [text`    ${advice}`.reflow(print.columns)]),
+        ]);
+      },
+    );
   }
   return exitCode;
 }
 
 /** What to change; undefined when the status is as it should be. */
-function findAdvice({ status, error }: { status?: number; error?: string }, url: URL): string | undefined {
-  if (error === "timeout") return "There was no response in time: respond first, and work afterwards."; // spec 6.3.6
-  if (error === "response-too-large") return "The response has more than 1 MiB: respond 204 without a body.";
+function findAdvice(
+  { status, error }: { status?: number; error?: string },
+  url: URL,
+): string | undefined {
+  if (error === "timeout")
+    return "There was no response in time: respond first, and work afterwards."; // spec 6.3.6
+  if (error === "response-too-large")
+    return "The response has more than 1 MiB: respond 204 without a body.";
   if (status === undefined) return describeNoResponse(String(error), url);
   if (status >= 200 && status < 300) return undefined;
-  if (status >= 300 && status < 400) return "The service does not follow redirects: use the final address."; // spec 6.3.5
+  if (status >= 300 && status < 400)
+    return "The service does not follow redirects: use the final address."; // spec 6.3.5
   if (status === 404 || status === 405)
     return `Nothing receives POST at ${url.pathname}: correct the address, or mount the receiver there.`;
   if (status === 401 || status === 403)
     return "The receiver rejected the signature: does it use the same secret, and the raw body? `loyalty-cards webhook doctor` finds the cause.";
-  if (status >= 500) return "The receiver failed: see its log. The service would deliver the event again.";
+  if (status >= 500)
+    return "The receiver failed: see its log. The service would deliver the event again.";
   return "The service counts every response except 2xx as a failure, and delivers the event again.";
 }

@@ -1,4 +1,7 @@
-/** `webhook`: declares the commands that verify and sign deliveries, examine a receiver, and connect a tunnel with it. */
+/**
+ * `webhook`: declares the commands that verify and sign deliveries, examine a receiver, and connect
+ * a tunnel with it.
+ */
 import type { Command } from "commander";
 import { addExamples, type Cli, parseText, parseWhole, setLazyAction } from "../command.ts";
 import { receiverOption } from "./trigger.ts";
@@ -16,6 +19,13 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
   webhook.helpCommand("help [command]", "print the help of a command");
   addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty");
 
+  addVerifyCommand(webhook, cli);
+  addSignCommand(webhook, cli);
+  addDoctorCommand(webhook, cli);
+  addListenCommand(webhook, cli);
+}
+
+function addVerifyCommand(webhook: Command, cli: Cli): void {
   const verify = webhook
     .command("verify")
     .description("verify a captured delivery, and say why it fails")
@@ -23,9 +33,14 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     .option("--signature <header>", "the value of the Service-Signature header")
     .option("--at <time>", "verify at this time: ISO 8601 or unix seconds (default: now)")
     .option(...tolerance);
-  addExamples(verify, "loyalty-cards webhook verify --body body.json --signature 't=1767…,v1=5f8a…'");
+  addExamples(
+    verify,
+    "loyalty-cards webhook verify --body body.json --signature 't=1767…,v1=5f8a…'",
+  );
   setLazyAction(cli, verify, async () => (await import("../webhook/verify.ts")).runVerify);
+}
 
+function addSignCommand(webhook: Command, cli: Cli): void {
   const sign = webhook
     .command("sign")
     .description("print the signature header of a body")
@@ -37,7 +52,9 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     '  -H "$(loyalty-cards webhook sign --body body.json)"',
   );
   setLazyAction(cli, sign, async () => (await import("../webhook/verify.ts")).runSign);
+}
 
+function addDoctorCommand(webhook: Command, cli: Cli): void {
   const doctor = webhook
     .command("doctor")
     .summary("examine a running receiver")
@@ -54,7 +71,9 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     "loyalty-cards webhook doctor --json | jq .passed",
   );
   setLazyAction(cli, doctor, async () => (await import("../webhook/doctor.ts")).runDoctor);
+}
 
+function addListenCommand(webhook: Command, cli: Cli): void {
   const listen = webhook
     .command("listen")
     .description("verify what a tunnel delivers, and pass it to a local receiver, until Ctrl-C")

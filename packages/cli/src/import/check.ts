@@ -1,18 +1,26 @@
-/** The check of a list: reads all rows, and counts their problems. `import check FILE` prints them. */
+/**
+ * The check of a list: reads all rows, and groups their problems. `import check FILE` prints them.
+ */
 import { resolve } from "node:path";
+import type { Result } from "@loyalty-cards/internal/result";
 import type { Context } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
-import { formatCount, formatNumber, formatTable, Text, text } from "../printable.ts";
+import { formatCount, formatNumber, Text, text } from "../printable.ts";
+import { createIndex, type ListIndex } from "./duplicates.ts";
 import { type List, openList } from "./list.ts";
-import {
-  createIndex,
-  type ListIndex,
-  type MappingOptions,
-  type Problem,
-  parseMapping,
-  type ReadRow,
-  readRow,
-} from "./rows.ts";
+import type { Problem } from "./mapped-record.ts";
+import { type MappingOptions, parseMapping } from "./mapping.ts";
+import { type ImportRow, type InvalidRow, readRow } from "./rows.ts";
+
+/** The rows with one problem. */
+interface Group {
+  rows: number;
+  /** The first ones. */
+  problems: Problem[];
+}
+
+/** How many rows with one problem are named. */
+const maxNamedRows = 5;
 
 /** What was found in a list. */
 export class Check {
@@ -21,56 +29,99 @@ export class Check {
   problems = 0;
   /** How many problems there are of each code. */
   readonly codes: Record<string, number> = {};
+  readonly #groups = new Map<string, Group>();
 
-  add({ row, problems }: ReadRow): void {
+  /** @param problems those of one row. */
+  add(problems: readonly Problem[]): void {
     this.rows += 1;
-    this.valid += row === undefined ? 0 : 1;
+    if (problems.length === 0) this.valid += 1;
     this.problems += problems.length;
-    for (const { code } of problems) this.codes[code] = (this.codes[code] ?? 0) + 1;
+    for (const problem of problems) {
+      const { code, message, cause = message } = problem;
+      this.codes[code] = (this.codes[code] ?? 0) + 1;
+      const group = this.#groups.get(cause) ?? { rows: 0, problems: [] };
+      group.rows += 1;
+      if (group.rows <= maxNamedRows) group.problems.push(problem);
+      this.#groups.set(cause, group);
+    }
   }
 
-  format(name: string): Text {
-    const sorted = Object.entries(this.codes).sort(([, one], [, other]) => other - one);
-    const table = sorted.map(([code, count]) => [`  ${code}`, formatNumber(count)]);
+  /** @param width that of the terminal, in characters. */
+  format(name: string, width: number): Text {
     const summary = `${name}: ${formatCount(this.rows, "row")}, ${formatNumber(this.valid)} valid, ${formatCount(this.problems, "problem")}`;
-    return Text.lines([summary, ...(table.length > 0 ? [formatTable(table)] : [])]);
+    const groups = [...this.#groups].sort(([, one], [, other]) => other.rows - one.rows);
+    const labels = groups.map(([, { rows }]) => `  ${formatCount(rows, "row")}: `);
+    const labelWidth = Math.max(0, ...labels.map((label) => label.length));
+    const lines = groups.map(([cause, group], index) =>
+      text`${labels[index]?.padEnd(labelWidth) ?? ""}${formatGroup(cause, group)}`.reflow(
+        width,
+        " ".repeat(labelWidth),
+      ),
+    );
+    if (groups.some(([, { rows }]) => rows > maxNamedRows))
+      lines.push(text`\`import check --json\` prints each problem.`);
+    return Text.lines([Text.from(summary).reflow(width), ...lines]);
   }
 }
 
-/** Yields each row that was read. @param index gets the valid rows. @throws {CommandError} for a list that cannot be read as a whole. */
+/** `phone is not a phone number, lines 4, 9, 12, 20, 31 …`. */
+function formatGroup(cause: string, { rows, problems }: Group): string {
+  const [first] = problems;
+  if (first !== undefined && rows === 1)
+    return `${first.message}, line ${first.line}, column ${first.column}`;
+  const lines = problems.map(({ line }) => line).join(", ");
+  return `${cause}, lines ${lines}${rows > problems.length ? " …" : ""}`;
+}
+
+/**
+ * Yields each row that was read.
+ * @param index gets the valid rows.
+ * @throws {CommandError} for a list that cannot be read as a whole.
+ */
 export async function* readRows(
   { print }: Context,
   list: List,
   options: MappingOptions,
   index: ListIndex,
-): AsyncGenerator<ReadRow, void> {
-  const columns = parseMapping(list, options);
+): AsyncGenerator<Result<ImportRow, InvalidRow>, void> {
+  const mapping = parseMapping(list, options);
   // These are names and not personal data: a file without a header was rejected.
-  const unused = list.columns.filter((column) => column !== "" && ![...columns.values()].includes(column));
+  const unused = list.columns.filter(
+    (column) => column !== "" && ![...mapping.values()].includes(column),
+  );
   if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
-  const fields = [...columns.keys()].filter((target) => target.startsWith("field."));
-  if (fields.length > 0)
-    print.info(`Compare ${fields.join(", ")} with the template: only the service knows its fields.`);
+  const fields = [...mapping.keys()].filter((target) => target.startsWith("field."));
+  print.info(
+    fields.length > 0
+      ? `Compare ${fields.join(", ")} with the template: only the service knows its fields.`
+      : "No column is mapped to field.KEY: the cards will have no field values. If the template has fields, add for example --map field.name=name.",
+  );
   for await (const record of list.records) {
     if (record.line % 10_000 === 0) print.status(`Reading  line ${formatNumber(record.line)}`);
-    yield readRow(record, columns, options, index);
+    yield readRow(record, mapping, options, index);
   }
   print.status(undefined);
 }
 
+/** Opens a file, or stdin for `-`. */
+export const openListFile = ({ stdin, cwd }: Context["terminal"], file: string): Promise<List> =>
+  file === "-" ? openList("stdin", stdin) : openList(resolve(cwd, file));
+
 /** `import check FILE`. */
-export async function checkFile(context: Context, options: MappingOptions, file: string): Promise<number> {
+export async function checkFile(
+  context: Context,
+  options: MappingOptions,
+  file: string,
+): Promise<number> {
   const { print, terminal } = context;
-  const list = await openList(resolve(terminal.cwd, file));
+  const list = await openListFile(terminal, file);
   const check = new Check();
-  for await (const row of readRows(context, list, options, createIndex())) {
-    check.add(row);
-    for (const problem of row.problems) print.data(problem, () => formatProblem(problem, print.dataColumns));
+  for await (const { failure } of readRows(context, list, options, createIndex())) {
+    const problems = failure?.problems ?? [];
+    check.add(problems);
+    if (!print.isJson) continue;
+    for (const { cause: _, ...problem } of problems) print.data(problem, () => "");
   }
-  print.data({ summary: check }, () => check.format(list.name).reflow(print.dataColumns));
+  print.data({ summary: check }, () => check.format(list.name, print.dataColumns));
   return check.problems > 0 ? exitCodes.failed : exitCodes.complete;
 }
-
-/** Formats a problem as `line:column` and its message. @param columns the width of the terminal. */
-export const formatProblem = ({ line, column, message }: Problem, columns: number): Text =>
-  text`${`${line}:${column}`.padEnd(10)} ${message}`.reflow(columns, " ".repeat(11));

@@ -1,4 +1,7 @@
-/** Reads a list of members: CSV or NDJSON, in UTF-8 or UTF-16 by its mark, with the line and column of each value. */
+/**
+ * Reads a list of members: CSV or NDJSON, in UTF-8 or UTF-16 by its mark, with the line and column
+ * of each value.
+ */
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import { pipeline, Readable } from "node:stream";
@@ -10,8 +13,8 @@ export interface ListRecord {
   values: ReadonlyMap<string, unknown>;
   /** Why the whole record cannot be read. */
   malformed?: string;
-  /** Where the value of a column begins; without a column, where the record begins. */
-  locate(column?: string): { line: number; column: number };
+  /** Where the value of a column begins; without a name, where the record begins. */
+  locate(columnName?: string): { line: number; column: number };
 }
 
 export interface List {
@@ -23,24 +26,30 @@ export interface List {
   records: AsyncIterable<ListRecord>;
 }
 
-/** @throws {CommandError} for a file without rows or in another format; `records` throws it too. */
-export async function openList(path: string): Promise<List> {
+/**
+ * @param chunks the content, when it is not that of the file.
+ * @throws {CommandError} for a file without rows or in another format; `records` throws it too.
+ */
+export async function openList(
+  path: string,
+  chunks: AsyncIterable<Uint8Array> = createReadStream(path),
+): Promise<List> {
   const name = basename(path);
-  const texts = decode(path, name);
+  const texts = decode(chunks, name);
   const { value: start = "" } = await texts.next();
   if (/^\s*\[/.test(start))
     throw new CommandError(
       `${name} is a JSON array, and must have one object per line: jq -c '.[]' ${name} > members.ndjson`,
     );
   // Excel writes the line "sep=;", and does not show it. It becomes an empty line.
-  const [separator = "", given] = /^"?sep=(.)"?[,;\t]*(?=\n)/i.exec(start) ?? [];
+  const separatorLine = /^"?sep=(.)"?[,;\t]*(?=\n)/i.exec(start);
   async function* all() {
-    yield start.slice(separator.length);
+    yield start.slice(separatorLine?.[0].length ?? 0);
     yield* texts;
     yield "\n";
   }
   const isNdjson = /^\s*\{/.test(start);
-  const delimiter = given ?? findDelimiter(start);
+  const delimiter = separatorLine?.[1] ?? findDelimiter(start);
   const records: AsyncGenerator<ListRecord, void> = isNdjson
     ? readNdjson(all())
     : readCsv(all(), name, delimiter);
@@ -53,22 +62,29 @@ export async function openList(path: string): Promise<List> {
   return { name, isNdjson, delimiter, columns: [...first.values.keys()], records: withFirst() };
 }
 
-/** Decodes the file: UTF-16 by its byte order mark, else UTF-8. Lines end with LF in the text. @throws {CommandError} for bytes that are not text. */
-async function* decode(path: string, name: string): AsyncGenerator<string, void> {
+/**
+ * Decodes the file: UTF-16 by its byte order mark, else UTF-8. Lines end with LF in the text.
+ * @throws {CommandError} for bytes that are not text.
+ */
+async function* decode(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+): AsyncGenerator<string, void> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let line = 1;
   let rest = "";
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-    const mark = chunk.toString("hex", 0, 2);
-    const encoding = mark === "fffe" ? "utf-16le" : mark === "feff" ? "utf-16be" : "utf-8";
-    decoder ??= new TextDecoder(encoding, { fatal: true });
+  for await (const chunk of chunks) {
+    if (decoder === undefined && isArchive(chunk))
+      throw new CommandError(`${name} is an Excel file: save it as "CSV UTF-8".`);
+    decoder ??= new TextDecoder(getEncoding(chunk), { fatal: true });
     let text: string;
     try {
       text = decoder.decode(chunk, { stream: true });
     } catch {
+      // A NUL in the place of the first wrong byte, which the check below finds.
       text = new TextDecoder(decoder.encoding).decode(chunk).replace("\ufffd", "\0");
     }
-    const at = text.indexOf("\0"); // a workbook and UTF-16 without a mark have NUL characters
+    const at = text.indexOf("\0"); // a workbook and UTF-16 without a mark have NUL characters too
     if (at >= 0)
       throw new CommandError(
         `${name} line ${line + countLines(text.slice(0, at))} is not ${decoder.encoding.toUpperCase()}. Save it as "CSV UTF-8", or convert it: iconv -f ENCODING -t UTF-8 ${name} > members-utf8.csv. Usual encodings are WINDOWS-1252 (also called CP1252 and ANSI; Western Europe), WINDOWS-1250 (CP1250; Central Europe), ISO-8859-2 (Latin-2), MACINTOSH and UTF-16LE ("Unicode").`,
@@ -81,9 +97,21 @@ async function* decode(path: string, name: string): AsyncGenerator<string, void>
   }
 }
 
+function getEncoding([first, second]: Uint8Array): string {
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
+}
+
+/** A workbook is a ZIP archive, which begins with `PK`. */
+const isArchive = ([p, k, three, four]: Uint8Array): boolean =>
+  p === 0x50 && k === 0x4b && three === 3 && four === 4;
+
 const countLines = (text: string) => text.split("\n").length - 1;
 
-/** Returns the candidate that is most frequent in the first line, outside quotes; a comma when there is none. */
+/**
+ * Returns the candidate that is most frequent in the first line, outside quotes; a comma when there
+ * is none.
+ */
 function findDelimiter(text: string): string {
   const [line = ""] = text.trimStart().split("\n", 1);
   const plain = line.replace(/"[^"]*"/g, "");
@@ -96,9 +124,12 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
   /** The last line of the last complete record. */
   let lastLine = 1;
   const parser = new Parser({
-    ...{ delimiter, raw: true, info: true, record_delimiter: "\n" },
+    delimiter,
+    record_delimiter: "\n",
+    raw: true,
+    info: true,
     skip_records_with_empty_values: true, // spreadsheets write rows of delimiters
-    relax_column_count: true, // reported as a problem of that row
+    relax_column_count: true, // programs leave out empty values at the end of a row
     max_record_size: 1024 * 1024, // a quoted value is not closed
     columns(header: string[]) {
       columns = header.map((column, at) =>
@@ -111,17 +142,22 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
       return record;
     },
   });
-  type Parsed = { record: object; raw: string; info: { lines: number; error?: Error } };
+  type Parsed = {
+    record: object;
+    raw: string;
+    info: { lines: number; error?: { record: readonly string[] } };
+  };
   try {
     pipeline(Readable.from(texts), parser, () => {}); // the parser emits the errors of both streams
     for await (const { record, raw, info } of parser as AsyncIterable<Parsed>) {
       const text = raw.replace(/\n$/, "");
       const line = info.lines - countLines(text);
+      const isLonger = info.error !== undefined && info.error.record.length > columns.length;
       yield {
         line,
         values: new Map(Object.entries(record)),
-        ...(info.error && { malformed: "has another number of values than the header" }),
-        locate: (column = "") => locateCell(text, line, delimiter, columns.indexOf(column)),
+        ...(isLonger && { malformed: "has more values than the header" }),
+        locate: (columnName = "") => locateCell(text, line, delimiter, columns.indexOf(columnName)),
       };
     }
   } catch (error) {
@@ -158,12 +194,20 @@ async function* readNdjson(texts: AsyncIterable<string>): AsyncGenerator<ListRec
 }
 
 function parseLine(text: string, line: number): ListRecord {
-  const locate = (column = "") => ({ line, column: Math.max(0, text.indexOf(JSON.stringify(column))) + 1 });
+  const locate = (columnName = "") => ({
+    line,
+    column: Math.max(0, text.indexOf(JSON.stringify(columnName))) + 1,
+  });
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {}
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return { line, locate, values: new Map(Object.entries(value)) };
-  return { line, locate, values: new Map(), malformed: "is not a JSON object: write one object per line" };
+  return {
+    line,
+    locate,
+    values: new Map(),
+    malformed: "is not a JSON object: write one object per line",
+  };
 }

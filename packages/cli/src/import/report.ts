@@ -1,4 +1,7 @@
-/** What an import reports: its progress, the question after the first cards, the result, and the files with the cards and the rejected rows. */
+/**
+ * What an import reports: the question after the first cards, the result, and the files with the
+ * cards and the rejected rows.
+ */
 import { once } from "node:events";
 import { createReadStream, createWriteStream, lstatSync, renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
@@ -8,43 +11,19 @@ import { formatDuration } from "@loyalty-cards/internal/format";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError, describeRejection, exitCodes } from "../command-error.ts";
-import { formatCount, formatNumber, formatTable, Text, text } from "../printable.ts";
-import type { Printer } from "../printer.ts";
-import { type ListIndex, toUserKey } from "./rows.ts";
+import { formatCount, formatNumber, formatTable, text } from "../printable.ts";
+import { type ListIndex, toUserKey } from "./duplicates.ts";
+import { countEnded } from "./list-outbox.ts";
+import type { Problem } from "./mapped-record.ts";
+import type { InvalidRow } from "./rows.ts";
 
-const lineIntervalMs = 10_000;
+/** The paths of what an import writes beside its list. */
+export type ImportFiles = Record<"outbox" | "cards" | "rejected", string>;
 
-/** How many rows have a result. */
-export const countEnded = ({ issued, rejected, unknown }: OutboxCounts) => issued + rejected + unknown;
-
-/** @returns a function that shows how far an import is: as a status that is replaced on a terminal, or as a line every ten seconds. */
-export function createProgress(print: Printer, now = () => performance.now()) {
-  let nextLineAtMs = now() + lineIntervalMs;
-  let start: { atMs: number; ended: number } | undefined;
-  /** @param failure that of the last request; undefined when it succeeded. */
-  return (counts: OutboxCounts, failure?: string): void => {
-    const atMs = now();
-    const ended = countEnded(counts);
-    const all = ended + counts.waiting;
-    start ??= { atMs, ended };
-    const perSecond = ((ended - start.ended) * 1_000) / Math.max(1, atMs - start.atMs);
-    const left = `${formatDuration((counts.waiting * 1_000) / perSecond)} left`;
-    const parts = [
-      `Issuing  ${Math.floor((ended * 100) / Math.max(1, all))} %  ${formatNumber(ended)} of ${formatNumber(all)}`,
-      ...(perSecond > 0 ? [`${formatNumber(perSecond)} per second`, left] : []),
-      `${formatNumber(counts.rejected)} rejected`,
-      ...(failure === undefined ? [] : [`the last request failed, and is repeated: ${failure}`]),
-    ];
-    const line = Text.from(parts.join(" · "));
-    if (print.isLive) print.status(line);
-    else if (atMs >= nextLineAtMs) {
-      nextLineAtMs = atMs + lineIntervalMs;
-      print.info(line);
-    }
-  };
-}
-
-/** Asks whether to continue after the first rows. With `--yes` the run ends only when no card was issued. */
+/**
+ * Asks whether to continue after the first rows. With `--yes` the run ends only when no card was
+ * issued.
+ */
 export async function confirm(
   { ask, print, terminal }: Context,
   isYes: boolean | undefined,
@@ -52,7 +31,9 @@ export async function confirm(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { issued, rejected, unknown, waiting } = counts;
-  print.info(`First ${countEnded(counts)} rows: ${issued} issued, ${rejected} rejected, ${unknown} unknown.`);
+  print.info(
+    `First ${countEnded(counts)} rows: ${issued} issued, ${rejected} rejected, ${unknown} unknown.`,
+  );
   if (isYes || ask === undefined) {
     if (issued === 0) print.error("Stopped, because none of the first rows was issued.");
     return issued > 0;
@@ -65,64 +46,115 @@ export async function confirm(
 }
 
 const endings = { complete: "Complete", interrupted: "Interrupted", declined: "Stopped" };
+/** How a run ended: each row has a result, Ctrl-C, or a person did not want to go on. */
+export type Ending = keyof typeof endings;
 
-/** @param elapsedMs the time of this run; the counts are those of all runs. @returns the exit code. */
-export function printResult(
-  { print }: Context,
-  { issued, rejected, unknown }: Pick<OutboxCounts, "issued" | "rejected" | "unknown">,
-  files: { outbox: string; cards: string; rejected: string },
-  ended: keyof typeof endings,
-  elapsedMs: number,
-): number {
+/** The counts are those of all runs. */
+export interface ImportResult {
+  issued: number;
+  /** How many of them had been issued before this run. */
+  issuedBefore: number;
+  rejected: number;
+  unknown: number;
+  /** Whether this run sent anything. */
+  hasSent: boolean;
+  ending: Ending;
+  /** The time of this run. */
+  elapsedMs: number;
+  /** Those of the rejected rows, two at most. */
+  reasons: ReadonlySet<string>;
+}
+
+/** @returns the exit code. */
+export function printResult({ print }: Context, result: ImportResult, files: ImportFiles): number {
+  const { issued, issuedBefore, rejected, unknown, hasSent, ending, elapsedMs, reasons } = result;
   const rows = issued + rejected + unknown;
   const names = { cards: basename(files.cards), rejected: basename(files.rejected) };
-  const counts = { rows, issued, rejected, unknown };
-  print.data({ ...counts, elapsedMs, ended, files: names, outbox: basename(files.outbox) }, () => {
+  const counts = { rows, issued, issuedBefore, rejected, unknown, elapsedMs };
+  print.data({ ...counts, ended: ending, files: names, outbox: basename(files.outbox) }, () => {
     const table = [
       ["  issued", formatNumber(issued), names.cards],
       ["  rejected", formatNumber(rejected), names.rejected],
       ...(unknown > 0 ? [["  unknown", formatNumber(unknown), names.rejected]] : []),
     ];
-    return text`${endings[ended]}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
+    return text`${endings[ending]}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
   });
-  if (ended !== "complete") print.info("To resume, run the same command again.");
-  else if (rejected > 0) print.info("Correct the rejected rows in the list, and run the same command again.");
-  if (ended !== "complete") return ended === "interrupted" ? exitCodes.interrupted : exitCodes.stopped;
+  if (issuedBefore > 0) {
+    const had = `${formatNumber(issuedBefore)} had cards before this run`;
+    print.info(`${had}${hasSent ? "" : "; nothing was sent"}. Cards that exist keep their values.`);
+  }
+  // A reason of several rows quotes no customer.
+  const [reason, ...others] = reasons;
+  if (rows === rejected && rejected > 1 && others.length === 0)
+    print.info(text`All rows were rejected for one reason: ${reason ?? ""}`);
+  if (ending !== "complete") print.info("To resume, run the same command again.");
+  else if (rejected > 0)
+    print.info("Correct the rejected rows in the list, and run the same command again.");
+  if (ending === "interrupted") return exitCodes.interrupted;
+  if (ending === "declined") return exitCodes.stopped;
   return rejected + unknown > 0 ? exitCodes.failed : exitCodes.complete;
 }
 
 const headers = {
-  cards: ["user_id", "card_id"],
+  cards: ["user_id", "card_id", "url"],
   rejected: ["line", "user_id", "code", "reason", "key"],
 };
 
 export async function* listCards(outbox: SqliteOutbox): AsyncGenerator<string[], void> {
   yield headers.cards;
-  for await (const { userId, cardId = "" } of outbox.list({ state: "issued" })) yield [userId, cardId];
+  for await (const { userId, cardId = "", publicUrl = "" } of outbox.list({ state: "issued" }))
+    yield [userId, cardId, publicUrl];
 }
 
-/** @param invalid the rows that the check rejected. */
-export async function* listRejected(outbox: SqliteOutbox, index: ListIndex, invalid: readonly string[][]) {
+/** @returns the line of an invalid row: its first problem has the code. */
+export function toRejectedLine({ userId, problems }: InvalidRow): string[] {
+  const { line, code } = problems[0] as Problem;
+  const reason = problems.map(({ message }) => message).join("; ");
+  return [String(line), userId, code, reason, ""];
+}
+
+/**
+ * @param invalid the rows that the check rejected.
+ * @param reasons gets the first two reasons that differ.
+ */
+export async function* listRejected(
+  outbox: SqliteOutbox,
+  index: ListIndex,
+  { invalid, reasons }: { invalid: readonly string[][]; reasons: Set<string> },
+) {
   yield headers.rejected;
-  yield* invalid;
+  for (const line of invalid) {
+    noteReason(reasons, line[3] ?? "");
+    yield line;
+  }
   for (const state of ["rejected", "unknown"] as const)
     for await (const { userId, error, idempotencyKey } of outbox.list({ state })) {
       const isKnown = state === "rejected" && error;
-      const reason = isKnown ? describeRejection(error) : "A card may exist: look in the service's console.";
+      const reason = isKnown
+        ? describeRejection(error)
+        : "A card may exist: look in the service's console.";
+      noteReason(reasons, reason);
       const line = String(index.find(toUserKey(userId)) ?? "");
       yield [line, userId, error?.code ?? state, reason, idempotencyKey];
     }
+}
+
+function noteReason(reasons: Set<string>, reason: string): void {
+  if (reasons.size < 2) reasons.add(reason);
 }
 
 /** @throws {CommandError} for a file in the place of a result that no import wrote. */
 export async function requireOwn(files: Record<keyof typeof headers, string>): Promise<void> {
   for (const kind of ["cards", "rejected"] as const) {
     const path = files[kind];
-    if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) continue; // a link is replaced, and not its file
+    // A link is replaced, and not its file.
+    if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) continue;
     const [header = ""] = (await readText(createReadStream(path, { end: 99 }))).split("\n");
     // A spreadsheet may have saved it with another delimiter and with quotes.
     if (header.match(/\w+/g)?.join() !== headers[kind].join())
-      throw new CommandError(`${basename(path)} was not written by an import: rename it, or move it away.`);
+      throw new CommandError(
+        `${basename(path)} was not written by an import: rename it, or move it away.`,
+      );
   }
 }
 
@@ -135,14 +167,19 @@ export async function writeCsv(
   const part = `${path}.part`;
   rmSync(part, { force: true }); // of a run that was killed
   async function* toLines() {
-    for await (const row of rows) yield `${row.map((cell) => quote(cell, delimiter)).join(delimiter)}\n`;
+    for await (const row of rows)
+      yield `${row.map((cell) => quote(cell, delimiter)).join(delimiter)}\n`;
   }
   await pipeline(toLines, createWriteStream(part, { mode: 0o600, flags: "wx" }));
   renameSync(part, path);
 }
 
-/** Puts a value on one line. */
+/**
+ * Puts a value on one line. A person opens the file in a spreadsheet, which must not run text of
+ * the service or of the list: a formula gets the quote mark of a text. A number is none.
+ */
 function quote(text: string, delimiter: string): string {
-  const line = text.replace(/[\s\p{Cc}]+/gu, " ");
+  const isFormula = /^\s*[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(?:[.,]\d+)?$/.test(text);
+  const line = `${isFormula ? "'" : ""}${text.replace(/[\s\p{Cc}]+/gu, " ")}`;
   return line.includes('"') || line.includes(delimiter) ? `"${line.replaceAll('"', '""')}"` : line;
 }

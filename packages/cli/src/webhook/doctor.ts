@@ -3,7 +3,7 @@ import { checkReceiver, type Finding } from "@loyalty-cards/mock-server/doctor";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { formatCount, style, Text, text } from "../printable.ts";
-import { readReceiverUrl, readSecret } from "./receiver.ts";
+import { readReceiver } from "./receiver.ts";
 
 interface DoctorOptions {
   card?: string;
@@ -11,10 +11,13 @@ interface DoctorOptions {
   tolerance: number;
 }
 
-export async function runDoctor(context: Context, options: DoctorOptions, address?: string): Promise<number> {
-  const { print, environment, terminal, timeoutMs } = context;
-  const url = readReceiverUrl(address, environment);
-  const secret = readSecret(environment);
+export async function runDoctor(
+  context: Context,
+  options: DoctorOptions,
+  address?: string,
+): Promise<number> {
+  const { print, sources, terminal, timeoutMs } = context;
+  const { url, secret } = readReceiver(address, sources);
   const { card, tolerance: toleranceSeconds, verbose = false } = options;
   const abort = new AbortController();
   const remove = terminal.onInterrupt(() => abort.abort());
@@ -23,7 +26,9 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
     count += 1;
     if (!print.isJson && (verbose || finding.verdict !== "pass"))
       print.data(finding, () => formatFinding(print.columns, finding));
-    print.status(style("dim", `${formatCount(count, "check")} done, the last one: ${finding.check}`));
+    print.status(
+      style("dim", `${formatCount(count, "check")} done, the last one: ${finding.check}`),
+    );
   }
   try {
     const report = await checkReceiver({
@@ -39,7 +44,8 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
     return report.passed ? exitCodes.complete : exitCodes.failed;
   } catch (error) {
     if (abort.signal.aborted) return exitCodes.interrupted;
-    if (error instanceof TypeError) throw new CommandError(error.message); // `checkReceiver` throws it for an invalid option
+    // `checkReceiver` throws it for an invalid option.
+    if (error instanceof TypeError) throw new CommandError(error.message);
     throw error;
   } finally {
     print.status(undefined);
@@ -50,13 +56,17 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
 const marks = { pass: style("green", "✓"), fail: style("red", "✗"), warn: style("yellow", "!") };
 const nameWidth = 22;
 
-/** Formats the check and what the receiver did, and on the next lines what was sent and what to change. */
+/**
+ * Formats the check and what the receiver did, and on the next lines what was sent and what to
+ * change.
+ */
 function formatFinding(columns: number, finding: Finding): Text {
   const { check, verdict, clause, sent, observed, advice } = finding;
-  const first = text`${marks[verdict]} ${style("bold", check.padEnd(nameWidth))} ${observed}`.reflow(
-    columns,
-    "    ",
-  );
+  const first =
+    text`${marks[verdict]} ${style("bold", check.padEnd(nameWidth))} ${observed}`.reflow(
+      columns,
+      "    ",
+    );
   if (verdict === "pass") return first;
   const details = [`Sent: ${sent} (spec ${clause}).`, ...(advice === undefined ? [] : [advice])];
   return Text.lines([first, ...details.map((detail) => text`    ${detail}`.reflow(columns))]);

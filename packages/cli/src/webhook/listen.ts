@@ -1,8 +1,20 @@
-/** `webhook listen`: at the end of a tunnel, verifies deliveries, passes them byte for byte to a local receiver, and returns its response. */
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
+/**
+ * `webhook listen`: at the end of a tunnel, verifies deliveries, passes them byte for byte to a
+ * local receiver, and returns its response.
+ */
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
-import { isWebhookVerificationError, verifyWebhook, type WebhookEvent } from "@loyalty-cards/webhook-verify";
+import {
+  isWebhookVerificationError,
+  verifyWebhook,
+  type WebhookEvent,
+} from "@loyalty-cards/webhook-verify";
 import type { Context } from "../command.ts";
 import { formatTable, formatTime, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../printer.ts";
@@ -10,8 +22,7 @@ import {
   type DeliveryResult,
   describeFailure,
   maxBodyBytes,
-  readReceiverUrl,
-  readSecret,
+  readReceiver,
   sendDelivery,
 } from "./receiver.ts";
 
@@ -25,7 +36,10 @@ interface ListenOptions {
 interface Passed {
   /** Present when the delivery verified. */
   event?: WebhookEvent;
-  /** Why it did not verify: a reason of the verification, `method` or `too-large`. Only `invalid-payload` is passed on. */
+  /**
+   * Why it did not verify: a reason of the verification, `method` or `too-large`. Only
+   * `invalid-payload` is passed on.
+   */
   rejected?: string;
   /** What the receiver responded; absent when it did not get the delivery. */
   result?: DeliveryResult;
@@ -33,14 +47,22 @@ interface Passed {
   status: number;
 }
 
-/** Anyone can send to a tunnel. A connection has one request, which holds at most a body and a response of 1 MiB, so this bounds the memory. */
+/**
+ * Anyone can send to a tunnel. A connection has one request, which holds at most a body and a
+ * response of 1 MiB, so this bounds the memory.
+ */
 const maxConnections = 32;
 const requestTimeoutMs = 10_000;
 
 export async function runListen(context: Context, options: ListenOptions): Promise<undefined> {
-  const { print, environment, terminal, timeoutMs } = context;
-  const to = readReceiverUrl(options.to, environment);
-  const settings = { to, timeoutMs, secret: readSecret(environment), toleranceSeconds: options.tolerance };
+  const { print, sources, terminal, timeoutMs } = context;
+  const { url: to, secret } = readReceiver(options.to, sources);
+  const settings = {
+    to,
+    timeoutMs,
+    secret,
+    toleranceSeconds: options.tolerance,
+  };
   const server = createServer(
     {
       requestTimeout: requestTimeoutMs,
@@ -52,7 +74,7 @@ export async function runListen(context: Context, options: ListenOptions): Promi
       const receivedMs = Date.now();
       try {
         const passed = await pass(settings, request, response);
-        print.data(toJson(passed, receivedMs), () => formatPassed(passed, receivedMs));
+        print.data(toJson(passed, receivedMs), () => formatPassed(passed, receivedMs, to));
       } catch {
         response.destroy(); // the client has closed the connection
       }
@@ -60,7 +82,8 @@ export async function runListen(context: Context, options: ListenOptions): Promi
   );
   server.maxConnections = maxConnections;
   server.maxRequestsPerSocket = 1;
-  server.setTimeout(timeoutMs + requestTimeoutMs); // closes connections whose client does not read the response
+  // Closes connections whose client does not read the response.
+  server.setTimeout(timeoutMs + requestTimeoutMs);
   await new Promise<void>((resolve, reject) => {
     server.on("error", reject); // stays: an error of a later connection must not end the process
     server.listen(options.port, "127.0.0.1", resolve);
@@ -91,7 +114,11 @@ interface Settings {
   timeoutMs: number;
 }
 
-async function pass(settings: Settings, request: IncomingMessage, response: ServerResponse): Promise<Passed> {
+async function pass(
+  settings: Settings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Passed> {
   const { to: url, timeoutMs } = settings;
   const reject = (status: number, rejected: string, headers: OutgoingHttpHeaders = {}): Passed => {
     request.resume();
@@ -106,8 +133,10 @@ async function pass(settings: Settings, request: IncomingMessage, response: Serv
   if (body === undefined) return reject(413, "too-large");
 
   const verdict = await verify(settings, request, body);
-  // Anyone can send to a tunnel. A signed body that is not an event is passed: what responds to it is the receiver.
-  if ("rejected" in verdict && verdict.rejected !== "invalid-payload") return reject(401, verdict.rejected);
+  // Anyone can send to a tunnel. A signed body that is not an event is passed: what responds to it
+  // is the receiver.
+  if ("rejected" in verdict && verdict.rejected !== "invalid-payload")
+    return reject(401, verdict.rejected);
   const headers = selectHeaders(request.rawHeaders);
   const result = await sendDelivery({ url, headers, body, timeoutMs, signal: gone.signal });
   if (!("status" in result)) {
@@ -137,15 +166,31 @@ async function verify(
   }
 }
 
-/** Headers that belong to one connection (RFC 9110 7.6.1), and those that the next request sets itself. */
-const isOfConnection = (name: string) =>
-  /^(?:connection|content-length|expect|host|keep-alive|proxy-(?:authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$/i.test(
-    name,
-  );
+/** Headers of one connection (RFC 9110 7.6.1), and those that the next request sets itself. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
 
-/** @param rawHeaders names and values in turn. @returns those that are passed on. */
+/**
+ * @param rawHeaders names and values in turn.
+ * @returns those that are passed on.
+ */
 const selectHeaders = (rawHeaders: readonly string[]): string[] =>
-  rawHeaders.filter((_, index) => !isOfConnection(rawHeaders[index - (index % 2)] ?? ""));
+  rawHeaders.filter((_, index) => {
+    const name = rawHeaders[index - (index % 2)] ?? "";
+    return !ownHeaders.has(name.toLowerCase());
+  });
 
 function toJson({ event, rejected, result, status }: Passed, receivedMs: number) {
   return {
@@ -161,9 +206,13 @@ function toJson({ event, rejected, result, status }: Passed, receivedMs: number)
 }
 
 /** `12:31:07  204    12 ms  ✓ balance.changed  evt_0mm…`. */
-function formatPassed({ event, rejected, result, status }: Passed, receivedMs: number): Text {
+function formatPassed(
+  { event, rejected, result, status }: Passed,
+  receivedMs: number,
+  to: URL,
+): Text {
   const duration = result === undefined ? "" : `${result.durationMs} ms`;
-  const failure = result === undefined ? "" : describeFailure(result);
+  const failure = result === undefined ? "" : describeFailure(result, to);
   const subject =
     event === undefined
       ? style("red", result === undefined ? `✗ rejected: ${rejected}` : `✗ ${rejected}`)

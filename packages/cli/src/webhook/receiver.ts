@@ -1,17 +1,31 @@
-/** The receiver that commands deliver to: its address, its signing secret, and one delivery byte for byte. */
+/**
+ * The receiver that commands deliver to: its address, its signing secret, and one delivery byte for
+ * byte.
+ */
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
-import { isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
+import { canForwardTo } from "@loyalty-cards/internal/hostnames";
+import { toLine } from "@loyalty-cards/internal/response-text";
 import { CommandError } from "../command-error.ts";
-import { type Environment, requireScheme } from "../configuration.ts";
+import {
+  type Environment,
+  requireScheme,
+  requireSecretOfAddress,
+  type Sources,
+} from "../configuration.ts";
+import { describeNoRoute } from "../traffic-line.ts";
 
-/** @throws {CommandError} when `LOYALTY_SIGNING_SECRET` is missing or has white space around it. */
+/** @throws {CommandError} when the secret is missing, or has a quote or white space around it. */
 export function readSecret(environment: Environment): string {
   const secret = environment.LOYALTY_SIGNING_SECRET ?? "";
   if (secret.trim() === "")
     throw new CommandError(
       "There is no signing secret: set LOYALTY_SIGNING_SECRET in the environment or in .env to the secret of the endpoint. `loyalty-cards dev --forward URL` prints one.",
+    );
+  if (/^["']/.test(secret))
+    throw new CommandError(
+      "LOYALTY_SIGNING_SECRET begins with a quote, which a shell or a .env file did not remove: remove it.",
     );
   if (secret.trim() === secret) return secret;
   throw new CommandError(
@@ -20,10 +34,25 @@ export function readSecret(environment: Environment): string {
 }
 
 /**
+ * Reads the address and the signing secret of the receiver that a command delivers to.
+ * @param option the address in the command.
+ * @throws {CommandError} also for a secret that is not meant for the address.
+ */
+export function readReceiver(
+  option: string | undefined,
+  sources: Sources,
+): { url: URL; secret: string } {
+  const url = readReceiverUrl(option, sources.all);
+  const secret = readSecret(sources.all);
+  requireSecretOfAddress(option, sources);
+  return { url, secret };
+}
+
+/**
  * Reads the address from `--to` or an argument, or from `LOYALTY_WEBHOOK_URL`.
  * @throws {CommandError} when neither is set, or for an address that the service would not accept.
  */
-export function readReceiverUrl(option: string | undefined, environment: Environment): URL {
+function readReceiverUrl(option: string | undefined, environment: Environment): URL {
   const address = option ?? environment.LOYALTY_WEBHOOK_URL;
   if (!address)
     throw new CommandError(
@@ -31,18 +60,24 @@ export function readReceiverUrl(option: string | undefined, environment: Environ
     );
   requireScheme("The address of the receiver", address);
   if (!URL.canParse(address))
-    throw new CommandError(`"${address}" is not an address: write http://localhost:3000/webhooks/loyalty.`);
+    throw new CommandError(
+      `"${address}" is not an address: write http://localhost:3000/webhooks/loyalty.`,
+    );
   const url = new URL(address);
   if (url.username !== "" || url.password !== "")
-    throw new CommandError("The address of the receiver contains a user name or a password: remove it.");
-  const isLocal = isLoopback(url.hostname) || isPrivate(url.hostname);
-  if (url.protocol === "https:" || (url.protocol === "http:" && isLocal)) return url;
+    throw new CommandError(
+      "The address of the receiver contains a user name or a password: remove it.",
+    );
+  if (canForwardTo(url)) return url;
   throw new CommandError(
     `"${url.origin}" must use https: the service delivers to https only. http is for receivers on this machine or in its network.`,
   ); // spec 6.3.5
 }
 
-/** The headers of a delivery ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
+/**
+ * The headers of a delivery ([spec
+ * 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)).
+ */
 export const createHeaders = (type: string, deliveryId: string, signature: string): string[] =>
   Object.entries({
     "content-type": "application/json",
@@ -62,12 +97,18 @@ export type DeliveryResult = { durationMs: number } & (
       body: Uint8Array;
     }
   | {
-      /** Why there was no response: `timeout`, `response-too-large`, or the code of the system, for example `ECONNREFUSED`. */
+      /**
+       * Why there was no response: `timeout`, `response-too-large`, or the code of the system, for
+       * example `ECONNREFUSED`.
+       */
       error: string;
     }
 );
 
-/** Sends a delivery on a new connection, without redirects or decompression. Never rejects: no response is a result too. */
+/**
+ * Sends a delivery on a new connection, without redirects or decompression. Never rejects: no
+ * response is a result too.
+ */
 export async function sendDelivery(delivery: {
   url: URL;
   /** Names and values in turn. */
@@ -111,9 +152,13 @@ function readResponse(request: ClientRequest, body: Uint8Array): Promise<Incomin
   });
 }
 
-/** Why a delivery failed: the start of the response, which often says it, or why there was none. @returns an empty text for a success. */
-export function describeFailure(result: DeliveryResult): string {
+/**
+ * Why a delivery failed: the start of the response, which often says it, or why there was none.
+ * @returns an empty text for a success.
+ */
+export function describeFailure(result: DeliveryResult, url: URL): string {
   if ("error" in result) return result.error;
   if (result.status >= 200 && result.status < 300) return "";
-  return Buffer.from(result.body).toString().trim().slice(0, 80).replace(/\s+/g, " ");
+  if (result.status === 404) return describeNoRoute(url);
+  return toLine(Buffer.from(result.body).toString());
 }

@@ -1,4 +1,7 @@
-/** `webhook verify` and `webhook sign`: verifies a captured delivery, and finds out why it fails: its age, the secret, or how the body was changed. */
+/**
+ * `webhook verify` and `webhook sign`: verifies a captured delivery, and finds out why it fails:
+ * its age, the secret, or how the body was changed.
+ */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { buffer as readAll } from "node:stream/consumers";
@@ -23,7 +26,10 @@ interface VerifyOptions {
   tolerance: number;
 }
 
-export async function runVerify({ print, ...context }: Context, options: VerifyOptions): Promise<number> {
+export async function runVerify(
+  { print, ...context }: Context,
+  options: VerifyOptions,
+): Promise<number> {
   const rawBody = await readBody(context.terminal, options.body);
   const signature = options.signature?.replace(/^\s*service-signature\s*:\s*/i, "").trim() ?? "";
   const secret = readSecret(context.environment);
@@ -31,12 +37,19 @@ export async function runVerify({ print, ...context }: Context, options: VerifyO
   const toleranceSeconds = options.tolerance;
   const timestamp = Number(/(?:^|,)\s*t=(\d{1,12})/.exec(signature)?.[1] ?? Number.NaN);
   try {
-    const event = await verifyWebhook({ rawBody, signature, secret, toleranceSeconds, now: () => atMs });
+    const event = await verifyWebhook({
+      rawBody,
+      signature,
+      secret,
+      toleranceSeconds,
+      now: () => atMs,
+    });
     const { id, createdAt } = event;
     const type = String(event.type);
     const signedAt = toIso(timestamp);
     const isKnown = isKnownEvent(event);
-    const note = "\n  Its type or its data is not in this version's contract; a receiver gets it as unknown.";
+    const note =
+      "\n  Its type or its data is not in this version's contract; a receiver gets it as unknown.";
     print.data(
       { verified: true, event: { id, type, createdAt }, signedAt, isKnown },
       () =>
@@ -75,7 +88,8 @@ const fixes = {
   "missing-signature":
     "Pass the value of the header with --signature. If the delivery arrived without it, a proxy removed it, or the service did not send it.",
   "malformed-signature": "Pass the whole value of Service-Signature in quotes, once.",
-  "invalid-payload": "The service does not send this: was the body signed by a program of your own?",
+  "invalid-payload":
+    "The service does not send this: was the body signed by a program of your own?",
 } as const;
 
 function explainAge(
@@ -112,7 +126,10 @@ async function explainSignature(
   };
 }
 
-/** The bytes of a file, or of stdin for `-`. @throws {CommandError} when the file cannot be read. */
+/**
+ * The bytes of a file, or of stdin for `-`.
+ * @throws {CommandError} when the file cannot be read.
+ */
 async function readBody({ stdin, cwd }: Context["terminal"], file: string): Promise<Uint8Array> {
   if (file === "-") return readAll(stdin);
   try {
@@ -122,14 +139,19 @@ async function readBody({ stdin, cwd }: Context["terminal"], file: string): Prom
   }
 }
 
-/** Converts Unix seconds or ISO 8601 to milliseconds. @throws {CommandError} for other text. */
+/**
+ * Converts Unix seconds or ISO 8601 to milliseconds.
+ * @throws {CommandError} for other text.
+ */
 function parseAt(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   // Date.parse also takes texts that mean something else: "-5" is a month.
   const isIso = /^\d{4}-\d\d-\d\d(?:T|$)/.test(text);
   const ms = /^\d{1,12}$/.test(text) ? Number(text) * 1000 : isIso ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(ms) && ms >= 0) return ms;
-  throw new CommandError(`--at takes unix seconds or a time such as 2026-01-01T00:00:00Z, not "${text}".`);
+  throw new CommandError(
+    `--at takes unix seconds or a time such as 2026-01-01T00:00:00Z, not "${text}".`,
+  );
 }
 
 export async function runSign(
@@ -138,6 +160,10 @@ export async function runSign(
 ): Promise<undefined> {
   const secret = readSecret(context.environment);
   const timestamp = Math.floor((parseAt(at) ?? Date.now()) / 1000);
-  const value = await signWebhook({ rawBody: await readBody(context.terminal, body), secret, timestamp });
+  const value = await signWebhook({
+    rawBody: await readBody(context.terminal, body),
+    secret,
+    timestamp,
+  });
   context.print.data({ header: "Service-Signature", value }, () => `Service-Signature: ${value}`);
 }

@@ -1,8 +1,12 @@
-/** `dev`, `exec`, `issue` and `webhook listen` as processes of their own: signals and exit codes. */
+/**
+ * `dev`, `exec`, `issue` and `webhook listen` as processes of their own: signals and exit codes.
+ */
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createFolder, createGate, listen } from "@loyalty-cards/internal/test/resources";
+import { readFileSync } from "node:fs";
+import { isListening, startWithNpm } from "@loyalty-cards/testing/npm-command";
+import { createFolder, createGate, listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it } from "vitest";
-import { isListening, startWithNpm } from "../../../mock-server/test/integration/command.ts";
 import { findEndpoints, getProgram, run, startProcess } from "../terminal.ts";
 
 it("dev prints, forwards, and ends by SIGINT with 0, also while the receiver does not respond", async () => {
@@ -17,6 +21,18 @@ it("dev prints, forwards, and ends by SIGINT with 0, also while the receiver doe
   const { code, stdout, stderr } = await exit;
   expect([code, stdout]).toEqual([0, expect.stringMatching(/LOYALTY_SIGNING_SECRET=whsec_\w+\n/)]);
   expect(stderr).toMatch(/Stopped\.\n$/);
+});
+
+it("says in a clone that is not built what to run", async () => {
+  const [bin, manifest] = ["bin.js", "package.json"].map((name) =>
+    readFileSync(new URL(`../../${name}`, import.meta.url), "utf8"),
+  );
+  const cwd = createFolder({ "bin.js": bin ?? "", "package.json": manifest ?? "" });
+  const { status, stderr } = spawnSync(process.execPath, ["bin.js"], { cwd, encoding: "utf8" });
+  expect([status, stderr]).toEqual([
+    2,
+    "loyalty-cards is not built in this clone: run npm run build. `npm run dev` needs no build.\n",
+  ]);
 });
 
 it("issue ends by SIGINT with 130, and says that the same command is safe, while the service does not respond", async () => {
@@ -37,7 +53,9 @@ it("issue ends by SIGINT with 130, and says that the same command is safe, while
 
 it("webhook listen ends by SIGTERM with 0", async () => {
   const args = ["webhook", "listen", "--port", "0", "--to", "http://127.0.0.1:9/"];
-  const { child, exit, waitFor } = startProcess(args, { env: { LOYALTY_SIGNING_SECRET: "whsec_1" } });
+  const { child, exit, waitFor } = startProcess(args, {
+    env: { LOYALTY_SIGNING_SECRET: "whsec_1" },
+  });
   await waitFor(/Receiver/);
   child.kill("SIGTERM");
   expect((await exit).code).toBe(0);
@@ -61,7 +79,7 @@ describe("exec", () => {
     ).toMatchObject({
       code: 7,
       stdout: "201 whsec_\n", // the command's own output and nothing else
-      stderr: expect.stringMatching(/201 +\d+ ms {2}← POST \/templates\/tpl_mock\/passes/),
+      stderr: expect.stringMatching(/201 +\d+ ms {2}← issueCard/),
     });
   });
 
@@ -84,11 +102,15 @@ describe("exec", () => {
     const cwd = createFolder();
     const exec = async (port: number) => {
       const args = ["--data", "data.json", "--forward", `http://127.0.0.1:${port}/`];
-      return (await startProcess(["exec", ...args, ...node(print("SIGNING_SECRET"))], { cwd }).exit).stdout;
+      return (await startProcess(["exec", ...args, ...node(print("SIGNING_SECRET"))], { cwd }).exit)
+        .stdout;
     };
     const first = await exec(9);
     const second = await exec(10);
-    expect([first, second]).toEqual([expect.stringMatching(/^whsec_/), expect.stringMatching(/^whsec_/)]);
+    expect([first, second]).toEqual([
+      expect.stringMatching(/^whsec_/),
+      expect.stringMatching(/^whsec_/),
+    ]);
     expect([second === first, await exec(9)]).toEqual([false, first]);
   });
 
@@ -107,7 +129,9 @@ describe("exec", () => {
     ["is a folder", ".", 126],
   ])("exits as a shell does when the command %s", async (_name, command, code) => {
     const { exit } = startProcess(["exec", "--", command], { cwd: createFolder({ file: "x" }) });
-    const stderr = expect.stringMatching(/^loyalty-cards: The command cannot be run: spawn \S+ E\w+\.\n$/);
+    const stderr = expect.stringMatching(
+      /^loyalty-cards: The command cannot be run: spawn \S+ E\w+\.\n$/,
+    );
     expect(await exit).toMatchObject({ code, stdout: "", stderr });
   });
 
@@ -115,13 +139,23 @@ describe("exec", () => {
     ["SIGKILL", 137],
     ["SIGTERM", 143],
     ["SIGINT", 130],
-  ] as const)("exits with 128 and the number of %s when it ended the command", async (signal, code) => {
-    const args = ["exec", "--quiet", ...node(`process.kill(process.pid, "${signal}"); ${forever}`)];
-    expect(await startProcess(args).exit).toMatchObject({ code, stdout: "", stderr: "" });
-  });
+  ] as const)(
+    "exits with 128 and the number of %s when it ended the command",
+    async (signal, code) => {
+      const args = [
+        "exec",
+        "--quiet",
+        ...node(`process.kill(process.pid, "${signal}"); ${forever}`),
+      ];
+      expect(await startProcess(args).exit).toMatchObject({ code, stdout: "", stderr: "" });
+    },
+  );
 
   it("exits with 143 when it receives SIGTERM and the command does not handle it", async () => {
-    const { child, exit, waitFor } = startProcess(["exec", ...node(`console.log("up"); ${forever}`)]);
+    const { child, exit, waitFor } = startProcess([
+      "exec",
+      ...node(`console.log("up"); ${forever}`),
+    ]);
     await waitFor(/up/);
     child.kill("SIGTERM");
     expect((await exit).code).toBe(143);

@@ -1,8 +1,11 @@
-/** client.api sends only to paths below baseUrl, also with options of a call and middleware that would change that. */
+/**
+ * client.api sends only to paths below baseUrl, also with options of a call and middleware that
+ * would change that.
+ */
 import { createServer } from "node:http";
+import { signUp } from "@loyalty-cards/testing/scripted-client";
 import { describe, expect, it } from "vitest";
 import { createIssuingClient, type IssuingClient } from "../../src/index.ts";
-import { signUp } from "../scripted.ts";
 import { listen } from "../server.ts";
 
 async function serve() {
@@ -33,7 +36,8 @@ type Untyped = (path: string, init?: object) => Promise<unknown>;
 type Call = (client: IssuingClient, evilUrl: string, ownUrl: string) => Promise<unknown>;
 
 const toInit = (id: unknown) => ({ params: { path: { id } } });
-const get = ({ api }: IssuingClient, path: string, init?: object) => (api.GET as Untyped)(path, init);
+const get = ({ api }: IssuingClient, path: string, init?: object) =>
+  (api.GET as Untyped)(path, init);
 const getCard = (client: IssuingClient, init: object) =>
   get(client, "/passes/{id}", { ...toInit("card_1"), ...init });
 const literal =
@@ -63,7 +67,10 @@ const rejectedCalls: Record<string, Call> = {
   "a parameter that the path does not have": (client) =>
     getCard(client, { params: { path: { other: "card_1" } } }),
   'the template id ".." of a POST': ({ api }) =>
-    api.POST("/templates/{templateId}/passes", { params: { path: { templateId: ".." } }, body: signUp }),
+    api.POST("/templates/{templateId}/passes", {
+      params: { path: { templateId: ".." } },
+      body: signUp,
+    }),
   'the id ".." of a PUT': ({ api }) =>
     api.PUT("/passes/{id}/consent", { params: { path: { id: ".." } }, body: { marketing: true } }),
   'the id ".." by request()': ({ api }) =>
@@ -89,6 +96,8 @@ const rejectedCalls: Record<string, Call> = {
   "a path with a fragment after a dot segment": literal("/passes/..#x"),
   "a path with a broken escape": literal("/passes/%zz"),
   "an empty path": literal(""),
+  "an empty path below a second /api/v1": literal("/api/v1/"),
+  "a second /api/v1 and dot segments": literal("/api/v1/../../v2/operations"),
   "a path without a leading slash": literal("2/operations"),
   "a path that begins with two slashes": (client, evilUrl) =>
     get(client, `//${new URL(evilUrl).host}/operations`),
@@ -105,7 +114,9 @@ const rejectedCalls: Record<string, Call> = {
         }
       },
     }),
-  "a middleware that changes the host": withMiddlewareUrl((evilUrl) => `${evilUrl}/api/v1/passes/x`),
+  "a middleware that changes the host": withMiddlewareUrl(
+    (evilUrl) => `${evilUrl}/api/v1/passes/x`,
+  ),
   "a middleware that changes the path to one outside /api/v1": withMiddlewareUrl(
     (_evilUrl, ownUrl) => `${ownUrl}/api/v1/../docs/json`,
   ),
@@ -122,16 +133,19 @@ describe.each([
   ["node:http", "/shop"],
 ] as const)("over %s, below %j", (over, path) => {
   // G7
-  it.each(Object.entries(rejectedCalls))("rejects %s before the API key is read", async (_name, call) => {
-    const { client, service, evil, countKeyReads } = await open(over, path);
-    await expect(call(client, evil.baseUrl, service.baseUrl + path)).rejects.toMatchObject({
-      name: "IssuingError",
-      code: "configuration",
-      outcome: "not-sent",
-      attempts: 0,
-    });
-    expect([service.received, evil.received, countKeyReads()]).toEqual([[], [], 0]);
-  });
+  it.each(Object.entries(rejectedCalls))(
+    "rejects %s before the API key is read",
+    async (_name, call) => {
+      const { client, service, evil, countKeyReads } = await open(over, path);
+      await expect(call(client, evil.baseUrl, service.baseUrl + path)).rejects.toMatchObject({
+        name: "IssuingError",
+        code: "configuration",
+        outcome: "not-sent",
+        attempts: 0,
+      });
+      expect([service.received, evil.received, countKeyReads()]).toEqual([[], [], 0]);
+    },
+  );
 
   it.each(["a/b", "a?b=c", "a#b", "%2e%2e", "..%2f", "a\\b", "...", "ą", "a b"])(
     "encodes the id %s as one segment of the path",
@@ -146,9 +160,22 @@ describe.each([
 
   it("sends requests that are not in the OpenAPI document, with a number in the path, a query and a header", async () => {
     const { client, service } = await open(over, path);
-    const init = { params: { path: { year: 2026 }, query: { at: "../x" } }, headers: { "x-shop": "praga" } };
+    const init = {
+      params: { path: { year: 2026 }, query: { at: "../x" } },
+      headers: { "x-shop": "praga" },
+    };
     await get(client, "/reports/{year}/days", init);
     expect(service.received).toEqual([`GET ${path}/api/v1/reports/2026/days?at=..%2Fx Bearer key`]);
+  });
+
+  it("prefixes /api/v1 once, also when the path has it, as some documents do", async () => {
+    const { client, service } = await open(over, path);
+    await get(client, "/api/v1/customers/{id}", toInit("7"));
+    await get(client, "/api/v10/customers");
+    expect(service.received).toEqual([
+      `GET ${path}/api/v1/customers/7 Bearer key`,
+      `GET ${path}/api/v1/api/v10/customers Bearer key`,
+    ]);
   });
 
   it("sends the client's API key when a call or middleware sets another", async () => {
@@ -165,7 +192,10 @@ describe.each([
   it("gives no API key to a fetch option of the call", async () => {
     const { client, service, countKeyReads } = await open(over, path);
     await getCard(client, { fetch: (request: Request) => fetch(request) });
-    expect([service.received, countKeyReads()]).toEqual([[`GET ${path}/api/v1/passes/card_1 undefined`], 0]);
+    expect([service.received, countKeyReads()]).toEqual([
+      [`GET ${path}/api/v1/passes/card_1 undefined`],
+      0,
+    ]);
   });
 
   it("allows middleware to change the query and the path below /api/v1", async () => {
@@ -174,6 +204,8 @@ describe.each([
       onRequest: ({ request }) => new Request(`${request.url}/operations?limit=2`, request),
     });
     await getCard(client, {});
-    expect(service.received).toEqual([`GET ${path}/api/v1/passes/card_1/operations?limit=2 Bearer key`]);
+    expect(service.received).toEqual([
+      `GET ${path}/api/v1/passes/card_1/operations?limit=2 Bearer key`,
+    ]);
   });
 });

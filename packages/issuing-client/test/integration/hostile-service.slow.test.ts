@@ -1,6 +1,7 @@
 /**
- * The client against a hostile service, in a process for each transport. `npm run compat -- hostile-service` runs it with 20,000
- * responses per process; HOSTILE_SEED=N repeats a run.
+ * The client against a hostile service, in a process for each transport.
+ * `npm run compat -- hostile-service` runs it with 20,000 responses per process; HOSTILE_SEED=N
+ * repeats a run.
  */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -30,8 +31,16 @@ describe.each([
     );
     const { stdout, stderr } = await run;
     const { ends, responses: sent, ...defects } = JSON.parse(stdout);
-    if (responses > 1_000) process.stdout.write(`${over} ${preloaded}: ${sent} ${JSON.stringify(ends)}\n`);
-    expect(defects).toEqual({ uncaught: [], leftOpen: 0, late: [], leaked: [], foreign: [], falseCards: [] });
+    if (responses > 1_000)
+      process.stdout.write(`${over} ${preloaded}: ${sent} ${JSON.stringify(ends)}\n`);
+    expect(defects).toEqual({
+      uncaught: [],
+      leftOpen: 0,
+      late: [],
+      leaked: [],
+      foreign: [],
+      falseCards: [],
+    });
     expect(stderr).toBe("");
     expect(sent).toBeGreaterThanOrEqual(responses);
     // The run is worth something: calls succeeded, and failed in many ways.

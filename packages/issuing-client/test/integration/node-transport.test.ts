@@ -1,12 +1,19 @@
-/** The default transport on Node.js: connections, responses and aborts on real sockets. And a baseUrl whose scheme is not the one of the port. */
+/**
+ * The default transport on Node.js: connections, responses and aborts on real sockets. And a
+ * baseUrl whose scheme is not the one of the port.
+ */
 import { execFile } from "node:child_process";
 import { createServer, globalAgent } from "node:http";
 import { createServer as createTlsServer, globalAgent as tlsAgent } from "node:https";
 import { createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { promisify } from "node:util";
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import {
+  catchIssuingError,
+  card as issuedCard,
+  signUp,
+} from "@loyalty-cards/testing/scripted-client";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { catchIssuingError, card as issuedCard, signUp } from "../scripted.ts";
 import { createClient, listen, openHttp, openRaw, pem, transports } from "../server.ts";
 
 const card = JSON.stringify(issuedCard);
@@ -20,7 +27,10 @@ describe("responses", () => {
       "a 103 before it",
       toResponse("103 Early Hints\r\nlink: </a>", "") + toResponse(`200 OK\r\n${cardLength}`, card),
     ],
-    ["a 100 before it", toResponse("100 Continue", "") + toResponse(`200 OK\r\n${cardLength}`, card)],
+    [
+      "a 100 before it",
+      toResponse("100 Continue", "") + toResponse(`200 OK\r\n${cardLength}`, card),
+    ],
     [
       "chunks and trailers",
       toResponse(
@@ -29,8 +39,15 @@ describe("responses", () => {
       ),
     ],
     ["a reason phrase that is not ASCII", toResponse(`200 W porządku\r\n${cardLength}`, card)],
-    ["a byte order mark", toResponse(`200 OK\r\ncontent-length: ${card.length + 3}`, `\ufeff${card}`)],
-    ["a body until the end of the connection", toResponse("200 OK\r\nconnection: close", card), true],
+    [
+      "a byte order mark",
+      toResponse(`200 OK\r\ncontent-length: ${card.length + 3}`, `\ufeff${card}`),
+    ],
+    [
+      "a body until the end of the connection",
+      toResponse("200 OK\r\nconnection: close", card),
+      true,
+    ],
     ["the announced length, and is half-closed", toResponse(`200 OK\r\n${cardLength}`, card), true],
   ])("reads a response with %s", async (_name, response, isHalfClosed = false) => {
     const { client } = await openRaw((socket) => socket[isHalfClosed ? "end" : "write"](response));
@@ -40,14 +57,23 @@ describe("responses", () => {
   const chunked = "200 OK\r\ntransfer-encoding: chunked";
   const changesProtocol = "101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade";
   it.each([
-    ["is half-closed before the end of its body", "network", `200 OK\r\ncontent-length: 1000`, card],
+    [
+      "is half-closed before the end of its body",
+      "network",
+      `200 OK\r\ncontent-length: 1000`,
+      card,
+    ],
     ["is half-closed between two chunks", "network", chunked, `5\r\n${card.slice(0, 5)}\r\n`],
     ["has an invalid chunk in the packet of its head", "network", chunked, "zz\r\n"],
     ["changes the protocol", "invalid-response", changesProtocol, card],
     ["has two different lengths", "network", `200 OK\r\n${cardLength}\r\ncontent-length: 1`, card],
   ])("fails when the response %s", async (_name, code, head, body) => {
     const { client, requested } = await openRaw((socket) => socket.end(toResponse(head, body)));
-    await expect(client.getCard("card_1")).rejects.toMatchObject({ code, outcome: "unknown", attempts: 3 });
+    await expect(client.getCard("card_1")).rejects.toMatchObject({
+      code,
+      outcome: "unknown",
+      attempts: 3,
+    });
     expect(requested).toHaveLength(3);
   });
 
@@ -59,6 +85,15 @@ describe("responses", () => {
     ["GZIP", gzipSync(card)],
     ["Identity ", Buffer.from(card)],
     ["", Buffer.from(card)],
+    ["x-gzip", gzipSync(card)],
+    ["deflate", deflateRawSync(card)],
+    ["gzip, br", brotliCompressSync(gzipSync(card))],
+    ["deflate,identity, GZIP", gzipSync(deflateSync(card))],
+    ["utf-8", Buffer.from(card)],
+    ["none", Buffer.from(card)],
+    ["binary", Buffer.from(card)],
+    ["constructor", Buffer.from(card)],
+    ["zstd", Buffer.from(card)],
   ])("requests an unencoded body, and reads one in %s", async (encoding, body) => {
     const acceptEncodings: unknown[] = [];
     const { client } = await openHttp(({ headers }, response) => {
@@ -70,10 +105,15 @@ describe("responses", () => {
   });
 
   // G14
-  it("rejects an encoded body whose text is longer than the limit", async () => {
-    const body = gzipSync(" ".repeat(5 * 1024 * 1024));
+  it.each([
+    ["gzip", (text: string) => gzipSync(text)],
+    ["deflate", (text: string) => deflateRawSync(text)],
+    ["gzip, gzip", (text: string) => gzipSync(gzipSync(text))],
+  ])("rejects a body in %s whose text is longer than the limit", async (encoding, gzip) => {
+    const body = gzip(" ".repeat(5 * 1024 * 1024));
     const { client } = await openHttp(
-      (_request, response) => void response.writeHead(200, { "content-encoding": "gzip" }).end(body),
+      (_request, response) =>
+        void response.writeHead(200, { "content-encoding": encoding }).end(body),
     );
     await expect(client.getCard("card_1")).rejects.toMatchObject({
       code: "invalid-response",
@@ -99,11 +139,57 @@ describe("responses", () => {
     expect(received).toEqual(["abc"]);
   });
 
-  it.each(["zstd", "constructor"])("rejects a body in the unknown encoding %s", async (encoding) => {
+  it.each([
+    ["zstd", "an unknown encoding", 3],
+    ["constructor", "an unknown encoding", 3],
+    ["gzip, utf-8", "not valid gzip", 3],
+    ["br,br,br,br,br,br", "more than 5 content encodings", 1],
+  ])("rejects an unreadable body in the encoding %s", async (encoding, message, attempts) => {
     const { client } = await openHttp(
-      (_request, response) => void response.writeHead(200, { "content-encoding": encoding }).end(card),
+      (_request, response) =>
+        void response
+          .writeHead(200, { "content-encoding": encoding })
+          .end(Buffer.from([0x28, 0xb5, 0x2f, 0xfd])),
     );
-    await expect(client.getCard("card_1")).rejects.toMatchObject({ code: "invalid-response", attempts: 3 });
+    await expect(client.getCard("card_1")).rejects.toMatchObject({
+      code: "invalid-response",
+      message: expect.stringContaining(message),
+      attempts,
+    });
+  });
+});
+
+describe("a request that node:http refuses to create", () => {
+  const refused = {
+    code: "configuration",
+    outcome: "not-sent",
+    retryable: false,
+    attempts: 1,
+    message: expect.stringMatching(
+      /^The request could not be created \(.*\); nothing was sent\. Check .* certificate .* agent or proxy/,
+    ),
+  };
+  const issue = (baseUrl: string) =>
+    createClient(baseUrl).issueCard("tpl_1", signUp, { userId: 1 });
+
+  it("because of an unreadable certificate", async () => {
+    onTestFinished(() => {
+      delete tlsAgent.options.cert;
+    });
+    tlsAgent.options.cert = "not a certificate";
+    await expect(issue("https://127.0.0.1:9")).rejects.toMatchObject(refused);
+  });
+
+  it("because of an agent that throws", async () => {
+    const { addRequest } = globalAgent as unknown as Record<string, () => void>;
+    onTestFinished(() => void Object.assign(globalAgent, { addRequest }));
+    Object.assign(globalAgent, {
+      addRequest() {
+        throw new Error("blocked, with the key hunter2");
+      },
+    });
+    await expect(issue("http://127.0.0.1:9")).rejects.toMatchObject(refused);
+    await expect(issue("http://127.0.0.1:9")).rejects.not.toThrow("hunter2");
   });
 });
 
@@ -149,7 +235,9 @@ describe("connections", () => {
     const node = ["--conditions=@loyalty-cards/source", "--import", "tsx"];
     const args = [...node, "--input-type=module", "--eval", program];
     expect((await promisify(execFile)(process.execPath, args)).stdout).toBe("card_1");
-    expect(await new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))).toBe(0);
+    expect(
+      await new Promise((resolve) => server.getConnections((_error, count) => resolve(count))),
+    ).toBe(0);
   });
 });
 
@@ -237,13 +325,17 @@ it("is seen by tools that replace functions of node:http, such as nock", async (
   const request = nock("https://cards.test", { reqheaders: { authorization: "Bearer k" } })
     .get("/api/v1/passes/card_1")
     .reply(200, card);
-  expect(await createClient("https://cards.test").getCard("card_1")).toMatchObject({ id: "card_1" });
+  expect(await createClient("https://cards.test").getCard("card_1")).toMatchObject({
+    id: "card_1",
+  });
   expect(request.isDone()).toBe(true);
 });
 
 const talksFirst = () => createTcpServer((socket) => void socket.write("SSH-2.0-OpenSSH_9.6\r\n"));
 const talksSecond = () =>
-  createTcpServer((socket) => void socket.once("data", () => socket.write("-ERR unknown command\r\n")));
+  createTcpServer(
+    (socket) => void socket.once("data", () => socket.write("-ERR unknown command\r\n")),
+  );
 const otherProtocols = { ALPNProtocols: ["other"], ciphers: "PSK" };
 const closes = () => createTcpServer((socket) => void socket.once("data", () => socket.end()));
 
@@ -254,34 +346,56 @@ describe.each(transports)("a baseUrl whose scheme is wrong, over %s", (_name, tr
   };
 
   it.each([
-    ["a port that speaks http", () => createServer((_request, response) => void response.end("{}"))],
+    [
+      "a port that speaks http",
+      () => createServer((_request, response) => void response.end("{}")),
+    ],
     ["a server that speaks first in another protocol", talksFirst],
     ["a server that responds in another protocol", talksSecond],
-  ])("reports https:// with %s as a configuration problem, after one attempt", async (_port, create) => {
-    let received = 0;
-    const server = create();
-    server.on("request", () => void received++);
-    const error = await failAt("https", server);
-    const notSent = { code: "configuration", outcome: "not-sent", retryable: false, attempts: 1 };
-    expect(error).toMatchObject(notSent);
-    expect(error.message).toMatch(
-      /^The TLS handshake failed \((EPROTO|ERR_SSL_[A-Z_]+)\): baseUrl is https:\/\/[\w.]+:\d+, but that port does not seem to speak https\. Use http:\/\/ for the mock service/,
-    );
-    expect(received).toBe(0);
-  });
+  ])(
+    "reports https:// with %s as a configuration problem, after one attempt",
+    async (_port, create) => {
+      let received = 0;
+      const server = create();
+      server.on("request", () => void received++);
+      const error = await failAt("https", server);
+      const notSent = { code: "configuration", outcome: "not-sent", retryable: false, attempts: 1 };
+      expect(error).toMatchObject(notSent);
+      expect(error.message).toMatch(
+        /^The TLS handshake failed \((EPROTO|ERR_SSL_[A-Z_]+)\): baseUrl is https:\/\/[\w.]+:\d+, but that port does not seem to speak https\. Use http:\/\/ for the mock service/,
+      );
+      expect(received).toBe(0);
+    },
+  );
 
   it.each([
     ["refuses every protocol of the client", () => createTlsServer({ ...tls, ...otherProtocols })],
     ["ends the connection", closes],
-  ])("reports a TLS handshake that the server %s as not sent, and retries it", async (_how, create) => {
-    const error = await failAt("https", create());
-    expect(error).toMatchObject({ code: "network", outcome: "not-sent", retryable: true, attempts: 3 });
-  });
+  ])(
+    "reports a TLS handshake that the server %s as not sent, and retries it",
+    async (_how, create) => {
+      const error = await failAt("https", create());
+      expect(error).toMatchObject({
+        code: "network",
+        outcome: "not-sent",
+        retryable: true,
+        attempts: 3,
+      });
+    },
+  );
 
   // A service that crashes looks the same.
   it.each([
-    ["speaks first in another protocol", talksFirst, "the response is not HTTP. Does this port speak http?"],
-    ["responds in another protocol", talksSecond, "the response is not HTTP. Does this port speak http?"],
+    [
+      "speaks first in another protocol",
+      talksFirst,
+      "the response is not HTTP. Does this port speak http?",
+    ],
+    [
+      "responds in another protocol",
+      talksSecond,
+      "the response is not HTTP. Does this port speak http?",
+    ],
     ["speaks https", () => createTlsServer(tls), ""],
   ])("reports http:// with a port that %s as unknown", async (_how, create, message) => {
     const error = await failAt("http", create());

@@ -1,8 +1,12 @@
-/** The tables in a real PostgreSQL: missing and created, by the files in `migrations/postgres` and by `ensureOutboxTables`. */
+/**
+ * The tables in a real PostgreSQL: missing and created, by the files in `migrations/postgres` and
+ * by `ensureOutboxTables`.
+ */
 import { readdirSync, readFileSync } from "node:fs";
+import { tablesOfVersion1 } from "@loyalty-cards/testing/old-outbox-tables";
+import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
 import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
 import { createNetwork, toEntry } from "../shop.ts";
 
@@ -42,6 +46,18 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await expect(other.count()).rejects.toThrow("The tables of the outbox are of version 9");
   });
 
+  it("refuses tables of an older version, and says how to drop them", async () => {
+    const old = await createSchema("old");
+    await old.query(tablesOfVersion1);
+    await ensureOutboxTables(old);
+    const outbox = postgresOutbox({ client: createNetwork().createClient(), pool: old });
+    const refusal = await outbox.count().then(String, String);
+    expect(refusal).toContain("of version 1, and this process knows version 2. No release wrote");
+    await old.query(refusal.split(" or run: ")[1] ?? "");
+    await ensureOutboxTables(old);
+    await expect(outbox.count()).resolves.toMatchObject({ waiting: 0 });
+  });
+
   it("may be used by a role that cannot create tables", async () => {
     const own = await createSchema("roles");
     await ensureOutboxTables(own);
@@ -49,7 +65,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await own.query(`CREATE ROLE ${role} LOGIN`);
     const name = own.options.options?.split("search_path=")[1];
     await own.query(`GRANT USAGE ON SCHEMA ${name} TO ${role}`);
-    await own.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO ${role}`);
+    await own.query(
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO ${role}`,
+    );
     const app = new pg.Pool({
       connectionString: url,
       options: `-c search_path=${name} -c role=${role}`,
@@ -61,7 +79,11 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       await pool.query(`DROP ROLE ${role}`);
     });
     await ensureOutboxTables(app);
-    const outbox = postgresOutbox({ client: createNetwork().createClient(), pool: app, log: () => {} });
+    const outbox = postgresOutbox({
+      client: createNetwork().createClient(),
+      pool: app,
+      log: () => {},
+    });
     await outbox.addAll([toEntry(1)]);
     expect(await outbox.drain()).toMatchObject({ issued: 1, paused: [] });
   });
@@ -74,7 +96,11 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     );
     await own.query(`TRUNCATE ${rows.map(({ tablename }) => tablename).join()}`);
     await ensureOutboxTables(own);
-    const outbox = postgresOutbox({ client: createNetwork().createClient(), pool: own, log: () => {} });
+    const outbox = postgresOutbox({
+      client: createNetwork().createClient(),
+      pool: own,
+      log: () => {},
+    });
     await outbox.addAll([toEntry(1)]);
     expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
   });
@@ -99,6 +125,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       }),
     );
     expect(found[0]?.length).toBeGreaterThan(25);
-    expect(found[1]).toEqual(found[0]);
+    const advice = "migrations/postgres must create the tables of internal/jobs/tables.ts";
+    expect(found[1], advice).toEqual(found[0]);
   });
 });

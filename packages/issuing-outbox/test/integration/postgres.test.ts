@@ -1,15 +1,36 @@
-/** The outbox in a real PostgreSQL: through each supported client, in several processes' places, and with connections that are cut. */
-import { createGate } from "@loyalty-cards/internal/test/resources";
+/**
+ * The outbox in a real PostgreSQL: through each supported client, in several processes' places, and
+ * with connections that are cut.
+ */
+
+import { overPgBouncer } from "@loyalty-cards/testing/own-pgbouncer";
+import { overEveryClient, overPg, type Transacting } from "@loyalty-cards/testing/postgres-clients";
+import { createGate } from "@loyalty-cards/testing/resources";
+import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
+import { sql as drizzleSql, eq } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/node-postgres";
+import { pgTable, text } from "drizzle-orm/pg-core";
+import {
+  CompiledQuery,
+  Kysely,
+  type Transaction as KyselyTransaction,
+  PostgresDialect,
+} from "kysely";
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
-import { overEveryClient, overPg, type Transacting } from "../../../webhook-inbox/test/transactions.ts";
 import type { OutboxOutcome } from "../../src/index.ts";
-import { ensureOutboxTables, type PostgresOutboxOptions, postgresOutbox } from "../../src/postgres.ts";
+import {
+  ensureOutboxTables,
+  fromDrizzle,
+  fromKysely,
+  type PostgresOutboxOptions,
+  type PostgresTransaction,
+  postgresOutbox,
+} from "../../src/postgres.ts";
 import { createNetwork, template, toEntries, toEntry, toRequest } from "../shop.ts";
 
-describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
+describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
   const { pool: createPool, schema, url } = ownSchema();
   const pool = createPool(16);
   const sql = postgres(url, {
@@ -20,16 +41,23 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
   afterAll(() => sql.end());
   beforeAll(async () => {
-    await Promise.all([ensureOutboxTables(pool), ensureOutboxTables(pool), ensureOutboxTables(sql as never)]);
+    await Promise.all([
+      ensureOutboxTables(pool),
+      ensureOutboxTables(pool),
+      ensureOutboxTables(sql as never),
+    ]);
     await pool.query("CREATE TABLE users (id text PRIMARY KEY, card text)");
   });
   beforeEach(async () => {
     await pool.query(
-      "TRUNCATE users, issuing_outbox_entries, issuing_outbox_entries_bodies, issuing_outbox_entries_breakers, issuing_outbox_settings",
+      "TRUNCATE users, issuing_outbox_entries, issuing_outbox_entries_bodies, issuing_outbox_entries_breakers, issuing_outbox_entries_failures, issuing_outbox_settings",
     );
   });
 
-  function openShop(network = createNetwork(), options: Partial<PostgresOutboxOptions<pg.PoolClient>> = {}) {
+  function openShop(
+    network = createNetwork(),
+    options: Partial<PostgresOutboxOptions<pg.PoolClient>> = {},
+  ) {
     const outcomes: OutboxOutcome[] = [];
     const outbox = postgresOutbox<pg.PoolClient>({
       client: network.createClient(),
@@ -48,7 +76,10 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       });
     return { ...network, outbox, outcomes, signUp };
   }
-  /** Calls `before` with the text of each statement of pg, until the end of the test. The statement waits for it. */
+  /**
+   * Calls `before` with the text of each statement of pg, until the end of the test. The statement
+   * waits for it.
+   */
   function beforeQueries(before: (text: string) => unknown) {
     const { query } = pg.Client.prototype;
     onTestFinished(() => void Object.assign(pg.Client.prototype, { query }));
@@ -57,17 +88,26 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       return Reflect.apply(query, this, values);
     } as typeof query;
   }
-  const isWaiting = "SELECT FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'";
+  const isWaiting =
+    "SELECT FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'";
   const untilOneWaits = () =>
     expect.poll(async () => (await pool.query(isWaiting, [schema])).rowCount).toBe(1);
   const readUsers = async () =>
-    (await pool.query<{ id: string; card: string | null }>("SELECT id, card FROM users ORDER BY id")).rows;
+    (
+      await pool.query<{ id: string; card: string | null }>(
+        "SELECT id, card FROM users ORDER BY id",
+      )
+    ).rows;
 
   it("issues the card of a sign-up and stores it with the user in one transaction", async () => {
     const { outbox, signUp } = openShop();
     expect(await signUp("1")).toBe("added");
     const entry = await outbox.issue(1);
-    expect(entry).toMatchObject({ state: "issued", isDelivered: true, card: { id: expect.any(String) } });
+    expect(entry).toMatchObject({
+      state: "issued",
+      isDelivered: true,
+      card: { id: expect.any(String) },
+    });
     expect(await readUsers()).toEqual([{ id: "1", card: entry.cardId }]);
     const { rows } = await pool.query("SELECT body FROM issuing_outbox_entries_bodies");
     expect(rows).toEqual([]);
@@ -105,8 +145,11 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   it("records the other cards when a callback ignores the failure of a query", async () => {
     const { outbox } = openShop(undefined, {
       onIssued: async ({ userId, cardId }, transaction) => {
-        if (userId === "7") await transaction.query("INSERT INTO nowhere VALUES (1)").catch(() => {});
-        await transaction.query("INSERT INTO users VALUES ($1, $2)", [userId, cardId]).catch(() => {});
+        if (userId === "7")
+          await transaction.query("INSERT INTO nowhere VALUES (1)").catch(() => {});
+        await transaction
+          .query("INSERT INTO users VALUES ($1, $2)", [userId, cardId])
+          .catch(() => {});
       },
     });
     await outbox.addAll(toEntries(20));
@@ -124,7 +167,10 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await outbox.correct(other, 1, toEntry(1).request);
     let queries = 0;
     beforeQueries(() => void queries++);
-    expect(await outbox.issue(1, { deadlineMs: 500 })).toMatchObject({ state: "waiting", attempts: 0 });
+    expect(await outbox.issue(1, { deadlineMs: 500 })).toMatchObject({
+      state: "waiting",
+      attempts: 0,
+    });
     expect(queries).toBeLessThan(200);
     await other.query("COMMIT");
     other.release();
@@ -137,7 +183,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await signUp("1", form);
     const other = await pool.connect();
     await other.query("BEGIN");
-    expect(await outbox.correct(other, 1, toRequest({ email: "other@example.com" }))).toBe("accepted");
+    expect(await outbox.correct(other, 1, toRequest({ email: "other@example.com" }))).toBe(
+      "accepted",
+    );
     const last = outbox.write((own) => outbox.correct(own, 1, form));
     await untilOneWaits();
     await other.query("COMMIT");
@@ -150,7 +198,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   it("sends the form of a correction that is committed while the entry is leased", async () => {
     const { outbox, signUp, requests } = openShop();
     await signUp("1", toRequest({ email: "old@example.com" }));
-    // The lease waits when it has seen the old form, and has not locked the entry. The other connection does not wait for itself.
+    // The lease waits when it has seen the old form, and has not locked the entry. The other
+    // connection does not wait for itself.
     await pool.query(
       `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$;
        CREATE TRIGGER wait BEFORE UPDATE ON issuing_outbox_entries FOR EACH STATEMENT EXECUTE FUNCTION wait()`,
@@ -161,12 +210,16 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     const issued = outbox.issue(1);
     await untilOneWaits();
     await other.query("BEGIN");
-    expect(await outbox.correct(other, 1, toRequest({ email: "new@example.com" }))).toBe("accepted");
+    expect(await outbox.correct(other, 1, toRequest({ email: "new@example.com" }))).toBe(
+      "accepted",
+    );
     await other.query("COMMIT");
     await other.query("SELECT pg_advisory_unlock(7)");
     other.release();
     expect(await issued).toMatchObject({ state: "issued" });
-    expect(requests.map(({ body }) => JSON.parse(body).customer.email)).toEqual(["new@example.com"]);
+    expect(requests.map(({ body }) => JSON.parse(body).customer.email)).toEqual([
+      "new@example.com",
+    ]);
   });
 
   it("adds the entry of a user who is forgotten while it is added", async () => {
@@ -174,7 +227,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await signUp("1");
     let isFirst = true;
     beforeQueries(async (text) => {
-      if (!isFirst || !text.startsWith("SELECT * FROM issuing_outbox_entries")) return;
+      if (!isFirst || !/^SELECT \*\s+FROM issuing_outbox_entries/.test(text)) return;
       isFirst = false;
       expect(await outbox.forget(1)).toBe(true);
     });
@@ -191,13 +244,33 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     weather.push(() => response);
     let closed: Promise<void> | undefined;
     beforeQueries((text) => {
-      if (text.includes("lease = $1")) closed ??= outbox.close({ graceMs: 60_000 });
+      if (text.includes("SET lease = $")) closed ??= outbox.close({ graceMs: 60_000 });
     });
     const entry = await outbox.issue(1, { deadlineMs: 3_600_000 });
     expect(entry).toMatchObject({ state: "waiting", attempts: 1 });
     expect(entry.error).toBeUndefined(); // it waited for no timeout of the request
     respond("ok");
     await closed;
+  });
+
+  it("ends close after its grace while a callback hangs, and records nothing of it", async () => {
+    const [called, end] = [createGate(), createGate()];
+    const { outbox, signUp } = openShop(undefined, {
+      onIssued() {
+        called.open();
+        return end.opened;
+      },
+    });
+    await signUp("1");
+    await signUp("2");
+    const worker = outbox.work({ concurrency: 1 });
+    const issued = outbox.issue(1);
+    await called.opened;
+    await Promise.all([worker.stop({ graceMs: 10 }), outbox.close({ graceMs: 10 })]);
+    expect(await issued).toMatchObject({ state: "waiting" });
+    const { rows } = await pool.query("SELECT state FROM issuing_outbox_entries WHERE name = '1'");
+    expect(rows).toEqual([{ state: "waiting" }]);
+    end.open();
   });
 
   it("erases nothing too early, and drains, with a retention that is not a whole number of milliseconds", async () => {
@@ -216,7 +289,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await pool.query("UPDATE issuing_outbox_entries SET ended = 1, lost = NULL");
     const other = await pool.connect();
     await other.query("BEGIN");
-    expect(await outbox.correct(other, 1, toRequest({ email: "new@example.com" }))).toBe("accepted");
+    expect(await outbox.correct(other, 1, toRequest({ email: "new@example.com" }))).toBe(
+      "accepted",
+    );
     await outbox.drain({ maxMs: 500 });
     await other.query("COMMIT");
     other.release();
@@ -230,7 +305,12 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await expect(outbox.drain({ maxMs: 100 })).rejects.toThrow("ECONNREFUSED");
   });
 
-  const clients = overEveryClient(pool, sql);
+  const clients = { ...overEveryClient(pool, sql), ...(await overPgBouncer(schema)) };
+  const tables = ["entries", "entries_bodies", "settings"].map((name) => `issuing_outbox_${name}`);
+  const countRows = async () => {
+    const rows = tables.map((table) => `SELECT FROM ${table}`).join(" UNION ALL ");
+    return (await pool.query(rows)).rowCount;
+  };
 
   describe.each(Object.entries(clients))("with %s", (_name, { transaction, outside }) => {
     it("adds and corrects with the user, or not at all", async () => {
@@ -246,7 +326,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       const corrected = toRequest({ email: "new@example.com" });
       expect(await transaction((own) => outbox.correct(own, 1, corrected))).toBe("accepted");
       expect(await outbox.drain()).toMatchObject({ issued: 1, waiting: 0 });
-      expect(requests.map(({ body }) => JSON.parse(body).customer.email)).toEqual(["new@example.com"]);
+      expect(requests.map(({ body }) => JSON.parse(body).customer.email)).toEqual([
+        "new@example.com",
+      ]);
     });
 
     it("records the card when the callback ignores the failure of a statement", async () => {
@@ -264,18 +346,127 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(await outbox.issue(1)).toMatchObject({ state: "issued", isDelivered: false });
     });
 
-    it("refuses a client that is not in a transaction", async () => {
+    it("refuses a client that is not in a transaction, and stores nothing", async () => {
       const { outbox } = openShop();
-      const entry = toEntry(1);
-      await expect(outbox.add(outside as never, entry)).rejects.toThrow(
-        /^outbox.add and outbox.correct need the transaction that saves the user, .* Pass the client after BEGIN/,
-      );
+      const refusal =
+        /^outbox.add and outbox.correct need the transaction that saves the user, not a pool, .* Pass the client after BEGIN/;
+      await expect(outbox.add(outside, toEntry(1))).rejects.toThrow(refusal);
+      await expect(outbox.correct(outside, 1, toRequest())).rejects.toThrow(refusal);
+      expect(await countRows()).toBe(0);
+      const old = toRequest({ email: "old@example.com" });
+      await transaction((own) => outbox.add(own, { userId: 1, template, request: old }));
+      await expect(outbox.add(outside, toEntry(1))).rejects.toThrow(refusal);
+      await expect(outbox.correct(outside, 1, toRequest())).rejects.toThrow(refusal);
+      const { rows } = await pool.query("SELECT body FROM issuing_outbox_entries_bodies");
+      expect(rows).toEqual([{ body: expect.stringContaining("old@example.com") }]);
     });
+
+    it("adds two entries at the same time, in a transaction only", async () => {
+      const { outbox } = openShop();
+      const addBoth = (own: PostgresTransaction) =>
+        Promise.allSettled([outbox.add(own, toEntry(1)), outbox.add(own, toEntry(2))]);
+      expect(await addBoth(outside)).toMatchObject([
+        { reason: expect.any(TypeError) },
+        { reason: expect.any(TypeError) },
+      ]);
+      expect(await countRows()).toBe(0);
+      expect(await transaction(addBoth)).toMatchObject([{ value: "added" }, { value: "added" }]);
+      expect(await outbox.drain()).toMatchObject({ issued: 2 });
+    });
+
+    it("adds an entry in a savepoint, and not when it is rolled back", async () => {
+      const { outbox } = openShop();
+      await transaction(async (own, run) => {
+        await run("SAVEPOINT a");
+        expect(await outbox.add(own, toEntry(1))).toBe("added");
+        await run("ROLLBACK TO SAVEPOINT a");
+        expect(await outbox.add(own, toEntry(2))).toBe("added");
+        await run("RELEASE SAVEPOINT a");
+      });
+      expect(await outbox.drain()).toMatchObject({ issued: 1 });
+      expect(await outbox.get(1)).toBeUndefined();
+    });
+  });
+
+  it("refuses a client without BEGIN, and one whose transaction has ended", async () => {
+    const { outbox } = openShop();
+    const client = await pool.connect();
+    await expect(outbox.add(client, toEntry(1))).rejects.toThrow(TypeError);
+    await client.query("BEGIN");
+    const late = expect(outbox.add(client, toEntry(1))).rejects.toThrow(TypeError);
+    await client.query("COMMIT"); // sent before the entry, because nothing awaited it
+    await late;
+    client.release();
+    expect(await countRows()).toBe(0);
+  });
+
+  it("stores no form when the transaction ends before it", async () => {
+    const { outbox } = openShop();
+    const client = await pool.connect();
+    await client.query("BEGIN");
+    let isOpen = true;
+    beforeQueries(async (statement) => {
+      if (!isOpen || !statement.includes("INTO issuing_outbox_entries_bodies")) return;
+      isOpen = false;
+      await client.query("COMMIT");
+    });
+    await expect(outbox.add(client, toEntry(1))).rejects.toThrow(TypeError);
+    client.release();
+    expect((await pool.query("SELECT FROM issuing_outbox_entries_bodies")).rowCount).toBe(0);
+  });
+
+  it("takes the transactions of Drizzle and Kysely as they are, with the option adapt", async () => {
+    const users = pgTable("users", { id: text().primaryKey(), card: text() });
+    const overDrizzle = drizzle(pool);
+    type DrizzleTransaction = Parameters<Parameters<typeof overDrizzle.transaction>[0]>[0];
+    const network = createNetwork();
+    const drizzleOutbox = postgresOutbox({
+      client: network.createClient(),
+      transaction: (work) => overDrizzle.transaction(work),
+      adapt: (tx: DrizzleTransaction) => fromDrizzle(tx, drizzleSql),
+      onIssued: ({ userId, cardId }, tx) =>
+        tx.update(users).set({ card: cardId }).where(eq(users.id, userId)),
+      log: () => {},
+    });
+    await drizzleOutbox.write(async (tx) => {
+      await tx.insert(users).values({ id: "1" });
+      expect(await drizzleOutbox.add(tx, toEntry(1))).toBe("added");
+      expect(await drizzleOutbox.correct(tx, 1, toRequest())).toBe("accepted");
+      expect(await tx.transaction((inner) => drizzleOutbox.add(inner, toEntry(1)))).toBe("waiting");
+    });
+    const first = await drizzleOutbox.issue(1);
+
+    const overKysely = new Kysely<{ users: { id: string; card: string | null } }>({
+      dialect: new PostgresDialect({ pool }),
+    });
+    const kyselyOutbox = postgresOutbox({
+      client: network.createClient(),
+      transaction: (work) => overKysely.transaction().execute(work),
+      adapt: (tx: KyselyTransaction<{ users: { id: string; card: string | null } }>) =>
+        fromKysely(tx, CompiledQuery),
+      onIssued: ({ userId, cardId }, tx) =>
+        tx.updateTable("users").set({ card: cardId }).where("id", "=", userId).execute(),
+      log: () => {},
+    });
+    await kyselyOutbox.write(async (tx) => {
+      await tx.insertInto("users").values({ id: "2", card: null }).execute();
+      expect(await kyselyOutbox.add(tx, toEntry(2))).toBe("added");
+    });
+    const second = await kyselyOutbox.issue(2);
+    expect(await readUsers()).toEqual([
+      { id: "1", card: first.cardId },
+      { id: "2", card: second.cardId },
+    ]);
+    expect([first, second]).toMatchObject([{ isDelivered: true }, { isDelivered: true }]);
   });
 
   it("works with postgres.js, and with a transaction of another client", async () => {
     const network = createNetwork();
-    const overSql = postgresOutbox({ client: network.createClient(), pool: sql as never, log: () => {} });
+    const overSql = postgresOutbox({
+      client: network.createClient(),
+      pool: sql as never,
+      log: () => {},
+    });
     await overSql.addAll([toEntry(1)]);
     expect(await overSql.drain()).toMatchObject({ issued: 1 });
     const { transaction } = clients["Kysely"] as Transacting;
@@ -303,6 +494,52 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await outbox.addAll([toEntry(1)]);
     expect(await outbox.issue(1)).toMatchObject({ state: "issued", attempts: 1 });
     expect(network.requests).toHaveLength(1);
+  });
+
+  it("issues the card after a failover, and gives up each connection that is read-only now", async () => {
+    const own = createPool(4);
+    const { outbox, signUp } = openShop(createNetwork(), { pool: own });
+    await signUp("1");
+    const open = await Promise.all([1, 2, 3].map(() => own.connect()));
+    for (const connection of open)
+      await connection.query("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY");
+    for (const connection of open) connection.release();
+    // The function of the program is not called again: the program decides.
+    await expect(signUp("2")).rejects.toMatchObject({ code: "25006" });
+    expect(own.totalCount).toBe(2);
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued", isDelivered: true });
+    expect(await signUp("2")).toBe("added");
+  });
+
+  it.each(["57P01", "57P03"])(
+    "repeats its own statements after %s, and not a COMMIT that got it",
+    async (code) => {
+      const failures: string[] = [];
+      beforeQueries((text) => {
+        const isNext = failures[0] !== undefined && text.startsWith(failures[0]);
+        if (isNext) failures.shift();
+        if (isNext) throw Object.assign(new Error("terminating connection"), { code });
+      });
+      const own = createPool(2);
+      const { outbox } = openShop(createNetwork(), { pool: own });
+      failures.push("INSERT INTO issuing_outbox_settings", "BEGIN");
+      expect(await outbox.addAll([toEntry(1)])).toEqual({ added: 1, known: 0 });
+      expect(failures).toEqual([]);
+      failures.push("COMMIT");
+      await expect(outbox.addAll([toEntry(2)])).rejects.toMatchObject({ code: "08007" });
+    },
+  );
+
+  it("writes the settings before the first transaction begins, also with one connection", async () => {
+    const own = createPool(1);
+    const { signUp } = openShop(createNetwork(), { pool: own });
+    const statements: string[] = [];
+    beforeQueries((text) => void statements.push(text.trim().split(/\s+/, 3).join(" ")));
+    const added = await Promise.all(["1", "2", "3"].map((userId) => signUp(userId)));
+    expect(added).toEqual(["added", "added", "added"]);
+    const settings = "INSERT INTO issuing_outbox_settings";
+    expect(statements.filter((text) => text === settings)).toHaveLength(1);
+    expect(statements.indexOf(settings)).toBeLessThan(statements.indexOf("INSERT INTO users"));
   });
 
   it("issues every card although the default isolation is serializable", async () => {
@@ -341,9 +578,10 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       });
     for (let index = 0; index < 20; index++) {
       // What another server connection of a pooler amounts to: the prepared statements are gone.
-      const result = await write(String(index), index % 2 === 0 ? "SELECT 1" : "DEALLOCATE ALL").catch(
-        () => "rejected",
-      );
+      const result = await write(
+        String(index),
+        index % 2 === 0 ? "SELECT 1" : "DEALLOCATE ALL",
+      ).catch(() => "rejected");
       const { rowCount } = await pool.query("SELECT FROM users WHERE id = $1", [String(index)]);
       expect([result, rowCount]).toEqual(result === "added" ? ["added", 1] : ["rejected", 0]);
     }
@@ -363,14 +601,23 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
   });
 
-  it("says what fits when the object is no transaction", async () => {
+  it("says what to pass when the object is no transaction", async () => {
     const { outbox } = openShop();
     const connection = await pool.connect();
     const manager = {
       query: async (text: string, values: unknown[]) => (await connection.query(text, values)).rows,
     };
     const added = outbox.add(manager as never, { userId: 1, template, request: toRequest() });
-    await expect(added).rejects.toThrow("as those of TypeORM and MikroORM: pass the client of pg below it");
+    await expect(added).rejects.toThrow(
+      "does not resolve to { rows }, like that of TypeORM. Pass an object { query:",
+    );
+    await expect(outbox.add({} as never, toEntry(1))).rejects.toThrow(
+      "With Drizzle pass fromDrizzle(tx, sql), with Kysely fromKysely(tx, CompiledQuery)",
+    );
+    for (const first of [toEntry(1), undefined])
+      await expect(outbox.add(first as never, manager as never)).rejects.toThrow(
+        "outbox.add takes the transaction first, then the entry",
+      );
     connection.release();
   });
 
@@ -401,7 +648,11 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await outbox.retry(1);
     expect(await outbox.drain()).toMatchObject({ undelivered: 0 });
     expect((await readUsers())[0]?.card).not.toBeNull();
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["issued", "not-delivered", "delivered"]);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual([
+      "issued",
+      "not-delivered",
+      "delivered",
+    ]);
     expect(requests).toHaveLength(1);
   });
 
@@ -432,7 +683,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     const entries = await pool.query(
       "SELECT u.card, e.result FROM users u JOIN issuing_outbox_entries e ON e.name = u.id",
     );
-    expect(entries.rows.filter(({ card, result }) => card !== JSON.parse(result).cardId)).toEqual([]);
+    expect(entries.rows.filter(({ card, result }) => card !== JSON.parse(result).cardId)).toEqual(
+      [],
+    );
     expect(network.cards.length).toBeGreaterThanOrEqual(600);
     expect(new Set(network.requests.map(({ key }) => key)).size).toBe(600);
   }, 120_000);
@@ -445,7 +698,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     for (const userId of ["1", "2", "3"]) {
       await first.signUp(userId);
       network.weather.push(new Response(null, { status: 503, headers: { "retry-after": "600" } }));
-      expect(await first.outbox.issue(userId, { deadlineMs: 100 })).toMatchObject({ state: "waiting" });
+      expect(await first.outbox.issue(userId, { deadlineMs: 10_000 })).toMatchObject({
+        state: "waiting",
+      });
     }
     await first.signUp("4");
     expect((await second.outbox.count()).paused).toMatchObject([{ template, reason: "server" }]);

@@ -1,5 +1,6 @@
 /** The command `loyalty-cards-mock`: runs the service on a port until Ctrl-C. */
 import { parseArgs } from "node:util";
+import { escapeControls } from "@loyalty-cards/internal/format";
 import { watchParent } from "@loyalty-cards/internal/node-parent";
 import packageJson from "../../package.json" with { type: "json" };
 import { startMockServer } from "./node.ts";
@@ -39,7 +40,7 @@ async function main(): Promise<void> {
   const server = await startMockServer({
     port: parsePort(values.port),
     host,
-    ...(!values.quiet && { onTraffic: (event) => console.error(JSON.stringify(event)) }),
+    ...(!values.quiet && { onTraffic: (event) => console.error(formatJson(event)) }),
     ...(seed !== undefined && { seedFile: seed }),
     ...(data !== undefined && { dataFile: data }),
   });
@@ -53,8 +54,12 @@ async function main(): Promise<void> {
   const { apiKeys, templateId, endpoints } = server.service;
   const settings = { baseUrl: server.url, apiKeys, templateId, console: `${server.url}/console` };
   const all = endpoints.length === 0 ? settings : { ...settings, endpoints };
-  console.log(JSON.stringify(all, null, values.json ? undefined : 2));
+  console.log(formatJson(all, values.json ? undefined : 2));
 }
+
+/** Control characters are inside strings, where the escaped form has the same meaning. */
+const formatJson = (value: unknown, indentation?: number) =>
+  JSON.stringify(value, null, indentation).split("\n").map(escapeControls).join("\n");
 
 function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
@@ -66,7 +71,9 @@ function fail({ code, message }: NodeJS.ErrnoException, exitCode: number): void 
   const [line = ""] = message.split("\n");
   const isUsageError = code?.startsWith("ERR_PARSE_ARGS");
   const text = isUsageError ? `${line.replace(/\.$/, "")}. See --help.` : line;
-  process.stderr.write(`loyalty-cards-mock: ${text}\n`, () => process.exit(exitCode));
+  process.stderr.write(`loyalty-cards-mock: ${escapeControls(text)}\n`, () =>
+    process.exit(exitCode),
+  );
 }
 
 main().catch((error) => fail(error, 2));

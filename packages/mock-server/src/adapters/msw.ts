@@ -3,7 +3,8 @@ import * as msw from "msw"; // as a whole, because MSW 1 has other exports
 import type { MockService } from "../service.ts";
 
 /**
- * Returns MSW handlers for everything under the service's `baseUrl`; the handlers of your own `server.use(…)` come before them.
+ * Returns MSW handlers for everything under the service's `baseUrl`; the handlers of your own
+ * `server.use(…)` come before them.
  * @param service a service of `createMockService`.
  * @throws {TypeError} with MSW 1.
  * @example
@@ -20,11 +21,16 @@ import type { MockService } from "../service.ts";
  * afterAll(() => server.close());
  * ```
  */
-export function mockHandlers({ baseUrl, fetch }: MockService): msw.HttpHandler[] {
+export function mockHandlers(service: MockService): msw.HttpHandler[] {
+  if (typeof service?.fetch !== "function")
+    throw new TypeError("mockHandlers takes a service: mockHandlers(createMockService()).");
+  const { baseUrl, fetch } = service;
   if (typeof msw.http?.all !== "function")
     throw new TypeError("mockHandlers needs MSW 2 or 3. This one is older.");
   return [
     // A network error where the service's connection breaks: MSW would respond 500 to a rejection.
-    msw.http.all(`${baseUrl}/*`, ({ request }) => fetch(request).catch(() => msw.HttpResponse.error())),
+    msw.http.all(`${baseUrl}/*`, ({ request }) =>
+      fetch(request).catch(() => msw.HttpResponse.error()),
+    ),
   ];
 }

@@ -1,24 +1,36 @@
-/** Data file: one JSON snapshot of the service, written soon after a change and when the server closes. */
+/**
+ * Data file: one JSON snapshot of the service, written soon after a change and when the server
+ * closes.
+ */
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "../backend/backend.ts";
 import type { MockServiceOptions, Settings } from "../backend/options.ts";
-import { type Clock, type ClockSetting, createClock, latestMs, systemClock } from "../domain/clock.ts";
+import {
+  type Clock,
+  type ClockSetting,
+  createClock,
+  latestMs,
+  systemClock,
+} from "../domain/clock.ts";
 import { fromLists, type State, toLists } from "../domain/state.ts";
 
 const format = "loyalty-cards mock-server";
 const version = 1;
 /** Changes of this time are written together. */
 const delayMs = 100;
-/** The pause after a write, as a multiple of its duration: writing takes at most a tenth of the time. */
+/**
+ * The pause after a write, as a multiple of its duration: writing takes at most a tenth of the
+ * time.
+ */
 const pauseFactor = 9;
 
 /** The JSON of the file. */
 interface Content {
   format: typeof format;
   version: typeof version;
-  /** The templates and endpoints of a reset. */
-  seed: Pick<Settings, "templates" | "endpoints">;
+  /** What a reset restores. */
+  seed: Pick<Settings, "apiKeys" | "templates" | "endpoints">;
   clock: ClockSetting & { nowMs: number; machineMs: number };
   /** Not part of the state: a reset deletes what has the id, and later ids sort after it. */
   newestId: string;
@@ -27,15 +39,20 @@ interface Content {
 
 /** What a data file had when the server started. */
 export interface Saved {
-  options: Pick<MockServiceOptions, "templates" | "endpoints" | "clock">;
+  options: Pick<MockServiceOptions, "apiKeys" | "templates" | "endpoints" | "clock">;
   state: State;
   newestId: string;
 }
 
-/** @returns undefined when the file does not exist. @throws {Error} that names the file, when it cannot be read, or is not a snapshot of this version. */
+/**
+ * @returns undefined when the file does not exist, or is empty.
+ * @throws {Error} that names the file, when it cannot be read, or is not a snapshot of this
+ * version.
+ */
 export async function readDataFile(name: string): Promise<Saved | undefined> {
   try {
-    return parseContent(await readFile(name, "utf8"));
+    const text = await readFile(name, "utf8");
+    return text.trim() === "" ? undefined : parseContent(text);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new Error(
@@ -55,12 +72,17 @@ function parseContent(text: string): Saved {
   }
   if (content?.format !== format) throw new TypeError("it is not of a mock server");
   if (content.version !== version)
-    throw new TypeError(`it has version ${content.version}, and this mock server reads version ${version}`);
+    throw new TypeError(
+      `it has version ${content.version}, and this mock server reads version ${version}`,
+    );
   const { seed, clock, newestId, state } = content as Content;
   return { options: { ...seed, clock: continueClock(clock) }, state: fromLists(state), newestId };
 }
 
-/** A scaled clock continues as if it had run since it was saved, unless that would be after the year 9999; a manual clock keeps its time. */
+/**
+ * A scaled clock continues as if it had run since it was saved, unless that would be after the year
+ * 9999; a manual clock keeps its time.
+ */
 function continueClock({ nowMs, machineMs, ...setting }: Content["clock"]): Clock {
   const { mode, factor = 1 } = setting;
   if (mode === "system") return systemClock();
@@ -94,9 +116,13 @@ export async function startSaving(
     }
   }
 
-  const pause = (ms: number) => sleep(Math.max(0, ms), undefined, { signal: closing.signal }).catch(() => {});
+  const pause = (ms: number) =>
+    sleep(Math.max(0, ms), undefined, { signal: closing.signal }).catch(() => {});
 
-  /** Saves until the file has all changes. The log gets one line about a failure, however often it is tried again. */
+  /**
+   * Saves until the file has all changes. The log gets one line about a failure, however often it
+   * is tried again.
+   */
   async function saveChanges(): Promise<void> {
     while (isChanged) {
       await pause(delayMs);
@@ -129,27 +155,34 @@ export async function startSaving(
   };
 }
 
-function createContent({ settings, clock, ids, domain }: Backend): Content {
-  const { templates, endpoints } = settings;
+function createContent({ settings, clock, domain }: Backend): Content {
+  const { apiKeys, templates, endpoints } = settings;
   return {
     format,
     version,
-    seed: { templates, endpoints },
+    seed: { apiKeys, templates, endpoints },
     clock: { ...clock.setting(), nowMs: clock.now(), machineMs: Date.now() },
-    newestId: ids.newest(),
+    newestId: domain.ids.newest(),
     state: toLists(domain.state),
   };
 }
 
-/** Replaces the file in one step: a reader sees the old content or the new one. */
+/** Of a rename over a file that is mounted, and of a folder that cannot be written. */
+const inPlaceCodes: readonly unknown[] = ["EBUSY", "EXDEV", "EACCES", "EPERM", "EROFS"];
+
+/**
+ * Replaces the file in one step: a reader sees the old content or the new one. A file that cannot
+ * be replaced, such as one that is mounted into a container, is written in place.
+ */
 async function replaceFile(name: string, text: string): Promise<void> {
   const temporaryName = `${name}.tmp`;
-  await rm(temporaryName, { force: true }); // of a process that was killed
   try {
+    await rm(temporaryName, { force: true }); // of a process that was killed
     await writeFile(temporaryName, text, { flag: "wx", mode: 0o600 }); // "x" follows no link
     await rename(temporaryName, name);
   } catch (error) {
-    await rm(temporaryName, { force: true });
-    throw error;
+    await rm(temporaryName, { force: true }).catch(() => {});
+    if (!inPlaceCodes.includes((error as NodeJS.ErrnoException).code)) throw error;
+    await writeFile(name, text, { mode: 0o600 });
   }
 }

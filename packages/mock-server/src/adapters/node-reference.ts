@@ -1,21 +1,36 @@
-/** The interactive API reference (spec 4.6): Swagger UI, with the API key and the template of the first request filled in. */
+/**
+ * The interactive API reference (spec 4.6): Swagger UI, with the API key and the template of the
+ * first request filled in.
+ */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { html } from "hono/html";
-import { apiKeys } from "../domain/api-keys.ts";
-import type { App } from "../http/app.ts";
-import { type Reply, send } from "../http/reply.ts";
-import { fileReply, page, pageReply } from "../pages/html.ts";
+import type { Backend } from "../backend/backend.ts";
+import { getNewestKeys } from "../domain/api-keys.ts";
+import { type App, respond } from "../http/app.ts";
+import type { Reply } from "../http/reply.ts";
+import { fileReply, type Markup, page, pageReply } from "../pages/html.ts";
 import { findFile } from "../pages/pages.ts";
 
 /** The names that can be requested. Requests never name a path on the disk. */
 const vendored = ["swagger-ui-bundle.js", "swagger-ui.css"];
 const own = ["start.js", "reference.css"];
 
-export function addReference(app: App, templateId: string): void {
-  const content = page(
+export function addReference(app: App, { domain, settings }: Backend): void {
+  const templateId = settings.templates[0]?.id ?? "";
+  app.get("/api/docs", (c) =>
+    respond(c, pageReply(toPage(getNewestKeys(domain).website, templateId))),
+  );
+  for (const name of own)
+    app.get(`/api/docs/${name}`, async (c) => respond(c, await findFile(`reference/${name}`)));
+  for (const name of vendored)
+    app.get(`/api/docs/${name}`, async (c) => respond(c, await readVendored(name)));
+}
+
+const toPage = (apiKey: string, templateId: string): Markup =>
+  page(
     "API reference",
     "../",
     html`<link rel="stylesheet" href="docs/swagger-ui.css">
@@ -23,15 +38,13 @@ export function addReference(app: App, templateId: string): void {
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/start.js" type="module"></script>`,
     html`<nav class="to-console" aria-label="Console"><a href="../console">← Back to the console</a></nav>
-<div id="reference" data-api-key="${apiKeys.website}" data-template-id="${templateId}"></div>`,
+<div id="reference" data-api-key="${apiKey}" data-template-id="${templateId}"></div>`,
   );
-  app.get("/api/docs", (c) => send(c, pageReply(content)));
-  for (const name of own)
-    app.get(`/api/docs/${name}`, async (c) => send(c, await findFile(`reference/${name}`)));
-  for (const name of vendored) app.get(`/api/docs/${name}`, async (c) => send(c, await readVendored(name)));
-}
 
-/** Compressed in the build, because every browser accepts gzip; in the sources, from the npm package of Swagger UI. */
+/**
+ * Compressed in the build, because every browser accepts gzip; in the sources, from the npm package
+ * of Swagger UI.
+ */
 async function readVendored(name: string): Promise<Reply> {
   const here = dirname(fileURLToPath(import.meta.url));
   if (here.endsWith(join("src", "adapters"))) {

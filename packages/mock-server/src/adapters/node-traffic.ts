@@ -1,15 +1,22 @@
-/** API requests and delivery attempts, as data for a log. They contain no personal data, keys or secrets. */
+/**
+ * API requests, delivery attempts and movements of the clock, as data for a log. They contain no
+ * personal data, keys or secrets.
+ */
+import { toLine } from "@loyalty-cards/internal/response-text";
 import type { Backend } from "../backend/backend.ts";
+import { isSuccess } from "../delivery/deliveries.ts";
 import type { Attempt, Delivery, TrafficRequest } from "../domain/state.ts";
 
 const maxPathLength = 200;
-const maxStartLength = 80;
 
 type RequestEvent = Omit<
   TrafficRequest,
-  "id" | "at" | "apiKey" | "idempotencyKey" | "requestBody" | "responseBody" | "warnings"
+  "id" | "at" | "apiKey" | "idempotencyKey" | "requestBody" | "responseBody" | "fault" | "warnings"
 > & {
-  /** What is probably a mistake of the request, such as a field that the template does not have. Without values of the body. */
+  /**
+   * What is probably a mistake of the request, such as a field that the template does not have.
+   * Without values of the body.
+   */
   warnings?: readonly string[];
 };
 
@@ -21,38 +28,62 @@ type DeliveryEvent = Pick<Delivery, "type" | "eventId" | "state"> &
     url: string;
     /** 1 for the first attempt. */
     attempt: number;
-    /** The start of the body of a response other than 2xx, which often says why; at most 80 characters. */
+    /**
+     * What a response other than 2xx says, which is often why: the message of JSON, or the start of
+     * its text; at most 80 characters.
+     */
     responseStart?: string;
     /** The time until the next attempt, by the service's clock; absent when none follows. */
     nextAttemptInMs?: number;
   };
 
-/** A request to the service, or a delivery attempt from it. It contains no queries, keys or secrets, and of bodies only `responseStart`. */
-export type TrafficEvent = RequestEvent | DeliveryEvent;
+/** The clock of the service is moved: before the attempts that this makes, if its end is known. */
+interface ClockEvent {
+  kind: "clock";
+  movedMs: number;
+  /** The time after the movement, ISO 8601. */
+  now: string;
+}
 
-/** Calls the listener after each request and each delivery attempt. */
-export function listenToTraffic({ changes, domain }: Backend, listener: (event: TrafficEvent) => void): void {
-  changes.subscribe(({ request, attempted }) => {
+/**
+ * A request to the service, a delivery attempt from it, or a movement of its clock. It contains no
+ * queries, keys or secrets, and of bodies only `responseStart`.
+ */
+export type TrafficEvent = RequestEvent | DeliveryEvent | ClockEvent;
+
+/** A clock that runs is ahead by less, also when nothing was due. */
+const smallestMovementMs = 1_000;
+
+/** Calls the listener after each request and each delivery attempt, and when the clock is moved. */
+export function listenToTraffic(
+  { changes, domain }: Backend,
+  listener: (event: TrafficEvent) => void,
+): void {
+  changes.subscribe(({ request, attempted, moved }) => {
     if (request !== undefined) listener(toRequestEvent(request));
     if (attempted !== undefined) listener(toDeliveryEvent(domain, attempted));
+    if (moved === undefined) return;
+    const movedMs = moved.toMs - moved.fromMs;
+    if (movedMs < smallestMovementMs) return;
+    listener({ kind: "clock", movedMs, now: new Date(moved.toMs).toISOString() });
   });
 }
 
 function toRequestEvent(request: TrafficRequest): RequestEvent {
-  const { id, at, apiKey, idempotencyKey, requestBody, responseBody, cardId, warnings, ...event } = request;
+  const { id, at, apiKey, idempotencyKey, requestBody, responseBody, fault, ...rest } = request;
+  const { warnings, ...event } = rest;
   return {
     ...event,
     path: event.path.replace(/\?.*$/s, "").slice(0, maxPathLength),
-    ...(event.operation === "issueCard" && event.status === 201 && cardId !== undefined && { cardId }),
     ...(warnings.length > 0 && { warnings: warnings.map(({ message }) => message) }),
   };
 }
 
 function toDeliveryEvent({ state, nowMs }: Backend["domain"], delivery: Delivery): DeliveryEvent {
   const { id, type, eventId, endpointId, attempts, nextAttemptAt } = delivery;
-  const { status, responseBody = "", error, durationMs } = attempts.at(-1) as Attempt;
-  const isSuccess = status !== undefined && status >= 200 && status < 300;
-  const responseStart = isSuccess ? "" : responseBody.trim().slice(0, maxStartLength);
+  const attempt = attempts.at(-1) as Attempt;
+  const { status, responseBody = "", error, durationMs } = attempt;
+  const responseStart = isSuccess(attempt) ? "" : toLine(responseBody);
   const endpoint = state.endpoints.get(endpointId);
   const address = endpoint && new URL(endpoint.url);
   return {
@@ -67,6 +98,8 @@ function toDeliveryEvent({ state, nowMs }: Backend["domain"], delivery: Delivery
     ...(responseStart !== "" && { responseStart }),
     durationMs,
     state: delivery.state,
-    ...(nextAttemptAt !== undefined && { nextAttemptInMs: Math.max(0, Date.parse(nextAttemptAt) - nowMs()) }),
+    ...(nextAttemptAt !== undefined && {
+      nextAttemptInMs: Math.max(0, Date.parse(nextAttemptAt) - nowMs()),
+    }),
   };
 }

@@ -1,15 +1,25 @@
 /** Node adapter: the service on a port of this machine, with the interactive API reference. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { getRequestListener } from "@hono/node-server";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
-import { checkTypes, type MockServiceOptions } from "../backend/options.ts";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import type { Backend } from "../backend/backend.ts";
+import { checkTypes, type MockServiceOptions, sharedOptionNames } from "../backend/options.ts";
 import { scaledClock } from "../domain/clock.ts";
-import type { App } from "../http/app.ts";
-import type { Reply } from "../http/reply.ts";
+import { getPosition } from "../domain/ids.ts";
+import { createProblem } from "../domain/problem.ts";
+import { type App, getReply } from "../http/app.ts";
+import { problemReply, type Reply } from "../http/reply.ts";
 import { createCore, type MockService } from "../service.ts";
-import { readDataFile, startSaving } from "./node-data-file.ts";
+import { readDataFile, type Saved, startSaving } from "./node-data-file.ts";
 import { addReference } from "./node-reference.ts";
+import { sendReply } from "./node-reply.ts";
 import { addSeed } from "./node-seed.ts";
 import { listenToTraffic, type TrafficEvent } from "./node-traffic.ts";
 
@@ -22,19 +32,21 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl"> {
   /** Default 127.0.0.1: reachable from this machine only. */
   host?: string;
   /**
-   * A JSON file with `templates`, `endpoints` and `defaultCountry`. Options take precedence over its members; the
-   * `endpoints` of both exist, those of the options first.
+   * A JSON file with `templates`, `endpoints` and `defaultCountry`. Options take precedence over
+   * its members; the `endpoints` of both exist, those of the options first.
    */
   seedFile?: string;
   /**
-   * A file that stores all data, as one JSON snapshot. An existing file takes precedence over the templates, endpoints and clock of the
-   * options. It is written soon after a change, and by `close()`. A process that is killed loses the changes of the last moments: of
-   * 200 ms, or of eleven times as long as a write takes where that is longer.
+   * A file that stores all data, as one JSON snapshot. An existing file takes precedence over the
+   * templates, endpoints and clock of the options. It is written soon after a change, and by
+   * `close()`. A process that is killed loses the changes of the last moments: of 200 ms, or of
+   * eleven times as long as a write takes where that is longer.
    */
   dataFile?: string;
   /**
-   * Called for each API request and each delivery attempt, with the warnings of the request, which `log` then does not get. An event
-   * contains no queries, keys or secrets, and of bodies only the start of a receiver's failure. Default: not called.
+   * Called for each API request, with its warnings, which `log` then does not get, for each
+   * delivery attempt, and when the clock is moved. An event contains no queries, keys or secrets,
+   * and of bodies only the start of a receiver's failure. Default: not called.
    * @example
    * ```ts
    * import { startMockServer } from "@loyalty-cards/mock-server/node";
@@ -50,6 +62,16 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl"> {
   };
 }
 
+const optionNames = {
+  port: true,
+  host: true,
+  seedFile: true,
+  dataFile: true,
+  onTraffic: true,
+  testing: true,
+  ...sharedOptionNames,
+} satisfies OptionNames<MockServerOptions>;
+
 /** A service on a port. */
 export interface MockServer {
   /** The service's base URL. */
@@ -62,8 +84,8 @@ export interface MockServer {
 
 /**
  * Starts the service on a port, on a clock that runs and can be moved.
- * @param options those of `createMockService`, and `port` (default 0: any free port), `host` (default `127.0.0.1`), and the files
- * `seedFile` and `dataFile`.
+ * @param options those of `createMockService`, and `port` (default 0: any free port), `host`
+ * (default `127.0.0.1`), and the files `seedFile` and `dataFile`.
  * @throws {Error} with code `EADDRINUSE` when the port is taken; the message names the port.
  * @throws {Error} when a file cannot be used; the message names the file.
  * @example
@@ -74,45 +96,25 @@ export interface MockServer {
  * const { url, service, close } = await startMockServer();
  * const loyalty = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
  * const customer = { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } };
- * await loyalty.issueCard(service.templateId, { fieldValues: { name: "Anna" }, customer }, { userId: 42 });
+ * const request = { fieldValues: { name: "Anna" }, customer };
+ * await loyalty.issueCard(service.templateId, request, { userId: 42 });
  * await close();
  * ```
  */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
+  requireKnownOptions("startMockServer", options, optionNames);
   checkTypes(options);
-  const { port = 0, host = "127.0.0.1", seedFile, dataFile, onTraffic, testing, ...given } = options;
-  const { log = console.error } = given;
-  const { requestTimeoutMs = 30_000 } = testing ?? {};
-  const serviceOptions = seedFile === undefined ? given : addSeed(given, seedFile);
+  const { port = 0, host = "127.0.0.1", onTraffic, dataFile, ...given } = options;
+  const { seedFile, testing, ...ownOptions } = given;
+  const serviceOptions = seedFile === undefined ? ownOptions : addSeed(ownOptions, seedFile);
   const saved = dataFile === undefined ? undefined : await readDataFile(dataFile);
+  // The service needs the port, so it is created after the server.
   let app: App | undefined;
   const server = createServer(
-    {
-      requestTimeout: requestTimeoutMs,
-      headersTimeout: Math.min(requestTimeoutMs, 10_000),
-      connectionsCheckingInterval: Math.min(requestTimeoutMs, 5_000),
-    },
-    getRequestListener(
-      (request, { incoming, outgoing }) =>
-        app?.fetch(request, {
-          write: (reply) => sendReply(reply, incoming as IncomingMessage, outgoing as ServerResponse),
-        }),
-      // Not the faster Request and Response, because they would replace the global ones of the user's tests.
-      { hostname: "localhost", overrideGlobalObjects: false },
-    ),
+    createTimeouts(testing?.requestTimeoutMs),
+    createListener((request) => (app === undefined ? isStarting : getReply(app, request))),
   );
-  await new Promise<void>((resolve, reject) => {
-    // The listener is not removed: a later error, while accepting a connection, must not end the process.
-    server.on("error", (error) => reject(describePortInUse(error)));
-    server.listen(port, host, resolve);
-  });
-  const stopListening = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  const address = server.address() as AddressInfo;
-  const url = `http://${toReachableHost(host)}:${address.port}`;
+  const url = await listen(server, port, host);
   try {
     const core = createCore(
       {
@@ -121,29 +123,94 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
         ...saved?.options,
         baseUrl: url,
         ...(onTraffic && { log: () => {} }), // the traffic has the warnings
-        // On other addresses every host name is allowed, because the names of this machine in its network are unknown.
+        // On other addresses every host name is allowed, because the names of this machine in its
+        // network are unknown.
         acceptsAnyHost: !isLoopback(toHostname(host)),
       },
       addReference,
     );
     const { service, backend } = core;
     if (onTraffic !== undefined) listenToTraffic(backend, onTraffic);
-    if (saved !== undefined) {
-      backend.ids.continueAfter(saved.newestId);
-      backend.restore(saved.state);
-    }
-    const stopSaving = dataFile === undefined ? undefined : await startSaving(dataFile, backend, log);
+    if (saved !== undefined) restore(saved, backend);
+    const { log = console.error } = ownOptions;
+    const stopSaving =
+      dataFile === undefined ? undefined : await startSaving(dataFile, backend, log);
     app = core.app;
     const close = async () => {
       backend.dispatcher.close();
-      await stopListening();
+      await stopListening(server);
       await stopSaving?.();
     };
     return { url, service, close, [Symbol.asyncDispose]: close };
   } catch (error) {
-    await stopListening();
+    await stopListening(server);
     throw error;
   }
+}
+
+const createTimeouts = (requestTimeoutMs = 30_000) => ({
+  requestTimeout: requestTimeoutMs,
+  headersTimeout: Math.min(requestTimeoutMs, 10_000),
+  connectionsCheckingInterval: Math.min(requestTimeoutMs, 5_000),
+});
+
+const isStarting = problemReply(createProblem(503, "The mock service is starting."));
+
+type Respond = (request: Request) => Reply | Promise<Reply>;
+
+/**
+ * The adapter of Hono is loaded with the first request: it needs the classes of fetch, which are a
+ * sixth of the memory of a server that waits.
+ */
+function createListener(respond: Respond): RequestListener {
+  let loading: Promise<RequestListener> | undefined;
+  return async (incoming, outgoing) => {
+    loading ??= loadListener(respond);
+    const listen = await loading;
+    listen(incoming, outgoing);
+  };
+}
+
+async function loadListener(respond: Respond): Promise<RequestListener> {
+  const { getRequestListener } = await import("@hono/node-server");
+  const { RESPONSE_ALREADY_SENT } = await import("@hono/node-server/utils/response");
+  // What the adapter gets instead of a response, which is sent already. Not a `Response`: where the
+  // program has replaced that class by the one of `@hono/node-server`, the adapter would send it.
+  const { headers } = RESPONSE_ALREADY_SENT;
+  const alreadySent = { status: 200, headers, body: null } as Response;
+  return getRequestListener(
+    async (request, { incoming, outgoing }) => {
+      const reply = await respond(request);
+      sendReply(reply, incoming as IncomingMessage, outgoing as ServerResponse);
+      return alreadySent;
+    },
+    // Not the faster Request and Response, because they would replace the global ones of the user's
+    // tests.
+    { hostname: "localhost", overrideGlobalObjects: false },
+  );
+}
+
+/** @returns the address of the service. */
+async function listen(server: Server, port: number, host: string): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    // The listener is not removed: a later error, while accepting a connection, must not end the
+    // process.
+    server.on("error", (error) => reject(describePortInUse(error)));
+    server.listen(port, host, resolve);
+  });
+  const address = server.address() as AddressInfo;
+  return `http://${toReachableHost(host)}:${address.port}`;
+}
+
+const stopListening = (server: Server) =>
+  new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+
+function restore({ newestId, state }: Saved, { domain, restore }: Backend): void {
+  domain.ids.continueAfter(getPosition(newestId));
+  restore(state);
 }
 
 /** @returns other errors unchanged. */
@@ -159,40 +226,3 @@ const toReachableHost = (host: string) =>
   host === "0.0.0.0" || host === "::" ? "127.0.0.1" : toHostname(host);
 
 const toHostname = (host: string) => (host.includes(":") ? `[${host}]` : host);
-
-/**
- * To respond and close while the client is still sending would reset the connection, so the rest of the body is read first. Without
- * its listeners: that of the body as a web stream, whose rest is not read, would pause it.
- */
-function sendReply(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): void {
-  if (incoming.complete || reply.fault !== undefined) writeReply(reply, outgoing);
-  else
-    incoming
-      .removeAllListeners("data")
-      .resume()
-      .once("end", () => writeReply(reply, outgoing));
-}
-
-function writeReply(reply: Reply, outgoing: ServerResponse): void {
-  const { status, headers, body, fault } = reply;
-  const { socket } = outgoing;
-  if (fault === "hang" || socket === null) return;
-  if (fault === "reset") socket.resetAndDestroy();
-  else if (fault === "destroy") socket.destroy();
-  else if (fault !== undefined) writeHalf(reply, socket);
-  else if (body === null) outgoing.writeHead(status, headers).end();
-  else outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
-}
-
-/** Writes half of the response to the socket itself, because Node always completes a response. */
-function writeHalf({ status, headers, body }: Reply, socket: Socket): void {
-  const bytes = Buffer.from(body ?? "");
-  const lines = [
-    `HTTP/1.1 ${status} `,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    `content-length: ${Math.max(bytes.length, 2)}`,
-    "connection: close",
-  ];
-  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
-  socket.end(bytes.subarray(0, bytes.length >> 1));
-}

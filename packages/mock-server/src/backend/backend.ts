@@ -1,7 +1,11 @@
-/** The service behind its HTTP surface: its clock, deliveries and traffic, and its state, which can be copied and restored. */
+/**
+ * The service behind its HTTP surface: its clock, deliveries and traffic, and its state, which can
+ * be copied and restored.
+ */
 import { createDispatcher } from "../delivery/dispatcher.ts";
 import { createEndpoint } from "../delivery/endpoints.ts";
-import { createChangeNotifier, createSortableIds, type Domain } from "../domain/context.ts";
+import { createChangeNotifier, type Domain } from "../domain/context.ts";
+import { createSortableIds, getPosition } from "../domain/ids.ts";
 import { createEmptyState, type State, type TrafficRequest } from "../domain/state.ts";
 import { createTemplate } from "../domain/templates.ts";
 import type { Settings } from "./options.ts";
@@ -13,19 +17,22 @@ export function createBackend(settings: Settings) {
   const { deliver, deliveryTimeoutMs } = settings;
   const changes = createChangeNotifier();
   const nowMs = () => domain.clock.now();
-  /** Not part of the state, so that a reset or a restore does not repeat ids. */
   const ids = createSortableIds(nowMs);
-  /** The newest requests to the API, oldest first. Not part of the state: a snapshot and a data file do not contain them. */
+  /**
+   * The newest requests to the API, oldest first. Not part of the state: a snapshot and a data file
+   * do not contain them.
+   */
   const requests: TrafficRequest[] = [];
   const domain: Domain = {
     ...settings,
     state: createEmptyState(),
     nowMs,
+    ids,
     notifyChange: changes.notify,
     emit: (type, data) => dispatcher.publish(type, data),
   };
   // Over HTTP a real receiver compares `t` with real time, wherever this clock was moved to.
-  const dispatcher = createDispatcher(domain, ids, {
+  const dispatcher = createDispatcher(domain, {
     ...(deliver === undefined
       ? { deliver: (request) => fetch(request), signedWith: "machine", signingTimeMs: Date.now }
       : { deliver, signedWith: "service", signingTimeMs: nowMs }),
@@ -34,13 +41,17 @@ export function createBackend(settings: Settings) {
 
   function replace(state: State): void {
     domain.state = state;
-    ids.continueAfter(state.recentEvents.at(-1)?.id);
+    for (const { id } of [...state.recentEvents, ...state.recentActions])
+      ids.continueAfter(getPosition(id));
+    for (const { position } of state.deliveries.values()) ids.continueAfter(position);
     dispatcher.reload();
     changes.notify();
   }
 
   function seed(): State {
     const seeded: Domain = { ...domain, state: createEmptyState(), notifyChange: () => {} };
+    for (const kind of ["website", "full"] as const)
+      seeded.state.apiKeys.set(settings.apiKeys[kind], { key: settings.apiKeys[kind], kind });
     for (const template of settings.templates) createTemplate(seeded, template);
     for (const { id, url, events, secret } of settings.endpoints)
       createEndpoint(seeded, { url, events }, { id, secret });
@@ -52,9 +63,8 @@ export function createBackend(settings: Settings) {
     settings,
     domain,
     dispatcher,
-    clock: createServiceClock(domain, dispatcher),
+    clock: createServiceClock(domain, dispatcher, changes),
     changes,
-    ids,
     requests,
     /** Restores the seeded state. */
     reset(): void {

@@ -1,44 +1,98 @@
 /** Options of the mock service, their defaults and their validation. */
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Deliver } from "../delivery/attempt.ts";
 import type { EndpointInput } from "../delivery/endpoints.ts";
+import { defaultApiKeys } from "../domain/api-keys.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
-import { type Country, generateId, type Wallets } from "../domain/context.ts";
+import type { Country, Wallets } from "../domain/context.ts";
 import { isKnownCountry } from "../domain/customers.ts";
-import { isObject } from "../domain/problem.ts";
+import { generateId } from "../domain/ids.ts";
+import type { ApiKeys } from "../domain/state.ts";
 import type { TemplateInput } from "../domain/templates.ts";
+import { isObject } from "../domain/validation.ts";
 
 /** The options of a mock service. Each has a default. */
 export interface MockServiceOptions {
-  /** The address of the service, in card links. Default `https://cards.mock.test`, which does not exist. */
+  /**
+   * The address of the service, in card links. Default `https://cards.mock.test`, which does not
+   * exist.
+   */
   baseUrl?: string;
+  /**
+   * The keys at the start, one of each kind. Default `mock_website_key` and `mock_full_key`.
+   * `service.apiKeys` creates and revokes others.
+   */
+  apiKeys?: Partial<ApiKeys>;
   /** Default: real time. Pass `manualClock()` to move time by hand. */
   clock?: Clock;
-  /** Delivers webhooks by calling this function, not over HTTP. The `t` of a signature is then the time of the service's clock. */
+  /**
+   * Delivers webhooks by calling this function, not over HTTP. The `t` of a signature is then the
+   * time of the service's clock.
+   */
   deliver?: Deliver;
   /** The country of local phone numbers, as an ISO 3166 code. Default `PL`. */
   defaultCountry?: Country;
   /** Seeded templates. Default: one template with an optional name and points. */
   templates?: readonly TemplateInput[];
   /**
-   * Seeded webhook endpoints. A reset restores them with the same secrets. Set `secret` for a receiver with fixed configuration;
-   * by default each service generates a random one.
+   * Seeded webhook endpoints. A reset restores them with the same secrets. Set `secret` for a
+   * receiver with fixed configuration; by default each service generates a random one.
    */
   endpoints?: readonly (EndpointInput & { secret?: string })[];
+  /**
+   * An address that an endpoint may have although the service would not deliver to it: http, in a
+   * private network, such as `http://web:3000/webhooks` of another container. Default: none.
+   */
+  forwardTo?: string;
   /** The names of the two wallets. Default `apple` and `google`. */
   wallets?: Wallets;
   /**
-   * Stores a 404 or 422 under its idempotency key for 24 hours, and repeats it even when the next request is different, as
-   * some services do. Default false: a request with the same key is processed again.
+   * Stores a 404 or 422 under its idempotency key for 24 hours, and repeats it even when the next
+   * request is different, as some services do. Default false: a request with the same key is
+   * processed again.
    */
   storeRefusals?: boolean;
-  /** Logs warnings, one line each, without personal data. Default `console.error`; they are also members of `service.requests()`. */
+  /**
+   * Logs warnings, one line each, without personal data. Default `console.error`; they are also
+   * members of `service.requests()`.
+   */
   log?: (line: string) => void;
   /**
-   * The timeout of a delivery attempt, in milliseconds. Default 10 000 ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). Less
-   * makes tests of slow receivers faster.
+   * The timeout of a delivery attempt, in milliseconds. Default 10 000 ([spec
+   * 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). Less makes tests of
+   * slow receivers faster.
    */
   deliveryTimeoutMs?: number;
 }
+
+/** Of `createMockService` and `startMockServer`. */
+export const sharedOptionNames = {
+  apiKeys: true,
+  clock: true,
+  deliver: true,
+  defaultCountry: true,
+  templates: true,
+  endpoints: true,
+  forwardTo: true,
+  wallets: true,
+  storeRefusals: true,
+  log: true,
+  deliveryTimeoutMs: true,
+} satisfies OptionNames<Omit<MockServiceOptions, "baseUrl">>;
+
+export const serviceOptionNames = {
+  baseUrl: true,
+  ...sharedOptionNames,
+} satisfies OptionNames<MockServiceOptions>;
+
+const apiKeyNames = { website: true, full: true } satisfies OptionNames<ApiKeys>;
+const walletNames = { first: true, second: true } satisfies OptionNames<Wallets>;
+const endpointNames = {
+  id: true,
+  url: true,
+  events: true,
+  secret: true,
+} satisfies OptionNames<NonNullable<CoreOptions["endpoints"]>[number] & { id?: string }>;
 
 export const seededTemplates: readonly TemplateInput[] = [
   {
@@ -57,11 +111,11 @@ export const seededTemplates: readonly TemplateInput[] = [
 
 /** The options of each type, with those of the Node adapter. */
 const optionTypes = {
-  "a string": ["baseUrl", "defaultCountry", "host", "seedFile", "dataFile"],
+  "a string": ["baseUrl", "defaultCountry", "forwardTo", "host", "seedFile", "dataFile"],
   "a number": ["deliveryTimeoutMs", "port"],
   "a boolean": ["storeRefusals"],
   "a function": ["deliver", "log", "onTraffic"],
-  "an object": ["wallets"],
+  "an object": ["apiKeys", "wallets"],
   "a list of objects": ["templates", "endpoints"],
 };
 
@@ -75,7 +129,8 @@ export function checkTypes(options: object): void {
 }
 
 function getType(value: unknown): string {
-  if (Array.isArray(value)) return value.every(isObject) ? "list of objects" : "list of other values";
+  if (Array.isArray(value))
+    return value.every(isObject) ? "list of objects" : "list of other values";
   return value === null ? "null" : typeof value;
 }
 
@@ -83,13 +138,19 @@ export type Settings = ReturnType<typeof parseOptions>;
 
 /** The options, and what only the Node adapter sets. */
 export interface CoreOptions extends MockServiceOptions {
-  /** Whether the control API and the console accept every `Host` header. Default false: only host names of this machine. */
+  /**
+   * Whether every `Host` header is accepted. Default false: only host names of this machine.
+   */
   acceptsAnyHost?: boolean;
 }
 
 export function parseOptions(options: CoreOptions) {
   checkTypes(options);
-  const { baseUrl = "https://cards.mock.test", defaultCountry = "PL", deliveryTimeoutMs = 10_000 } = options;
+  const {
+    baseUrl = "https://cards.mock.test",
+    defaultCountry = "PL",
+    deliveryTimeoutMs = 10_000,
+  } = options;
   const {
     clock = systemClock(),
     log = console.error,
@@ -97,20 +158,24 @@ export function parseOptions(options: CoreOptions) {
     acceptsAnyHost = false,
   } = options;
   const { templates = seededTemplates, endpoints = [] } = options;
+  const apiKeys = { ...defaultApiKeys, ...options.apiKeys };
   const { wallets = { first: "apple", second: "google" } } = options;
 
   if (!URL.canParse(baseUrl)) throw new TypeError(`baseUrl "${baseUrl}" is not a URL.`);
   if (!isKnownCountry(defaultCountry))
     throw new TypeError(`defaultCountry "${defaultCountry}" is not an ISO 3166 code such as "PL".`);
   if (!(deliveryTimeoutMs > 0 && deliveryTimeoutMs < 2 ** 31))
-    throw new TypeError("deliveryTimeoutMs must be a positive number of milliseconds that a timer can hold.");
+    throw new TypeError(
+      "deliveryTimeoutMs must be a positive number of milliseconds that a timer can hold.",
+    );
   if (typeof clock?.now !== "function")
     throw new TypeError("clock must have a function now, as manualClock() does.");
   if (templates.length === 0) throw new TypeError("templates must be a list of at least one.");
-  for (const { secret } of endpoints) {
-    if (secret !== undefined && !(typeof secret === "string" && /^\S(.*\S)?$/s.test(secret)))
-      throw new TypeError("secret of an endpoint must be text without space around it, or be left out.");
-  }
+  checkEndpoints(endpoints);
+  requireKnownOptions("apiKeys", apiKeys, apiKeyNames);
+  requireKnownOptions("wallets", wallets, walletNames);
+  if (!areApiKeys(apiKeys))
+    throw new TypeError("apiKeys must be different texts without spaces: { website, full }.");
   const { first, second } = wallets;
   if (![first, second].every((name) => typeof name === "string" && name !== "") || first === second)
     throw new TypeError(
@@ -118,6 +183,7 @@ export function parseOptions(options: CoreOptions) {
     );
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),
+    apiKeys,
     clock,
     deliver: options.deliver,
     defaultCountry,
@@ -129,9 +195,24 @@ export function parseOptions(options: CoreOptions) {
       secret: endpoint.secret ?? generateId("whsec"),
     })),
     wallets,
+    forwardTo: options.forwardTo,
     deliveryTimeoutMs,
     acceptsAnyHost,
     storeRefusals,
     log,
   };
 }
+
+function checkEndpoints(endpoints: NonNullable<CoreOptions["endpoints"]>): void {
+  for (const endpoint of endpoints) {
+    requireKnownOptions("An endpoint", endpoint, endpointNames, { noun: "member" });
+    const { secret } = endpoint;
+    if (secret !== undefined && !(typeof secret === "string" && /^\S(.*\S)?$/s.test(secret)))
+      throw new TypeError(
+        "secret of an endpoint must be text without space around it, or be left out.",
+      );
+  }
+}
+
+const areApiKeys = ({ website, full }: ApiKeys) =>
+  website !== full && [website, full].every((key) => typeof key === "string" && /^\S+$/.test(key));

@@ -1,25 +1,40 @@
 /** The clock of the service: reads the time, moves it, and changes its mode. */
-import type { AttemptRecord, Dispatcher, GetEnd } from "../delivery/dispatcher.ts";
+import type { Dispatcher } from "../delivery/dispatcher.ts";
 import {
+  type Clock,
   type ClockSetting,
   createClock,
   type Duration,
   getClockSetting,
+  isMovable,
   latestMs,
+  type MovableClock,
   toMilliseconds,
 } from "../domain/clock.ts";
-import type { Domain } from "../domain/context.ts";
+import type { ChangeNotifier, Domain } from "../domain/context.ts";
+import type { Attempt, Delivery, EventType } from "../domain/state.ts";
+
+/** An attempt, with its delivery and event. */
+export interface AttemptRecord extends Attempt {
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly endpointId: string;
+  readonly type: EventType;
+}
 
 /**
- * The service's clock. Only manual and scaled clocks can be moved; a movement returns the delivery attempts that it made. Do not
- * await a movement inside a receiver: it waits for that receiver.
+ * The service's clock. Only manual and scaled clocks can be moved; a movement returns the delivery
+ * attempts that it made. Do not await a movement inside a receiver: it waits for that receiver.
  */
 export interface ServiceClock {
   /** Milliseconds since 1970. */
   now(): number;
   /** The mode of the clock. */
   setting(): ClockSetting;
-  /** Changes the mode; the time stays the same. @throws {RangeError} for `system` when the clock is ahead of real time. */
+  /**
+   * Changes the mode; the time stays the same.
+   * @throws {RangeError} for `system` when the clock is ahead of real time.
+   */
   set(setting: ClockSetting): void;
   /** When the next attempt is due, in milliseconds since 1970. */
   nextAttemptAt(): number | undefined;
@@ -29,7 +44,11 @@ export interface ServiceClock {
   runUntilIdle(): Promise<AttemptRecord[]>;
 }
 
-export function createServiceClock(domain: Domain, dispatcher: Dispatcher): ServiceClock {
+export function createServiceClock(
+  domain: Domain,
+  dispatcher: Dispatcher,
+  changes: ChangeNotifier,
+): ServiceClock {
   const { nowMs: now, notifyChange } = domain;
   let movement: Promise<unknown> = Promise.resolve();
 
@@ -40,11 +59,20 @@ export function createServiceClock(domain: Domain, dispatcher: Dispatcher): Serv
     return turn;
   }
 
-  const moveTime = async (getEnd: GetEnd) => {
-    const attempts = await dispatcher.moveTime(getEnd);
+  /** Moves to the end, and returns the attempts that were made meanwhile. */
+  async function move(endMs: number): Promise<AttemptRecord[]> {
+    const attempts: AttemptRecord[] = [];
+    const stopRecording = changes.subscribe(({ attempted }) => {
+      if (attempted !== undefined) attempts.push(toRecord(attempted));
+    });
+    try {
+      await moveFromAttemptToAttempt(domain, dispatcher, endMs);
+    } finally {
+      stopRecording();
+    }
     notifyChange();
     return attempts;
-  };
+  }
 
   return {
     now,
@@ -57,18 +85,53 @@ export function createServiceClock(domain: Domain, dispatcher: Dispatcher): Serv
     nextAttemptAt: dispatcher.getNextAttemptMs,
     advance: (duration) => {
       const ms = toMilliseconds(duration);
-      return runInTurn(() => {
+      return runInTurn(async () => {
         const endMs = now() + ms;
         if (endMs > latestMs) throw new RangeError("The clock cannot go beyond the year 9999.");
-        return moveTime(() => endMs);
+        return move(endMs);
       });
     },
     advanceToNextDelivery: () =>
       runInTurn(async () => {
         await dispatcher.idle();
-        const endMs = dispatcher.getNextAttemptMs();
-        return moveTime(() => endMs);
+        return move(dispatcher.getNextAttemptMs() ?? now());
       }),
-    runUntilIdle: () => runInTurn(() => moveTime((nextMs) => nextMs)),
+    runUntilIdle: () => runInTurn(() => move(Number.POSITIVE_INFINITY)),
   };
+}
+
+/** @param endMs where the clock stops; without an end it stops at the last attempt. */
+async function moveFromAttemptToAttempt(
+  domain: Domain,
+  dispatcher: Dispatcher,
+  endMs: number,
+): Promise<void> {
+  const clock = requireMovable(domain.clock);
+  const fromMs = clock.now();
+  const hasEnd = Number.isFinite(endMs);
+  // A movement whose end is known is reported before the attempts that it makes.
+  if (hasEnd) domain.notifyChange({ moved: { fromMs, toMs: endMs } });
+  for (;;) {
+    await dispatcher.idle();
+    if (domain.clock !== clock)
+      throw new RangeError("The clock was set while it was moved: move it again.");
+    const nextMs = dispatcher.getNextAttemptMs() ?? Number.POSITIVE_INFINITY;
+    const targetMs = Math.min(nextMs, endMs);
+    // A clock that runs may be ahead of the target.
+    if (Number.isFinite(targetMs)) clock.moveTo(Math.max(targetMs, clock.now()));
+    dispatcher.startDue();
+    if (nextMs > endMs || nextMs === Number.POSITIVE_INFINITY) break;
+  }
+  if (!hasEnd) domain.notifyChange({ moved: { fromMs, toMs: clock.now() } });
+}
+
+function requireMovable(clock: Clock): MovableClock {
+  if (isMovable(clock)) return clock;
+  throw new RangeError(
+    'This service uses real time, which cannot be moved: create it with { clock: manualClock() }, or set its clock to { "mode": "manual" } or { "mode": "scaled" }.',
+  );
+}
+
+function toRecord({ id, eventId, endpointId, type, attempts }: Delivery): AttemptRecord {
+  return { deliveryId: id, eventId, endpointId, type, ...(attempts.at(-1) as Attempt) };
 }

@@ -1,40 +1,53 @@
 /** Control routes for cards: search, detail, history, points, wallets. */
-import { CorrectionInput, PointsInput } from "@loyalty-cards/openapi/control-validators";
+import { isCorrectionInput, isPointsInput } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
-import { addToWallet, getCard, removeFromWallet, toCard } from "../domain/cards.ts";
+import { addToWallet, getCard, getHolderName, removeFromWallet, toCard } from "../domain/cards.ts";
 import { type Domain, getById } from "../domain/context.ts";
-import { cancelOperation, listOperations, recordCorrection, recordPoints } from "../domain/ledger.ts";
+import {
+  cancelOperation,
+  listOperations,
+  recordCorrection,
+  recordPoints,
+} from "../domain/ledger.ts";
 import type { Customer, State, StoredCard, StoredOperation } from "../domain/state.ts";
-import { limitList, type Router } from "./route.ts";
+import type { Router } from "./route.ts";
 
-const pointsKinds = { purchase: "purchase", reward: "reward", redeem: "redemption" } as const;
+/** The type of the operation that a route records. */
+const typeByRoute = { purchase: "purchase", reward: "reward", redeem: "redemption" } as const;
 
-export function addCardRoutes({ route, routeWithBody }: Router, { domain }: Backend): void {
+export function addCardRoutes(router: Router, { domain }: Backend): void {
+  const { route, routeWithBody, routeList } = router;
   const viewOperation = ({ id }: { id: string }) =>
     toOperationView(getById(domain.state.operations, id, "operation"));
 
-  route("GET /cards", ({ query }) => {
-    const text = query["query"] ?? "";
-    const found = [...domain.state.cards.values()].filter((card) => matchesCard(domain.state, card, text));
-    return limitList(found.reverse(), query, (card) => toCardView(domain, card));
-  });
+  routeList(
+    "GET /cards",
+    ({ query }) => findCards(domain.state, query["query"] ?? "").reverse(),
+    (card) => toCardView(domain, card),
+  );
   route("GET /cards/:id", ({ id }) => toCardView(domain, getCard(domain, id)));
-  route("GET /cards/:id/operations", ({ id, query }) => {
-    getCard(domain, id);
-    return limitList(listOperations(domain, id), query, toOperationView);
-  });
-  for (const [name, kind] of Object.entries(pointsKinds)) {
-    routeWithBody(`POST /cards/:id/${name} 201`, PointsInput, ({ id, body }) =>
-      viewOperation(recordPoints(domain, id, kind, body.points)),
+  routeList(
+    "GET /cards/:id/operations",
+    ({ id }) => listOperations(domain, getCard(domain, id).id),
+    toOperationView,
+  );
+  for (const [name, type] of Object.entries(typeByRoute)) {
+    routeWithBody(`POST /cards/:id/${name} 201`, isPointsInput, ({ id, body }) =>
+      viewOperation(recordPoints(domain, id, type, body.points)),
     );
   }
-  routeWithBody("POST /cards/:id/correct 201", CorrectionInput, ({ id, body }) =>
+  routeWithBody("POST /cards/:id/correct 201", isCorrectionInput, ({ id, body }) =>
     viewOperation(recordCorrection(domain, id, body.change)),
   );
   route("PUT /cards/:id/wallets/:wallet", ({ id, wallet }) => addToWallet(domain, id, wallet));
-  route("DELETE /cards/:id/wallets/:wallet", ({ id, wallet }) => removeFromWallet(domain, id, wallet));
+  route("DELETE /cards/:id/wallets/:wallet", ({ id, wallet }) =>
+    removeFromWallet(domain, id, wallet),
+  );
   route("POST /operations/:id/cancel 201", ({ id }) => viewOperation(cancelOperation(domain, id)));
 }
+
+const findCards = (state: State, text: string): StoredCard[] =>
+  [...state.cards.values()].filter((card) => matchesCard(state, card, text));
 
 /** Whether the card, or the id, name, phone or email of its customer contains the search text. */
 function matchesCard({ customers }: State, card: StoredCard, searchText: string): boolean {
@@ -56,6 +69,7 @@ function toCardView(domain: Domain, card: StoredCard) {
   const customer = domain.state.customers.get(card.customerId);
   return {
     ...toCard(domain, card),
+    holder: getHolderName(domain, card) ?? customer?.phone ?? customer?.email,
     templateId,
     issuedAt: new Date(issuedAtMs).toISOString(),
     wallets,

@@ -1,77 +1,140 @@
-/** A route of the control API: validates the body, converts errors to problem details, limits lists. */
+/**
+ * A route of the control API: validates the body, limits lists, and makes problem details of what
+ * the functions of the service object throw.
+ */
+import type { Result } from "@loyalty-cards/internal/result";
 import type { ControlValidator } from "@loyalty-cards/openapi/control-validators";
 import { NotFoundError } from "../domain/context.ts";
-import { InputError, Problem, validateInput } from "../domain/problem.ts";
-import type { App } from "../http/app.ts";
-import { emptyReply, jsonReply, parseJson, parseLimit, readText, send } from "../http/reply.ts";
+import { createProblem, createValidationProblem, type Problem } from "../domain/problem.ts";
+import { InputError, validateInput } from "../domain/validation.ts";
+import { type App, type Call, respond } from "../http/app.ts";
+import { emptyReply, jsonReply, problemReply, type Reply } from "../http/reply.ts";
+import { parseJson, parseLimit, readText } from "../http/request.ts";
 import { WaitTimeoutError } from "./wait-for.ts";
 
-interface ControlCall<Body> {
+/** The console shows 100 more, and again. */
+export const maxListed = 10_000;
+
+interface ControlCall {
   /** The variable segments of the path. */
   id: string;
   wallet: string;
   query: Record<string, string>;
-  body: Body;
   /** Its signal is aborted when the client disconnects. */
   request: Request;
 }
 
-/** The method, the path, in which `:id` is a variable segment, and the status of a response with a body unless it is 200. */
-type Endpoint = `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;
+/**
+ * The method, the path, in which `:id` is a variable segment, and the status of a response with a
+ * body unless it is 200.
+ */
+type RoutePattern = `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;
 
 /** Returns the JSON of the response; nothing for a 204. */
-type Run<Body> = (call: ControlCall<Body>) => unknown;
+type Run<RouteCall> = (call: RouteCall) => unknown;
 
 /** Adds routes to the control API. `route` does not read a body. */
 export type Router = ReturnType<typeof createRouter>;
 
 export function createRouter(app: App) {
-  function routeWithBody<Body>(
-    endpoint: Endpoint,
-    validator: ControlValidator<Body> | undefined,
-    run: Run<Body>,
+  function addRoute(
+    pattern: RoutePattern,
+    run: (call: ControlCall, c: Call) => Promise<Result<unknown, Problem>>,
   ): void {
-    const [method = "", path, status = "200"] = endpoint.split(" ");
+    const [method = "", path, status = "200"] = pattern.split(" ");
     app.on(method, `/_mock${path}`, async (c) => {
-      const { req } = c;
-      const { id = "", wallet = "" } = req.param() as Record<string, string>;
       try {
-        const body = validator && validateInput(validator, parseJson(c, await readText(c)));
-        const result = await run({ id, wallet, query: req.query(), body: body as never, request: req.raw });
-        return send(c, result === undefined ? emptyReply(204) : jsonReply(Number(status), result));
+        const result = await run(toControlCall(c), c);
+        return respond(c, toReply(result, Number(status)));
       } catch (error) {
-        throw toProblem(error);
+        return respond(c, problemReply(toProblem(error)));
       }
     });
   }
-  const route = (endpoint: Endpoint, run: Run<undefined>) => routeWithBody(endpoint, undefined, run);
-  return { route, routeWithBody };
+
+  return {
+    route(pattern: RoutePattern, run: Run<ControlCall>): void {
+      addRoute(pattern, async (call) => ({ value: await run(call) }));
+    },
+
+    routeWithBody<Body>(
+      pattern: RoutePattern,
+      validator: ControlValidator<Body>,
+      run: Run<ControlCall & { body: Body }>,
+    ): void {
+      addRoute(pattern, async (call, c) => {
+        const text = await readText(c);
+        if (text.failure !== undefined) return text;
+        const json = parseJson(c, text.value);
+        if (json.failure !== undefined) return json;
+        const body = validateInput(validator, json.value);
+        return { value: await run({ ...call, body }) };
+      });
+    },
+
+    /**
+     * A list, newest first: the response has its beginning and its length.
+     * @param view converts an item that the response has.
+     */
+    routeList<Item>(
+      pattern: RoutePattern,
+      list: (call: ControlCall) => readonly Item[],
+      view: (item: Item) => unknown,
+    ): void {
+      addRoute(pattern, async (call) => {
+        const items = list(call);
+        const limit = parseLimit(call.query["limit"], { max: maxListed });
+        if (limit.failure !== undefined) return limit;
+        const viewed = items.slice(0, limit.value).map((item) => view(item));
+        return { value: { items: viewed, total: items.length } };
+      });
+    },
+
+    /** A route that checks its query. */
+    routeQuery(
+      pattern: RoutePattern,
+      run: (query: ControlCall["query"]) => Result<unknown, Problem>,
+    ): void {
+      addRoute(pattern, async ({ query }) => run(query));
+    },
+  };
 }
 
-/** Converts the errors that the service object throws for the same calls. */
-function toProblem(error: unknown): unknown {
-  if (error instanceof InputError) return Problem.invalid(error.errors);
-  if (error instanceof WaitTimeoutError) return new Problem(408, error.message);
-  if (error instanceof NotFoundError) return new Problem(404, error.message);
-  if (error instanceof RangeError) return new Problem(409, error.message);
-  if (error instanceof TypeError) return new Problem(422, error.message);
-  return error;
+function toControlCall({ req }: Call): ControlCall {
+  const { id = "", wallet = "" } = req.param() as Record<string, string>;
+  return { id, wallet, query: req.query(), request: req.raw };
 }
 
-/** The beginning of a list. @param items newest first. @param view converts an item that is returned. */
-export function limitList<Item>(
-  items: readonly Item[],
+function toReply({ value, failure }: Result<unknown, Problem>, status: number): Reply {
+  if (failure !== undefined) return problemReply(failure);
+  return value === undefined ? emptyReply(204) : jsonReply(status, value);
+}
+
+/** The status for each error that the functions of the service object throw: of the first match. */
+const statusByError = [
+  [WaitTimeoutError, 408],
+  [NotFoundError, 404],
+  [RangeError, 409],
+  [TypeError, 422],
+] as const;
+
+/** @throws the error, when it is none of the service object. */
+function toProblem(error: unknown): Problem {
+  if (error instanceof InputError) return createValidationProblem(error.errors);
+  const [, status] = statusByError.find(([type]) => error instanceof type) ?? [];
+  if (status === undefined) throw error;
+  return createProblem(status, (error as Error).message);
+}
+
+/** The value of a parameter that has one of a few; undefined when it is absent or empty. */
+export function parseChoice<Choice extends string>(
   query: Record<string, string>,
-  view: (item: Item) => unknown,
-) {
-  const limit = parseLimit(query["limit"], 20);
-  return { items: items.slice(0, limit).map(view), total: items.length };
-}
-
-/** @returns undefined for an empty text. @throws {Problem} for another text that is none of the values. */
-export function parseChoice(query: Record<string, string>, name: string, values: readonly string[]) {
-  const value = query[name] || undefined;
-  if (value !== undefined && !values.includes(value))
-    throw new Problem(400, `${name} must be one of ${values.join(", ")}.`);
-  return value;
+  name: string,
+  choices: readonly Choice[],
+): Result<Choice | undefined, Problem> {
+  const text = query[name] ?? "";
+  if (text === "") return { value: undefined };
+  const choice = choices.find((each) => each === text);
+  if (choice !== undefined) return { value: choice };
+  return { failure: createProblem(400, `${name} must be one of ${choices.join(", ")}.`) };
 }

@@ -1,27 +1,29 @@
-/** The control API under `/_mock`: settings, waiting, templates, injected faults, the clock; and the routes of cards and webhooks. */
+/**
+ * The control API under `/_mock`: settings, waiting, templates, injected faults, the clock; and the
+ * routes of cards and webhooks.
+ */
 import type { components } from "@loyalty-cards/openapi/control";
 import {
-  AdvanceInput,
-  ClockSetting,
-  FaultInput,
-  TemplateInput,
-  WaitInput,
+  isAdvanceInput,
+  isApiKeyInput,
+  isClockSetting,
+  isFaultInput,
+  isTemplateInput,
+  isWaitInput,
 } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
-import { eventTypes } from "../delivery/endpoints.ts";
-import { apiKeys } from "../domain/api-keys.ts";
+import { eventTypes } from "../delivery/events.ts";
+import { createApiKey, getNewestKeys, revokeApiKey } from "../domain/api-keys.ts";
 import type { Duration } from "../domain/clock.ts";
-import { createTemplate } from "../domain/templates.ts";
+import { archiveTemplate, createTemplate } from "../domain/templates.ts";
 import { addFault, clearFaults, removeFault } from "../faults/rules.ts";
-import { type App, createGuard } from "../http/app.ts";
+import type { App } from "../http/app.ts";
 import { addCardRoutes } from "./cards.ts";
 import { createRouter, type Router } from "./route.ts";
 import { defaultTimeoutMs, type WaitCondition, waitFor } from "./wait-for.ts";
 import { addWebhookRoutes } from "./webhooks.ts";
 
 export function addControlRoutes(app: App, backend: Backend): void {
-  const { baseUrl, acceptsAnyHost } = backend.settings;
-  app.use("/_mock/*", createGuard(baseUrl, acceptsAnyHost));
   const router = createRouter(app);
   addServiceRoutes(router, backend);
   addCardRoutes(router, backend);
@@ -35,18 +37,22 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
   route("GET /settings", () => {
     const { baseUrl, wallets, templates } = settings;
     const templateId = templates[0]?.id;
-    return { baseUrl, apiKeys, templateId, wallets, events: eventTypes };
+    return { baseUrl, apiKeys: getNewestKeys(domain), templateId, wallets, events: eventTypes };
   });
   route("POST /reset", () => backend.reset());
-  routeWithBody("POST /wait", WaitInput, async ({ body, request: { signal } }) => {
+  routeWithBody("POST /wait", isWaitInput, async ({ body, request: { signal } }) => {
     const { timeoutMs = defaultTimeoutMs, ...condition } = body;
     return { items: await waitFor(backend, condition as WaitCondition, { timeoutMs, signal }) };
   });
 
   route("GET /templates", () => ({ items: [...domain.state.templates.values()] }));
-  routeWithBody("POST /templates 201", TemplateInput, ({ body }) => createTemplate(domain, body));
+  routeWithBody("POST /templates 201", isTemplateInput, ({ body }) => createTemplate(domain, body));
+  route("POST /templates/:id/archive", ({ id }) => archiveTemplate(domain, id));
+  route("GET /api-keys", () => ({ items: [...domain.state.apiKeys.values()] }));
+  routeWithBody("POST /api-keys 201", isApiKeyInput, ({ body }) => createApiKey(domain, body.kind));
+  route("DELETE /api-keys/:id", ({ id }) => revokeApiKey(domain, id));
   route("GET /faults", () => ({ items: [...domain.state.faults.values()] }));
-  routeWithBody("POST /faults 201", FaultInput, ({ body }) => addFault(domain, body));
+  routeWithBody("POST /faults 201", isFaultInput, ({ body }) => addFault(domain, body));
   route("DELETE /faults", () => clearFaults(domain));
   route("DELETE /faults/:id", ({ id }) => removeFault(domain, id));
 }
@@ -66,11 +72,11 @@ function addClockRoutes({ route, routeWithBody }: Router, { clock, changes }: Ba
     ...view(),
   });
   route("GET /clock", view);
-  routeWithBody("PUT /clock", ClockSetting, ({ body }) => {
+  routeWithBody("PUT /clock", isClockSetting, ({ body }) => {
     clock.set(body);
     return view();
   });
-  routeWithBody("POST /clock/advance", AdvanceInput, ({ body }) =>
+  routeWithBody("POST /clock/advance", isAdvanceInput, ({ body }) =>
     move(clock.advance(body.duration as Duration)),
   );
   route("POST /clock/advance-to-next-delivery", () => move(clock.advanceToNextDelivery()));

@@ -1,16 +1,22 @@
 /** Waits until an event, a delivery or a card matches a condition. */
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
-import { WaitCondition as WaitConditionSchema } from "@loyalty-cards/openapi/control-validators";
+import { isWaitCondition } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
 import { findDeliveries } from "../delivery/deliveries.ts";
 import { type Card, toCard } from "../domain/cards.ts";
-import { isDeeperThan, isObject, validateInput } from "../domain/problem.ts";
 import type { Delivery, EventType, ServiceEvent } from "../domain/state.ts";
+import { isDeeperThan, isObject, validateInput } from "../domain/validation.ts";
 
-/** All members that are present must be equal, inside `data` too. Also matches what happened before the call. */
+/**
+ * All members that are present must be equal, inside `data` too. Also matches what happened before
+ * the call.
+ */
 export type WaitCondition =
   | { event: { type?: EventType; id?: string; data?: Record<string, unknown> }; count?: number }
-  | { delivery: Partial<Pick<Delivery, "id" | "eventId" | "type" | "endpointId" | "state">>; count?: number }
+  | {
+      delivery: Partial<Pick<Delivery, "id" | "eventId" | "type" | "endpointId" | "state">>;
+      count?: number;
+    }
   | { card: { id: string } & Partial<Omit<Card, "id">> };
 
 /** The items that matched the condition. */
@@ -36,7 +42,8 @@ export const defaultTimeoutMs = 5_000;
 const maxLevels = 64;
 
 /**
- * @throws {WaitTimeoutError} when nothing matches in time; the message lists the newest events and deliveries.
+ * @throws {WaitTimeoutError} when nothing matches in time; the message lists the newest events and
+ * deliveries.
  * @throws {TypeError} for an invalid condition or timeout, before it waits.
  */
 export async function waitFor<Condition extends WaitCondition>(
@@ -44,14 +51,15 @@ export async function waitFor<Condition extends WaitCondition>(
   condition: Condition,
   { timeoutMs = defaultTimeoutMs, signal }: WaitOptions = {},
 ): Promise<WaitResult<Condition>> {
-  validateInput(WaitConditionSchema, condition);
+  validateInput(isWaitCondition, condition);
   if (isDeeperThan(maxLevels, condition))
     throw new TypeError(`The condition is nested deeper than ${maxLevels} levels.`);
   if (!(timeoutMs >= 0 && timeoutMs <= maxTimerMs))
     throw new TypeError(`"timeoutMs" must be a number, at least 0 and at most ${maxTimerMs}.`);
   if (["event", "delivery", "card"].filter((name) => name in condition).length !== 1)
     throw new TypeError("Wait for one of event, delivery and card.");
-  const wanted = structuredClone(condition as WaitCondition & { count?: number }); // a getter may return another value later
+  // A copy, because a getter may return another value later.
+  const wanted = structuredClone(condition as WaitCondition & { count?: number });
   const isMet = () => findMatches(backend, wanted).length >= (wanted.count ?? 1);
   if (!isMet()) await waitUntil(backend, isMet, timeoutMs, wanted, signal);
   return structuredClone(findMatches(backend, wanted)) as WaitResult<Condition>;
@@ -90,7 +98,10 @@ function waitUntil(
   });
 }
 
-function findMatches({ domain }: Backend, condition: WaitCondition): (ServiceEvent | Delivery | Card)[] {
+function findMatches(
+  { domain }: Backend,
+  condition: WaitCondition,
+): (ServiceEvent | Delivery | Card)[] {
   if ("event" in condition)
     return domain.state.recentEvents.filter((event) => isSubset(condition.event, event));
   if ("delivery" in condition) return findDeliveries(domain, condition.delivery);
@@ -108,14 +119,23 @@ function isSubset(pattern: unknown, value: unknown): boolean {
   if (!isObject(pattern)) return pattern === value;
   return (
     isObject(value) &&
-    Object.entries(pattern).every(([name, member]) => member === undefined || isSubset(member, value[name]))
+    Object.entries(pattern).every(
+      ([name, member]) => member === undefined || isSubset(member, value[name]),
+    )
   );
+}
+
+/** `ping pending (last attempt: 401)`. */
+function formatDelivery({ type, state, attempts }: Delivery): string {
+  const last = attempts.at(-1);
+  const isFailure = last !== undefined && state !== "delivered";
+  return `${type} ${state}${isFailure ? ` (last attempt: ${last.status ?? last.error})` : ""}`;
 }
 
 /** The newest events and deliveries, for the message of a timeout. */
 function formatRecent({ domain: { state } }: Backend): string {
   const events = state.recentEvents.slice(-10).map(({ type }) => type);
-  const deliveries = [...state.deliveries.values()].slice(-10).map(({ type, state }) => `${type} ${state}`);
+  const deliveries = [...state.deliveries.values()].slice(-10).map(formatDelivery);
   const list = (entries: string[]) => (entries.length === 0 ? "none" : entries.join(", "));
   return `The newest events: ${list(events)}; the newest deliveries: ${list(deliveries)}.`;
 }

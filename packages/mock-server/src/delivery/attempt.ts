@@ -1,4 +1,7 @@
-/** One delivery attempt: signs the body, sends it, and waits up to ten seconds for the response (spec 6). */
+/**
+ * One delivery attempt: signs the body, sends it, and waits up to ten seconds for the response
+ * (spec 6).
+ */
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import type { Attempt, Delivery, Endpoint } from "../domain/state.ts";
 
@@ -14,42 +17,66 @@ export interface DeliveryTransport {
   deliveryTimeoutMs: number;
 }
 
-/** Never rejects: a request that cannot be sent is a failed attempt. @param abort ends the attempt; the timeout uses it too. */
+/**
+ * Never rejects: a request that cannot be sent is a failed attempt.
+ * @param abort ends the attempt; the timeout uses it too.
+ */
 export async function sendAttempt(
   { deliver, signedWith, signingTimeMs, deliveryTimeoutMs }: DeliveryTransport,
   endpoint: Endpoint,
   delivery: Delivery,
   abort: AbortController,
-): Promise<Omit<Attempt, "at" | "durationMs">> {
+): Promise<Omit<Attempt, "at">> {
+  const startedMs = performance.now();
   const timestamp = Math.floor(signingTimeMs() / 1000);
   const signed = { signedAt: new Date(timestamp * 1000).toISOString(), signedWith };
+  const getDurationMs = () => Math.round(performance.now() - startedMs);
+  const timeout = startTimeout(deliveryTimeoutMs, abort);
   let signature: string | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no response within ${deliveryTimeoutMs / 1000} s`));
-      abort.abort();
-    }, deliveryTimeoutMs);
-    (timer as { unref?: () => void }).unref?.();
-  });
   try {
     signature = await signWebhook({ rawBody: delivery.body, secret: endpoint.secret, timestamp });
     const request = createRequest(endpoint, delivery, signature, abort.signal);
-    const response = await Promise.race([Promise.resolve(deliver(request)), late]);
-    const { status, body }: Partial<Response> = response ?? {};
-    if (status === undefined || !Number.isInteger(status))
-      throw new TypeError(`the receiver returned ${getType(response)}, not a Response`);
-    clearTimeout(timer);
-    const responseBody = await readStart(body);
-    return { status, ...(responseBody !== "" && { responseBody }), signature, ...signed };
+    const response = await Promise.race([deliver(request), timeout.expired]);
+    const status = getStatus(response);
+    timeout.cancel();
+    const responseBody = await readStart(response.body);
+    const result = { status, ...(responseBody !== "" && { responseBody }) };
+    return { ...result, signature, ...signed, durationMs: getDurationMs() };
   } catch (error) {
-    return { error: formatError(error), ...(signature !== undefined && { signature }), ...signed };
+    const result = { error: formatError(error), ...(signature !== undefined && { signature }) };
+    return { ...result, ...signed, durationMs: getDurationMs() };
   } finally {
-    clearTimeout(timer);
+    timeout.cancel();
   }
 }
 
-const createRequest = (endpoint: Endpoint, delivery: Delivery, signature: string, signal: AbortSignal) =>
+/** @returns a promise that rejects when the timeout expires. The timer keeps no process alive. */
+function startTimeout(ms: number, abort: AbortController) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`no response within ${ms / 1000} s`));
+      abort.abort();
+    }, ms);
+    (timer as { unref?: () => void }).unref?.();
+  });
+  return { expired, cancel: () => clearTimeout(timer) };
+}
+
+/** @throws {TypeError} for what a function of a test returned by mistake. */
+function getStatus(response: Response | undefined | null): number {
+  const status = response?.status;
+  if (!Number.isInteger(status))
+    throw new TypeError(`the receiver returned ${getType(response)}, not a Response`);
+  return status as number;
+}
+
+const createRequest = (
+  endpoint: Endpoint,
+  delivery: Delivery,
+  signature: string,
+  signal: AbortSignal,
+) =>
   new Request(endpoint.url, {
     method: "POST",
     headers: {
@@ -66,7 +93,10 @@ const createRequest = (endpoint: Endpoint, delivery: Delivery, signature: string
 const maxBodyCharacters = 1_000;
 const maxReadMs = 1_000;
 
-/** Only the status counts; the body is for the reader of the log. A body that does not end, or is not a stream, does not fail the attempt. */
+/**
+ * Only the status counts; the body is for the reader of the log. A body that does not end, or is
+ * not a stream, does not fail the attempt.
+ */
 async function readStart(body: Response["body"] | undefined): Promise<string> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let text = "";
@@ -90,7 +120,9 @@ async function readStart(body: Response["body"] | undefined): Promise<string> {
   return text.slice(0, maxBodyCharacters);
 }
 
-/** The code of a network error if it has one: "ECONNREFUSED" is more precise than "fetch failed". */
+/**
+ * The code of a network error if it has one: "ECONNREFUSED" is more precise than "fetch failed".
+ */
 function formatError(error: unknown): string {
   if (!(error instanceof Error)) return `the receiver threw ${getType(error)}`;
   const { cause } = error as { cause?: { code?: unknown; message?: unknown } };

@@ -1,5 +1,8 @@
-/** Deliveries: one event sent to one endpoint, with every attempt and the retry schedule (spec 3.2). */
-import { type Domain, generateId, getById } from "../domain/context.ts";
+/**
+ * Deliveries: one event sent to one endpoint, with every attempt and the retry schedule (spec 3.2).
+ */
+import { type Domain, getById } from "../domain/context.ts";
+import { generateId, getPosition } from "../domain/ids.ts";
 import type { Attempt, Delivery, ServiceEvent, State } from "../domain/state.ts";
 
 /** 1 minute, 5 minutes, 30 minutes, 2 hours, 6 hours; each after the previous failure. */
@@ -8,14 +11,12 @@ const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000,
 /** All members that are present must match. */
 export type DeliveryFilter = Partial<Pick<Delivery, "endpointId" | "eventId" | "type" | "state">>;
 
-/** Creates a delivery of an event to an endpoint. @param delayMs the time until its first attempt. */
+/** Creates a delivery of an event to an endpoint. `delayMs` is the time until its first attempt. */
 export function createDelivery(
   { state, nowMs, notifyChange }: Domain,
-  event: ServiceEvent,
-  endpointId: string,
-  body: string,
-  delayMs: number,
+  sent: { event: ServiceEvent; endpointId: string; body: string; delayMs: number },
 ): Delivery {
+  const { event, endpointId, body, delayMs } = sent;
   const delivery: Delivery = {
     id: generateId("dlv"),
     eventId: event.id,
@@ -23,6 +24,7 @@ export function createDelivery(
     endpointId,
     state: "pending",
     attempts: [],
+    position: getPosition(event.id),
     nextAttemptAt: toIso(nowMs() + delayMs),
     body,
     failures: 0,
@@ -33,54 +35,69 @@ export function createDelivery(
   return delivery;
 }
 
-/** Records an attempt, and schedules the next one after a failure. */
+/** Only a 2xx counts as delivered (spec 6.3.1). */
+export const isSuccess = ({ status = 0 }: Attempt) => status >= 200 && status < 300;
+
+/** Records an attempt, and plans the next one after a failure. */
 export function recordAttempt(domain: Domain, delivery: Delivery, attempt: Attempt): void {
-  const { state, nowMs, notifyChange } = domain;
   delivery.attempts.push(attempt);
-  delete delivery.nextAttemptAt;
-  const { status } = attempt;
-  if (status !== undefined && status >= 200 && status < 300) delivery.state = "delivered";
-  else {
-    delivery.failures += 1;
-    const isStopped = delivery.state !== "pending"; // the endpoint was deleted during the attempt
-    const delayMs = isStopped ? undefined : retryDelaysMs[delivery.failures - 1];
-    if (delayMs === undefined) delivery.state = "failed";
-    else delivery.nextAttemptAt = toIso(nowMs() + delayMs);
-  }
-  if (delivery.isResent) restart(domain, delivery);
-  if (delivery.state !== "pending") state.pendingDeliveryIds.delete(delivery.id);
-  notifyChange({ attempted: delivery });
+  if (!isSuccess(attempt)) delivery.failures += 1;
+  const next = decideNext(delivery, attempt);
+  if (next === "restart") restart(domain, delivery);
+  else if (next === "delivered" || next === "failed") end(domain, delivery, next);
+  else delivery.nextAttemptAt = toIso(domain.nowMs() + next.delayMs);
+  domain.notifyChange({ attempted: delivery });
 }
 
-/** Starts a delivery again, as "Resend" in the console does: due at once, with all retries. */
-export function restartDelivery(
-  domain: Domain,
-  deliveryId: string,
-  isInProgress: (delivery: Delivery) => boolean,
-): Delivery {
-  const delivery = getById(domain.state.deliveries, deliveryId, "delivery");
-  if (!domain.state.endpoints.has(delivery.endpointId))
+/** Decides what follows an attempt that was recorded. */
+function decideNext(
+  { state, failures, isResent }: Delivery,
+  attempt: Attempt,
+): "restart" | "delivered" | "failed" | { delayMs: number } {
+  if (isResent) return "restart";
+  if (isSuccess(attempt)) return "delivered";
+  if (state !== "pending") return "failed"; // the endpoint was deleted during the attempt
+  const delayMs = retryDelaysMs[failures - 1];
+  return delayMs === undefined ? "failed" : { delayMs };
+}
+
+/** @throws {RangeError} for an unknown delivery, and for one whose endpoint was deleted. */
+export function getResendable({ state }: Domain, deliveryId: string): Delivery {
+  const delivery = getById(state.deliveries, deliveryId, "delivery");
+  if (!state.endpoints.has(delivery.endpointId))
     throw new RangeError("The endpoint of this delivery was deleted.");
-  if (isInProgress(delivery)) delivery.isResent = true;
-  else restart(domain, delivery);
-  domain.state.pendingDeliveryIds.add(delivery.id);
-  domain.notifyChange();
   return delivery;
 }
 
-function restart({ nowMs }: Domain, delivery: Delivery): void {
-  delete delivery.isResent;
-  Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: toIso(nowMs()) });
+/** Starts a delivery again: due at once, or after the attempt in progress, with all retries. */
+export function restartDelivery(domain: Domain, delivery: Delivery, isInProgress: boolean): void {
+  if (isInProgress) delivery.isResent = true;
+  else restart(domain, delivery);
+  domain.notifyChange();
 }
 
-/** Marks the pending deliveries of an endpoint as failed. An attempt in progress is the last one. */
+function restart({ state, nowMs }: Domain, delivery: Delivery): void {
+  delete delivery.isResent;
+  delivery.state = "pending";
+  delivery.failures = 0;
+  delivery.nextAttemptAt = toIso(nowMs());
+  state.pendingDeliveryIds.add(delivery.id);
+}
+
+function end({ state }: Domain, delivery: Delivery, outcome: "delivered" | "failed"): void {
+  delete delivery.isResent;
+  delete delivery.nextAttemptAt;
+  delivery.state = outcome;
+  state.pendingDeliveryIds.delete(delivery.id);
+}
+
+/**
+ * Marks the pending deliveries of an endpoint as failed. An attempt in progress is the last one.
+ */
 export function failPendingDeliveries(domain: Domain, endpointId: string): void {
-  for (const delivery of listPending(domain.state)) {
-    if (delivery.endpointId !== endpointId) continue;
-    delivery.state = "failed";
-    delete delivery.nextAttemptAt;
-    delete delivery.isResent;
-    domain.state.pendingDeliveryIds.delete(delivery.id);
+  const pending = listPending(domain.state).filter((each) => each.endpointId === endpointId);
+  for (const delivery of pending) {
+    end(domain, delivery, "failed");
     domain.notifyChange();
   }
 }
@@ -88,7 +105,10 @@ export function failPendingDeliveries(domain: Domain, endpointId: string): void 
 export const listPending = ({ deliveries, pendingDeliveryIds }: State): Delivery[] =>
   Array.from(pendingDeliveryIds, (id) => deliveries.get(id) as Delivery);
 
-export function findDeliveries({ state }: Domain, filter: DeliveryFilter & { id?: string }): Delivery[] {
+export function findDeliveries(
+  { state }: Domain,
+  filter: DeliveryFilter & { id?: string },
+): Delivery[] {
   const wanted = Object.entries(filter) as [keyof DeliveryFilter, string][];
   return [...state.deliveries.values()].filter((delivery) =>
     wanted.every(([member, value]) => value === undefined || delivery[member] === value),

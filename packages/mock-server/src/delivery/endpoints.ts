@@ -1,11 +1,11 @@
 /** Webhook endpoints: address, selected events and signing secret (spec 5.4, 6). */
-import { isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
+import { canForwardTo, isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
 import type { components } from "@loyalty-cards/openapi/control";
-import { EndpointInput as EndpointInputSchema } from "@loyalty-cards/openapi/control-validators";
-import { requiredData } from "@loyalty-cards/openapi/events";
-import { type Domain, generateId, getById } from "../domain/context.ts";
-import { validateInput } from "../domain/problem.ts";
-import type { Endpoint, EventType } from "../domain/state.ts";
+import { isEndpointInput } from "@loyalty-cards/openapi/control-validators";
+import { type Domain, getById } from "../domain/context.ts";
+import { generateId } from "../domain/ids.ts";
+import type { Endpoint } from "../domain/state.ts";
+import { validateInput } from "../domain/validation.ts";
 import { failPendingDeliveries } from "./deliveries.ts";
 
 /** The address of a receiver, and the event types that it gets. A test event is always sent. */
@@ -17,8 +17,6 @@ export type WebhookEndpoint = Pick<Endpoint, "id" | "url" | "events">;
 /** The id and secret of an endpoint. */
 export type EndpointSecret = Pick<Endpoint, "id" | "secret">;
 
-export const eventTypes = Object.keys(requiredData) as EventType[];
-
 /**
  * @param seeded the id and the secret of a seeded endpoint.
  * @throws {TypeError} for an address or an event that is not allowed.
@@ -29,7 +27,7 @@ export function createEndpoint(
   seeded: Partial<EndpointSecret> = {},
 ): Endpoint {
   const { state, notifyChange } = domain;
-  checkEndpoint(input);
+  checkEndpoint(domain, input);
   const { url, events } = input;
   const { id = generateId("we"), secret = generateId("whsec") } = seeded;
   const endpoint = { id, url, events: [...events], secret };
@@ -39,7 +37,8 @@ export function createEndpoint(
 }
 
 /**
- * Changes the address, the events or both. The secret stays. Deliveries that are still pending go to the new address.
+ * Changes the address, the events or both. The secret stays. Deliveries that are still pending go
+ * to the new address.
  * @throws {TypeError} for an address or an event that is not allowed.
  */
 export function updateEndpoint(
@@ -49,7 +48,7 @@ export function updateEndpoint(
 ): WebhookEndpoint {
   const endpoint = getEndpoint(domain, endpointId);
   const { url = endpoint.url, events = endpoint.events } = change;
-  checkEndpoint({ url, events });
+  checkEndpoint(domain, { url, events });
   Object.assign(endpoint, { url, events: [...events] });
   domain.notifyChange();
   return toWebhookEndpoint(endpoint);
@@ -80,16 +79,21 @@ export const toWebhookEndpoint = ({ id, url, events }: Endpoint): WebhookEndpoin
   events: [...events],
 });
 
-function checkEndpoint(input: EndpointInput): void {
-  const { url } = validateInput(EndpointInputSchema, input);
+function checkEndpoint({ forwardTo }: Domain, input: EndpointInput): void {
+  const { url } = validateInput(isEndpointInput, input);
   if (!URL.canParse(url)) throw new TypeError(`The endpoint's url "${url}" is not a URL.`);
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "")
     throw new TypeError("An endpoint's url must not have a user or a password.");
+  if (url === forwardTo && canForwardTo(new URL(url))) return;
   // spec 6.3.5: public HTTPS addresses. Loopback addresses are allowed too, for development.
   if (isLoopback(hostname) && (protocol === "https:" || protocol === "http:")) return;
   if (protocol !== "https:")
-    throw new TypeError("An endpoint must be https://; http:// is allowed for loopback addresses only.");
+    throw new TypeError(
+      "An endpoint must be https://; http:// is allowed for loopback addresses only.",
+    );
   if (isPrivate(hostname))
-    throw new TypeError(`An endpoint must have a public address, and "${hostname}" is in a private network.`);
+    throw new TypeError(
+      `An endpoint must have a public address, and "${hostname}" is in a private network.`,
+    );
 }

@@ -1,11 +1,23 @@
-/** Checks a running receiver from outside: sends valid and invalid deliveries, reports which responses are wrong, and advises what to change. */
-import { isLoopback } from "@loyalty-cards/internal/hostnames";
+/**
+ * Checks a running receiver from outside: sends valid and invalid deliveries, reports which
+ * responses are wrong, and advises what to change.
+ */
+import { canForwardTo } from "@loyalty-cards/internal/hostnames";
+import type { Result } from "@loyalty-cards/internal/result";
 import { createReceiver, type Secret } from "@loyalty-cards/webhook-verify";
-import { type Check, checks, createDeliveries, type TestRequest } from "./checks.ts";
+import {
+  type Check,
+  checks,
+  createDeliveries,
+  type Deliveries,
+  type TestRequest,
+} from "./checks.ts";
 
 /** Which receiver to check, and how. */
 export interface CheckReceiverOptions {
-  /** The receiver's address. Nothing is sent to any other address, and redirects are not followed. */
+  /**
+   * The receiver's address. Nothing is sent to any other address, and redirects are not followed.
+   */
   url: string | URL;
   /** The signing secret of the receiver. */
   secret: Secret;
@@ -17,7 +29,10 @@ export interface CheckReceiverOptions {
    * ([spec 6.3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-1)).
    */
   timeoutMs?: number;
-  /** The card of the `balance.changed` events. Set it when the handler fails for cards that it does not know. Default `card_doctor`. */
+  /**
+   * The card of the `balance.changed` events. Set it when the handler fails for cards that it does
+   * not know. Default `card_doctor`.
+   */
   cardId?: string;
   signal?: AbortSignal;
   /** Called with each finding when its check has ended. */
@@ -34,7 +49,9 @@ export interface Finding {
   verdict: "pass" | "fail" | "warn";
   /** The clause of the specification, e.g. `5.7`. */
   clause: string;
-  /** What was sent, in words; of a check that did not pass, the delivery with the wrong response. */
+  /**
+   * What was sent, in words; of a check that did not pass, the delivery with the wrong response.
+   */
   sent: string;
   /** What the receiver did, in words. Contains the status of the response, never its body. */
   observed: string;
@@ -50,7 +67,8 @@ export interface ReceiverReport {
 }
 
 /**
- * Sends about twenty-five deliveries, most of them pings, and two `balance.changed` of `cardId`: do not run it against production data.
+ * Sends about twenty-five deliveries, most of them pings, and two `balance.changed` of `cardId`: do
+ * not run it against production data.
  * @throws {TypeError} for an invalid address or secret. Rejects with `signal.reason` when aborted.
  * @example
  * ```ts
@@ -65,10 +83,13 @@ export interface ReceiverReport {
  * ```
  */
 export async function checkReceiver(options: CheckReceiverOptions): Promise<ReceiverReport> {
+  if (typeof options !== "object" || options?.url === undefined)
+    throw new TypeError("checkReceiver takes one object: checkReceiver({ url, secret }).");
   const { secret, toleranceSeconds = 300, timeoutMs = 10_000, onFinding, signal } = options;
   const { cardId = "card_doctor" } = options;
   createReceiver({ secret, toleranceSeconds, handler() {} }); // it rejects invalid options
-  const send = createSender(parseUrl(options.url), options.fetch ?? fetch, timeoutMs, signal);
+  const url = parseUrl(options.url);
+  const send = createSender({ url, fetch: options.fetch ?? fetch, timeoutMs, signal });
   const deliveries = createDeliveries(secret, toleranceSeconds, cardId);
   const findings: Finding[] = [];
   function addFinding(finding: Finding): void {
@@ -77,46 +98,74 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
   }
 
   const response = await send(deliveries.signed());
-  const mistake = findMistake(response, "2xx");
-  const sent = "a ping as the service signs it";
-  const valid = { clause: "6.3.1", sent, observed: mistake ?? describe(response) };
-  if (mistake !== undefined) {
-    // A receiver that rejects a valid delivery rejects the others for the same reason, so the other checks would prove nothing.
-    const { headers, ...ping } = deliveries.signed();
-    const unparsed = { ...ping, headers: { ...headers, "content-type": "application/octet-stream" } };
-    const { status = 0 } = [400, 401, 415, 500].includes(response.status ?? 0) ? await send(unparsed) : {};
-    const advice = status >= 200 && status < 300 ? parserAdvice : findAdvice(response);
-    addFinding({ ...valid, check: "valid", verdict: "fail", advice });
+  const { value: observed, failure } = judge(response, "2xx");
+  if (failure !== undefined) {
+    // A receiver that rejects a valid delivery rejects the others for the same reason, so the other
+    // checks would prove nothing.
+    const isParsed = await isRejectedByParser(response, deliveries, send);
+    const advice = isParsed ? parserAdvice : findAdvice(response);
+    addFinding({ ...validPing, verdict: "fail", observed: failure, advice });
     return { passed: false, findings };
   }
-  addFinding({ ...valid, check: "valid", verdict: "pass" });
-  if (response.durationMs > timeoutMs / 2) {
-    const observed = `responded in ${Math.round(response.durationMs)} ms`;
-    const advice = "Respond first and work afterwards: the service waits 10 seconds.";
-    addFinding({ ...valid, check: "response-time", verdict: "warn", clause: "6.3.6", observed, advice });
-  }
+  addFinding({ ...validPing, verdict: "pass", observed });
+  if (response.durationMs > timeoutMs / 2) addFinding(createSlowFinding(response));
   for (const [name, check] of Object.entries(checks) as [CheckName, Check][]) {
-    const isForgedWrong = findings.some((each) => each.check === "forged" && each.verdict === "fail");
-    if (!(isForgedWrong && check.isOfSignature)) addFinding(await run(name, check));
+    const isSkipped = check.isOfSignature && hasFailed("forged", findings);
+    if (!isSkipped) addFinding(await runCheck(name, check, { deliveries, send }));
   }
   return { passed: findings.every(({ verdict }) => verdict !== "fail"), findings };
+}
 
-  /** Sends the requests of a check until a response is wrong. */
-  async function run(
-    check: CheckName,
-    { clause, expects, advice, isAdvisory, requests }: Check,
-  ): Promise<Finding> {
-    let observed = "";
-    const all = Object.entries(requests(deliveries));
-    for (const [sent, request] of all) {
-      const response = await send(request);
-      const mistake = findMistake(response, expects);
-      if (mistake !== undefined)
-        return { check, verdict: isAdvisory ? "warn" : "fail", clause, sent, observed: mistake, advice };
-      observed = describe(response);
+const validPing = {
+  check: "valid",
+  clause: "6.3.1",
+  sent: "a ping as the service signs it",
+} as const;
+
+const createSlowFinding = ({ durationMs }: TestResponse): Finding => ({
+  check: "response-time",
+  verdict: "warn",
+  clause: "6.3.6",
+  sent: validPing.sent,
+  observed: `responded in ${Math.round(durationMs)} ms`,
+  advice: "Respond first and work afterwards: the service waits 10 seconds.",
+});
+
+const hasFailed = (name: CheckName, findings: readonly Finding[]) =>
+  findings.some(({ check, verdict }) => check === name && verdict === "fail");
+
+/** Sends the requests of a check until a response is wrong. */
+async function runCheck(
+  name: CheckName,
+  check: Check,
+  { deliveries, send }: { deliveries: Deliveries; send: Send },
+): Promise<Finding> {
+  const { clause, expects, advice, isAdvisory } = check;
+  const requests = Object.entries(check.requests(deliveries));
+  let lastObserved = "";
+  for (const [sent, request] of requests) {
+    const { value: observed, failure } = judge(await send(request), expects);
+    if (failure !== undefined) {
+      const verdict = isAdvisory ? "warn" : "fail";
+      return { check: name, verdict, clause, sent, observed: failure, advice };
     }
-    return { check, verdict: "pass", clause, sent: all.map(([sent]) => sent).join("; "), observed };
+    lastObserved = observed;
   }
+  const sent = requests.map(([what]) => what).join("; ");
+  return { check: name, verdict: "pass", clause, sent, observed: lastObserved };
+}
+
+/** Whether a valid delivery is accepted with a content type that no parser reads. */
+async function isRejectedByParser(
+  { status = 0 }: TestResponse,
+  deliveries: Deliveries,
+  send: Send,
+): Promise<boolean> {
+  if (![400, 401, 415, 500].includes(status)) return false;
+  const { headers, ...ping } = deliveries.signed();
+  const contentType = { "content-type": "application/octet-stream" };
+  const response = await send({ ...ping, headers: { ...headers, ...contentType } });
+  return judge(response, "2xx").failure === undefined;
 }
 
 /** @throws {TypeError} for an address that fetch or the service would not accept. */
@@ -124,10 +173,11 @@ function parseUrl(address: string | URL): string {
   const url = new URL(address);
   if (url.username !== "" || url.password !== "")
     throw new TypeError("url contains a user name or a password; remove it.");
-  if (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname))) return url.href;
+  if (canForwardTo(url)) return url.href;
+  // spec 6.3.5
   throw new TypeError(
-    "url must use https (the service delivers to https only); http is allowed for loopback.",
-  ); // spec 6.3.5
+    "url must use https: the service delivers to https only. http is for receivers on this machine or in its network.",
+  );
 }
 
 interface TestResponse {
@@ -138,16 +188,27 @@ interface TestResponse {
   durationMs: number;
 }
 
-/** Creates a function that sends a request, and again when the connection was closed. It rejects only when the signal aborts. */
-function createSender(
-  url: string,
-  fetch: typeof globalThis.fetch,
-  timeoutMs: number,
-  signal: AbortSignal | undefined,
-): (request: TestRequest) => Promise<TestResponse> {
+type Send = (request: TestRequest) => Promise<TestResponse>;
+
+/**
+ * Creates a function that sends a request, and again when the connection was closed. It rejects
+ * only when the signal aborts.
+ */
+function createSender({
+  url,
+  fetch,
+  timeoutMs,
+  signal,
+}: {
+  url: string;
+  fetch: typeof globalThis.fetch;
+  timeoutMs: number;
+  signal: AbortSignal | undefined;
+}): Send {
   async function sendOnce({ method = "POST", headers, body }: TestRequest): Promise<TestResponse> {
     signal?.throwIfAborted();
     const timeout = AbortSignal.timeout(timeoutMs);
+    const signals = signal === undefined ? [timeout] : [timeout, signal];
     const startedMs = performance.now();
     try {
       const response = await fetch(url, {
@@ -155,7 +216,7 @@ function createSender(
         headers,
         body,
         redirect: "manual",
-        signal: AbortSignal.any([timeout, ...(signal === undefined ? [] : [signal])]),
+        signal: AbortSignal.any(signals),
       } as RequestInit);
       const durationMs = performance.now() - startedMs;
       void response.body?.cancel().catch(() => {}); // only the status matters
@@ -173,13 +234,16 @@ function createSender(
   };
 }
 
-/** Describes what is wrong with a response; undefined when it is correct. */
-function findMistake(response: TestResponse, expects: Check["expects"]): string | undefined {
-  const { status, error } = response;
-  const statusClass = status === undefined ? String(error) : `${Math.floor(status / 100)}xx`;
-  if (statusClass === "0xx" || statusClass === "3xx")
-    return `responded ${status}, and the service does not follow redirects`; // spec 6.3.5
-  return expects.includes(statusClass) ? undefined : describe(response);
+/** @returns what the receiver did, in words; as the failure when that is wrong. */
+function judge(response: TestResponse, expects: Check["expects"]): Result<string, string> {
+  const { status } = response;
+  const observed = describe(response);
+  if (status === undefined) return { failure: observed };
+  const isRedirect = status === 0 || (status >= 300 && status < 400);
+  // spec 6.3.5
+  if (isRedirect) return { failure: `${observed}, and the service does not follow redirects` };
+  const statusClass = `${Math.floor(status / 100)}xx`;
+  return expects.includes(statusClass) ? { value: observed } : { failure: observed };
 }
 
 function describe({ status, error, durationMs }: TestResponse): string {

@@ -1,4 +1,7 @@
-/** The battery: the deliveries that the doctor sends, which response is right, the clause of the specification, and what to change otherwise. */
+/**
+ * The checks of the doctor: which deliveries it sends, which response is right, the clause of the
+ * specification, and what to change otherwise.
+ */
 import { type Secret, signWebhookSync } from "@loyalty-cards/webhook-verify";
 
 export interface TestRequest {
@@ -19,15 +22,19 @@ export interface Check {
   isOfSignature?: true;
   /** What to change. */
   advice: string;
-  /** The requests by what they are, in words. They are sent in this order, until a response is wrong. */
+  /**
+   * The requests by what they are, in words. They are sent in this order, until a response is
+   * wrong.
+   */
   requests: (deliveries: Deliveries) => Record<string, TestRequest>;
 }
 
-type Deliveries = ReturnType<typeof createDeliveries>;
+export type Deliveries = ReturnType<typeof createDeliveries>;
 
 /** Functions that create signed deliveries. */
 export function createDeliveries(secret: Secret, toleranceSeconds: number, passId: string) {
-  const runId = crypto.randomUUID().slice(0, 8); // the receiver has not seen the ids in an earlier run
+  // The receiver has not seen the ids in an earlier run.
+  const runId = crypto.randomUUID().slice(0, 8);
   let count = 0;
   const seconds = () => Math.floor(Date.now() / 1000);
   const sign = (rawBody: string | Uint8Array, timestamp: number, key: Secret = secret) =>
@@ -42,7 +49,10 @@ export function createDeliveries(secret: Secret, toleranceSeconds: number, passI
   }
 
   /** A delivery with this signature header, or without one. */
-  function withHeader(signature: string | undefined, body: string | Uint8Array = event()): TestRequest {
+  function withHeader(
+    signature: string | undefined,
+    body: string | Uint8Array = event(),
+  ): TestRequest {
     const type = typeof body === "string" ? /"type":\s*"([\w.]+)"/.exec(body)?.[1] : undefined;
     const headers: Record<string, string> = {
       "content-type": "application/json",
@@ -57,7 +67,10 @@ export function createDeliveries(secret: Secret, toleranceSeconds: number, passI
     toleranceSeconds,
     event,
     withHeader,
-    /** A delivery with a valid signature. @param fromNow when it was signed, in seconds. */
+    /**
+     * A delivery with a valid signature.
+     * @param fromNow when it was signed, in seconds.
+     */
     signed: (body: string | Uint8Array = event(), fromNow = 0, key?: Secret) =>
       withHeader(sign(body, seconds() + fromNow, key), body),
     /** A delivery whose header is made of `v1`, the valid signature of its body at `t`. */
@@ -101,7 +114,11 @@ export const checks = defineChecks({
           headers,
           body: String(body).replace("ping", "pinG"),
         },
-        "a delivery signed with another secret": signed(event(), 0, "not the secret of this receiver"),
+        "a delivery signed with another secret": signed(
+          event(),
+          0,
+          "not the secret of this receiver",
+        ),
       };
     },
   },
@@ -152,8 +169,14 @@ export const checks = defineChecks({
     advice:
       "Reject a t that is more than 300 seconds old or in the future: compare the absolute difference. A tolerance of 0, -1 or NaN may have disabled the check.",
     requests: ({ signed, event, toleranceSeconds }) => ({
-      "a delivery signed one minute before the tolerance": signed(event(), -toleranceSeconds - minute),
-      "a delivery signed one minute after the tolerance": signed(event(), toleranceSeconds + minute),
+      "a delivery signed one minute before the tolerance": signed(
+        event(),
+        -toleranceSeconds - minute,
+      ),
+      "a delivery signed one minute after the tolerance": signed(
+        event(),
+        toleranceSeconds + minute,
+      ),
     }),
   },
   "missing-signature": {
@@ -173,7 +196,9 @@ export const checks = defineChecks({
       return {
         "a header without t": withSignature((_t, v1) => `v1=${v1}`),
         "a t of digits followed by letters": withSignature((t, v1) => `t=${t}abc,v1=${v1}`),
-        "the first half of a valid signature": withSignature((t, v1) => `t=${t},v1=${v1.slice(0, 32)}`),
+        "the first half of a valid signature": withSignature(
+          (t, v1) => `t=${t},v1=${v1.slice(0, 32)}`,
+        ),
         "64 letters of two bytes": withSignature((t) => `t=${t},v1=${"\u00e9".repeat(64)}`),
       };
     },

@@ -1,26 +1,39 @@
-/** The two API keys, one of each kind (spec 5.2), and how they are read from a header. */
+/** API keys of the two kinds (spec 5.2): created and revoked, so that a rotation can be tested. */
+import { type Domain, NotFoundError } from "./context.ts";
+import { generateId } from "./ids.ts";
+import type { ApiKey, ApiKeyKind, ApiKeys } from "./state.ts";
 
-export type ApiKeyKind = "website" | "full";
+/** The keys at the start. Not secret: they give access to a mock only. */
+export const defaultApiKeys: ApiKeys = { website: "mock_website_key", full: "mock_full_key" };
 
-/** Not secret: they give access to a mock only. */
-export const apiKeys: Readonly<Record<ApiKeyKind, string>> = {
-  website: "mock_website_key",
-  full: "mock_full_key",
-};
-
-/** The value of `issuedVia` on a card, by the kind of the API key ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
-export const issuedVia: Readonly<Record<ApiKeyKind, string>> = { website: "website", full: "api" };
+/**
+ * The value of `issuedVia` on a card, by the kind of the API key ([spec
+ * 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)).
+ */
+export const issuedVia: ApiKeys = { website: "website", full: "api" };
 
 /** Names for the log, which never contains a key. */
-export const apiKeyNames: Readonly<Record<ApiKeyKind, string>> = {
-  website: "Website key",
-  full: "Full key",
-};
+export const apiKeyNames: ApiKeys = { website: "Website key", full: "Full key" };
 
-/** Returns the key in an `Authorization` header. */
-export function parseBearer(authorization: string | undefined): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+/** @throws {TypeError} for another kind. */
+export function createApiKey({ state, notifyChange }: Domain, kind: ApiKeyKind): ApiKey {
+  if (!Object.hasOwn(apiKeyNames, kind))
+    throw new TypeError(`There is no kind "${kind}" of API keys: use "website" or "full".`);
+  const apiKey = { key: generateId(`mock_${kind}`), kind };
+  state.apiKeys.set(apiKey.key, apiKey);
+  notifyChange();
+  return apiKey;
 }
 
-export const findKeyKind = (key: string | undefined) =>
-  (["website", "full"] as const).find((kind) => apiKeys[kind] === key);
+/** @throws {NotFoundError} for a key that is not valid; the message does not contain it. */
+export function revokeApiKey({ state, notifyChange }: Domain, key: string): void {
+  if (!state.apiKeys.delete(key)) throw new NotFoundError("There is no such API key.");
+  notifyChange();
+}
+
+/** @returns the newest valid key of each kind, or else that of the start. */
+export function getNewestKeys({ state, apiKeys }: Domain): ApiKeys {
+  const newest: Record<ApiKeyKind, string> = { ...apiKeys };
+  for (const { key, kind } of state.apiKeys.values()) newest[kind] = key;
+  return newest;
+}

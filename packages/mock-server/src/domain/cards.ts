@@ -1,6 +1,8 @@
 /** Cards: create, convert for the API, add to wallets (spec 2.1). */
 import type { components } from "@loyalty-cards/openapi";
-import { type Domain, generateId, getById, NotFoundError } from "./context.ts";
+import { recordAction } from "./actions.ts";
+import { type Domain, getById, NotFoundError } from "./context.ts";
+import { generateId } from "./ids.ts";
 import type { Customer, FieldValues, StoredCard, Template } from "./state.ts";
 
 /** A card, as in responses of the API. */
@@ -45,14 +47,17 @@ export function setBalance(template: Template, card: StoredCard, balance: number
   if (hasPointsField(template)) card.fieldValues[pointsKey] = balance;
 }
 
-/** The points that determine the level. */
-export const getLevelPoints = ({ balance, expiredPoints }: StoredCard) =>
+/** The points that determine the tier. */
+export const getTierPoints = ({ balance, expiredPoints }: StoredCard) =>
   roundPoints(balance - expiredPoints);
 
 /** Rounds to millionths, so that 0.1 + 0.2 points are 0.3. */
 export const roundPoints = (points: number) => Math.round(points * 1e6) / 1e6;
 
-/** Whether the service changes the value of a field itself: it then differs from the value of the request. */
+/**
+ * Whether the service changes the value of a field itself: it then differs from the value of the
+ * request.
+ */
 export const isMaintained = (template: Template, key: string) =>
   key === pointsKey && hasPointsField(template);
 
@@ -72,12 +77,21 @@ export function toCard({ baseUrl }: Domain, card: StoredCard): Card {
   };
 }
 
+/** The name on the card, or else that of the customer. */
+export function getHolderName({ state }: Domain, card: StoredCard): string | undefined {
+  const { fields } = state.templates.get(card.templateId) as Template;
+  const nameKey = fields.find(({ type }) => type === "name")?.key ?? "";
+  const nameOnCard = Object.hasOwn(card.fieldValues, nameKey) ? card.fieldValues[nameKey] : "";
+  return String(nameOnCard) || state.customers.get(card.customerId)?.name;
+}
+
 /** @throws {RangeError} for an unknown card. */
 export const getCard = ({ state }: Domain, cardId: string): StoredCard =>
   getById(state.cards, cardId, "card");
 
 /**
- * Emits no event, because the specification has none for it ([spec 3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-1)).
+ * Emits no event, because the specification has none for it ([spec
+ * 3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-1)).
  * @throws {RangeError} for an unknown card.
  */
 export function setStatus(domain: Domain, cardId: string, status: string): Card {
@@ -85,23 +99,34 @@ export function setStatus(domain: Domain, cardId: string, status: string): Card 
   if (typeof status !== "string" || status.trim() === "")
     throw new TypeError('status must be a text that is not blank, such as "blocked".');
   card.status = status;
+  recordAction(domain, cardId, { type: "status", status });
   domain.notifyChange();
   return toCard(domain, card);
 }
 
-/** Emits `card.added`. @throws {RangeError} for an unknown card or wallet, or a card that is already in it. */
+/**
+ * Emits `card.added`.
+ * @throws {RangeError} for an unknown card or wallet, or a card that is already in it.
+ */
 export function addToWallet(domain: Domain, cardId: string, wallet: string): void {
   const card = requireWallet(domain, cardId, wallet);
-  if (card.wallets.includes(wallet)) throw new RangeError(`The card is already in the ${wallet} wallet.`);
+  if (card.wallets.includes(wallet))
+    throw new RangeError(`The card is already in the ${wallet} wallet.`);
   card.wallets.push(wallet);
+  recordAction(domain, cardId, { type: "wallet", wallet, isAdded: true });
   domain.emit("card.added", { passId: card.id, customerId: card.customerId, wallet });
 }
 
-/** Emits `card.removed`. @throws {RangeError} for an unknown card or wallet, or a card that is not in it. */
+/**
+ * Emits `card.removed`.
+ * @throws {RangeError} for an unknown card or wallet, or a card that is not in it.
+ */
 export function removeFromWallet(domain: Domain, cardId: string, wallet: string): void {
   const card = requireWallet(domain, cardId, wallet);
-  if (!card.wallets.includes(wallet)) throw new RangeError(`The card is not in the ${wallet} wallet.`);
+  if (!card.wallets.includes(wallet))
+    throw new RangeError(`The card is not in the ${wallet} wallet.`);
   card.wallets = card.wallets.filter((name) => name !== wallet);
+  recordAction(domain, cardId, { type: "wallet", wallet, isAdded: false });
   domain.emit("card.removed", { passId: card.id, customerId: card.customerId, wallet });
 }
 

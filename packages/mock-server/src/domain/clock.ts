@@ -9,19 +9,25 @@ export type ClockSetting = components["schemas"]["ClockSetting"];
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls `wake` at that time; absent on a clock that only moves by hand. @returns a function that cancels the call. */
+  /**
+   * Calls `wake` at that time; absent on a clock that only moves by hand.
+   * @returns a function that cancels the call.
+   */
   wakeAt?(atMs: number, wake: () => void): () => void;
 }
 
 /** A clock that stands still until it is moved. */
 export interface ManualClock extends Clock {
-  /** Moves time forward. A clock that runs ignores a time that has passed. @throws {RangeError} when a manual clock is asked to go back. */
+  /**
+   * Moves time forward. A clock that runs ignores a time that has passed.
+   * @throws {RangeError} when a manual clock is asked to go back.
+   */
   moveTo(atMs: number): void;
   wakeAt?: never;
 }
 
 /** A clock that can be moved. With a factor it runs, that many times as fast as real time. */
-type MovableClock = Clock & Pick<ManualClock, "moveTo"> & { readonly factor?: number };
+export type MovableClock = Clock & Pick<ManualClock, "moveTo"> & { readonly factor?: number };
 
 /** The end of the year 9999. Events need ISO 8601 with a year of four digits. */
 export const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
@@ -55,14 +61,17 @@ export function manualClock(startAt: Date | number | string = Date.now()): Manua
 }
 
 /**
- * Creates a clock that runs `factor` times as fast as real time, and that `service.clock` can also move forward.
- * @param options `factor`, more than 0 and at most 1 000 000, default 1; `startAt`, default: the current time.
+ * Creates a clock that runs `factor` times as fast as real time, and that `service.clock` can also
+ * move forward.
+ * @param options `factor`, more than 0 and at most 1 000 000, default 1; `startAt`, default: the
+ * current time.
  * @throws {RangeError} for another factor or start.
  * @example
  * ```ts
  * import { createMockService, scaledClock } from "@loyalty-cards/mock-server";
  *
- * const service = createMockService({ clock: scaledClock({ factor: 60 }) }); // a minute of the service in a second
+ * // a minute of the service in a second
+ * const service = createMockService({ clock: scaledClock({ factor: 60 }) });
  * ```
  */
 export function scaledClock({
@@ -73,7 +82,9 @@ export function scaledClock({
   startAt?: Date | number | string;
 } = {}): Clock & Pick<ManualClock, "moveTo"> {
   if (!(factor > 0 && factor <= largestFactor))
-    throw new RangeError(`A clock's factor must be more than 0 and at most ${largestFactor}, not ${factor}.`);
+    throw new RangeError(
+      `A clock's factor must be more than 0 and at most ${largestFactor}, not ${factor}.`,
+    );
   let baseMs = parseStart("scaledClock", startAt);
   let sinceMs = performance.now(); // monotonic: changes of the system clock have no effect
   const now = () => baseMs + Math.floor((performance.now() - sinceMs) * factor);
@@ -122,7 +133,8 @@ function parseStart(what: string, startAt: Date | number | string): number {
 }
 
 function requireForward(nowMs: number, atMs: number): number {
-  if (!(atMs >= nowMs)) throw new RangeError("Time cannot move back; create a new service instead.");
+  if (!(atMs >= nowMs))
+    throw new RangeError("Time cannot move back; create a new service instead.");
   if (atMs > latestMs) throw new RangeError("The clock cannot go beyond the year 9999.");
   return atMs;
 }
@@ -141,14 +153,20 @@ const unitsMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** A thousand years. */
 const longestMs = 1000 * 365 * unitsMs.d;
 
-/** Converts a duration; a number is in milliseconds already. @throws {TypeError} for an invalid or negative duration. */
+/**
+ * Converts a duration; a number is in milliseconds already.
+ * @throws {TypeError} for an invalid or negative duration.
+ */
 export function toMilliseconds(duration: Duration): number {
   if (typeof duration === "number") {
     if (duration >= 0 && duration <= longestMs) return duration;
   } else {
     const parts = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration);
-    const ms = parts === null ? Number.NaN : Number(parts[1]) * unitsMs[parts[2] as keyof typeof unitsMs];
+    const ms =
+      parts === null ? Number.NaN : Number(parts[1]) * unitsMs[parts[2] as keyof typeof unitsMs];
     if (ms <= longestMs) return ms;
   }
-  throw new TypeError(`"${duration}" is not a duration: write "90s", "5m", "6h", "1d" or milliseconds.`);
+  throw new TypeError(
+    `"${duration}" is not a duration: write "90s", "5m", "6h", "1d" or milliseconds.`,
+  );
 }

@@ -1,8 +1,18 @@
-/** Customers: found by phone, then by email, or created (spec 4.1.5); and their marketing consent (spec 4.4, 4.5). */
-import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/min/es6";
-import { type Country, type Domain, generateId } from "./context.ts";
-import { createFieldError, type FieldError } from "./problem.ts";
+/**
+ * Customers: found by phone, then by email, or created (spec 4.1.5); and their marketing consent
+ * (spec 4.4, 4.5).
+ */
+import type { Result } from "@loyalty-cards/internal/result";
+import {
+  type CountryCode,
+  isSupportedCountry,
+  parsePhoneNumberFromString,
+} from "libphonenumber-js/min/es6";
+import type { Country, Domain } from "./context.ts";
+import { generateId } from "./ids.ts";
+import { createFieldError } from "./problem.ts";
 import type { Customer } from "./state.ts";
+import type { FieldError } from "./validation.ts";
 
 /** The contact members of a request, normalized. */
 interface Contact {
@@ -11,10 +21,11 @@ interface Contact {
   name?: string;
 }
 
+/** @returns what is wrong with the phone and the email, as the failure. */
 export function readContact(
   given: Contact,
   { defaultCountry }: Domain,
-): { contact: Contact; errors: FieldError[] } {
+): Result<Contact, FieldError[]> {
   const errors: FieldError[] = [];
   const contact: Contact = {};
   if (given.phone !== undefined) {
@@ -29,10 +40,13 @@ export function readContact(
   }
   const name = given.name?.trim() ?? "";
   if (name !== "") contact.name = name;
-  return { contact, errors };
+  return errors.length > 0 ? { failure: errors } : { value: contact };
 }
 
-/** Fills members that an existing customer does not have. Never overwrites, and never adds a phone or email of another customer. */
+/**
+ * Fills members that an existing customer does not have. Never overwrites, and never adds a phone
+ * or email of another customer.
+ */
 export function findOrCreateCustomer(domain: Domain, { phone, email, name }: Contact): Customer {
   const { customers, customerIdByPhone, customerIdByEmail } = domain.state;
   const emailKey = email === undefined ? undefined : normalizeEmail(email);
@@ -55,7 +69,8 @@ export function findOrCreateCustomer(domain: Domain, { phone, email, name }: Con
   return customer;
 }
 
-export const isKnownCountry = (country: Country): boolean => isSupportedCountry(country as CountryCode);
+export const isKnownCountry = (country: Country): boolean =>
+  isSupportedCountry(country as CountryCode);
 
 /**
  * E.164, or undefined when malformed. Local formats are read as numbers of the default country
@@ -70,37 +85,44 @@ function normalizePhone(phone: string, defaultCountry: Country): string | undefi
   return parsed?.isPossible() ? parsed.number : undefined;
 }
 
-/** What HTML's `<input type="email">` accepts, with a dot in the domain. */
-const domainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/;
+/** What HTML's `<input type="email">` accepts, with a dot in the host. */
+const emailHostPattern =
+  /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/;
 /** Before the @, letters and signs of all languages are allowed too (RFC 6531). */
 const localPartPattern = /^(?:[a-z0-9.!#$%&'*+/=?^_`{|}~-]|[^\p{ASCII}\p{C}\p{Z}])+$/u;
 /** RFC 5321, section 4.5.3.1.3, without the angle brackets. */
 const maxEmailLength = 254;
 
-/** Addresses are compared in lower case, with the domain in ASCII. Undefined for a malformed address. */
+/** Lower case, with the host in ASCII, to compare. Undefined for a malformed address. */
 function normalizeEmail(email: string): string | undefined {
   const lower = email.normalize("NFC").toLowerCase();
   const at = Math.max(0, lower.indexOf("@"));
-  const [name, domain] = [lower.slice(0, at), toAsciiDomain(lower.slice(at + 1))];
-  return localPartPattern.test(name) && domainPattern.test(domain) ? `${name}@${domain}` : undefined;
+  const localPart = lower.slice(0, at);
+  const host = toAsciiHost(lower.slice(at + 1));
+  const isValid = localPartPattern.test(localPart) && emailHostPattern.test(host);
+  return isValid ? `${localPart}@${host}` : undefined;
 }
 
 /** "bücher.example" is "xn--bcher-kva.example" (RFC 5891). */
-function toAsciiDomain(domain: string): string {
-  const isMalformed = !/^[\p{L}\p{M}\p{N}.-]+$/u.test(domain) || /(?:^|\.)-|-(?:\.|$)/.test(domain);
-  if (isMalformed || /^\p{ASCII}*$/u.test(domain)) return domain;
-  return URL.canParse(`https://${domain}`) ? new URL(`https://${domain}`).hostname : domain;
+function toAsciiHost(host: string): string {
+  const isMalformed = !/^[\p{L}\p{M}\p{N}.-]+$/u.test(host) || /(?:^|\.)-|-(?:\.|$)/.test(host);
+  if (isMalformed || /^\p{ASCII}*$/u.test(host)) return host;
+  return URL.canParse(`https://${host}`) ? new URL(`https://${host}`).hostname : host;
 }
 
-/** The consent in responses of the API ([spec 2.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-6)). */
+/**
+ * The consent in responses of the API ([spec
+ * 2.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-6)).
+ */
 export function toConsentState({ id, name, phone, email, marketing }: Customer) {
   const customer = { id, ...(name && { name }), ...(phone && { phone }), ...(email && { email }) };
   return { customer, marketingConsent: marketing.isGiven };
 }
 
 /**
- * Emits `consent.changed` for a change ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)). Without a change it only stores the
- * newer version.
+ * Emits `consent.changed` for a change ([spec
+ * 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)). Without a change it
+ * only stores the newer version.
  */
 export function changeMarketingConsent(
   { emit, notifyChange }: Domain,

@@ -1,11 +1,16 @@
-/** Issues a card (spec 4.1): idempotency (spec 8), template, customer, card, consents, in this order and all at once. */
-import { IssueCardRequest } from "@loyalty-cards/openapi/validators";
+/**
+ * Issues a card (spec 4.1): idempotency (spec 8), template, customer, card, consents, in this order
+ * and all at once.
+ */
+import type { Result } from "@loyalty-cards/internal/result";
+import { isIssueCardRequest } from "@loyalty-cards/openapi/validators";
 import { createCard, getCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import { changeMarketingConsent, findOrCreateCustomer, readContact } from "./customers.ts";
-import { isObject, Problem, toFieldErrors } from "./problem.ts";
-import type { FieldValues, StoredCard, StoredResult } from "./state.ts";
+import { createProblem, createValidationProblem, type Problem, toFieldErrors } from "./problem.ts";
+import type { FieldValues, KeyRecord, StoredCard } from "./state.ts";
 import { getFieldLabel, validateFieldValues } from "./templates.ts";
+import { isObject } from "./validation.ts";
 import { type RequestWarning, warnAboutOtherContent, warnAboutUnknownFields } from "./warnings.ts";
 
 export interface IssueCardCommand {
@@ -16,73 +21,78 @@ export interface IssueCardCommand {
   issuedVia: string;
 }
 
-export interface IssueCardResult {
-  result: StoredCard | Problem;
-  /** The result is that of an earlier request with the same key. */
+export interface Issuance {
+  result: Result<StoredCard, Problem>;
+  /** An earlier request with the same key had this result. */
   isReplay?: true;
   warnings?: RequestWarning[];
 }
 
-export function issueCard(domain: Domain, command: IssueCardCommand): IssueCardResult {
+export function issueCard(domain: Domain, command: IssueCardCommand): Issuance {
   const { templateId, body, idempotencyKey } = command;
   if (idempotencyKey === undefined) return issueNewCard(domain, command);
+  if (!/^.{1,255}$/.test(idempotencyKey))
+    return reject(400, "Idempotency-Key must have 1 to 255 characters, or be absent.");
   const contentHash = hashContent(templateId, body);
-  const stored = findResult(domain, idempotencyKey);
-  if (stored !== undefined) return repeatResult(domain, stored, body, stored.contentHash === contentHash);
+  const earlier = findKeyRecord(domain, idempotencyKey);
+  if (earlier !== undefined)
+    return replay(domain, earlier, body, earlier.contentHash === contentHash);
+
   const issued = issueNewCard(domain, command);
-  const { result } = issued;
+  const { value: card, failure } = issued.result;
   const content = { atMs: domain.nowMs(), contentHash };
-  if (!(result instanceof Problem)) {
-    storeResult(domain, idempotencyKey, { ...content, cardId: result.id });
+  if (card !== undefined) {
+    storeKeyRecord(domain, idempotencyKey, { ...content, cardId: card.id });
   } else if (domain.storeRefusals) {
-    const { status, message: detail, errors } = result;
-    storeResult(domain, idempotencyKey, { ...content, refusal: { status, detail, errors } });
+    storeKeyRecord(domain, idempotencyKey, { ...content, refusal: failure });
   }
   return issued;
 }
 
-function repeatResult(
+const reject = (status: number, detail: string): Issuance => ({
+  result: { failure: createProblem(status, detail) },
+});
+
+function replay(
   domain: Domain,
-  { cardId = "", refusal }: StoredResult,
+  { cardId = "", refusal }: KeyRecord,
   body: unknown,
   isSame: boolean,
-): IssueCardResult {
-  const result =
-    refusal === undefined
-      ? getCard(domain, cardId)
-      : new Problem(refusal.status, refusal.detail, refusal.errors);
+): Issuance {
+  const result: Issuance["result"] =
+    refusal === undefined ? { value: getCard(domain, cardId) } : { failure: refusal };
   const warnings = isSame ? [] : [warnAboutOtherContent(domain, result, readFieldValues(body))];
   return { result, isReplay: true, warnings };
 }
 
-function issueNewCard(domain: Domain, { templateId, body, issuedVia }: IssueCardCommand): IssueCardResult {
+function issueNewCard(domain: Domain, { templateId, body, issuedVia }: IssueCardCommand): Issuance {
   const template = domain.state.templates.get(templateId);
-  if (template === undefined || template.isArchived) {
-    return { result: new Problem(404, "There is no template with this id.") };
+  if (template === undefined || template.isArchived)
+    return reject(404, "There is no template with this id.");
+  if (!isIssueCardRequest(body)) {
+    const errors = toFieldErrors(isIssueCardRequest, (key) => getFieldLabel(template, key));
+    return { result: { failure: createValidationProblem(errors) } };
   }
-  if (!IssueCardRequest(body)) {
-    const errors = toFieldErrors(IssueCardRequest, (key) => getFieldLabel(template, key));
-    return { result: Problem.invalid(errors) };
-  }
-  const { customer: given } = body;
   const fieldValues = trimValues(body.fieldValues ?? {});
-  const warnings = warnAboutUnknownFields(template, body); // also of a 422: a misspelt required field is missing
-  const { contact, errors: contactErrors } = readContact(given, domain);
-  const errors = [...validateFieldValues(template, fieldValues), ...contactErrors];
-  if (errors.length > 0) return { result: Problem.invalid(errors), warnings };
+  // Of a 422 too: when a required field is misspelt, it is missing.
+  const warnings = warnAboutUnknownFields(template, body);
+  const contact = readContact(body.customer, domain);
+  const errors = [...validateFieldValues(template, fieldValues), ...(contact.failure ?? [])];
+  if (contact.failure !== undefined || errors.length > 0)
+    return { result: { failure: createValidationProblem(errors) }, warnings };
 
-  const customer = findOrCreateCustomer(domain, contact);
+  const customer = findOrCreateCustomer(domain, contact.value);
   const card = createCard(domain, template, customer, fieldValues, issuedVia);
-  customer.privacyVersion = given.consents.privacy.version.trim();
-  const { marketing } = given.consents;
-  if (marketing !== undefined) {
-    // Absence does not withdraw the consent: the member is present only if the user opted in (spec 2.4).
+  const { privacy, marketing } = body.customer.consents;
+  customer.privacyVersion = privacy.version.trim();
+  // Absence does not withdraw the consent: the member is present only if the user opted in
+  // (spec 2.4).
+  if (marketing !== undefined)
     changeMarketingConsent(domain, customer, { ...marketing, marketing: true });
-  }
-  return { result: card, warnings };
+  return { result: { value: card }, warnings };
 }
 
-/** The field values of a body that is not validated, because the stored response is repeated. */
+/** The field values of a body that is not validated, because a replay ignores it. */
 function readFieldValues(body: unknown): FieldValues {
   const values = isObject(body) ? body["fieldValues"] : undefined;
   return trimValues(isObject(values) ? (values as FieldValues) : {});
@@ -99,23 +109,30 @@ function trimValues(values: FieldValues): FieldValues {
 /** How long the card or the refusal of each idempotency key is stored. */
 const retentionMs = 24 * 3_600_000;
 
-/** The result stored under this key in the last 24 hours. */
-export function findResult({ state, nowMs }: Domain, key: string): StoredResult | undefined {
-  const stored = state.results.get(key);
-  return stored !== undefined && nowMs() - stored.atMs < retentionMs ? stored : undefined;
+/** The record of this key, for 24 hours. */
+export function findKeyRecord({ state, nowMs }: Domain, key: string): KeyRecord | undefined {
+  const record = state.keyRecords.get(key);
+  return record !== undefined && nowMs() - record.atMs < retentionMs ? record : undefined;
 }
 
-function storeResult({ state, nowMs, notifyChange }: Domain, key: string, result: StoredResult): void {
-  state.results.delete(key); // the newest are last
-  state.results.set(key, result);
-  for (const [oldest, { atMs }] of state.results) {
+function storeKeyRecord(
+  { state, nowMs, notifyChange }: Domain,
+  key: string,
+  record: KeyRecord,
+): void {
+  state.keyRecords.delete(key); // the newest are last
+  state.keyRecords.set(key, record);
+  for (const [oldest, { atMs }] of state.keyRecords) {
     if (nowMs() - atMs < retentionMs) break;
-    state.results.delete(oldest);
+    state.keyRecords.delete(oldest);
   }
   notifyChange();
 }
 
-/** Ignores the order of members. One in four billion pairs of different contents has equal hashes; then a warning is missing. */
+/**
+ * Ignores the order of members. One in four billion pairs of different contents has equal hashes;
+ * then a warning is missing.
+ */
 function hashContent(templateId: string, body: unknown): number {
   const text = JSON.stringify([templateId, body], (_, value) =>
     isObject(value) ? sortMembers(value) : value,

@@ -1,9 +1,15 @@
-/** Ledger: records each change of a balance as an operation, emits `balance.changed`, and updates the level. */
+/**
+ * Ledger: records each change of a balance as an operation, emits `balance.changed`, and updates
+ * the tier.
+ */
 
+import { describeValue } from "@loyalty-cards/internal/limits";
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
-import { type Card, getCard, getLevelPoints, roundPoints, setBalance, toCard } from "./cards.ts";
-import { type Domain, generateId, getById } from "./context.ts";
+import { type ActionDetails, recordAction } from "./actions.ts";
+import { type Card, getCard, getTierPoints, roundPoints, setBalance, toCard } from "./cards.ts";
+import { type Domain, getById } from "./context.ts";
+import { generateId } from "./ids.ts";
 import type { StoredCard, StoredOperation } from "./state.ts";
 import { getTemplate, getTier } from "./templates.ts";
 
@@ -14,7 +20,10 @@ export function toOperation({ id, type, change, balance, createdAt }: StoredOper
   return { id, type, change, balance, createdAt };
 }
 
-/** @throws {TypeError} for points that are not positive. @throws {RangeError} for an unknown card, and for a redemption beyond the balance. */
+/**
+ * @throws {TypeError} for points that are not positive.
+ * @throws {RangeError} for an unknown card, and for a redemption beyond the balance.
+ */
 export function recordPoints(
   domain: Domain,
   cardId: string,
@@ -29,10 +38,16 @@ export function recordPoints(
 function toPositivePoints(points: number): number {
   const rounded = Number.isFinite(points) ? roundPoints(points) : Number.NaN;
   if (rounded > 0) return rounded;
-  throw new TypeError(`"points" must be a positive number, at least 0.000001, not ${points}.`);
+  throw new TypeError(
+    `"points" must be a positive number, at least 0.000001, not ${describeValue(points)}: pass { points: 120 }.`,
+  );
 }
 
-/** Records a signed correction. @throws {TypeError} for 0 and a value that is not a number. @throws {RangeError} when the balance would be negative. */
+/**
+ * Records a signed correction.
+ * @throws {TypeError} for 0 and a value that is not a number.
+ * @throws {RangeError} when the balance would be negative.
+ */
 export function recordCorrection(domain: Domain, cardId: string, change: number): Operation {
   const rounded = Number.isFinite(change) ? roundPoints(change) : 0;
   if (rounded === 0)
@@ -42,11 +57,15 @@ export function recordCorrection(domain: Domain, cardId: string, change: number)
   return recordOperation(domain, cardId, "correction", rounded);
 }
 
-/** Reverses an operation. @throws {RangeError} for an unknown or cancelled operation, and for a cancellation. */
+/**
+ * Reverses an operation.
+ * @throws {RangeError} for an unknown or cancelled operation, and for a cancellation.
+ */
 export function cancelOperation(domain: Domain, operationId: string): Operation {
   const cancelled = getById(domain.state.operations, operationId, "operation");
   if (cancelled.isCancelled) throw new RangeError("The operation was already cancelled.");
-  if (cancelled.type === "cancellation") throw new RangeError("A cancellation cannot be cancelled.");
+  if (cancelled.type === "cancellation")
+    throw new RangeError("A cancellation cannot be cancelled.");
   const operation = recordOperation(domain, cancelled.cardId, "cancellation", -cancelled.change);
   cancelled.isCancelled = true;
   domain.notifyChange();
@@ -56,37 +75,59 @@ export function cancelOperation(domain: Domain, operationId: string): Operation 
 /** Points of old purchases that expire. */
 export type Expiry = ControlSchemas["schemas"]["Expiry"];
 
-/** See `MockService.cards.expire`. @throws {TypeError} for points that are not positive. @throws {RangeError} for an unknown card, and for more points than count for the level. */
-export function expirePoints(domain: Domain, cardId: string, { points, keepBalance = false }: Expiry): Card {
+/**
+ * See `MockService.cards.expire`.
+ * @throws {TypeError} for points that are not positive.
+ * @throws {RangeError} for an unknown card, and for more points than count for the tier.
+ */
+export function expirePoints(
+  domain: Domain,
+  cardId: string,
+  { points, keepBalance = false }: Expiry,
+): Card {
   const card = getCard(domain, cardId);
   const expired = toPositivePoints(points);
-  if (expired > getLevelPoints(card))
-    throw new RangeError(`${getLevelPoints(card)} points count for the level; ${points} cannot expire.`);
+  if (expired > getTierPoints(card))
+    throw new RangeError(
+      `${getTierPoints(card)} points count for the tier; ${points} cannot expire.`,
+    );
+  const action: ActionDetails = { type: "expiry", change: -expired };
   if (keepBalance) {
     card.expiredPoints = roundPoints(card.expiredPoints + expired);
+    recordAction(domain, cardId, { ...action, keepsBalance: true });
     domain.notifyChange();
     updateTier(domain, card);
-  } else recordOperation(domain, cardId, "correction", -expired);
+  } else recordOperation(domain, cardId, "correction", -expired, action);
   return toCard(domain, card);
 }
 
-/** The operations of a card, newest first ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)). */
+/**
+ * The operations of a card, newest first ([spec
+ * 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)).
+ */
 export const listOperations = ({ state }: Domain, cardId: string): StoredOperation[] =>
-  (state.operationIdsByCard.get(cardId) ?? []).flatMap((id) => state.operations.get(id) ?? []).reverse();
+  (state.operationIdsByCard.get(cardId) ?? [])
+    .flatMap((id) => state.operations.get(id) ?? [])
+    .reverse();
 
-/** @param change the rounded change. */
+/**
+ * @param change the rounded change.
+ * @param action what the staff did, when the operation has another name.
+ */
 function recordOperation(
   domain: Domain,
   cardId: string,
   type: StoredOperation["type"],
   change: number,
+  action: ActionDetails = { type, change },
 ): Operation {
   const { state, nowMs } = domain;
   const card = getCard(domain, cardId);
   const balance = roundPoints(card.balance + change);
   if (!Number.isSafeInteger(Math.trunc(balance)))
     throw new RangeError("The balance would be too large to be exact.");
-  if (balance < 0) throw new RangeError(`The balance is ${card.balance}; it cannot change by ${change}.`);
+  if (balance < 0)
+    throw new RangeError(`The balance is ${card.balance}; it cannot change by ${change}.`);
 
   const operation: StoredOperation = {
     id: generateId("op"),
@@ -103,16 +144,23 @@ function recordOperation(
   else ids.push(operation.id);
 
   setBalance(getTemplate(domain, card), card, balance);
+  recordAction(domain, cardId, action);
   const reference = { id: operation.id, type };
   const { customerId } = card;
-  domain.emit("balance.changed", { passId: cardId, customerId, balance, change, operation: reference });
+  domain.emit("balance.changed", {
+    passId: cardId,
+    customerId,
+    balance,
+    change,
+    operation: reference,
+  });
   updateTier(domain, card);
   return toOperation(operation);
 }
 
 function updateTier(domain: Domain, card: StoredCard): void {
   const { id: passId, customerId, tier: previous } = card;
-  card.tier = getTier(getTemplate(domain, card), getLevelPoints(card));
+  card.tier = getTier(getTemplate(domain, card), getTierPoints(card));
   if (card.tier !== previous) {
     domain.emit("tier.changed", { passId, customerId, tier: card.tier, previous });
   }

@@ -1,19 +1,35 @@
-/** The state of the service as plain data: what each store holds, by id, so that a snapshot and the data file are copies of one object. */
+/**
+ * The state of the service as plain data: what each store holds, by id, so that a snapshot and the
+ * data file are copies of one object.
+ */
 import type { webhooks } from "@loyalty-cards/openapi";
 import type { components } from "@loyalty-cards/openapi/control";
-import type { FieldError } from "./problem.ts";
+import type { Problem } from "./problem.ts";
 
 type Schemas = components["schemas"];
 type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
 export type EventType = keyof webhooks;
-type EventBody<Type extends EventType> = webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
+type EventBody<Type extends EventType> =
+  webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
 export type EventData<Type extends EventType> = NonNullable<EventBody<Type>["data"]>;
+
+/**
+ * An API key that is valid ([spec
+ * 5.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-2)).
+ */
+export type ApiKey = Schemas["ApiKey"];
+export type ApiKeyKind = ApiKey["kind"];
+/** One for each kind. */
+export type ApiKeys = Readonly<Record<ApiKeyKind, string>>;
 
 /** One field of a template. */
 export type TemplateField = Schemas["TemplateField"];
 
-/** A template that cards are issued from ([spec 2.7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-7)). */
+/**
+ * A template that cards are issued from ([spec
+ * 2.7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-7)).
+ */
 export type Template = Mutable<Schemas["Template"]>;
 
 export interface Customer {
@@ -37,7 +53,7 @@ export interface StoredCard {
   templateId: string;
   customerId: string;
   balance: number;
-  /** Points of the balance that no longer count for the level. */
+  /** Points of the balance that no longer count for the tier. */
   expiredPoints: number;
   tier: string | null;
   issuedVia: string;
@@ -57,13 +73,13 @@ export interface StoredOperation {
   isCancelled: boolean;
 }
 
-/** The result of the first request with an idempotency key. */
-export interface StoredResult {
+/** What became of the first request with an idempotency key. */
+export interface KeyRecord {
   atMs: number;
   contentHash: number;
   cardId?: string;
   /** A 404 or 422, when the option `storeRefusals` is set. */
-  refusal?: { status: number; detail: string; errors: readonly FieldError[] };
+  refusal?: Problem;
 }
 
 export interface Endpoint {
@@ -85,13 +101,24 @@ export interface ServiceEvent {
 /** A request to the API, as `GET /_mock/traffic` returns it. */
 export type TrafficRequest = Schemas["TrafficRequest"];
 
+/** What was done to a card, except by requests to the API. */
+export type Action = Schemas["Action"];
+
 /** One request of a delivery, and its result. */
 export type Attempt = Schemas["Attempt"];
 
-/** One event sent to one endpoint ([spec 3.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-2)). */
+/**
+ * One event sent to one endpoint ([spec
+ * 3.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-2)).
+ */
 export interface Delivery extends Mutable<Omit<Schemas["Delivery"], "attempts">> {
   attempts: Attempt[];
-  /** The delivery was resent during an attempt: another attempt follows, whatever the result of that one. */
+  /** When the newest attempt started, or else when the event was created: see `SortableIds`. */
+  position: string;
+  /**
+   * The delivery was resent during an attempt: another attempt follows, whatever the result of that
+   * one.
+   */
   isResent?: true;
 }
 
@@ -100,6 +127,8 @@ export type Fault = Schemas["FaultInput"] & { id: string };
 
 /** Maps are by id, and in the order of creation, where nothing else is said. */
 export const createEmptyState = () => ({
+  /** The valid ones, by the key. */
+  apiKeys: new Map<string, ApiKey>(),
   templates: new Map<string, Template>(),
   customers: new Map<string, Customer>(),
   customerIdByPhone: new Map<string, string>(),
@@ -109,18 +138,28 @@ export const createEmptyState = () => ({
   operations: new Map<string, StoredOperation>(),
   operationIdsByCard: new Map<string, string[]>(),
   /** By idempotency key, the oldest first, so that they are deleted first. */
-  results: new Map<string, StoredResult>(),
+  keyRecords: new Map<string, KeyRecord>(),
   endpoints: new Map<string, Endpoint>(),
   deliveries: new Map<string, Delivery>(),
   /** The deliveries in state `pending`. */
   pendingDeliveryIds: new Set<string>(),
   /** The newest events, oldest first. */
   recentEvents: [] as ServiceEvent[],
+  /** The newest actions, oldest first. */
+  recentActions: [] as Action[],
   /** In the order in which they are matched. */
   faults: new Map<string, Fault>(),
 });
 
 export type State = ReturnType<typeof createEmptyState>;
+
+const maxRecent = 1_000;
+
+/** Adds to a list of the newest. At twice the limit, so that the list is seldom copied. */
+export function addRecent<Item>(recent: Item[], item: Item): void {
+  recent.push(item);
+  if (recent.length >= 2 * maxRecent) recent.splice(0, maxRecent);
+}
 
 /** A state as JSON can represent it: each Map as a list of its entries, each Set as a list. */
 export const toLists = (state: State): Record<string, unknown[]> =>
@@ -131,7 +170,9 @@ export function fromLists(lists: Record<string, unknown>): State {
   const stores = Object.entries(createEmptyState()).map(([name, empty]) => {
     const list = lists[name];
     if (!Array.isArray(list)) throw new TypeError(`it has no list "${name}"`);
-    return [name, empty instanceof Map ? new Map(list) : empty instanceof Set ? new Set(list) : list];
+    if (empty instanceof Map) return [name, new Map(list)];
+    if (empty instanceof Set) return [name, new Set(list)];
+    return [name, list];
   });
   return Object.fromEntries(stores);
 }

@@ -1,17 +1,19 @@
-/** Templates: the fields of a card, and the balance at which each level begins (spec 2.7). */
-
+/** Templates: the fields of a card, and the balance at which each tier begins (spec 2.7). */
 import type { components } from "@loyalty-cards/openapi/control";
-import { TemplateInput as TemplateInputSchema } from "@loyalty-cards/openapi/control-validators";
-import { type Domain, generateId, getById } from "./context.ts";
-import { createFieldError, type FieldError, validateInput } from "./problem.ts";
-import type { FieldValues, StoredCard, Template } from "./state.ts";
+import { isTemplateInput } from "@loyalty-cards/openapi/control-validators";
+import { type Domain, getById } from "./context.ts";
+import { generateId } from "./ids.ts";
+import { createFieldError, type Sentence } from "./problem.ts";
+import type { FieldValues, StoredCard, Template, TemplateField } from "./state.ts";
+import { escapePointer, type FieldError, validateInput } from "./validation.ts";
 
 /** A template to create. Its default id is a generated one. */
 export type TemplateInput = components["schemas"]["TemplateInput"];
 
 /** @throws {TypeError} for an invalid template; the message names the member. */
 export function createTemplate({ state, notifyChange }: Domain, input: TemplateInput): Template {
-  const { id = generateId("tpl"), name, fields = [], tiers = [] } = validateInput(TemplateInputSchema, input);
+  const valid = validateInput(isTemplateInput, input);
+  const { id = generateId("tpl"), name, fields = [], tiers = [] } = valid;
   if (!/^\w[\w.-]*$/.test(id)) {
     throw new TypeError(
       "template.id may have letters, digits, '.', '_' and '-', and begins with one of the first or '_'.",
@@ -45,35 +47,45 @@ export function archiveTemplate({ state, notifyChange }: Domain, id: string): Te
 }
 
 /**
- * Validates the field values of a card of this template ([spec 4.1.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1-2)). Keys that the
+ * Validates the field values of a card of this template ([spec
+ * 4.1.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1-2)). Keys that the
  * template does not have are allowed.
  */
 export function validateFieldValues(template: Template, values: FieldValues): FieldError[] {
-  const errors: FieldError[] = [];
-  for (const { key, type, required, label = key } of template.fields) {
-    const value = Object.hasOwn(values, key) ? values[key] : undefined;
-    const isBlank = value === undefined || (typeof value === "string" && value.trim() === "");
-    if (isBlank) {
-      if (required) errors.push(createFieldError(toPointer(key), "missing", label));
-    } else if (typeof value !== (type === "number" ? "number" : "string")) {
-      errors.push(createFieldError(toPointer(key), type === "number" ? "number" : "text", label));
-    }
-  }
-  for (const [key, value] of Object.entries(values)) {
-    if (typeof value !== "number" || Number.isFinite(value)) continue; // 1e400 is valid JSON, but not a finite number
-    const label = getFieldLabel(template, key);
-    errors.push(createFieldError(toPointer(key), "smallerNumber", label));
-  }
-  return errors;
+  const createError = (key: string, sentence: Sentence) =>
+    createFieldError(toPointer(key), sentence, getFieldLabel(template, key));
+  const ofFields = template.fields.flatMap((field) => {
+    const value = Object.hasOwn(values, field.key) ? values[field.key] : undefined;
+    const sentence = findMistake(field, value);
+    return sentence === undefined ? [] : [createError(field.key, sentence)];
+  });
+  const ofNumbers = Object.entries(values)
+    .filter(([, value]) => isTooLarge(value))
+    .map(([key]) => createError(key, "smallerNumber"));
+  return [...ofFields, ...ofNumbers];
 }
+
+/** @returns the sentence about the value; undefined for a valid one. */
+function findMistake(
+  { type, required }: TemplateField,
+  value: string | number | undefined,
+): Sentence | undefined {
+  const isBlank = value === undefined || (typeof value === "string" && value.trim() === "");
+  if (isBlank) return required ? "missing" : undefined;
+  if (type === "number") return typeof value === "number" ? undefined : "number";
+  return typeof value === "string" ? undefined : "text";
+}
+
+/** 1e400 is valid JSON, and not a finite number. */
+const isTooLarge = (value: string | number) => typeof value === "number" && !Number.isFinite(value);
 
 /** The name of a field that people see; its key when the template does not have the field. */
 export const getFieldLabel = ({ fields }: Template, key: string) =>
   fields.find((field) => field.key === key)?.label ?? key;
 
-const toPointer = (key: string) => `/fieldValues/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+const toPointer = (key: string) => `/fieldValues/${escapePointer(key)}`;
 
-/** The level at a number of points; null below the first level. */
+/** The tier at a number of points; null below the first tier. */
 export function getTier(template: Template, points: number): string | null {
   return template.tiers.findLast(({ from }) => points >= from)?.name ?? null;
 }

@@ -1,92 +1,147 @@
-/** Warnings: requests that are probably mistakes of the website. They contain the keys of field values, and no values or other personal data. */
+/**
+ * Warnings: requests that are probably mistakes of the website. They contain the keys of field
+ * values, and no values or other personal data.
+ */
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName } from "@loyalty-cards/internal/nearest-name";
+import type { Result } from "@loyalty-cards/internal/result";
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
-import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { isMaintained } from "./cards.ts";
 import type { Domain } from "./context.ts";
-import { Problem } from "./problem.ts";
+import type { Problem } from "./problem.ts";
 import type { FieldValues, StoredCard, Template } from "./state.ts";
 import { getTemplate } from "./templates.ts";
 
 /** A request that is probably a mistake. */
 export type RequestWarning = ControlSchemas["schemas"]["RequestWarning"];
 
-const { schemas } = openapi.components;
-
 type IssueCardRequest = components["schemas"]["IssueCardRequest"];
 
-/** The response is that of the first request, so the new content has no effect. It may even be about another person. */
+type NamesOf<Value> = Record<keyof Value, true>;
+
+// The members that the service reads. Not from the document, which few services need to load.
+const requestMembers = { fieldValues: true, customer: true } satisfies NamesOf<IssueCardRequest>;
+const customerMembers = {
+  phone: true,
+  email: true,
+  name: true,
+  consents: true,
+} satisfies NamesOf<components["schemas"]["Customer"]>;
+
+const consentMembers = {
+  privacy: true,
+  marketing: true,
+} satisfies NamesOf<components["schemas"]["Customer"]["consents"]>;
+
+/**
+ * The response is that of the first request, so the new content has no effect. It may even be about
+ * another person.
+ */
 export function warnAboutOtherContent(
   domain: Domain,
-  first: StoredCard | Problem,
+  first: Result<StoredCard, Problem>,
   fieldValues: FieldValues,
 ): RequestWarning {
-  const warn = (what: string, advice: string, fields: string[] = []) =>
-    createWarning("replay-with-other-content", `Other content under the same key${what}. ${advice}`, fields);
-  if (first instanceof Problem) {
+  const type = "replay-with-other-content";
+  const what = "Other content under the same key";
+  if (first.failure !== undefined) {
+    const { status } = first.failure;
     const advice = "after a correction send a new key, with another keySuffix.";
-    return warn("", `The response is the stored ${first.status} of the first request: ${advice}`);
+    const message = `${what}. The response is the stored ${status} of the first request: ${advice}`;
+    return createWarning(type, message, []);
   }
-  const template = getTemplate(domain, first);
-  const fields = Object.keys({ ...first.fieldValues, ...fieldValues }).filter(
-    (key) => !isMaintained(template, key) && first.fieldValues[key] !== fieldValues[key],
+  const card = first.value;
+  const template = getTemplate(domain, card);
+  const fields = Object.keys({ ...card.fieldValues, ...fieldValues }).filter(
+    (key) => !isMaintained(template, key) && card.fieldValues[key] !== fieldValues[key],
   );
-  return warn(
-    fields.length === 0 ? "" : `: ${listNames(fields)}`,
-    `Two people may share a key: set idempotencyNamespace, and use user ids that never repeat. The response is card ${first.id} of the first request.`,
-    fields,
-  );
+  const names = fields.length === 0 ? "" : `: ${listNames(fields)}`;
+  const advice =
+    "Two people may share a key: set idempotencyNamespace, and use user ids that never repeat.";
+  const response = `The response is card ${card.id} of the first request.`;
+  return createWarning(type, `${what}${names}. ${advice} ${response}`, fields);
 }
 
-/** A misspelt member is ignored, and a misspelt key is stored with the card: what was meant is empty. */
+/**
+ * A misspelt member is ignored, and a misspelt key is stored with the card: what was meant is
+ * empty.
+ */
 export function warnAboutUnknownFields(
   { id, fields }: Template,
   { fieldValues = {}, ...request }: IssueCardRequest,
 ): RequestWarning[] {
   const keys = fields.map(({ key }) => key);
-  const rule = keys.length === 0 ? " The template has no fields." : ` Its fields are ${listNames(keys)}.`;
-  const members = Object.keys(schemas.IssueCardRequest.properties);
-  const customerMembers = Object.keys(schemas.Customer.properties);
-  const ignored = "has members that the service ignores";
-  return [
-    ...findUnknown(
-      "unknown-fields",
-      `fieldValues has keys that template ${id} does not have`,
-      fieldValues,
-      keys,
-      rule,
-    ),
-    ...findUnknown("unknown-members", `The request ${ignored}`, request, members),
-    ...findUnknown("unknown-members", `customer ${ignored}`, request.customer, customerMembers),
+  const hint =
+    keys.length === 0 ? "The template has no fields." : `Its fields are ${listNames(keys)}.`;
+  const checks: Check[] = [
+    {
+      type: "unknown-fields",
+      what: `fieldValues has keys that template ${id} does not have`,
+      value: fieldValues,
+      known: keys,
+      hint,
+    },
+    {
+      type: "unknown-members",
+      what: "The request has members that the service ignores",
+      value: request,
+      known: Object.keys(requestMembers),
+    },
+    {
+      type: "unknown-members",
+      what: "customer has members that the service ignores",
+      value: request.customer,
+      known: Object.keys(customerMembers),
+    },
+    {
+      type: "unknown-members",
+      what: "customer.consents has members that the service ignores",
+      value: request.customer.consents,
+      known: Object.keys(consentMembers),
+    },
   ];
+  return checks.flatMap(findUnknownNames);
 }
 
-function findUnknown(
-  type: RequestWarning["type"],
-  what: string,
-  value: object,
-  known: string[],
-  rule = "",
-): RequestWarning[] {
+/** An object of the request, and the names that it may have. */
+interface Check {
+  type: RequestWarning["type"];
+  /** The beginning of the message. */
+  what: string;
+  value: object;
+  known: string[];
+  /** The end of the message. */
+  hint?: string;
+}
+
+/** @returns one warning, or none. */
+function findUnknownNames({ type, what, value, known, hint }: Check): RequestWarning[] {
   const unknown = Object.keys(value).filter((key) => !known.includes(key));
   if (unknown.length === 0) return [];
   const names = listNames(unknown, (key) => {
     const meant = findNearestName(key, known);
     return meant === undefined ? "" : ` (did you mean "${toPrintable(meant)}"?)`;
   });
-  return [createWarning(type, `${what}: ${names}.${rule}`, unknown)];
+  const message = `${what}: ${names}.`;
+  return [createWarning(type, hint === undefined ? message : `${message} ${hint}`, unknown)];
 }
 
 const maxNames = 10;
 
-function createWarning(type: RequestWarning["type"], message: string, fields: string[]): RequestWarning {
+function createWarning(
+  type: RequestWarning["type"],
+  message: string,
+  fields: string[],
+): RequestWarning {
   const names = fields.slice(0, maxNames).map((key) => toPrintable(key));
   return { type, message, ...(names.length > 0 && { fields: names }) };
 }
 
-/** `"name", "nmae" (did you mean "name"?) and 3 more`. @param getHint what is after a name. */
+/**
+ * `"name", "nmae" (did you mean "name"?) and 3 more`.
+ * @param getHint what is after a name.
+ */
 function listNames(names: readonly string[], getHint = (_name: string) => ""): string {
   const listed = names.slice(0, maxNames).map((name) => `"${toPrintable(name)}"${getHint(name)}`);
   const more = names.length - listed.length;

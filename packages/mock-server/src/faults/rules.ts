@@ -1,32 +1,39 @@
 /** Rules for injected faults: adds them, removes them, and finds the one that applies. */
 import type { components } from "@loyalty-cards/openapi/control";
-import { FaultInput as FaultInputSchema } from "@loyalty-cards/openapi/control-validators";
-import { type Domain, generateId, NotFoundError } from "../domain/context.ts";
-import { validateInput } from "../domain/problem.ts";
+import { isFaultInput } from "@loyalty-cards/openapi/control-validators";
+import { type Domain, NotFoundError } from "../domain/context.ts";
+import { generateId } from "../domain/ids.ts";
 import type { EventType, Fault } from "../domain/state.ts";
+import { validateInput } from "../domain/validation.ts";
 
 /**
- * A rule that injects a failure into webhook deliveries. With `phase` it injects one into requests to the API, before the operation
- * runs or after its commit.
+ * A rule that injects a failure into webhook deliveries. With `phase` it injects one into requests
+ * to the API, before the operation runs or after its commit.
  */
 export type FaultInput = components["schemas"]["FaultInput"];
 
 /** A stored rule for requests. */
 export type RequestFault = Extract<Fault, { phase: unknown }>;
+type DeliveryFault = Exclude<Fault, RequestFault>;
 
-/** The members of a request that a rule can match. */
-export interface FaultTarget {
+/** What became of earlier requests with the same idempotency key. */
+export interface EarlierRequests {
+  /** Whether one of them is still being processed. */
+  isInProgress: boolean;
+  /** How long ago a card was issued under the key. */
+  cardAgeMs?: number | undefined;
+}
+
+/** What a rule can match of a request. */
+export interface FaultTarget extends EarlierRequests {
   operation: string;
   idempotencyKey: string | undefined;
-  /** Whether another request with the same idempotency key is being processed. */
-  isInProgress: boolean;
-  /** How long ago a card was issued under the idempotency key. */
-  cardAgeMs: number | undefined;
 }
 
 /** @throws {InputError} for an invalid rule; the message names the member. */
 export function addFault(domain: Domain, input: FaultInput): Fault {
-  const valid = validateInput(FaultInputSchema, structuredClone(input)); // a copy, which the caller cannot change later
+  // A copy, which the caller cannot change later.
+  const valid = validateInput(isFaultInput, structuredClone(input));
   const fault: Fault = { id: generateId("flt"), ...valid };
   domain.state.faults.set(fault.id, fault);
   domain.notifyChange();
@@ -43,31 +50,55 @@ export function clearFaults(domain: Domain): void {
 }
 
 /** Returns the first rule that matches a request, and counts it as applied. */
-export const takeRequestFault = (domain: Domain, phase: RequestFault["phase"], target: FaultTarget) =>
-  takeFirst(domain, (fault) => "phase" in fault && fault.phase === phase && matchesRequest(fault, target)) as
-    | RequestFault
-    | undefined;
+export const takeRequestFault = (
+  domain: Domain,
+  phase: RequestFault["phase"],
+  target: FaultTarget,
+): RequestFault | undefined =>
+  takeFirst(
+    domain,
+    (fault): fault is RequestFault =>
+      "phase" in fault && fault.phase === phase && matchesRequest(fault, target),
+  );
 
 /** Whether a rule of this kind matches a delivery. Counts the rule as applied. */
-export const takeDeliveryFault = (domain: Domain, kind: "duplicate" | "reorder", type: EventType): boolean =>
-  takeFirst(domain, (fault) => fault.kind === kind && (fault.match?.event ?? type) === type) !== undefined;
+export function takeDeliveryFault(
+  domain: Domain,
+  kind: DeliveryFault["kind"],
+  type: EventType,
+): boolean {
+  const fault = takeFirst(
+    domain,
+    (fault): fault is DeliveryFault => fault.kind === kind && matchesEvent(fault, type),
+  );
+  return fault !== undefined;
+}
 
-function takeFirst({ state, notifyChange }: Domain, isMet: (fault: Fault) => boolean): Fault | undefined {
+function takeFirst<Kind extends Fault>(
+  { state, notifyChange }: Domain,
+  isMet: (fault: Fault) => fault is Kind,
+): Kind | undefined {
   const fault = [...state.faults.values()].find(isMet);
-  if (fault?.times !== undefined) {
-    if (fault.times === 1) state.faults.delete(fault.id);
-    else state.faults.set(fault.id, { ...fault, times: fault.times - 1 }); // keeps its place in the order
-    notifyChange();
-  }
+  if (fault?.times === undefined) return fault;
+  if (fault.times === 1) state.faults.delete(fault.id);
+  // It keeps its place in the order.
+  else state.faults.set(fault.id, { ...fault, times: fault.times - 1 });
+  notifyChange();
   return fault;
 }
 
 function matchesRequest(fault: RequestFault, target: FaultTarget): boolean {
+  if (fault.kind === "in-progress" && !isStillInProgress(target, fault.durationMs)) return false;
   const { operation, idempotencyKey } = fault.match ?? {};
-  const { isInProgress, cardAgeMs = Number.POSITIVE_INFINITY } = target;
-  if (fault.kind === "in-progress" && !isInProgress && cardAgeMs >= (fault.durationMs ?? 0)) return false;
   return (
     (operation === undefined || operation === target.operation) &&
     (idempotencyKey === undefined || idempotencyKey === target.idempotencyKey)
   );
 }
+
+/** A request also counts as in progress for some time after it issued a card. */
+const isStillInProgress = ({ isInProgress, cardAgeMs }: EarlierRequests, durationMs = 0) =>
+  isInProgress || (cardAgeMs !== undefined && cardAgeMs < durationMs);
+
+const matchesEvent = ({ match }: DeliveryFault, type: EventType) =>
+  match?.event === undefined || match.event === type;

@@ -1,10 +1,36 @@
-/** The Hono application: paths below the base URL, 404 and 405 that name what exists, errors as problem details, and a guard against other origins and host names. */
-import { isLoopback } from "@loyalty-cards/internal/hostnames";
-import { Hono, type MiddlewareHandler } from "hono";
-import { Problem } from "../domain/problem.ts";
-import { type Bindings, type Call, problemReply, type Reply, send } from "./reply.ts";
+/**
+ * The Hono application: how a handler responds, paths below the base URL, and the 404 and 405 that
+ * name what exists.
+ */
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { createProblem } from "../domain/problem.ts";
+import type { ApiKeyKind, TrafficRequest } from "../domain/state.ts";
+import type { EarlierRequests } from "../faults/rules.ts";
+import { problemReply, type Reply, toReason } from "./reply.ts";
 
-export type App = Hono<{ Bindings: Bindings }>;
+interface Env {
+  /** The reply, which the adapter sends. */
+  Bindings: { reply: Reply };
+  Variables: ApiVariables;
+}
+
+/** What each middleware of the API finds out, for those after it and for the handler. */
+interface ApiVariables {
+  /** The entry in the log, which is completed while the request is processed. */
+  entry: { -readonly [Name in keyof TrafficRequest]: TrafficRequest[Name] };
+  /** The body as it arrived, of the methods that have one. */
+  text: string | undefined;
+  apiKeyKind: ApiKeyKind;
+  earlier: EarlierRequests;
+  /** The parsed body. */
+  body: unknown;
+}
+
+export type App = Hono<Env>;
+export type Call = Context<Env>;
+export type Middleware = MiddlewareHandler<Env>;
+
+const internalError = problemReply(createProblem(500, "The mock service failed."));
 
 export function createApp(baseUrl: string): App {
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, "");
@@ -13,50 +39,57 @@ export function createApp(baseUrl: string): App {
     return pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
   };
   const app: App = new Hono(prefix === "" ? {} : { getPath });
-  app.onError((error, c) => send(c, problemReply(toProblem(error))));
+  app.onError((_error, c) => respond(c, internalError));
   return app;
 }
 
-export const toProblem = (error: unknown): Problem =>
-  error instanceof Problem ? error : new Problem(500, "The mock service failed.");
+/** Returns the reply to a request. */
+export async function getReply(app: App, request: Request): Promise<Reply> {
+  const bindings = { reply: internalError };
+  await app.fetch(request, bindings);
+  return bindings.reply;
+}
+
+/**
+ * What Hono gets instead of a response. The adapters send the reply. Created at first use, because
+ * the module can be imported where there is no `Response`.
+ */
+let handled: Response | undefined;
+
+/** Responds with this reply. A middleware can replace it after `next()`. */
+export function respond(c: Call, reply: Reply): Response {
+  c.env.reply = reply;
+  handled ??= new Response(null);
+  return handled;
+}
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/** A 405 where the path has other methods; else a 404 that lists the routes, for a developer who mistyped a path. */
+/**
+ * A 405 where the path has other methods; else a 404 that lists the routes, for a developer who
+ * mistyped a path.
+ */
 export function createNotFound(app: App, { req: { method, path } }: Call): Reply {
-  const findMethods = (of: string) =>
-    methods.filter((each) => app.router.match(each, of)[0].some(([[, route]]) => route.method === each));
-  const allowed = findMethods(path);
+  const message = `There is no ${method} ${path}.`;
+  const reason = toReason(message);
+  const allowed = methods.filter((each) => hasRoute(app, each, path));
   if (allowed.length > 0) {
-    const allow = [...allowed, ...(allowed.includes("GET") ? ["HEAD"] : [])].join(", ");
-    return problemReply(new Problem(405, `Use ${allowed.join(", ")}.`), { allow });
+    const problem = createProblem(405, `Use ${allowed.join(", ")}.`);
+    if (allowed.includes("GET")) allowed.push("HEAD");
+    return problemReply(problem, { headers: { allow: allowed.join(", ") }, reason });
   }
-  const isControl = path.startsWith("/_mock");
-  const known = app.routes
-    .filter((route) => methods.includes(route.method) && route.path.startsWith("/_mock") === isControl)
-    .map((route) => `${route.method} ${route.path.replaceAll(/:\w+/g, "*")}`);
-  return problemReply(new Problem(404, `There is no ${method} ${path}. There are ${known.join(", ")}.`));
+  const known = listRoutes(app, path.startsWith("/_mock"));
+  return problemReply(createProblem(404, `${message} There are ${known.join(", ")}.`), { reason });
 }
 
-/** Responds 403 to a request that must be rejected. A request without a Host header was made in process, not by a browser. */
-export const createGuard =
-  (baseUrl: string, acceptsAnyHost: boolean): MiddlewareHandler =>
-  async ({ req }, next) => {
-    const ownHost = new URL(baseUrl).host;
-    const host = req.header("host");
-    if (!acceptsAnyHost && host !== undefined && host !== ownHost && !isLoopback(getHostname(host)))
-      throw new Problem(403, `The Host header names "${host}"; only host names of this machine are allowed.`);
-    const origin = req.header("origin");
-    const fetchSite = req.header("sec-fetch-site");
-    const isCrossOrigin =
-      (origin !== undefined && getHost(origin) !== (host ?? ownHost)) ||
-      (fetchSite !== undefined && fetchSite !== "same-origin" && fetchSite !== "none");
-    if (isCrossOrigin && req.method !== "GET" && req.method !== "HEAD")
-      throw new Problem(403, "Pages of another origin must not change anything here.");
-    await next();
-  };
+const hasRoute = (app: App, method: string, path: string) =>
+  app.router.match(method, path)[0].some(([[, route]]) => route.method === method);
 
-const getHost = (origin: string) => (URL.canParse(origin) ? new URL(origin).host : undefined);
-
-const getHostname = (host: string) =>
-  URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : "";
+/** @returns each route once: it has an entry for each middleware. */
+function listRoutes(app: App, isControl: boolean): string[] {
+  const routes = app.routes
+    .filter(({ method }) => methods.includes(method))
+    .filter(({ path }) => path.startsWith("/_mock") === isControl)
+    .map(({ method, path }) => `${method} ${path.replaceAll(/:\w+/g, "*")}`);
+  return [...new Set(routes)];
+}

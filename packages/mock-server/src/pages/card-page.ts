@@ -1,13 +1,17 @@
-/** The pages that customers see: the card behind its QR code (spec 2.2), the page of each wallet's link, and "no card here". They contain no contact data. */
+/**
+ * The pages that customers see: the card behind its QR code (spec 2.2), the page of each wallet's
+ * link, and "no card here". They contain no contact data.
+ */
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
 import { html } from "hono/html";
-import { getLevelPoints, roundPoints, toCard } from "../domain/cards.ts";
+import { getHolderName, getTierPoints, roundPoints, toCard } from "../domain/cards.ts";
 import type { Domain, Wallets } from "../domain/context.ts";
-import type { StoredCard, Template } from "../domain/state.ts";
+import type { StoredCard } from "../domain/state.ts";
+import { getTemplate } from "../domain/templates.ts";
 import { type Markup, page } from "./html.ts";
 
 /** What the pages show of a card. */
-interface CardView {
+export interface CardView {
   slug: string;
   publicUrl: string;
   shopName: string;
@@ -20,17 +24,16 @@ interface CardView {
 }
 
 export function toCardView(domain: Domain, card: StoredCard): CardView {
-  const { name, fields, tiers } = domain.state.templates.get(card.templateId) as Template; // templates are archived, never removed
-  const nameKey = fields.find(({ type }) => type === "name")?.key;
-  const nameOnCard = new Map(Object.entries(card.fieldValues)).get(nameKey ?? "");
-  const points = getLevelPoints(card);
+  const { name, tiers } = getTemplate(domain, card);
+  const points = getTierPoints(card);
   const next = tiers.find(({ from }) => from > points);
-  const progressFrom = tiers.findLast(({ from }) => from <= points)?.from ?? Math.min(0, next?.from ?? 0);
+  const progressFrom =
+    tiers.findLast(({ from }) => from <= points)?.from ?? Math.min(0, next?.from ?? 0);
   return {
     slug: card.slug,
     publicUrl: toCard(domain, card).publicUrl,
     shopName: name,
-    holder: nameOnCard?.toString() ?? domain.state.customers.get(card.customerId)?.name,
+    holder: getHolderName(domain, card),
     balance: card.balance,
     tier: card.tier,
     nextTier: next && { ...next, missing: roundPoints(next.from - points), progressFrom },
@@ -54,7 +57,7 @@ export function cardPage(view: CardView, { first, second }: Wallets, userAgent: 
     `${view.shopName} card`,
     "../",
     html`<main>
-${cardFace(view, html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>${slug}</p></div>`)}
+${cardWithCode(view)}
 <nav class="wallets" data-live="wallets" aria-label="Add the card to your phone">
 ${links}
 </nav>
@@ -62,7 +65,10 @@ ${links}
   );
 }
 
-/** The page of a wallet's link: what the link of a real card does on a phone, and a button that adds the card here. */
+/**
+ * The page of a wallet's link: what the link of a real card does on a phone, and a button that adds
+ * the card here.
+ */
 export function walletPage(view: CardView, wallet: string): Markup {
   const title = toTitle(wallet);
   const isAdded = view.wallets.includes(wallet);
@@ -106,7 +112,17 @@ const customerPage = (title: string, up: string, content: Markup): Markup =>
 <footer>Issued by a mock service, for development and tests.</footer>`,
   );
 
-/** The console shows the same elements. @param below the lower half of the card. */
+/** The landing page of the documentation shows it, too. */
+export const cardWithCode = (view: CardView): Markup =>
+  cardFace(
+    view,
+    html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>${view.slug}</p></div>`,
+  );
+
+/**
+ * The console shows the same elements.
+ * @param below the lower half of the card.
+ */
 function cardFace(view: CardView, below: Markup | string = ""): Markup {
   const { shopName, holder, balance, tier, nextTier } = view;
   const size = balance >= 100_000 ? html` class="long"` : "";
@@ -118,7 +134,12 @@ ${below}
 </article>`;
 }
 
-const progress = ({ name, missing, from, progressFrom }: NonNullable<CardView["nextTier"]>): Markup =>
+const progress = ({
+  name,
+  missing,
+  from,
+  progressFrom,
+}: NonNullable<CardView["nextTier"]>): Markup =>
   html`<progress aria-label="Progress to ${name}" value="${from - missing - progressFrom}" max="${from - progressFrom}"></progress><p class="next">${formatPoints(missing)} more to ${name}</p>`;
 
 function walletLink({ wallets }: CardView, wallet: string, address: string): Markup {
@@ -129,7 +150,8 @@ function walletLink({ wallets }: CardView, wallet: string, address: string): Mar
 }
 
 /** For people: 1,250. */
-const formatPoints = (points: number): string => points.toLocaleString("en", { maximumFractionDigits: 6 });
+const formatPoints = (points: number): string =>
+  points.toLocaleString("en", { maximumFractionDigits: 6 });
 
 /** The QR code as SVG, dark on light in both colour schemes. */
 function qrCode(text: string, label: string): Markup {
@@ -138,8 +160,15 @@ function qrCode(text: string, label: string): Markup {
 }
 
 /** "apple" is "Apple Wallet". */
-const toTitle = (wallet: string): string => `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
+const toTitle = (wallet: string): string =>
+  `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
 
-/** The button "Add to … Wallet". The drawing is our own, because the vendors own their artwork. @param svg has "{title}" in the place of the wallet's name. */
-export const walletButton = (wallet: string, svg: string): string =>
-  svg.replaceAll("{title}", () => String(html`${toTitle(wallet)}`));
+/**
+ * The button "Add to … Wallet". The drawing is our own, because the vendors own their artwork.
+ * @param svg has "{title}" in the place of the wallet's name, and a picture for each wallet.
+ */
+export const walletButton = (svg: string, wallet: string, isFirst: boolean): string =>
+  svg
+    .replace("{first}", isFirst ? "inline" : "none")
+    .replace("{second}", isFirst ? "none" : "inline")
+    .replaceAll("{title}", () => String(html`${toTitle(wallet)}`));

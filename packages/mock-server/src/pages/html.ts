@@ -60,7 +60,11 @@ export const pageReply = (content: Markup, status = 200): Reply => ({
 });
 
 /** @param name its extension selects the media type. */
-export const fileReply = (name: string, body: string | Uint8Array, cacheControl = "no-cache"): Reply => ({
+export const fileReply = (
+  name: string,
+  body: string | Uint8Array,
+  cacheControl = "no-cache",
+): Reply => ({
   status: 200,
   body,
   headers: {

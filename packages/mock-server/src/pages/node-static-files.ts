@@ -1,4 +1,7 @@
-/** The files of static/, read from disk, and the console's script. The build replaces this module by one that contains them, see tsup.config.ts. */
+/**
+ * The files of static/, read from disk, and the console's script. The build replaces this module by
+ * one that contains them, see tsup.config.ts.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -15,8 +18,8 @@ export const staticFiles: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * The console and Preact as one module, by the esbuild that also builds the package: htm/preact needs no bundler, but its last release
- * is of 2022 and contains an old Preact.
+ * The console and Preact as one module, by the esbuild that also builds the package: htm/preact
+ * needs no bundler, but its last release is of 2022 and contains an old Preact.
  */
 export function bundleConsole(): string {
   // Not an import, because a program that bundles these sources cannot contain esbuild.

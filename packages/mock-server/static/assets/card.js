@@ -1,4 +1,5 @@
-// Keeps the card up to date. Each request ends at once: open streams of several tabs would use up the browser's six connections.
+// Keeps the card up to date. Each request ends at once: open streams of several tabs would use up
+// the browser's six connections.
 
 const pauseMs = 2000;
 const address = location.href.split("#")[0];

@@ -1,9 +1,16 @@
-/** Calls the control API, and the public API where the console acts as a website; waits for what receivers respond; reads and writes the address. */
-import { describeAttempt, isDelivered } from "./format.js";
+/**
+ * Calls the control API, and the public API where the console acts as a website; waits for what
+ * receivers respond; reads and writes the address.
+ */
+import { describeAttempt, formatAddress, formatNumber, isDelivered } from "./format.js";
 
 /** An error response of the service. Without `status` there was no response. */
 export class ServiceError extends Error {
-  /** @param {{ detail?: string, title?: string, status?: number, errors?: { detail: string }[] }} problem */
+  /**
+   * @param {{
+   *   detail?: string, title?: string, status?: number, errors?: { detail: string }[]
+   * }} problem
+   */
   constructor({ detail, title, status, errors = [] }) {
     super(errors.length > 0 ? errors.map((error) => error.detail).join(" ") : (detail ?? title));
     this.status = status;
@@ -43,7 +50,10 @@ const pauseMs = 150;
 /** More than the ten seconds that a receiver has. */
 const maxReads = 80;
 
-/** @returns the delivery after its next attempt. `POST /_mock/wait` cannot wait for that: after a failed attempt it is still pending. */
+/**
+ * `POST /_mock/wait` cannot wait for an attempt: a delivery is still pending after a failed one.
+ * @returns the delivery after its next attempt.
+ */
 async function waitForAttempt({ id, attempts }) {
   for (let reads = 1; ; reads += 1) {
     const delivery = await get(`webhooks/deliveries/${id}`);
@@ -59,26 +69,61 @@ async function waitForAttempt({ id, attempts }) {
  */
 export function sayResponses(say, text, deliveries) {
   say(text);
-  Promise.all(deliveries.map(waitForAttempt)).then(
-    (sent) => {
-      const attempts = sent.map(({ id, type, attempts }) => ({ ...attempts.at(-1), deliveryId: id, type }));
-      sayAttempts(say, text, attempts);
-    },
-    (error) => say(`${text} ${error.message}`, { isError: true }),
+  sayOutcome(say, text, deliveries).catch((error) =>
+    say(`${text} ${error.message}`, { isError: true }),
   );
 }
 
-/** @param attempts of which each has its `deliveryId` and `type`. */
-export function sayAttempts(say, text, attempts) {
-  const failed = attempts.filter((attempt) => !isDelivered(attempt));
-  const isShort = attempts.length <= 4;
-  const results = isShort
-    ? attempts.map((attempt) => `${attempt.type} → ${describeAttempt(attempt)}`).join(", ")
-    : `${attempts.length} attempts: ${attempts.length - failed.length} delivered, ${failed.length} failed`;
-  say(`${text} ${results}`, { isError: failed.length > 0, open: (failed[0] ?? attempts[0])?.deliveryId });
+async function sayOutcome(say, text, deliveries) {
+  const sent = await Promise.all(deliveries.map(waitForAttempt));
+  const attempts = sent.map(({ id, type, endpointId, attempts }) => ({
+    ...attempts.at(-1),
+    deliveryId: id,
+    type,
+    endpointId,
+  }));
+  await sayAttempts(say, text, attempts);
 }
 
-/** Runs an action that emits events, and says what it did and what the receivers responded. @param describe is called with its result. */
+/** More are only counted. */
+const maxNamed = 4;
+
+/** @param attempts of which each has its `deliveryId`, `type` and `endpointId`. */
+export async function sayAttempts(say, text, attempts) {
+  const failed = attempts.filter((attempt) => !isDelivered(attempt));
+  const isShort = attempts.length <= maxNamed;
+  const { items } = await get("webhooks/endpoints");
+  const urls = new Map(items.map(({ id, url }) => [id, formatAddress(url)]));
+  const results = isShort ? nameResults(attempts, urls) : countResults(attempts, failed, urls);
+  const first = failed[0] ?? attempts[0];
+  const link = isShort
+    ? { label: "open", href: address([], { open: first?.deliveryId ?? "" }) }
+    : { label: "Problems", href: address([], { problems: "true" }) };
+  const hasLink = isShort || failed.length > 0;
+  say(`${text} ${results}`, { isError: failed.length > 0, link: hasLink ? link : undefined });
+}
+
+/** `balance.changed → 204, tier.changed → 204 at :3000/webhooks`, for each endpoint. */
+function nameResults(attempts, urls) {
+  const ids = [...new Set(attempts.map(({ endpointId }) => endpointId))];
+  const results = ids.map((id) => {
+    const own = attempts.filter(({ endpointId }) => endpointId === id);
+    const named = own.map((attempt) => `${attempt.type} → ${describeAttempt(attempt)}`);
+    return `${named.join(", ")} at ${urls.get(id) ?? "a deleted endpoint"}`;
+  });
+  return results.join("; ");
+}
+
+function countResults(attempts, failed, urls) {
+  const counts = `${formatNumber(attempts.length)} attempts: ${formatNumber(attempts.length - failed.length)} delivered, ${formatNumber(failed.length)} failed`;
+  const at = new Set(failed.map(({ endpointId }) => urls.get(endpointId)).filter(Boolean));
+  return at.size === 0 ? counts : `${counts} at ${[...at].join(", ")}`;
+}
+
+/**
+ * Runs an action that emits events, and says what it did and what the receivers responded.
+ * @param describe is called with its result.
+ */
 export async function sayResult(say, act, describe) {
   const list = () => get("traffic", { kind: "delivery", limit: 50 });
   const earlier = new Set((await list()).items.map(({ id }) => id));

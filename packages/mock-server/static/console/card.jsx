@@ -1,6 +1,9 @@
-/** One card: its face as the customer sees it, everything that a shop can do with it, its history and its traffic. */
+/**
+ * One card: its face as the customer sees it, everything that a shop can do with it, its history
+ * and its traffic.
+ */
 import { callAsWebsite, control, get, sayResult } from "./api.js";
-import { formatChange, formatDayTime, formatNumber, formatWallet, getHolder } from "./format.js";
+import { formatChange, formatDayTime, formatNumber, formatWallet } from "./format.js";
 import { CardTraffic } from "./rows.jsx";
 import { Button, Form, useReading } from "./service.jsx";
 
@@ -15,7 +18,12 @@ const operations = {
 const record = (cardId, kind, points) => (say) =>
   sayResult(
     say,
-    () => control("POST", `cards/${cardId}/${kind}`, kind === "correct" ? { change: points } : { points }),
+    () =>
+      control(
+        "POST",
+        `cards/${cardId}/${kind}`,
+        kind === "correct" ? { change: points } : { points },
+      ),
     ({ change }) => `Recorded: ${formatChange(change)} points.`,
   );
 
@@ -45,7 +53,7 @@ export function Card({ id }) {
         </a>
       </div>
       <section aria-label="Actions">
-        <h2>{getHolder(card, template)}</h2>
+        <h2>{getHolder(card)}</h2>
         <RecordForm cardId={id} />
         <Wallets card={card} names={Object.values(settings.wallets)} />
         <Consent card={card} apiKey={settings.apiKeys.website} />
@@ -62,6 +70,8 @@ export function Card({ id }) {
     </div>
   );
 }
+
+const getHolder = ({ holder = "Unnamed customer" }) => holder;
 
 /** The upper half of the card's page, with its style sheet. */
 function Face({ card, template }) {
@@ -81,7 +91,7 @@ function Face({ card, template }) {
         </p>
       </div>
       <p class="holder">
-        <span>Member</span> {getHolder(card, template)}
+        <span>Member</span> {getHolder(card)}
       </p>
     </article>
   );
@@ -98,7 +108,14 @@ const RecordForm = ({ cardId }) => (
           <option value={kind}>{name}</option>
         ))}
       </select>
-      <input name="points" type="number" step="any" required aria-label="Points" placeholder="Points" />
+      <input
+        name="points"
+        type="number"
+        step="any"
+        required
+        aria-label="Points"
+        placeholder="Points"
+      />
     </Form>
     <PurchaseButtons cardId={cardId} />
   </div>
@@ -174,7 +191,9 @@ function History({ cardId }) {
           <span class="points">{formatNumber(balance)}</span>
           <span class="action">
             {isCancelled && "cancelled"}
-            {!isCancelled && type !== "cancellation" && <Cancel {...{ id, type, change }} />}
+            {!isCancelled && type !== "cancellation" && (
+              <Cancel id={id} type={type} change={change} />
+            )}
           </span>
         </li>
       ))}

@@ -1,13 +1,16 @@
-/** The cards with their customers: search, and a button that issues a card to an invented member. */
-import { address, callAsWebsite, get } from "./api.js";
-import { formatDayTime, formatNumber, formatWallet, getHolder } from "./format.js";
-import { Button, Search, useAddress, useReading } from "./service.jsx";
+/**
+ * The cards with their customers: search, and a button that issues a card to an invented member.
+ */
 
-const limit = 100;
+import { useState } from "preact/hooks";
+import { address, callAsWebsite, get } from "./api.js";
+import { formatDayTime, formatNumber, formatWallet } from "./format.js";
+import { Button, More, pageSize, Search, useAddress, useReading } from "./service.jsx";
 
 export function Cards() {
   const { query = "" } = useAddress().parameters;
-  const cards = useReading(() => get("cards", { query, limit }), query);
+  const [limit, setLimit] = useState(pageSize);
+  const cards = useReading(() => get("cards", { query, limit }), query, limit);
   const templates = useReading(() => get("templates"))?.items;
   if (cards?.items === undefined || templates === undefined) return null;
   const { items, total } = cards;
@@ -23,11 +26,11 @@ export function Cards() {
       </div>
       <ol class="rows cards">
         {items.map((card) => (
-          <CardRow key={card.id} card={card} template={templates.find(({ id }) => id === card.templateId)} />
+          <CardRow key={card.id} card={card} />
         ))}
       </ol>
+      <More shown={items.length} total={total} limit={limit} setLimit={setLimit} />
       <p class="note">
-        {total > limit && `The newest ${limit} of ${formatNumber(total)}: search for others.`}
         {total === 0 && query === "" && "No cards yet: your app or the button issues one."}
         {total === 0 && query !== "" && `No card matches “${query}”.`}
       </p>
@@ -35,9 +38,9 @@ export function Cards() {
   );
 }
 
-function CardRow({ card, template }) {
+function CardRow({ card }) {
   const { id, customer, loyaltyBalance, loyaltyTier, wallets, issuedAt } = card;
-  const holder = getHolder(card, template);
+  const { holder = "Unnamed customer" } = card;
   const contact = customer.phone ?? customer.email;
   return (
     <li>
@@ -54,8 +57,29 @@ function CardRow({ card, template }) {
   );
 }
 
-const firstNames = ["Anna", "Ben", "Carla", "David", "Ewa", "Farid", "Greta", "Hugo", "Ines", "Jan"];
-const lastNames = ["Nowak", "Carter", "Rossi", "Meyer", "Zielińska", "Haddad", "Olsen", "Blanc", "Costa"];
+const firstNames = [
+  "Anna",
+  "Ben",
+  "Carla",
+  "David",
+  "Ewa",
+  "Farid",
+  "Greta",
+  "Hugo",
+  "Ines",
+  "Jan",
+];
+const lastNames = [
+  "Nowak",
+  "Carter",
+  "Rossi",
+  "Meyer",
+  "Zielińska",
+  "Haddad",
+  "Olsen",
+  "Blanc",
+  "Costa",
+];
 const choose = (list) => list[Math.floor(Math.random() * list.length)];
 
 /** A request that issues a card to an invented member. */
@@ -74,16 +98,20 @@ export function inventMember({ fields }) {
   };
 }
 
-/** Issues a card as a website does, so that the request is in the traffic. @param isOnly the template needs no name. */
+/**
+ * Issues a card as a website does, so that the request is in the traffic.
+ * @param isOnly the template needs no name.
+ */
 export const IssueButton = ({ template, isOnly }) => (
   <Button
     class="primary"
     run={async (say) => {
       const { apiKeys } = await get("settings");
       const path = `templates/${encodeURIComponent(template.id)}/passes`;
-      const card = await callAsWebsite("POST", path, apiKeys.website, inventMember(template));
+      const request = inventMember(template);
+      const card = await callAsWebsite("POST", path, apiKeys.website, request);
       location.hash = address(["cards", card.id]);
-      say(`Issued a card to ${getHolder({ ...card, customer: {} }, template)}.`);
+      say(`Issued a card to ${request.customer.name}.`);
     }}
   >
     Issue a test card{isOnly ? "" : ` of ${template.name}`}

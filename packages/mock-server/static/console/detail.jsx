@@ -1,48 +1,111 @@
 /** One request or one delivery: what was sent and received, why, and what to do next. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { toLine } from "@loyalty-cards/internal/response-text";
+import { useState } from "preact/hooks";
 import { address, addressWith, control, get, sayResponses } from "./api.js";
 import { PurchaseButtons } from "./card.jsx";
-import { describeAttempt, formatTime, formatUntil, indent, toCurl } from "./format.js";
-import { describeReason, getName, getStatus } from "./rows.jsx";
+import {
+  bearer,
+  describeAttempt,
+  formatDayTime,
+  formatTime,
+  formatUntil,
+  indent,
+  toCurl,
+} from "./format.js";
+import { getName, getStatus } from "./rows.jsx";
 import { Button, Copy, Pre, useReading, useService } from "./service.jsx";
 
-/** The ids of entries are words of the search, so that a link also opens an entry that is not among the newest. */
+/**
+ * The ids of entries are words of the search, so that a link also opens an entry that is not among
+ * the newest.
+ */
 export function Detail({ id }) {
   const list = useReading(() => get("traffic", { query: id }));
   const entry = list?.items?.find((item) => item.id === id);
-  if (list === undefined) return null;
   return (
-    <section class="detail" aria-label="Detail">
-      {entry === undefined && <Header title="Not found: too old, or the service was reset" />}
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
+    <section class="detail" aria-label="Detail" tabIndex={0}>
+      {list !== undefined && entry === undefined && (
+        <Header title="Not found: too old, or the service was reset" />
+      )}
       {entry?.kind === "request" && <RequestDetail {...entry} />}
       {entry?.kind === "delivery" && <DeliveryDetail {...entry} />}
-      {entry?.cardId && (
-        <footer>
-          <a href={address(["cards", entry.cardId])}>{entry.cardId}</a> Purchase
-          <PurchaseButtons cardId={entry.cardId} />
-        </footer>
-      )}
+      {entry?.kind === "action" && <ActionDetail {...entry} />}
     </section>
   );
 }
 
-/** Takes the focus of the row that was pressed, which a phone hides, and returns it. */
-function Header({ id = "", title, children = undefined }) {
-  const heading = useRef(null);
-  useEffect(() => {
-    if (document.activeElement.id === id) heading.current.focus();
-    return () => document.getElementById(id)?.focus();
-  }, []);
-  return (
-    <header>
-      <h2 ref={heading} tabIndex={-1}>
-        {title}
-      </h2>
+/** Stays when the detail is scrolled. */
+const Header = ({ title, children = undefined }) => (
+  <header>
+    <h2>{title}</h2>
+    <span class="actions">
       {children}
       <a class="button" href={addressWith({ open: "" })} aria-label="Close the detail">
         ✕
       </a>
-    </header>
+    </span>
+  </header>
+);
+
+/** What happened, to whose card, and a way to do more with it. */
+const Story = ({ holder = undefined, cardId = undefined, phrase }) => (
+  <p class="actions story">
+    {cardId === undefined ? holder : <a href={address(["cards", cardId])}>{holder ?? cardId}</a>}
+    <strong>{phrase}</strong>
+    {cardId !== undefined && (
+      <span class="actions purchases">
+        Purchase <PurchaseButtons cardId={cardId} />
+      </span>
+    )}
+  </p>
+);
+
+/** A body: JSON is indented, and its keys, texts and other values have colours. */
+const Body = ({ text }) => highlight(indent(text));
+
+/** Of a page its text, with the source below. */
+function Answer({ text }) {
+  if (!text.trimStart().startsWith("<")) return <Body text={text} />;
+  return (
+    <>
+      {toLine(text, text.length)}
+      <details>
+        <summary>HTML</summary>
+        {text}
+      </details>
+    </>
+  );
+}
+
+const tokens = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
+
+function highlight(text) {
+  if (!/^\s*[[{]/.test(text)) return text;
+  const parts = [];
+  let end = 0;
+  for (const match of text.matchAll(tokens)) {
+    const [token, string, colon] = match;
+    parts.push(text.slice(end, match.index));
+    parts.push(<span class={getTokenClass(string, colon)}>{token}</span>);
+    end = match.index + token.length;
+  }
+  return [...parts, text.slice(end)];
+}
+
+function getTokenClass(string, colon) {
+  if (string === undefined) return "json-value";
+  return colon === undefined ? "json-string" : "json-key";
+}
+
+function ActionDetail({ id, type, at, cardId, holder, phrase }) {
+  return (
+    <>
+      <Header title={type} />
+      <Story holder={holder} cardId={cardId} phrase={phrase} />
+      <p class="note">at {formatDayTime(at)}</p>
+      <Followed id={id} cardId={cardId} />
+    </>
   );
 }
 
@@ -50,16 +113,17 @@ function RequestDetail(entry) {
   const { id, method, path, apiKey, idempotencyKey, requestBody, responseBody } = entry;
   const { status, reason, durationMs, at, warnings, cardId } = entry;
   const headers = {
-    authorization: "Bearer $LOYALTY_API_KEY",
+    authorization: bearer,
     ...(requestBody !== undefined && { "content-type": "application/json" }),
     ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
   };
   const curl = toCurl(method, new URL(path, document.baseURI).href, headers, requestBody);
   return (
     <>
-      <Header id={id} title={getName(entry)}>
+      <Header title={getName(entry)}>
         <Copy label="Copy curl" text={curl} />
       </Header>
+      <Story {...entry} />
       {warnings.map(({ message }) => (
         <p class="warning">! {message}</p>
       ))}
@@ -70,12 +134,19 @@ function RequestDetail(entry) {
         <br />
         Key: {apiKey ?? "none that is known"} · Idempotency-Key: {idempotencyKey ?? "none"}
       </p>
-      {requestBody && <Pre label="Body of the request">{indent(requestBody)}</Pre>}
+      {requestBody && (
+        <Pre label="Body of the request">
+          <Body text={requestBody} />
+        </Pre>
+      )}
       <h3>
         It got {status ?? "no response"} · {durationMs} ms
       </h3>
-      {reason && <p>{describeReason(entry)}</p>}
-      {responseBody && <Pre label="Body of the response">{indent(responseBody)}</Pre>}
+      {responseBody && (
+        <Pre label="Body of the response">
+          <Body text={responseBody} />
+        </Pre>
+      )}
       {cardId && <Followed id={id} cardId={cardId} />}
     </>
   );
@@ -85,20 +156,33 @@ function KeyAdvice() {
   const key = useReading(() => get("settings"))?.apiKeys?.website;
   return (
     <p>
-      401? The website key is <code>{key}</code> <Copy text={key} name="the key" /> Send it as Authorization:
-      Bearer KEY.
+      401? The website key is <code>{key}</code> <Copy text={key} name="the key" /> Send it as
+      Authorization: Bearer KEY.
     </p>
   );
 }
 
-/** The webhooks of the card that were created after the request. */
+/**
+ * The webhooks of the card that were created after the request, or between the action and the next
+ * one.
+ */
 function Followed({ id, cardId }) {
-  const { items = [] } = useReading(() => get("traffic", { query: cardId, kind: "delivery" })) ?? {};
-  const later = items.filter(({ eventId }) => eventId.slice(4) > id.slice(4)).reverse();
+  const { items = [] } = useReading(() => get("traffic", { query: cardId, limit: 1000 })) ?? {};
+  const isAction = id.startsWith("act_");
+  const next = items.findLast(
+    (item) => isAction && item.id.startsWith("act_") && isAfter(item.id, id),
+  );
+  const caused = items.filter(
+    ({ eventId }) =>
+      eventId !== undefined &&
+      isAfter(eventId, id) &&
+      (next === undefined || isAfter(next.id, eventId)),
+  );
+  const webhooks = caused.sort((a, b) => (isAfter(a.eventId, b.eventId) ? 1 : -1));
   return (
     <p class="actions">
-      {later.length > 0 && "Webhooks that followed:"}
-      {later.slice(0, 10).map((delivery) => (
+      {webhooks.length > 0 && "Webhooks that followed:"}
+      {webhooks.slice(0, 10).map((delivery) => (
         <a class="followed" href={addressWith({ open: delivery.id })}>
           {delivery.type} → {getStatus(delivery)[0]}
         </a>
@@ -106,6 +190,9 @@ function Followed({ id, cardId }) {
     </p>
   );
 }
+
+/** Ids contain the time and a counter. */
+const isAfter = (id, other) => id.slice(4) > other.slice(4);
 
 function DeliveryDetail(delivery) {
   const { id, type, attempts, nextAttemptAt, state, url, body, endpointId, eventId } = delivery;
@@ -124,12 +211,13 @@ function DeliveryDetail(delivery) {
   }
   return (
     <>
-      <Header id={id} title={type}>
+      <Header title={type}>
         <Button run={resend} disabled={url === undefined}>
           Resend
         </Button>
         <Copy label="Copy curl" text={toCurl("POST", url ?? "", headers, body)} />
       </Header>
+      <Story {...delivery} />
       <h3>Your receiver responded</h3>
       <div class="tabs">
         {attempts.map((each, index) => (
@@ -145,7 +233,8 @@ function DeliveryDetail(delivery) {
       {attempt && (
         <Pre label="Response of the receiver">
           {attempt.status === undefined ? describeAttempt(attempt) : `HTTP ${attempt.status}`} ·{" "}
-          {attempt.durationMs} ms{attempt.responseBody && `\n\n${indent(attempt.responseBody)}`}
+          {attempt.durationMs} ms{attempt.responseBody && "\n\n"}
+          {attempt.responseBody && <Answer text={attempt.responseBody} />}
         </Pre>
       )}
       {attempt?.status === 401 && url && <SecretAdvice endpointId={endpointId} />}
@@ -156,7 +245,8 @@ function DeliveryDetail(delivery) {
       </p>
       <Pre label="The request">
         {lines.join("")}
-        {`\n${indent(body)}`}
+        {"\n"}
+        <Body text={body} />
       </Pre>
     </>
   );
@@ -168,7 +258,8 @@ function SecretAdvice({ endpointId }) {
   return (
     <p>
       401? The secret of this endpoint ends in <code>…{secret.slice(-4)}</code>{" "}
-      <Copy text={secret} name="the secret" /> Compare it with LOYALTY_SIGNING_SECRET of the receiver.
+      <Copy text={secret} name="the secret" /> Compare it with LOYALTY_SIGNING_SECRET of the
+      receiver.
     </p>
   );
 }

@@ -7,10 +7,13 @@ const dayFormat = new Intl.DateTimeFormat(undefined, { month: "short", day: "2-d
 const numberFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
 
 export const formatTime = (iso) => timeFormat.format(new Date(iso));
+/** "14:42" */
+export const formatMinute = (iso) => formatTime(iso).slice(0, 5);
 export const formatDay = (iso) => dayFormat.format(new Date(iso));
 export const formatDayTime = (iso) => `${formatDay(iso)} ${formatTime(iso)}`;
 export const formatNumber = (number) => numberFormat.format(number);
-export const formatChange = (number) => (number > 0 ? "+" : "") + formatNumber(number).replace("-", "−");
+export const formatChange = (number) =>
+  (number > 0 ? "+" : "") + formatNumber(number).replace("-", "−");
 
 /** @type {[unit: string, ms: number][]} */
 const units = [
@@ -29,17 +32,20 @@ function formatDuration(ms) {
   return `${Math.floor(ms / length)} ${unit}${rest > 0 ? ` ${rest} ${next[0]}` : ""}`;
 }
 
-/** "57 s" until a time, on the service's clock. */
+/** "4 min 57 s" until a time, on the service's clock. */
 export const formatUntil = (iso, now) => formatDuration(Date.parse(iso) - Date.parse(now));
+
+/** The same in the largest unit: "5 min". */
+export function formatSoon(iso, now) {
+  const ms = Math.max(0, Date.parse(iso) - Date.parse(now));
+  const [unit, length] = units.find(([, each]) => ms >= each) ?? ["s", 1000];
+  return `${Math.round(ms / length)} ${unit}`;
+}
 
 export const formatWallet = (wallet) => wallet.slice(0, 1).toUpperCase() + wallet.slice(1);
 
-/** The name in the card's fields, or else the customer's name, phone or email. */
-export function getHolder({ fieldValues, customer }, template) {
-  const key = template?.fields.find(({ type }) => type === "name")?.key;
-  const { name, phone, email } = customer;
-  return String((key && fieldValues[key]) ?? name ?? phone ?? email ?? "Unnamed customer");
-}
+/** The address of a receiver, of this machine without its name: ":3000/webhooks". */
+export const formatAddress = (url) => url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, "");
 
 export const isDelivered = ({ status }) => status >= 200 && status < 300;
 
@@ -53,14 +59,6 @@ const errorMeanings = {
 export const describeAttempt = ({ status = undefined, error = "no response yet" }) =>
   status === undefined ? (errorMeanings[error] ?? error) : String(status);
 
-/** The text of a body in one line, without the tags of an error page. */
-export const toLine = (body) =>
-  body
-    .slice(0, 1000)
-    .replace(/<(style|script)[\s\S]*?<\/\1>|<[^>]*>/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
-
 /** JSON is indented; other text stays as it is. */
 export function indent(body) {
   try {
@@ -71,7 +69,15 @@ export function indent(body) {
 }
 
 /** What a fault does, in the words of the presets. */
-export function describeFault({ kind, phase, times, match = {}, status, delayMs, retryAfterSeconds }) {
+export function describeFault({
+  kind,
+  phase,
+  times,
+  match = {},
+  status,
+  delayMs,
+  retryAfterSeconds,
+}) {
   const names = {
     status: `${status}${retryAfterSeconds === undefined ? "" : ` Retry-After ${retryAfterSeconds}`}`,
     latency: `slow ${formatDuration(delayMs)}`,
@@ -84,11 +90,17 @@ export function describeFault({ kind, phase, times, match = {}, status, delayMs,
   return `${names[kind] ?? kind}${only.length > 0 ? ` · ${only.join(" ")}` : ""}${repeat}`;
 }
 
-/** A command for POSIX shells. A header may contain `$LOYALTY_API_KEY`. */
+/** The shell replaces the variable by the key. */
+export const bearer = "Bearer $LOYALTY_API_KEY";
+
+/** Quotes a text for POSIX shells. The only variable is that of `bearer`. */
+const quote = (text) =>
+  text === `authorization: ${bearer}` ? `"${text}"` : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** A command for POSIX shells. */
 export function toCurl(method, url, headers, body = undefined) {
-  const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-  const options = Object.entries(headers).map(([name, value]) =>
-    value.includes("$LOYALTY_API_KEY") ? `-H "${name}: ${value}"` : `-H ${quote(`${name}: ${value}`)}`,
+  const options = Object.entries(headers).map(
+    ([name, value]) => `-H ${quote(`${name}: ${value}`)}`,
   );
   if (body !== undefined) options.push(`--data-raw ${quote(body)}`);
   return [`curl -i -X ${method} ${quote(url)}`, ...options].join(" \\\n  ");

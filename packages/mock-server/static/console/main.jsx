@@ -1,10 +1,14 @@
-/** Starts the console: the bar with the clock and the faults, the view that the address names, and the messages. */
+/**
+ * Starts the console: the bar with the clock and the faults, the view that the address names, and
+ * the messages.
+ */
 import { render } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { control, get, sayAttempts } from "./api.js";
 import { Card } from "./card.jsx";
 import { Cards } from "./cards.jsx";
-import { describeFault, formatDay, formatTime, formatUntil } from "./format.js";
+import { describeFault, formatDay, formatSoon, formatTime } from "./format.js";
+import { Keys } from "./keys.jsx";
 import { Button, Pre, ServiceProvider, useAddress, useReading, useService } from "./service.jsx";
 import { Setup } from "./setup.jsx";
 import { TrafficView } from "./traffic.jsx";
@@ -12,40 +16,48 @@ import { TrafficView } from "./traffic.jsx";
 const views = { "": "Traffic", cards: "Cards", setup: "Setup" };
 
 function Console() {
-  const { clock, isLost, messages, close } = useService();
+  const { clock, isLost, message } = useService();
   const { view, id } = useAddress();
   const name = views[view] ?? "Traffic";
+  /** @type {import("preact").RefObject<HTMLElement>} */
+  const main = useRef(null);
+  const isReady = clock !== undefined;
   useEffect(() => {
     document.title = `${name} – Loyalty cards`;
-  }, [name]);
+    // So that keys scroll it: it is not the page that scrolls.
+    if (document.activeElement === document.body) main.current?.focus();
+  }, [name, id, isReady]);
   if (clock === undefined) return isLost ? <Lost /> : null;
   return (
     <>
-      <header class="bar">
-        <h1>
-          <a href="#/">Loyalty cards</a>
-        </h1>
-        <nav aria-label="Views">
-          {Object.entries(views).map(([path, label]) => (
-            <a href={`#/${path}`} aria-current={label === name ? "page" : undefined}>
-              {label}
-            </a>
-          ))}
-        </nav>
-        <Clock />
-        <FaultSelect />
-      </header>
-      {isLost && <Lost />}
-      <ActiveFaults />
-      <main>
-        {name === "Traffic" && <TrafficView />}
-        {name === "Cards" && (id === "" ? <Cards /> : <Card id={id} key={id} />)}
-        {name === "Setup" && <Setup />}
-      </main>
-      <div class="messages" role="status">
-        {messages.slice(-3).map((message) => (
-          <Message key={message.id} {...message} close={() => close(message.id)} />
-        ))}
+      <div class="page">
+        <header class="bar">
+          <h1>
+            <a href="#/">Loyalty cards</a>
+          </h1>
+          <nav aria-label="Views">
+            {Object.entries(views).map(([path, label]) => (
+              <a href={`#/${path}`} aria-current={label === name ? "page" : undefined}>
+                {label}
+              </a>
+            ))}
+          </nav>
+          <div class="controls">
+            <Clock />
+            <FaultSelect />
+            <Keys />
+          </div>
+        </header>
+        {isLost && <Lost />}
+        <ActiveFaults />
+        <main ref={main} tabIndex={-1}>
+          {name === "Traffic" && <TrafficView />}
+          {name === "Cards" && (id === "" ? <Cards /> : <Card id={id} key={id} />)}
+          {name === "Setup" && <Setup />}
+        </main>
+      </div>
+      <div class="foot" role="status">
+        {message && <Message {...message} />}
       </div>
     </>
   );
@@ -54,7 +66,7 @@ function Console() {
 const Lost = () => (
   <p class="lost" role="alert">
     ! The mock service does not respond. Start it again:{" "}
-    <code>loyalty-cards dev --port {location.port || 80}</code>
+    <code>npx loyalty-cards dev --port {location.port || 80}</code>
   </p>
 );
 
@@ -65,11 +77,11 @@ function Clock() {
   const move = (how, body) => async (say) => {
     const { attempts } = await control("POST", `clock/${how}`, body);
     if (attempts.length === 0) say("The clock was moved. No delivery was due.");
-    else sayAttempts(say, "The clock was moved.", attempts);
+    else await sayAttempts(say, "The clock was moved.", attempts);
   };
   const cannotMove = clock.mode === "system";
   const { nextAttemptAt } = clock;
-  const until = nextAttemptAt && `, ${formatUntil(nextAttemptAt, clock.now)}`;
+  const until = nextAttemptAt && `, ${formatSoon(nextAttemptAt, clock.now)}`;
   return (
     <section class="clock" aria-label="Clock of the service">
       <time dateTime={clock.now}>
@@ -81,7 +93,11 @@ function Clock() {
           {label}
         </Button>
       ))}
-      <Button class="next" run={move("advance-to-next-delivery")} disabled={cannotMove || !nextAttemptAt}>
+      <Button
+        class="next"
+        run={move("advance-to-next-delivery")}
+        disabled={cannotMove || !nextAttemptAt}
+      >
         Next attempt{until}
       </Button>
     </section>
@@ -98,7 +114,13 @@ const presets = {
     match: { operation: "issueCard" },
   },
   "slow 3 s": { kind: "latency", phase: "before", delayMs: 3000 },
-  "429 Retry-After 2": { kind: "status", phase: "before", status: 429, retryAfterSeconds: 2, times: 1 },
+  "429 Retry-After 2": {
+    kind: "status",
+    phase: "before",
+    status: 429,
+    retryAfterSeconds: 2,
+    times: 1,
+  },
   "next webhook twice": { kind: "duplicate", times: 1 },
   "next webhook after others": { kind: "reorder", times: 1 },
 };
@@ -146,16 +168,19 @@ function ActiveFaults() {
   );
 }
 
-/** Stays longer when something failed, and until it is closed when it has a text to select. */
-function Message({ text, isError = false, open, pre, close }) {
+const messageMs = 6000;
+
+/** A failure stays until it is closed or another message replaces it. */
+function Message({ text, isError = false, link, pre }) {
+  const { close } = useService();
   useEffect(() => {
-    const timer = pre === undefined ? setTimeout(close, isError ? 20_000 : 6000) : undefined;
+    const timer = isError ? undefined : setTimeout(close, messageMs);
     return () => clearTimeout(timer);
   }, [text]);
   return (
     <div class={`message ${isError ? "failed" : ""}`}>
       <p>
-        {isError ? "✕" : "✓"} {text} {open && <a href={`#/?open=${open}`}>open</a>}
+        {isError ? "✕" : "✓"} {text} {link && <a href={link.href}>{link.label}</a>}
       </p>
       <button type="button" aria-label="Close" onClick={close}>
         ✕

@@ -1,6 +1,14 @@
-/** The rows of the traffic, also of one card: what came, its result, and why. */
+/** The rows of the traffic, also of one card: what happened, to whom, and the result. */
+import { toLine } from "@loyalty-cards/internal/response-text";
 import { address, get } from "./api.js";
-import { describeAttempt, formatDay, formatTime, formatUntil, isDelivered, toLine } from "./format.js";
+import {
+  describeAttempt,
+  formatAddress,
+  formatDay,
+  formatSoon,
+  formatTime,
+  isDelivered,
+} from "./format.js";
 import { useReading, useService } from "./service.jsx";
 
 /** @param toAddress returns the address where an entry is open. */
@@ -11,33 +19,31 @@ export function Rows({ entries, open = "", toAddress }) {
   const rows = entries.flatMap((entry) => {
     const earlier = day;
     day = formatDay(entry.at);
-    const row = <Row key={entry.id} {...{ entry, open, toAddress, hasSeveral }} />;
+    const row = (
+      <Row key={entry.id} entry={entry} open={open} toAddress={toAddress} hasSeveral={hasSeveral} />
+    );
     return day === earlier ? [row] : [<li class="day">{day}</li>, row];
   });
   return <ol class="rows traffic">{rows}</ol>;
 }
 
+const ways = { request: "←", delivery: "→", action: "·" };
+
 function Row({ entry, open, toAddress, hasSeveral }) {
-  const { clock } = useService();
-  const { id, kind, at, cardId, warnings = [], nextAttemptAt, url } = entry;
+  const { id, kind, at, holder, cardId, phrase, warnings = [] } = entry;
   const [status, isGood] = getStatus(entry);
   return (
     <li>
-      <a class="row" id={id} href={toAddress(id)} aria-current={id === open}>
+      <a class={`row ${kind}`} id={id} href={toAddress(id)} aria-current={id === open}>
         <time dateTime={at}>{formatTime(at)}</time>
         <span class={`status ${isGood ? "good" : "bad"}`}>{status}</span>
-        <span class="way">
-          {kind === "request" ? "←" : "→"} <span>{kind === "request" ? "app" : "hook"}</span>
-        </span>
+        <span class="way">{ways[kind]}</span>
         <strong class="name">{getName(entry)}</strong>
-        <span class="id">{cardId}</span>
+        <Next {...entry} />
         <span class="result">
-          {kind === "delivery" && <Marks {...entry} />}
-          {hasSeveral && url && (
-            <span class="url">{url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, "")}</span>
-          )}
-          <span class="text">{kind === "request" ? describeReason(entry) : describeFailure(entry)}</span>
-          {nextAttemptAt && <span class="again">again in {formatUntil(nextAttemptAt, clock.now)}</span>}
+          <span class={holder === undefined ? "holder id" : "holder"}>{holder ?? cardId}</span>
+          <span class="phrase">{phrase}</span>
+          {kind === "delivery" && <Attempts delivery={entry} hasSeveral={hasSeveral} />}
         </span>
         {warnings.map(({ message }) => (
           <span class="warning">! {message.split(". ")[0]}</span>
@@ -47,10 +53,34 @@ function Row({ entry, open, toAddress, hasSeveral }) {
   );
 }
 
-export const getName = ({ type, operation, method, path }) => type ?? operation ?? `${method} ${path}`;
+/** The attempts of a delivery, what the receiver said, and which one. */
+const Attempts = ({ delivery, hasSeveral }) => (
+  <>
+    <Marks {...delivery} />
+    <span class="response">
+      <span class="text">{describeFailure(delivery)}</span>
+      {hasSeveral && delivery.url && <span class="url">{formatAddress(delivery.url)}</span>}
+    </span>
+  </>
+);
+
+function Next({ nextAttemptAt = undefined, attempts = [], state = undefined }) {
+  const { clock } = useService();
+  if (state === "failed") return <span class="again">not sent again</span>;
+  if (nextAttemptAt === undefined) return null;
+  return (
+    <span class="again">
+      {attempts.length > 0 && <span>again </span>}in {formatSoon(nextAttemptAt, clock.now)}
+    </span>
+  );
+}
+
+export const getName = ({ type, operation, method, path }) =>
+  type ?? operation ?? `${method} ${path}`;
 
 /** The status, and whether it is a good one. */
 export function getStatus({ kind, status, attempts = [] }) {
+  if (kind === "action") return ["", true];
   if (kind === "request") return [status ?? "—", status < 400];
   const last = attempts.at(-1);
   return last === undefined ? ["…", true] : [last.status ?? "—", isDelivered(last)];
@@ -69,16 +99,12 @@ function Marks({ attempts, state, failures }) {
   );
 }
 
-/** `replay` stands in the log for a key that was repeated. */
-export const describeReason = ({ reason = "" }) =>
-  reason === "replay" ? "same key: the first card again" : reason;
-
-function describeFailure({ attempts, state }) {
+function describeFailure({ attempts }) {
   const last = attempts.at(-1);
   if (last === undefined) return "is being sent";
   if (isDelivered(last)) return "";
-  const response = last.responseBody ? toLine(last.responseBody) : last.status ? "" : describeAttempt(last);
-  return state === "failed" ? `not sent again. ${response}` : response;
+  if (last.responseBody) return toLine(last.responseBody, 200);
+  return last.status ? "" : describeAttempt(last);
 }
 
 /** The newest traffic of one card. */

@@ -1,18 +1,26 @@
-/** What every view uses: the polled clock, readings that follow the service, actions with their messages, buttons, forms and copying. */
+/**
+ * What every view uses: the polled clock, readings that follow the service, actions with their
+ * messages, buttons, forms and copying.
+ */
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { addressWith, get, readAddress, ServiceError } from "./api.js";
+import { formatNumber } from "./format.js";
 
 const pollMs = 1000;
 
-/** @type {import("preact").Context<any>} `{ clock, isLost, perform, close, messages }` */
+/** @type {import("preact").Context<any>} `{ clock, isLost, perform, message, close }` */
 const Service = createContext(undefined);
 export const useService = () => useContext(Service);
 
-/** Polls the clock, whose `version` says when to read again, once a second while the page is visible, and after each action. */
+/**
+ * Polls the clock, whose `version` says when to read again, once a second while the page is
+ * visible, and after each action.
+ */
 export function ServiceProvider({ children }) {
   const [{ clock, isLost }, setState] = useState({ clock: undefined, isLost: false });
-  const [messages, setMessages] = useState([]);
+  const [message, setMessage] = useState(/** @type {any} */ (undefined));
+  const newest = useRef(/** @type {symbol | undefined} */ (undefined));
 
   const poll = () =>
     get("clock").then(
@@ -28,13 +36,19 @@ export function ServiceProvider({ children }) {
     document.addEventListener("visibilitychange", pollWhenVisible);
   }, []);
 
-  const close = (id) => setMessages((all) => all.filter((message) => message.id !== id));
+  const close = () => setMessage(undefined);
 
-  /** Runs an action. Its argument shows a message, or replaces the one before. An error of the service is a message too. */
+  /**
+   * Runs an action. Its argument shows a message, which replaces the one before, unless a later
+   * action has shown one. An error of the service is a message too.
+   */
   async function perform(run) {
-    const id = Symbol("message");
+    const id = Symbol("action");
+    let hasSpoken = false;
     const say = (text, details = {}) => {
-      setMessages((all) => [...all.filter((message) => message.id !== id), { id, text, ...details }]);
+      if (!hasSpoken) newest.current = id;
+      hasSpoken = true;
+      if (newest.current === id) setMessage({ key: Symbol("message"), text, ...details });
       void poll();
     };
     try {
@@ -45,7 +59,11 @@ export function ServiceProvider({ children }) {
     }
     await poll();
   }
-  return <Service.Provider value={{ clock, isLost, perform, close, messages }}>{children}</Service.Provider>;
+  return (
+    <Service.Provider value={{ clock, isLost, perform, message, close }}>
+      {children}
+    </Service.Provider>
+  );
 }
 
 /**
@@ -80,7 +98,10 @@ export function useAddress() {
   return address;
 }
 
-/** @returns whether the service is lost, whether an action runs, and a function that performs one if none runs. */
+/**
+ * @returns whether the service is lost, whether an action runs, and a function that performs one if
+ * none runs.
+ */
 function useAction() {
   const { isLost, perform } = useService();
   const [isBusy, setBusy] = useState(false);
@@ -104,7 +125,10 @@ export function Button({ run, disabled = false, children, ...attributes }) {
   );
 }
 
-/** Performs `run` with the values of its fields, and then empties them. Invalid values are explained below. */
+/**
+ * Performs `run` with the values of its fields, and then empties them. Invalid values are explained
+ * below.
+ */
 export function Form({ run, label, children }) {
   const { isLost, act } = useAction();
   const [error, setError] = useState("");
@@ -146,7 +170,10 @@ export function Copy({ text, label = "Copy", name = undefined }) {
       await navigator.clipboard.writeText(text);
       say("Copied.");
     } catch {
-      say("The browser does not let this page copy. Select the text:", { isError: true, pre: text });
+      say("The browser does not let this page copy. Select the text:", {
+        isError: true,
+        pre: text,
+      });
     }
   };
   return (
@@ -156,13 +183,25 @@ export function Copy({ text, label = "Copy", name = undefined }) {
   );
 }
 
-/** Text that can be scrolled with the keyboard. */
+/** Text as it is, with all its lines. */
 export const Pre = ({ children, label }) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
-  <section class="pre" aria-label={label} tabIndex={0}>
+  <section class="pre" aria-label={label}>
     <pre>{children}</pre>
   </section>
 );
+
+/** The entries that a list has at first, and gets more. */
+export const pageSize = 100;
+
+export const More = ({ shown, total, limit, setLimit }) =>
+  total > shown && (
+    <p class="actions note">
+      {formatNumber(shown)} of {formatNumber(total)}
+      <button type="button" onClick={() => setLimit(limit + pageSize)}>
+        Show {pageSize} more
+      </button>
+    </p>
+  );
 
 const typingPauseMs = 150;
 
@@ -177,7 +216,12 @@ export function Search({ label }) {
   const search = ({ currentTarget: { value } }) => {
     clearTimeout(timer.current);
     // Replaced, so that a search is one entry of the browser's history and not one per key.
-    timer.current = setTimeout(() => location.replace(addressWith({ query: value })), typingPauseMs);
+    timer.current = setTimeout(
+      () => location.replace(addressWith({ query: value })),
+      typingPauseMs,
+    );
   };
-  return <input type="search" ref={input} aria-label={label} placeholder={label} onInput={search} />;
+  return (
+    <input type="search" ref={input} aria-label={label} placeholder={label} onInput={search} />
+  );
 }

@@ -1,4 +1,7 @@
-/** The setup: what a website needs to call the service, webhook endpoints with their secrets, templates, keys, and how the clock runs. */
+/**
+ * The setup: what a website needs to call the service, webhook endpoints with their secrets,
+ * templates, keys, and how the clock runs.
+ */
 import { useMemo, useState } from "preact/hooks";
 import { control, get, sayResponses } from "./api.js";
 import { IssueButton, inventMember } from "./cards.jsx";
@@ -6,8 +9,8 @@ import { toCurl } from "./format.js";
 import { Button, Copy, Form, Pre, useReading, useService } from "./service.jsx";
 
 async function readSetup() {
-  const [settings, endpoints, templates] = await Promise.all(
-    ["settings", "webhooks/endpoints", "templates"].map((path) => get(path)),
+  const [settings, endpoints, templates, apiKeys] = await Promise.all(
+    ["settings", "webhooks/endpoints", "templates", "api-keys"].map((path) => get(path)),
   );
   const withSecret = async (endpoint) => ({
     ...endpoint,
@@ -17,14 +20,14 @@ async function readSetup() {
     settings,
     endpoints: await Promise.all(endpoints.items.map(withSecret)),
     templates: templates.items,
+    apiKeys: apiKeys.items,
   };
 }
 
 export function Setup() {
   const setup = useReading(readSetup);
   if (setup?.templates === undefined) return null;
-  const { settings, endpoints, templates } = setup;
-  const keys = { "Website key": settings.apiKeys.website, "Full key": settings.apiKeys.full };
+  const { settings, endpoints, templates, apiKeys } = setup;
   return (
     <div class="setup">
       <Environment settings={settings} endpoints={endpoints} />
@@ -44,23 +47,16 @@ export function Setup() {
         />
       </section>
       <Templates templates={templates} />
-      <section aria-label="API keys">
-        <h2>API keys</h2>
-        {Object.entries(keys).map(([name, key]) => (
-          <p class="actions" key={name}>
-            {name} <code>{key}</code> <Copy text={key} name={name} />
-          </p>
-        ))}
-        <p class="note">
-          The <a href="api/docs">API reference</a> has the website key filled in.
-        </p>
-      </section>
+      <ApiKeys apiKeys={apiKeys} />
       <ClockSetting />
     </div>
   );
 }
 
-/** Quotes values with `#`, `$` or spaces, which have a meaning in .env files. A seeded secret can be any text. */
+/**
+ * Quotes values with `#`, `$` or spaces, which have a meaning in .env files. A seeded secret can be
+ * any text.
+ */
 function quote(value) {
   if (/^[\w.:/-]+$/.test(value)) return value;
   const mark = ["'", '"', "`"].find((candidate) => !value.includes(candidate)) ?? "'";
@@ -120,9 +116,11 @@ function Endpoint({ endpoint, events }) {
   const { id, url, secret } = endpoint;
   const [isEdited, setEdited] = useState(false);
   const path = `webhooks/endpoints/${id}`;
-  const sendTest = async (say) => sayResponses(say, "Sent.", [await control("POST", `${path}/test`)]);
+  const sendTest = async (say) =>
+    sayResponses(say, "Sent.", [await control("POST", `${path}/test`)]);
   async function replaceSecret(say) {
-    if (!confirm("Replace the secret? The old one is invalid at once, also for pending retries.")) return;
+    if (!confirm("Replace the secret? The old one is invalid at once, also for pending retries."))
+      return;
     await control("POST", `${path}/new-secret`);
     say("The secret was replaced: copy it into the settings of the receiver.");
   }
@@ -163,7 +161,8 @@ const Templates = ({ templates }) => (
         <code>{id}</code> <strong>{name}</strong>
         {isArchived && " (archived)"}{" "}
         <span class="note">
-          {fields.map(({ key, required }) => key + (required ? " (required)" : "")).join(", ") || "no fields"}
+          {fields.map(({ key, required }) => key + (required ? " (required)" : "")).join(", ") ||
+            "no fields"}
           {" · "}
           {tiers.map((tier) => `${tier.name} ${tier.from}`).join(", ") || "no tiers"}
         </span>
@@ -172,11 +171,47 @@ const Templates = ({ templates }) => (
   </section>
 );
 
+const keyNames = { website: "Website key", full: "Full key" };
+
+function ApiKeys({ apiKeys }) {
+  const create = (kind) => async (say) => {
+    await control("POST", "api-keys", { kind });
+    say("The key was created. The others stay valid until you revoke them.");
+  };
+  const revoke = (key) => async (say) => {
+    if (!confirm("Revoke the key? Requests with it get a 401 from now on.")) return;
+    await control("DELETE", `api-keys/${encodeURIComponent(key)}`);
+    say("The key was revoked.");
+  };
+  return (
+    <section aria-label="API keys">
+      <h2>API keys</h2>
+      {apiKeys.map(({ key, kind }) => (
+        <p class="actions" key={key}>
+          {keyNames[kind]} <code>{key}</code> <Copy text={key} name={keyNames[kind]} />
+          <Button run={revoke(key)}>Revoke</Button>
+        </p>
+      ))}
+      <p class="actions">
+        {Object.entries(keyNames).map(([kind, name]) => (
+          <Button key={kind} run={create(kind)}>
+            New {name.toLowerCase()}
+          </Button>
+        ))}
+      </p>
+      <p class="note">
+        The <a href="api/docs">API reference</a> has the newest website key filled in.
+      </p>
+    </section>
+  );
+}
+
 function ClockSetting() {
   const { mode, factor = 1 } = useService().clock;
   const set = (body) => control("PUT", "clock", body);
   async function startOver(say) {
-    if (!confirm("Delete all cards, operations and traffic? The settings of the start stay.")) return;
+    if (!confirm("Delete all cards, operations and traffic? The settings of the start stay."))
+      return;
     await control("POST", "reset");
     say("The service was reset.");
   }
@@ -184,7 +219,10 @@ function ClockSetting() {
     <section aria-label="Clock">
       <h2>Clock: {mode === "manual" ? "stands still" : `runs × ${factor}`}</h2>
       <div class="actions">
-        <Form label="Run" run={(values) => set({ mode: "scaled", factor: Number(values.get("factor")) })}>
+        <Form
+          label="Run"
+          run={(values) => set({ mode: "scaled", factor: Number(values.get("factor")) })}
+        >
           <label>
             × <input name="factor" type="number" step="any" required defaultValue={factor} />
           </label>

@@ -1,25 +1,41 @@
-/** The traffic: requests of the app and deliveries of webhooks in one list, newest first, with filters in the address. */
+/**
+ * The traffic: requests of the app, deliveries of webhooks and actions in one list, what happened
+ * last first, with filters in the address.
+ */
+import { useEffect, useRef, useState } from "preact/hooks";
 import { addressWith, get } from "./api.js";
 import { Detail } from "./detail.jsx";
+import { formatMinute, formatNumber } from "./format.js";
 import { Rows } from "./rows.jsx";
-import { Search, useAddress, useReading } from "./service.jsx";
+import { More, pageSize, Search, useAddress, useReading, useService } from "./service.jsx";
 import { FirstSteps } from "./setup.jsx";
 
-const limit = 100;
-
 export function TrafficView() {
-  const { kind = "", problems = "", query = "", after = "", open = "" } = useAddress().parameters;
-  const list = useReading(() => get("traffic", { kind, problems, query, limit }), kind, problems, query);
+  const { parameters } = useAddress();
+  const { kind = "", problems = "", query = "", after = "", open = "" } = parameters;
+  const { clock } = useService();
+  const [limit, setLimit] = useState(pageSize);
+  const filters = { kind, problems, query, after };
+  const list = useReading(
+    () => get("traffic", { ...filters, limit }),
+    ...Object.values(filters),
+    limit,
+  );
+  useReturnedFocus(open);
   if (list === undefined) return null;
   const { items = [], total = 0, error } = list;
-  if (total === 0 && kind === "" && problems === "" && query === "") return <FirstSteps />;
-  const shown = items.filter((entry) => getPosition(entry) > after);
-  const count = list.problems > 0 && after === "" ? ` ${list.problems}` : "";
+  const isFiltered = Object.values(filters).some((value) => value !== "");
+  if (total === 0 && !isFiltered) return <FirstSteps />;
+  const count = list.problems > 0 ? ` ${formatNumber(list.problems)}` : "";
   return (
-    <div class={open === "" ? "" : "split"}>
+    <div class={open === "" ? undefined : "split"}>
       <section class="list" aria-label="Traffic">
         <nav class="filters" aria-label="Filter">
-          <Filter label="All" isOn={kind === "" && problems === ""} change={{ kind: "", problems: "" }} />
+          <Filter
+            label="All"
+            isOn={kind === "" && problems === ""}
+            change={{ kind: "", problems: "" }}
+          />
           <Filter label="Requests" isOn={kind === "request"} change={{ kind: "request" }} />
           <Filter label="Webhooks" isOn={kind === "delivery"} change={{ kind: "delivery" }} />
           <Filter
@@ -27,15 +43,20 @@ export function TrafficView() {
             isOn={problems !== ""}
             change={{ problems: problems === "" ? "true" : "" }}
           />
-          <Search label="Card id, event id, path, status…" />
-          {shown.length > 0 && <Filter label="Clear" change={{ after: getPosition(items[0]), open: "" }} />}
+          <Search label="Name, id, event, status…" />
+          {items.length > 0 && (
+            <Filter
+              label="Clear"
+              change={{ after: items[0].position, cleared: clock.now, open: "" }}
+            />
+          )}
         </nav>
-        <Rows entries={shown} open={open} toAddress={(id) => addressWith({ open: id })} />
+        <Rows entries={items} open={open} toAddress={(id) => addressWith({ open: id })} />
+        <More shown={items.length} total={total} limit={limit} setLimit={setLimit} />
         <p class="note">
           {error}
-          {total > limit && `The newest ${limit} of ${total}: search for others. `}
-          {total === 0 && "Nothing matches the filters. "}
-          {after !== "" && <a href={addressWith({ after: "" })}>Show what came before</a>}
+          {total === 0 && (kind || problems || query) && "Nothing matches the filters. "}
+          {after !== "" && <Cleared at={parameters.cleared ?? clock.now} />}
         </p>
       </section>
       {open !== "" && <Detail id={open} key={open} />}
@@ -49,5 +70,21 @@ const Filter = ({ label, isOn = undefined, change }) => (
   </a>
 );
 
-/** The ids of requests and events contain the time and a counter: they sort in the order of creation. */
-const getPosition = ({ id, eventId = id }) => eventId.split("_")[1];
+const Cleared = ({ at }) => (
+  <>
+    cleared at {formatMinute(at)} · <a href={addressWith({ after: "", cleared: "" })}>show all</a>
+  </>
+);
+
+/** What is opened gets the focus, because a phone hides the list; closed, its row gets it back. */
+function useReturnedFocus(open) {
+  const earlier = useRef(open);
+  useEffect(() => {
+    if (open === earlier.current) return;
+    document.getElementById(open || earlier.current)?.scrollIntoView({ block: "nearest" });
+    const row = () => document.getElementById(earlier.current);
+    const target = open === "" ? row() : document.querySelector(".detail");
+    earlier.current = open;
+    /** @type {HTMLElement | null} */ (target)?.focus({ preventScroll: open !== "" });
+  }, [open]);
+}

@@ -6,10 +6,38 @@ const followScheme = () => document.documentElement.classList.toggle("dark-mode"
 dark.addEventListener("change", followScheme);
 followScheme();
 
-const openapi = await (await fetch("docs/json")).json();
+const openapi = withoutRepetition(await (await fetch("docs/json")).json());
 // The host name of the page may differ from the one in the service's base URL.
 openapi.servers = [{ url: new URL("v1", location.href).href }];
 openapi.components.parameters.TemplateId.example = place.dataset.templateId;
+openapi.info.description +=
+  " The button Execute sends the request to this mock service, with its Website key.";
+
+/**
+ * Leaves out what would make an operation longer than two screens: links, which repeat the list of
+ * operations, and the body of each error, which is always problem details.
+ * @param {any} openapi
+ */
+function withoutRepetition(openapi) {
+  // Swagger UI has a heading for them.
+  openapi.tags = openapi.tags.filter((/** @type {any} */ { name }) => name !== "Webhooks");
+  for (const path of Object.values(openapi.paths))
+    for (const { responses } of /** @type {any[]} */ (Object.values(path)))
+      for (const [status, { $ref, ...response }] of Object.entries(responses)) {
+        const { description, content } = $ref ? find(openapi, $ref) : response;
+        responses[status] = /^[45]/.test(status) ? { description } : { description, content };
+      }
+  return openapi;
+}
+
+/**
+ * @param {any} openapi
+ * @param {string} pointer such as `#/components/responses/NotFound`.
+ */
+function find(openapi, pointer) {
+  const names = pointer.split("/").slice(1);
+  return names.reduce((part, name) => part[name], openapi);
+}
 
 /** Labels for the fields that Swagger UI leaves unlabelled, for screen readers. */
 const names = {
@@ -19,22 +47,23 @@ const names = {
   "input[type=text]:not([aria-label]):not([id]):not([placeholder])": "Value",
 };
 
-/** Swagger UI skips a level of headings, and leaves some of its content outside of its main element. */
+/**
+ * Swagger UI skips a level of headings, and leaves some of its content outside of its main element.
+ */
 function improveOutline() {
   for (const heading of place.querySelectorAll("h3.opblock-tag")) heading.ariaLevel = "2";
   for (const heading of place.querySelectorAll("h4")) heading.ariaLevel = "3";
+  for (const heading of place.querySelectorAll("h5")) heading.ariaLevel = "4";
+  for (const text of place.querySelectorAll("pre")) text.tabIndex = 0; // it can scroll
+  // A link within a button; the button changes the address.
+  for (const link of place.querySelectorAll("button a[href]")) link.removeAttribute("href");
   for (const table of place.querySelectorAll("table[role=region]:not([aria-label])")) {
     const name = table.classList.contains("live-responses-table") ? "Server response" : "Responses";
     table.setAttribute("aria-label", `${name} of ${table.closest(".opblock")?.id}`);
   }
-  for (const [selector, name] of [
-    [".information-container", "About"],
-    [".scheme-container", "Authorization"],
-  ]) {
-    const part = place.querySelector(selector);
-    part?.setAttribute("role", "region");
-    part?.setAttribute("aria-label", name);
-  }
+  const about = place.querySelector(".information-container");
+  about?.setAttribute("role", "region");
+  about?.setAttribute("aria-label", "About");
 }
 
 function nameFields() {
@@ -54,10 +83,13 @@ const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   domNode: place,
   validatorUrl: null,
   tryItOutEnabled: true,
+  deepLinking: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
   onComplete() {
     reference.preauthorizeApiKey("websiteKey", place.dataset.apiKey);
+    if (location.hash === "")
+      reference.layoutActions.show(["operations", "Cards", "issueCard"], true);
     document.documentElement.dataset.ready = "";
   },
 });

@@ -1,4 +1,7 @@
-/** Every page: accessibility, phone screens, hostile input, the QR code, the wallets, the API reference. */
+/**
+ * Every page: accessibility, phone screens, hostile input, the QR code, the wallets, the API
+ * reference.
+ */
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import {
@@ -49,7 +52,9 @@ describe("every page", () => {
       assert.deepEqual([place[0], seen.foreign], [place[0], []]);
       // Chromium logs an error for a 404 page.
       const isNotFound = place[0].endsWith("nobody");
-      const complaints = seen.complaints.filter((text) => !(isNotFound && text.includes("404 (Not Found)")));
+      const complaints = seen.complaints.filter(
+        (text) => !(isNotFound && text.includes("404 (Not Found)")),
+      );
       assert.deepEqual([place[0], complaints], [place[0], []]);
       await page.close();
     }
@@ -107,7 +112,11 @@ describe("a card", () => {
     ]) {
       const template = { id: templateId, name, fields, tiers: [{ name: "Gold", from: 10 }] };
       await shop.control("POST", "templates", template);
-      const { id, publicUrl } = await shop.issue({ name: "Customer" }, { name: "Anna" }, templateId);
+      const { id, publicUrl } = await shop.issue(
+        { name: "Customer" },
+        { name: "Anna" },
+        templateId,
+      );
       await shop.control("POST", `cards/${id}/purchase`, { points: 12 });
       const readLook = async (address, selector) => {
         const { page } = await opensAt(shop, [address, selector]);
@@ -134,18 +143,35 @@ describe("the card's page", () => {
     const { shop, card } = await openFilledShop(test);
     const { page } = await opensAt(shop, [card.publicUrl, ".qr"], { width: 390, height: 844 });
     assert.equal(await readQrCode(page, await page.$(".code")), card.publicUrl);
+    assert.equal(
+      await page.$eval(".code p", ({ textContent }) => textContent),
+      card.publicUrl.split("/").at(-1),
+    );
+    for (const width of [1280, 390, 320]) {
+      await page.setViewport({ width, height: 844 });
+      const share = await page.evaluate(() => {
+        const toWidth = (selector) =>
+          document.querySelector(selector).getBoundingClientRect().width;
+        return toWidth(".qr path + path") / toWidth(".card");
+      });
+      assert.ok(share >= 0.7, `the code without its margin is ${share} of the card at ${width} px`);
+    }
   });
 
   it("shows a purchase without a reload, in more tabs than the browser has connections", async (test) => {
     const shop = await openShop(test);
     const { publicUrl, id } = await shop.issue({ name: "Anna" });
     const tabs = [];
-    for (let number = 0; number < 7; number += 1) tabs.push(await opensAt(shop, [publicUrl, ".qr"]));
+    for (let number = 0; number < 7; number += 1)
+      tabs.push(await opensAt(shop, [publicUrl, ".qr"]));
     await shop.control("POST", `cards/${id}/purchase`, { points: 1250 });
     for (const { page, seen } of tabs) {
       await page.bringToFront();
       await page.locator(".balance strong::-p-text(1,250)").wait();
-      assert.equal(await page.$eval(".balance", (balance) => balance.getAttribute("aria-live")), "polite");
+      assert.equal(
+        await page.$eval(".balance", (balance) => balance.getAttribute("aria-live")),
+        "polite",
+      );
       assert.deepEqual([seen.complaints, seen.foreign], [[], []]);
       if (page !== tabs.at(-1).page) await page.close();
     }
@@ -189,9 +215,17 @@ describe("the reference", () => {
     const address = shop.baseUrl.replace("127.0.0.1", "localhost");
     const { page, seen } = await openPage(browser, address);
     await page.goto(`${address}/api/docs`);
-    await page.locator("#operations-Cards-issueCard .opblock-summary-control").click();
+    await page.locator("#operations-Cards-issueCard .execute").wait();
+    const { height } = await (await page.$("#operations-Cards-issueCard")).boundingBox();
+    assert.ok(height < 2 * 900, "an operation is longer than two screens");
     await page.locator("#operations-Cards-issueCard .execute").click();
     await page.locator(".live-responses-table .response-col_status::-p-text(201)").wait();
+    for (const mode of modes) {
+      await setMode(page, mode);
+      assert.deepEqual(await findViolations(page), []);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    }
+    await setMode(page, modes[0]);
     assert.equal((await shop.control("GET", "cards")).total, 1);
     await page.locator("a::-p-text(Back to the console)").click();
     await page.locator(".traffic ::-p-text(issueCard)").wait();

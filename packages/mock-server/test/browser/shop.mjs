@@ -1,4 +1,7 @@
-/** The standalone mock server as users start it, a receiver for its webhooks, calls to its API, and a page with the console open. */
+/**
+ * The standalone mock server as users start it, a receiver for its webhooks, calls to its API, and
+ * a page with the console open.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -56,7 +59,9 @@ export async function openReceiver(test, respond = () => 204) {
   const server = createServer(async (request, response) => {
     request.resume();
     response.statusCode = await respond(request.headers["service-event"]);
-    response.end(response.statusCode < 400 ? undefined : JSON.stringify({ error: "signature mismatch" }));
+    response.end(
+      response.statusCode < 400 ? undefined : JSON.stringify({ error: "signature mismatch" }),
+    );
   }).listen(0, "127.0.0.1");
   test.onTestFinished(() => {
     server.closeAllConnections();
@@ -66,7 +71,10 @@ export async function openReceiver(test, respond = () => 204) {
   return `http://127.0.0.1:${server.address().port}/webhooks`;
 }
 
-/** A service with content on every page. @returns each page's address, and a selector that matches when it is complete. */
+/**
+ * A service with content on every page.
+ * @returns each page's address, and a selector that matches when it is complete.
+ */
 export async function openFilledShop(test, words = "Anna") {
   const shop = await openShop(test);
   const url = await openReceiver(test, (type) => (type === "card.added" ? 500 : 204));
@@ -99,7 +107,9 @@ export async function openFilledShop(test, words = "Anna") {
     times: 9,
     match: { idempotencyKey: words },
   });
-  const { items: deliveries } = await shop.control("POST", "wait", { delivery: { type: "card.added" } });
+  const { items: deliveries } = await shop.control("POST", "wait", {
+    delivery: { type: "card.added" },
+  });
   const { items: requests } = await shop.control("GET", "traffic?kind=request");
   return {
     shop,
@@ -128,7 +138,9 @@ async function waitFor(page, selector, isMet, wanted) {
   for (;;) {
     const texts = await page.evaluate(
       (selected) =>
-        [...document.querySelectorAll(selected)].map(({ innerText }) => innerText.replace(/\s+/g, " ")),
+        [...document.querySelectorAll(selected)].map(({ innerText }) =>
+          innerText.replace(/\s+/g, " "),
+        ),
       selector,
     );
     if (isMet(texts)) return texts;
@@ -137,7 +149,10 @@ async function waitFor(page, selector, isMet, wanted) {
   }
 }
 
-/** One browser for the tests of a file. @returns a function that opens the console in it. */
+/**
+ * One browser for the tests of a file.
+ * @returns a function that opens the console in it.
+ */
 export function useBrowser() {
   let browser;
   beforeAll(async () => {
@@ -145,7 +160,10 @@ export function useBrowser() {
   });
   afterAll(() => browser.close());
 
-  /** @param options `address` is what follows `/console`; `shop` is a shop that runs, by default a new one. */
+  /**
+   * @param options `address` is what follows `/console`; `shop` is a shop that runs, by default a
+   * new one.
+   */
   return async function openConsole(test, { shop: given, address = "", ...options } = {}) {
     const shop = given ?? (await openShop(test));
     const { page, seen } = await openPage(browser, shop.baseUrl, options);
@@ -170,7 +188,8 @@ export function useBrowser() {
       texts: (selector, number) =>
         waitFor(page, selector, (found) => found.length === number, `${number} of them`),
       /** Waits until the text of the first element matches. */
-      first: (selector, pattern) => waitFor(page, selector, ([found = ""]) => pattern.test(found), pattern),
+      first: (selector, pattern) =>
+        waitFor(page, selector, ([found = ""]) => pattern.test(found), pattern),
       /** The text that a button copies. */
       async copied(name) {
         await setClipboard(["clipboard-read", "clipboard-write", "clipboard-sanitized-write"]);

@@ -1,14 +1,20 @@
-/** One suite for every adapter: the service in process, with MSW, and on a port; and what `startMockServer` adds. */
+/**
+ * One suite for every adapter: the service in process, with MSW, and on a port; and what
+ * `startMockServer` adds.
+ */
+import { execFile } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { getRequestListener } from "@hono/node-server";
-import { createFolder } from "@loyalty-cards/internal/test/resources";
+import { caller, shopTemplate, toSignUp } from "@loyalty-cards/testing/mock-shop";
+import { createFolder } from "@loyalty-cards/testing/resources";
 import { setupServer } from "msw/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mockHandlers } from "../../src/adapters/msw.ts";
 import { startMockServer, type TrafficEvent } from "../../src/adapters/node.ts";
 import { createMockService, type MockService } from "../../src/index.ts";
-import { caller, issueRequest, signUp, template } from "../shop.ts";
+import { issueRequest } from "../shop.ts";
 import { listen, openServer, sendRaw, temporaryFile } from "./command.ts";
 
 /** The option of MSW 2, and that of MSW 3. */
@@ -21,11 +27,11 @@ interface OpenService {
 
 const adapters: Record<string, () => OpenService | Promise<OpenService>> = {
   fetch: () => {
-    const service = createMockService({ templates: [template], log: () => {} });
+    const service = createMockService({ templates: [shopTemplate], log: () => {} });
     return { service, fetch: service.fetch };
   },
   msw: () => {
-    const service = createMockService({ templates: [template], log: () => {} });
+    const service = createMockService({ templates: [shopTemplate], log: () => {} });
     const server = setupServer(...mockHandlers(service));
     server.listen(unhandled);
     onTestFinished(() => server.close());
@@ -43,21 +49,26 @@ describe.each(Object.entries(adapters))("with the adapter %s", (name, open) => {
     const call = caller(service.baseUrl, fetch, service.apiKeys.website);
     return { service, call };
   }
-  const issuePath = `/api/v1/templates/${template.id}/passes`;
+  const issuePath = `/api/v1/templates/${shopTemplate.id}/passes`;
 
   it("issues a card, finds it, changes its balance and consent, and serves the document", async () => {
     const { service, call } = await openWithCaller();
-    const issued = await call("POST", issuePath, { body: signUp({ name: "Łucja 🎉" }) });
+    const issued = await call("POST", issuePath, { body: toSignUp({ name: "Łucja 🎉" }) });
     expect(issued.status).toBe(201);
     const { id } = issued.body;
     expect(id).toBe(service.cards.get(id).id);
-    const bought = await call("POST", `/_mock/cards/${id}/purchase`, { key: null, body: { points: 12 } });
+    const bought = await call("POST", `/_mock/cards/${id}/purchase`, {
+      key: null,
+      body: { points: 12 },
+    });
     expect(bought).toMatchObject({ status: 201, body: { balance: 12 } });
     expect((await call("GET", `/api/v1/passes/${id}`)).body).toMatchObject({
       loyaltyBalance: 12,
       loyaltyTier: "Silver",
     });
-    expect((await call("GET", `/api/v1/passes/${id}/operations?limit=1`)).body.items).toHaveLength(1);
+    expect((await call("GET", `/api/v1/passes/${id}/operations?limit=1`)).body.items).toHaveLength(
+      1,
+    );
     const change = { body: { marketing: true } };
     expect((await call("PUT", `/api/v1/passes/${id}/consent`, change)).body).toMatchObject({
       marketingConsent: true,
@@ -70,8 +81,10 @@ describe.each(Object.entries(adapters))("with the adapter %s", (name, open) => {
 
   it("issues one card for 30 concurrent calls with one key", async () => {
     const { call } = await openWithCaller();
-    const options = { body: signUp(), headers: { "idempotency-key": "user-1" } };
-    const responses = await Promise.all(Array.from({ length: 30 }, () => call("POST", issuePath, options)));
+    const options = { body: toSignUp(), headers: { "idempotency-key": "user-1" } };
+    const responses = await Promise.all(
+      Array.from({ length: 30 }, () => call("POST", issuePath, options)),
+    );
     expect(new Set(responses.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
   });
 
@@ -84,7 +97,7 @@ describe.each(Object.entries(adapters))("with the adapter %s", (name, open) => {
       [405, "DELETE", "/api/v1/passes/card_1", {}],
       [400, "POST", issuePath, { body: "{" }],
       [415, "POST", issuePath, { body: "a=1", headers: { "content-type": "text/plain" } }],
-      [422, "POST", issuePath, { body: signUp({}, {}) }],
+      [422, "POST", issuePath, { body: toSignUp({}, {}) }],
       [413, "POST", issuePath, { body: `"${"x".repeat(1024 * 1024)}"` }],
     ] as const) {
       const { status, headers } = await call(method, path, options);
@@ -97,25 +110,31 @@ describe.each(Object.entries(adapters))("with the adapter %s", (name, open) => {
     ["destroy", ["fetch failed", "UND_ERR_SOCKET"]],
     ["truncate", ["terminated", expect.stringMatching(/^UND_ERR_/)]],
     ["hang", ["This operation was aborted", undefined]],
-  ] as const)("rejects with %s after the commit, and returns the card on a retry", async (kind, expected) => {
-    const { service, fetch } = await open();
-    service.faults.add({ phase: "after-commit", kind, times: 1 });
-    const abort = new AbortController();
-    const countCards = () => (service.snapshot().state as { cards: Map<string, unknown> }).cards.size;
-    const issue = async (signal?: AbortSignal) => {
-      const response = await fetch(issueRequest(service, { "idempotency-key": "user-1" }, signal));
-      return (await response.json()) as { id: string };
-    };
-    const seen = issue(kind === "hang" ? abort.signal : undefined).catch(
-      ({ message, cause }: Error & { cause?: { code?: string } }) => [message, cause?.code],
-    );
-    await expect.poll(countCards).toBe(1);
-    abort.abort();
-    expect(await seen).toEqual(name === "node" ? expected : expect.any(Array));
-    const { id } = await issue();
-    expect(countCards()).toBe(1);
-    expect(service.cards.get(id).loyaltyBalance).toBe(0);
-  });
+  ] as const)(
+    "rejects with %s after the commit, and returns the card on a retry",
+    async (kind, expected) => {
+      const { service, fetch } = await open();
+      service.faults.add({ phase: "after-commit", kind, times: 1 });
+      const abort = new AbortController();
+      const countCards = () =>
+        (service.snapshot().state as { cards: Map<string, unknown> }).cards.size;
+      const issue = async (signal?: AbortSignal) => {
+        const response = await fetch(
+          issueRequest(service, { "idempotency-key": "user-1" }, signal),
+        );
+        return (await response.json()) as { id: string };
+      };
+      const seen = issue(kind === "hang" ? abort.signal : undefined).catch(
+        ({ message, cause }: Error & { cause?: { code?: string } }) => [message, cause?.code],
+      );
+      await expect.poll(countCards).toBe(1);
+      abort.abort();
+      expect(await seen).toEqual(name === "node" ? expected : expect.any(Array));
+      const { id } = await issue();
+      expect(countCards()).toBe(1);
+      expect(service.cards.get(id).loyaltyBalance).toBe(0);
+    },
+  );
 });
 
 describe("with MSW", () => {
@@ -125,7 +144,9 @@ describe("with MSW", () => {
     const server = setupServer(...mockHandlers(service));
     server.listen(unhandled);
     onTestFinished(() => server.close());
-    server.use(http.get("*/api/v1/passes/:id", () => HttpResponse.json({ own: true }, { status: 503 })));
+    server.use(
+      http.get("*/api/v1/passes/:id", () => HttpResponse.json({ own: true }, { status: 503 })),
+    );
     expect((await fetch(`${service.baseUrl}/api/v1/passes/card_1`)).status).toBe(503);
     expect((await fetch(`${service.baseUrl}/_mock/health`)).status).toBe(200);
     // The two majors word it differently; the network would report ENOTFOUND.
@@ -142,7 +163,9 @@ describe("on a port", () => {
     const body = "x".repeat(300_000);
     const headers = { authorization: "Bearer no" };
     for (let round = 0; round < 10; round++) {
-      expect((await fetch(issueRequest(service).url, { method: "POST", body, headers })).status).toBe(401);
+      expect(
+        (await fetch(issueRequest(service).url, { method: "POST", body, headers })).status,
+      ).toBe(401);
       expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
     }
   });
@@ -150,10 +173,10 @@ describe("on a port", () => {
   it("sends status 201 and half of the body under truncate, and then nothing", async () => {
     const { service, url } = await openServer();
     service.faults.add({ phase: "after-commit", kind: "truncate", times: 1 });
-    const body = JSON.stringify(signUp());
+    const body = JSON.stringify(toSignUp());
     const text = await sendRaw(
       url,
-      `POST /api/v1/templates/${template.id}/passes HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${service.apiKeys.website}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      `POST /api/v1/templates/${shopTemplate.id}/passes HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${service.apiKeys.website}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
     const [head = "", half = ""] = text.split("\r\n\r\n");
     const announced = Number(/content-length: (\d+)/.exec(head)?.[1]);
@@ -178,7 +201,10 @@ describe("on a port", () => {
   });
 
   it("starts with the endpoints of the options, then those of the seed file, and rejects with EADDRINUSE on the same port", async () => {
-    const endpoint = (path: string) => ({ url: `http://127.0.0.1:9/${path}`, events: ["ping" as const] });
+    const endpoint = (path: string) => ({
+      url: `http://127.0.0.1:9/${path}`,
+      events: ["ping" as const],
+    });
     const seedFile = temporaryFile(
       JSON.stringify({
         defaultCountry: "DE",
@@ -243,6 +269,27 @@ describe("on a port", () => {
     ]);
   });
 
+  it("reports that the clock is moved: before the attempts, when the end is known", async () => {
+    const events: TrafficEvent[] = [];
+    const { service } = await openServer({
+      endpoints: [{ url: await listen((_, response) => response.destroy()), events: ["ping"] }],
+      onTraffic: (event) => void events.push(event),
+    });
+    service.webhooks.sendTest(service.endpoints[0]?.id ?? "");
+    await service.idle();
+    await service.clock.advance("2m");
+    await service.clock.runUntilIdle();
+    await service.clock.runUntilIdle(); // nothing is due
+    const hours = (count: number) => expect.closeTo(count * 3_600_000, -5);
+    expect(events).toMatchObject([
+      { kind: "delivery", attempt: 1 },
+      { kind: "clock", movedMs: hours(2 / 60) },
+      { kind: "delivery", attempt: 2 },
+      ...[3, 4, 5, 6].map((attempt) => ({ kind: "delivery", attempt })),
+      { kind: "clock", movedMs: hours(8.6 - 2 / 60), now: expect.stringMatching(/^\d{4}-.*Z$/) },
+    ]);
+  });
+
   it("ends the delivery attempts in progress when it closes, and repeats them with the same data file", async () => {
     const dataFile = join(createFolder(), "data.json");
     const ids: unknown[] = [];
@@ -270,6 +317,11 @@ describe("on a port", () => {
   });
 });
 
+it("says what the handlers of MSW need", () => {
+  const call = mockHandlers as () => unknown;
+  expect(call).toThrow("mockHandlers takes a service: mockHandlers(createMockService()).");
+});
+
 it("says which version of MSW it needs, when the exports are those of MSW 1", async () => {
   vi.doMock("msw", () => ({ http: undefined, rest: {} }));
   onTestFinished(() => void vi.doUnmock("msw"));
@@ -281,21 +333,64 @@ it("says which version of MSW it needs, when the exports are those of MSW 1", as
   );
 });
 
+/** Runs a program in a process of its own. */
+async function runProgram(program: string): Promise<string> {
+  const args = ["--conditions", "@loyalty-cards/source", "--import", "tsx", "--input-type=module"];
+  const { stdout } = await promisify(execFile)(process.execPath, [...args, "-e", program]);
+  return stdout;
+}
+
+it("says to use the node environment where there is no Response, as in Jest with jsdom", async () => {
+  const stdout = await runProgram(`
+    for (const name of ["fetch", "Headers", "Request", "Response", "TextDecoder", "TextEncoder"])
+      delete globalThis[name];
+    const { createMockService } = await import("${new URL("../../src/index.ts", import.meta.url)}");
+    try { createMockService(); } catch ({ message }) { console.log(message); }`);
+  expect(stdout).toContain("use the node environment. In Jest, begin the test file with");
+});
+
+it("loads the classes of fetch with the first request: they take a sixth of the memory", async () => {
+  const stdout = await runProgram(`
+    const loaded = new Set();
+    for (const name of ["Headers", "Request", "Response"]) {
+      const { get, value } = Object.getOwnPropertyDescriptor(globalThis, name);
+      const load = () => (loaded.add(name), get ? get.call(globalThis) : value);
+      Object.defineProperty(globalThis, name, { configurable: true, get: load });
+    }
+    const adapter = await import("${new URL("../../src/adapters/node.ts", import.meta.url)}");
+    const { url, close } = await adapter.startMockServer();
+    const before = loaded.size;
+    const { status } = await fetch(url + "/_mock/health");
+    console.log(JSON.stringify({ before, status }));
+    await close();`);
+  expect(JSON.parse(stdout)).toEqual({ before: 0, status: 200 });
+});
+
 it("responds on a port where @hono/node-server has replaced the global Response before it was imported", async () => {
   const { Request, Response } = globalThis;
   getRequestListener(() => new Response()); // replaces both
   const constants = "@hono/node-server/utils/response";
   vi.doMock(constants, () => ({
-    RESPONSE_ALREADY_SENT: new globalThis.Response(null, { headers: { "x-hono-already-sent": "true" } }),
+    RESPONSE_ALREADY_SENT: new globalThis.Response(null, {
+      headers: { "x-hono-already-sent": "true" },
+    }),
   }));
   onTestFinished(() => {
     vi.doUnmock(constants);
     Object.assign(globalThis, { Request, Response });
   });
   vi.resetModules();
-  const node: typeof import("../../src/adapters/node.ts") = await import("../../src/adapters/node.ts");
+  const node: typeof import("../../src/adapters/node.ts") = await import(
+    "../../src/adapters/node.ts"
+  );
   const { url, close } = await node.startMockServer({ log: () => {} });
   onTestFinished(close);
-  const response = await fetch(`${url}/_mock/no-such-path`, { method: "POST", body: "x".repeat(100_000) });
-  expect([response.status, await response.text()]).toEqual([404, expect.stringContaining("no-such-path")]);
+  const response = await fetch(`${url}/_mock/no-such-path`, {
+    method: "POST",
+    body: "x".repeat(100_000),
+  });
+  expect([response.status, await response.text()]).toEqual([
+    404,
+    expect.stringContaining("no-such-path"),
+  ]);
 });

@@ -1,12 +1,16 @@
-/** The command `loyalty-cards-mock`: ready lines, and one line on stderr with exit code 2 for bad input. */
+/**
+ * The command `loyalty-cards-mock`: ready lines, and one line on stderr with exit code 2 for bad
+ * input.
+ */
 import { once } from "node:events";
+import { toSignUp } from "@loyalty-cards/testing/mock-shop";
+import { isListening, startWithNpm } from "@loyalty-cards/testing/npm-command";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { startMockServer } from "../../src/adapters/node.ts";
-import { signUp } from "../shop.ts";
-import { connectTo, isListening, listen, start, startWithNpm, temporaryFile } from "./command.ts";
+import { connectTo, listen, start, temporaryFile } from "./command.ts";
 
 describe("loyalty-cards-mock", () => {
   it("prints one JSON line when ready, serves, and stops at SIGTERM with 0", async () => {
@@ -51,28 +55,33 @@ describe("loyalty-cards-mock", () => {
     });
 
     const { endpoints, call, issue } = connectTo(await start(...options, "--json").firstOutput);
-    expect(endpoints).toMatchObject([{ url, secret }, { secret: expect.stringMatching(/^whsec_/) }]);
+    expect(endpoints).toMatchObject([
+      { url, secret },
+      { secret: expect.stringMatching(/^whsec_/) },
+    ]);
     for (const pings of [1, 2]) {
       await call("POST", `/_mock/webhooks/endpoints/${endpoints[0].id}/test`);
       await expect.poll(() => events.length, { timeout: 10_000 }).toBe(pings);
       await call("POST", "/_mock/reset");
     }
-    expect((await issue(signUp({}, {}))).status).toBe(201);
+    expect((await issue(toSignUp({}, {}))).status).toBe(201);
   });
 
   it.each([
     ["one line on stderr per request, with its warnings, and per delivery attempt", []],
     ["only warnings with --quiet", ["--quiet"]],
   ])("prints %s, and stdout stays one line of JSON", async (_name, options) => {
-    const url = await listen((_request, response) => void response.writeHead(401).end());
+    const url = await listen(
+      (_request, response) => void response.writeHead(401).end("\u009b31m\u202e"),
+    );
     const seed = temporaryFile(
       JSON.stringify({ endpoints: [{ url: `${url}?token=abc`, events: ["balance.changed"] }] }),
     );
     const { child, firstOutput, exit } = start("--port", "0", "--json", "--seed", seed, ...options);
     const { call, issue, templateId } = connectTo(await firstOutput);
     const customer = { phone: "600100200", email: "anna@example.com" };
-    const { id } = (await issue(signUp(customer, { nmae: "600100200" }))).body;
-    await issue(signUp({ phone: "12", email: "anna@example.com" }, {}));
+    const { id } = (await issue(toSignUp(customer, { nmae: "600100200" }))).body;
+    await issue(toSignUp({ phone: "12", email: "anna@example.com" }, {}));
     await call("GET", "/api/v2/cards?email=anna@example.com");
     await call("POST", `/_mock/cards/${id}/purchase`, { body: { points: 5 } });
     const getAttempts = async () =>
@@ -84,20 +93,29 @@ describe("loyalty-cards-mock", () => {
     const lines = stderr.split("\n").slice(0, -1);
     const path = `/api/v1/templates/${templateId}/passes`;
     const sent = { kind: "request", operation: "issueCard", method: "POST", path };
-    const unknown = { method: "GET", path: "/api/v2/cards", reason: "There is no GET /api/v2/cards" };
-    const delivery = { kind: "delivery", type: "balance.changed", eventId: expect.stringMatching(/^evt_/) };
+    const unknown = {
+      method: "GET",
+      path: "/api/v2/cards",
+      reason: "There is no GET /api/v2/cards",
+    };
+    const delivery = {
+      kind: "delivery",
+      type: "balance.changed",
+      eventId: expect.stringMatching(/^evt_/),
+    };
     const expected = [
       { ...sent, status: 201, cardId: id, warnings: [expect.stringContaining('"nmae"')] },
       { ...sent, status: 422, reason: "customer.phone: The phone number is not valid" },
       { kind: "request", ...unknown, status: 404 },
       {
         ...{ ...delivery, attempt: 1, status: 401, state: "pending", url },
+        responseStart: "\u009b31m\u202e",
         nextAttemptInMs: expect.any(Number),
       },
     ];
     if (options.length > 0) expect(lines).toEqual([expect.stringMatching(/^warning: .*"nmae"/)]);
     else expect(lines.map((line) => JSON.parse(line))).toMatchObject(expected);
-    expect(stderr).not.toMatch(/anna|600100200|token|_key|whsec/);
+    expect(stderr).not.toMatch(/anna|600100200|token|_key|whsec|[\u0080-\u009f\u202e]/);
   });
 
   it("stops when only npx receives SIGTERM", async () => {
@@ -136,6 +154,7 @@ describe("loyalty-cards-mock", () => {
       ["--seed", "/nowhere/seed.json"],
       /--seed \/nowhere\/seed\.json cannot be used: ENOENT/,
     ],
+    ["a name with control characters", ["--seed", "/\u001b[31m"], /--seed \/\\u001b\[31m cannot/],
   ])("prints one line on stderr and exits with 2 for %s", async (_name, args, message) => {
     const { code, stdout, stderr } = await start(...args).exit;
     expect([code, stdout, stderr.split("\n").length]).toEqual([2, "", 2]);
@@ -157,7 +176,10 @@ it.each([
     /templates\[0\]: "fields\.0" must be of type object/,
   ],
   [`{"endpoints":[{${endpoint},"secret":""}]}`, /secret of an endpoint must be text/],
-  ['{"endpoints":[{"events":"ping"}]}', /cannot be used: endpoints\[0\]: .*"events" must be of type array/],
+  [
+    '{"endpoints":[{"events":"ping"}]}',
+    /cannot be used: endpoints\[0\]: .*"events" must be of type array/,
+  ],
   [`{"endpoints":[{"id":5,${endpoint}}]}`, /endpoints\[0\]: "id" is not known/],
   ['{"endpoints":[{"url":"http://shop.test","events":["ping"]}]}', /https/],
 ])("refuses the seed file %s with one line", async (seed, message) => {

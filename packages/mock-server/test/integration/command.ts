@@ -1,17 +1,19 @@
-/** Starts servers, in this process or as the command `loyalty-cards-mock` in one of its own; receivers, and raw requests. */
+/**
+ * Starts servers, in this process or as the command `loyalty-cards-mock` in one of its own;
+ * receivers, and raw requests.
+ */
 import { spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { connect } from "node:net";
-import { dirname, join } from "node:path";
-import { createFolder, listen as listenOn } from "@loyalty-cards/internal/test/resources";
+import { join } from "node:path";
+import { caller, shopTemplate } from "@loyalty-cards/testing/mock-shop";
+import { createFolder, listen as listenOn } from "@loyalty-cards/testing/resources";
 import { inject, onTestFinished } from "vitest";
 import { type MockServerOptions, startMockServer } from "../../src/adapters/node.ts";
-import { caller, template } from "../shop.ts";
 
 /** A server in this process on a free port, until the end of the test. */
 export async function openServer(options: MockServerOptions = {}) {
-  const server = await startMockServer({ templates: [template], log: () => {}, ...options });
+  const server = await startMockServer({ templates: [shopTemplate], log: () => {}, ...options });
   onTestFinished(() => server.close().catch(() => {}));
   return server;
 }
@@ -37,44 +39,8 @@ export function start(...args: string[]) {
   return { child, firstOutput, exit };
 }
 
-/** Runs a command line of npm or npx in a project with these scripts, where the command is installed, in a process group of its own. */
-export function startWithNpm(
-  line: string,
-  scripts: Record<string, string> = {},
-  env: NodeJS.ProcessEnv = {},
-) {
-  const folder = createFolder();
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }));
-  const installed = join(folder, "node_modules/.bin/loyalty-cards-mock");
-  mkdirSync(dirname(installed), { recursive: true });
-  writeFileSync(installed, `#!/bin/sh\nexec "${process.execPath}" "${inject("bundledCommand")}" "$@"\n`, {
-    mode: 0o755,
-  });
-  const [command = "", ...args] = line.split(" ");
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"));
-  const child = spawn(command, args, {
-    cwd: folder,
-    env: { ...Object.fromEntries(inherited), npm_config_update_notifier: "false", ...env },
-    stdio: ["ignore", "pipe", "ignore"],
-    detached: true,
-  });
-  onTestFinished(() => {
-    try {
-      process.kill(-(child.pid as number), "SIGKILL");
-    } catch {
-      // all of the group has ended
-    }
-  });
-  return child;
-}
-
-export const isListening = (url: string) =>
-  fetch(url).then(
-    () => true,
-    () => false,
-  );
-
-export const temporaryFile = (content: string) => join(createFolder({ "seed.json": content }), "seed.json");
+export const temporaryFile = (content: string) =>
+  join(createFolder({ "seed.json": content }), "seed.json");
 
 /** Calls the server of a process that has printed its first line, as a website. */
 export function connectTo(firstLine: string) {
@@ -85,7 +51,10 @@ export function connectTo(firstLine: string) {
   return { baseUrl, templateId, endpoints, call, issue };
 }
 
-/** Starts a receiver. @returns its address. */
+/**
+ * Starts a receiver.
+ * @returns its address.
+ */
 export const listen = async (listener: RequestListener) => `${await listenOn(listener)}/webhooks`;
 
 /** Sends text to a server, and resolves with what came back before the connection closed. */

@@ -1,14 +1,25 @@
-/** The option `dataFile`: a restart restores everything; kills, a full disk, a second server, and files that cannot be used. */
+/**
+ * The option `dataFile`: a restart restores everything; kills, a full disk, a second server, and
+ * files that cannot be used.
+ */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import fs, {
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { createFolder } from "@loyalty-cards/internal/test/resources";
+import { caller, noon, shopTemplate, toSignUp } from "@loyalty-cards/testing/mock-shop";
+import { createFolder } from "@loyalty-cards/testing/resources";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { type MockServerOptions, startMockServer } from "../../src/adapters/node.ts";
 import { manualClock, scaledClock } from "../../src/index.ts";
-import { caller, noon, signUp, template } from "../shop.ts";
 import { connectTo, openServer, start } from "./command.ts";
 
 const temporaryData = () => join(createFolder(), "data.json");
@@ -17,7 +28,7 @@ const temporaryData = () => join(createFolder(), "data.json");
 async function open(options: MockServerOptions) {
   const server = await openServer(options);
   const call = caller(server.url, fetch, server.service.apiKeys.website);
-  const path = `/api/v1/templates/${template.id}/passes`;
+  const path = `/api/v1/templates/${shopTemplate.id}/passes`;
   const issue = (body: unknown, headers = {}) => call("POST", path, { body, headers });
   const control = async (path: string) => (await call("GET", `/_mock/${path}`, { key: null })).body;
   return { ...server, call, issue, control };
@@ -28,7 +39,7 @@ const commandLine = (file: string) => ["--port", "0", "--json", "--quiet", "--da
 /** Issues cards at the server of a process that has printed its first line. */
 function connect(firstLine: string) {
   const { issue } = connectTo(firstLine);
-  return async () => (await issue(signUp({}, {}))).body.id as string;
+  return async () => (await issue(toSignUp({}, {}))).body.id as string;
 }
 
 const readCardIds = (file: string): string[] =>
@@ -43,9 +54,9 @@ it("restores cards, keys, secrets, faults, warnings, the clock and pending deliv
   const { cards, webhooks, clock } = before.service;
   const withKey = { "idempotency-key": "user-1" };
   const customer = { phone: "+48600100200", email: "müller@bücher.example" };
-  const { body: card } = await before.issue(signUp(customer));
-  expect((await before.issue(signUp({}, {}), withKey)).status).toBe(422);
-  expect((await before.issue(signUp({ name: "Anna" }), withKey)).status).toBe(422); // a warning
+  const { body: card } = await before.issue(toSignUp(customer));
+  expect((await before.issue(toSignUp({}, {}), withKey)).status).toBe(422);
+  expect((await before.issue(toSignUp({ name: "Anna" }), withKey)).status).toBe(422); // a warning
   const [kept, deleted] = ["https://shop.test/1", "https://shop.test/2"].map((url) =>
     webhooks.createEndpoint({ url, events: ["ping"] }),
   );
@@ -53,7 +64,9 @@ it("restores cards, keys, secrets, faults, warnings, the clock and pending deliv
   await before.service.idle();
   webhooks.updateEndpoint(kept?.id ?? "", { url: "https://shop.test/moved" });
   webhooks.deleteEndpoint(deleted?.id ?? "");
-  before.service.templates.archive(before.service.templates.create({ id: "tpl_old", name: "Old" }).id);
+  before.service.templates.archive(
+    before.service.templates.create({ id: "tpl_old", name: "Old" }).id,
+  );
   before.service.faults.add({ kind: "duplicate", times: 2, match: { event: "ping" } });
   cards.cancel(cards.purchase(card.id, { points: 5 }).id);
   cards.purchase(card.id, { points: 20 });
@@ -62,7 +75,9 @@ it("restores cards, keys, secrets, faults, warnings, the clock and pending deliv
   cards.addToWallet(card.id, "apple");
   await before.call("PUT", `/api/v1/passes/${card.id}/consent`, { body: { marketing: true } });
   await clock.advance("2m");
-  const lists = "cards templates faults clock traffic?kind=delivery webhooks/endpoints";
+  before.service.apiKeys.revoke(before.service.apiKeys.create().key);
+  before.service.apiKeys.create("full");
+  const lists = "api-keys cards templates faults clock traffic?kind=delivery webhooks/endpoints";
   const show = async ({ control, url }: typeof before) => {
     const paths = [...lists.split(" "), `cards/${card.id}/operations`];
     const text = JSON.stringify(await Promise.all(paths.map(control)));
@@ -74,12 +89,12 @@ it("restores cards, keys, secrets, faults, warnings, the clock and pending deliv
   const deliver = () => new Response(null, { status: 204 });
   const after = await open({ ...settings, deliver, templates: [{ name: "Ignored" }] });
   expect(await show(after)).toBe(shown);
-  const seeded = { templateId: template.id, endpoints: before.service.endpoints };
+  const seeded = { templateId: shopTemplate.id, endpoints: before.service.endpoints };
   expect(after.service).toMatchObject(seeded);
   expect((await after.call("GET", `/api/v1/passes/${card.id}`)).status).toBe(200);
   for (const customer of [{ phone: "600 100 200" }, { email: "Müller@xn--bcher-kva.example" }])
-    expect((await after.issue(signUp(customer))).body.customerId).toBe(card.customerId);
-  expect((await after.issue(signUp(), withKey)).status).toBe(422);
+    expect((await after.issue(toSignUp(customer))).body.customerId).toBe(card.customerId);
+  expect((await after.issue(toSignUp(), withKey)).status).toBe(422);
   const attempts = await after.service.clock.runUntilIdle();
   expect(attempts).toMatchObject(Array(3).fill({ type: "balance.changed", status: 204 }));
   after.service.reset();
@@ -98,13 +113,22 @@ it("continues a fast clock from its last time when it would be after the year 99
   expect(service.clock.now()).toBeLessThan(Date.parse("3000-01-01"));
 });
 
-const content = { format: "loyalty-cards mock-server", version: 1, clock: { mode: "system" }, state: {} };
+const content = {
+  format: "loyalty-cards mock-server",
+  version: 1,
+  clock: { mode: "system" },
+  state: {},
+};
 it.each<[what: string, content: unknown, message: RegExp]>([
   ["text", "hello", /it is not JSON/],
   ["other JSON", { a: 1 }, /it is not of a mock server/],
   ["null", null, /it is not of a mock server/],
-  ["a newer version", { ...content, version: 2 }, /it has version 2, and this mock server reads version 1/],
-  ["a state without its lists", content, /it has no list "templates"/],
+  [
+    "a newer version",
+    { ...content, version: 2 },
+    /it has version 2, and this mock server reads version 1/,
+  ],
+  ["a state without its lists", content, /it has no list "apiKeys"/],
 ])("refuses %s, names the file, and does not change it", async (_what, content, message) => {
   const dataFile = temporaryData();
   const text = typeof content === "string" ? content : JSON.stringify(content);
@@ -115,6 +139,36 @@ it.each<[what: string, content: unknown, message: RegExp]>([
   await expect(opening).rejects.toThrow("use another file, or move this one away");
   expect(readFileSync(dataFile, "utf8")).toBe(text);
 });
+
+it("starts with an empty file, as a container mounts it", async () => {
+  const dataFile = temporaryData();
+  writeFileSync(dataFile, "\n");
+  const { issue, close } = await open({ dataFile });
+  const { body } = await issue(toSignUp());
+  await close();
+  expect(readCardIds(dataFile)).toEqual([body.id]);
+});
+
+it.each(["EBUSY", "EACCES"])(
+  "writes a file in place that rename cannot replace: %s",
+  async (code) => {
+    const { rename } = fs.promises;
+    // As of a file that is mounted itself, without the rights that mounting one needs.
+    fs.promises.rename = () =>
+      Promise.reject(Object.assign(new Error(`${code}: rename`), { code }));
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      fs.promises.rename = rename;
+      syncBuiltinESMExports();
+    });
+    const dataFile = temporaryData();
+    const { issue, close } = await open({ dataFile });
+    const { body } = await issue(toSignUp());
+    await close();
+    expect(readCardIds(dataFile)).toEqual([body.id]);
+    expect(existsSync(`${dataFile}.tmp`)).toBe(false);
+  },
+);
 
 /** The documented time is 200 ms or eleven writes; this is what a busy machine may make of it. */
 const boundMs = 1_500;
@@ -168,7 +222,10 @@ it("writes at most a tenth of the time", async () => {
 const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0;
 if (!hasPrlimit) console.error("SKIPPED: a data file on a full disk, because prlimit is missing.");
 
-/** Starts a server that can write a few kilobytes, and issues cards until it logs that its file cannot be written. */
+/**
+ * Starts a server that can write a few kilobytes, and issues cards until it logs that its file
+ * cannot be written.
+ */
 async function fillDisk(dataFile: string) {
   await (await startMockServer({ dataFile })).close();
   // The system lets this process make no file larger than this.
@@ -190,28 +247,35 @@ async function fillDisk(dataFile: string) {
   return { child, issue, issued, readLog: () => stderr };
 }
 
-const fullDisk = (file: string) => `The data file ${file} cannot be written (EFBIG: file too large, write).`;
+const fullDisk = (file: string) =>
+  `The data file ${file} cannot be written (EFBIG: file too large, write).`;
 
-it.skipIf(!hasPrlimit)("logs one line while the disk is full, goes on, and saves later", async () => {
-  const dataFile = temporaryData();
-  const { child, issue, issued, readLog } = await fillDisk(dataFile);
-  const endMs = performance.now() + 500; // time for several attempts
-  while (performance.now() < endMs) issued.push(await issue());
-  expect(readLog()).toBe(`${fullDisk(dataFile)} It is tried again.\n`);
-  spawnSync("prlimit", ["--pid", String(child.pid), "--fsize=unlimited"]);
-  await expect.poll(() => readCardIds(dataFile)).toEqual(issued);
-  expect(readLog().split("\n")).toHaveLength(2);
-});
+it.skipIf(!hasPrlimit)(
+  "logs one line while the disk is full, goes on, and saves later",
+  async () => {
+    const dataFile = temporaryData();
+    const { child, issue, issued, readLog } = await fillDisk(dataFile);
+    const endMs = performance.now() + 500; // time for several attempts
+    while (performance.now() < endMs) issued.push(await issue());
+    expect(readLog()).toBe(`${fullDisk(dataFile)} It is tried again.\n`);
+    spawnSync("prlimit", ["--pid", String(child.pid), "--fsize=unlimited"]);
+    await expect.poll(() => readCardIds(dataFile)).toEqual(issued);
+    expect(readLog().split("\n")).toHaveLength(2);
+  },
+);
 
-it.skipIf(!hasPrlimit)("exits with 1 and a line when the disk is still full at the end", async () => {
-  const dataFile = temporaryData();
-  const { child, readLog } = await fillDisk(dataFile);
-  child.kill("SIGTERM");
-  expect([(await once(child, "close"))[0], readLog().split("\n").slice(1)]).toEqual([
-    1,
-    [`loyalty-cards-mock: ${fullDisk(dataFile)}`, ""],
-  ]);
-});
+it.skipIf(!hasPrlimit)(
+  "exits with 1 and a line when the disk is still full at the end",
+  async () => {
+    const dataFile = temporaryData();
+    const { child, readLog } = await fillDisk(dataFile);
+    child.kill("SIGTERM");
+    expect([(await once(child, "close"))[0], readLog().split("\n").slice(1)]).toEqual([
+      1,
+      [`loyalty-cards-mock: ${fullDisk(dataFile)}`, ""],
+    ]);
+  },
+);
 
 it("is readable for its user only, also when it was deleted, and follows no link", async () => {
   const [dataFile, other] = [temporaryData(), temporaryData()];
@@ -219,7 +283,7 @@ it("is readable for its user only, also when it was deleted, and follows no link
   symlinkSync(other, `${dataFile}.tmp`);
   const { issue, close } = await open({ dataFile });
   rmSync(dataFile);
-  const { body } = await issue(signUp());
+  const { body } = await issue(toSignUp());
   await close();
   expect([readCardIds(dataFile), statSync(dataFile).mode & 0o777]).toEqual([[body.id], 0o600]);
   expect(readFileSync(other, "utf8")).toBe("of somebody else");

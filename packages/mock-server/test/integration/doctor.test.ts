@@ -1,15 +1,23 @@
-/** The doctor reports nothing for our receivers, exactly the mistake of each wrong receiver, and advice for a rejected delivery. */
+/**
+ * The doctor reports nothing for our receivers, exactly the mistake of each wrong receiver, and
+ * advice for a rejected delivery.
+ */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { getRequestListener } from "@hono/node-server";
+import { type RunningServer, startServer } from "@loyalty-cards/testing/http";
+import { secret } from "@loyalty-cards/testing/signed-delivery";
 import { memoryDedupe, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { listening, type RunningServer } from "../../../webhook-verify/test/adapter-contract.ts";
-import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
 import { type CheckReceiverOptions, checkReceiver } from "../../src/doctor/check-receiver.ts";
 
 interface Steps {
@@ -47,11 +55,14 @@ const correctSteps: Steps = {
   parse(header) {
     if (header.length > 1024) return undefined;
     const pairs = header.split(",").map((pair) => pair.trim().split("=") as [string, string?]);
-    const getValues = (name: string) => pairs.filter(([key]) => key === name).map(([, value]) => value ?? "");
+    const getValues = (name: string) =>
+      pairs.filter(([key]) => key === name).map(([, value]) => value ?? "");
     const [t, ...moreT] = getValues("t");
     const v1 = getValues("v1");
     const isValid =
-      moreT.length === 0 && /^\d{1,12}$/.test(t ?? "") && v1.every((hex) => /^[\da-f]{64}$/i.test(hex));
+      moreT.length === 0 &&
+      /^\d{1,12}$/.test(t ?? "") &&
+      v1.every((hex) => /^[\da-f]{64}$/i.test(hex));
     return t !== undefined && isValid && v1.length > 0 ? { t, v1 } : undefined;
   },
   isFresh: (t) => Math.abs(Date.now() / 1000 - Number(t)) <= 301,
@@ -81,7 +92,7 @@ function startReceiver(replaced: Partial<Steps>): Promise<RunningServer> {
       .catch(steps.failed)
       .then((status) => respondWith(response, status));
   });
-  return listening(server);
+  return startServer(server);
 }
 
 const respondWith = (response: ServerResponse, status: number): false => {
@@ -113,7 +124,10 @@ const reserialize = (body: Buffer) => {
   }
 };
 
-/** Each receiver with one mistake, and exactly what the doctor must report: the check, and the delivery with the wrong response. */
+/**
+ * Each receiver with one mistake, and exactly what the doctor must report: the check, and the
+ * delivery with the wrong response.
+ */
 const wrongReceivers: [
   mistake: string,
   createSteps: () => Partial<Steps>,
@@ -128,11 +142,15 @@ const wrongReceivers: [
         return false;
       },
     }),
-    ["fail forged: a body in which one letter was changed after signing", "warn get: a GET request"],
+    [
+      "fail forged: a body in which one letter was changed after signing",
+      "warn get: a GET request",
+    ],
   ],
   [
     "accepts a delivery without a signature",
-    () => respondsWhen(204, (headers, method) => method === "POST" && !headers["service-signature"]),
+    () =>
+      respondsWhen(204, (headers, method) => method === "POST" && !headers["service-signature"]),
     ["fail missing-signature: a delivery without a signature"],
   ],
   [
@@ -160,7 +178,10 @@ const wrongReceivers: [
     () => ({
       parse(header) {
         const { t, v1 } = parsePairs(header);
-        return header.length < 1024 && header.split("t=").length === 2 && /^\d+$/.test(t ?? "") && v1
+        return header.length < 1024 &&
+          header.split("t=").length === 2 &&
+          /^\d+$/.test(t ?? "") &&
+          v1
           ? { t: t as string, v1: [v1] }
           : undefined;
       },
@@ -192,7 +213,9 @@ const wrongReceivers: [
   ],
   [
     "responds 500 to unknown types",
-    () => ({ accept: ({ type }) => ([undefined, "ping", "balance.changed"].includes(type) ? 204 : 500) }),
+    () => ({
+      accept: ({ type }) => ([undefined, "ping", "balance.changed"].includes(type) ? 204 : 500),
+    }),
     ["fail unknown: an event type that does not exist yet"],
   ],
   [
@@ -246,7 +269,12 @@ const wrongReceivers: [
   ],
 ];
 
-const receiverOptions: ReceiverOptions = { secret, handler: () => {}, log: () => {}, timeoutMs: 500 };
+const receiverOptions: ReceiverOptions = {
+  secret,
+  handler: () => {},
+  log: () => {},
+  timeoutMs: 500,
+};
 
 /** @param onFinished that of the test context where tests run concurrently. */
 async function check(
@@ -262,18 +290,22 @@ async function check(
 
 /** The address of a server that was closed. */
 async function findClosedAddress(): Promise<string> {
-  const { url, close } = await listening(createServer());
+  const { url, close } = await startServer(createServer());
   await close();
   return url;
 }
 
-// Concurrent: each run waits most of its time for the receiver's timeout of a body that does not end.
+// Concurrent: each run waits most of its time for the receiver's timeout of a body that does not
+// end.
 describe.concurrent("the doctor", () => {
   const options = { ...receiverOptions, dedupe: memoryDedupe() };
   it.for<[string, () => Promise<RunningServer>]>([
-    ["node:http", async () => listening(createServer(nodeReceiver(options)))],
-    ["Express", async () => listening(createServer(express().all("/webhooks", expressReceiver(options))))],
-    ["fetch", async () => listening(createServer(getRequestListener(fetchReceiver(options))))],
+    ["node:http", async () => startServer(createServer(nodeReceiver(options)))],
+    [
+      "Express",
+      async () => startServer(createServer(express().all("/webhooks", expressReceiver(options)))),
+    ],
+    ["fetch", async () => startServer(createServer(getRequestListener(fetchReceiver(options))))],
     ["the hand-written example", async () => startReceiver({})],
   ])("passes the receiver of %s", async ([_name, start], { expect, onTestFinished }) => {
     const { passed, flagged, findings } = await check(start(), {}, onTestFinished);
@@ -285,24 +317,31 @@ describe.concurrent("the doctor", () => {
     "reports a receiver that %s, and nothing else",
     async ([_mistake, createSteps, expected, limits], { expect, onTestFinished }) => {
       const { passed, flagged } = await check(startReceiver(createSteps()), limits, onTestFinished);
-      expect(flagged.map(({ check, verdict, sent }) => `${verdict} ${check}: ${sent}`)).toEqual(expected);
+      expect(flagged.map(({ check, verdict, sent }) => `${verdict} ${check}: ${sent}`)).toEqual(
+        expected,
+      );
       expect(passed).toBe(!expected.some((finding) => finding.startsWith("fail")));
       for (const { advice, clause } of flagged)
-        expect([advice, clause]).toEqual([expect.stringMatching(/\.$/), expect.stringMatching(/^[569]/)]);
+        expect([advice, clause]).toEqual([
+          expect.stringMatching(/\.$/),
+          expect.stringMatching(/^[569]/),
+        ]);
     },
   );
 });
 
 it("sends nothing to an address that the receiver redirects to", async () => {
   let requests = 0;
-  const target = await listening(
+  const target = await startServer(
     createServer((_request, response) => {
       requests += 1;
       response.writeHead(204).end();
     }),
   );
   const { findings } = await check(
-    listening(createServer((_request, response) => response.writeHead(307, { location: target.url }).end())),
+    startServer(
+      createServer((_request, response) => response.writeHead(307, { location: target.url }).end()),
+    ),
   );
   await target.close();
   expect(findings).toMatchObject([
@@ -334,14 +373,24 @@ it.each<[Partial<CheckReceiverOptions>, RegExp]>([
   await expect(checking).rejects.toThrow(message);
 });
 
+it.each(["https://shop.example/", new URL("https://shop.example/"), undefined])(
+  "takes one object, and not %s",
+  async (url) => {
+    const check = checkReceiver as (...args: unknown[]) => Promise<unknown>;
+    const usage = "checkReceiver takes one object: checkReceiver({ url, secret }).";
+    await expect(check(url, secret)).rejects.toThrow(usage);
+  },
+);
+
 const respondAlways = (status: number) =>
-  listening(
+  startServer(
     createServer(
-      (request, response) => void request.resume().on("end", () => response.writeHead(status).end()),
+      (request, response) =>
+        void request.resume().on("end", () => response.writeHead(status).end()),
     ),
   );
 const behindParser = (receiver: express.RequestHandler) =>
-  listening(createServer(express().use(express.json()).post("/webhooks", receiver)));
+  startServer(createServer(express().use(express.json()).post("/webhooks", receiver)));
 
 describe("a receiver that does not accept a valid delivery", () => {
   it.each<[string, () => Promise<RunningServer>, RegExp]>([
@@ -366,7 +415,11 @@ describe("a receiver that does not accept a valid delivery", () => {
         }),
       /^A parser reads the body/,
     ],
-    ["another secret: 401", () => startReceiver({ matches: () => false }), /secret of this endpoint.*parser/],
+    [
+      "another secret: 401",
+      () => startReceiver({ matches: () => false }),
+      /secret of this endpoint.*parser/,
+    ],
     [
       "a receiver that fails: 500",
       () => startReceiver({ accept: () => 500 }),
@@ -374,13 +427,13 @@ describe("a receiver that does not accept a valid delivery", () => {
     ],
     [
       "an Express app without the route: 404",
-      () => listening(createServer(express())),
+      () => startServer(createServer(express())),
       /check the path.*handler, afterResponse or inbox/,
     ],
     [
       "handler that fails: 503",
       () =>
-        listening(
+        startServer(
           createServer(
             nodeReceiver({ ...receiverOptions, handler: () => Promise.reject(new Error("down")) }),
           ),
@@ -391,7 +444,11 @@ describe("a receiver that does not accept a valid delivery", () => {
     ["CSRF protection: 403", () => respondAlways(403), /CSRF/],
     ["CSRF protection: 419", () => respondAlways(419), /CSRF/],
     ["a rate limiter: 429", () => respondAlways(429), /rate limiter/],
-    ["a proxy without a receiver: 502", () => respondAlways(502), /proxy did not reach the receiver/],
+    [
+      "a proxy without a receiver: 502",
+      () => respondAlways(502),
+      /proxy did not reach the receiver/,
+    ],
     ["an unexpected status: 418", () => respondAlways(418), /read the receiver's log/],
     ["a redirect", () => respondAlways(302), /does not follow redirects/],
     [
@@ -401,7 +458,7 @@ describe("a receiver that does not accept a valid delivery", () => {
     ],
     [
       "a server that never responds",
-      () => listening(createServer(() => {})),
+      () => startServer(createServer(() => {})),
       /^Respond first and work afterwards/,
     ],
   ])("is reported with what to change and without the secret: %s", async (_name, start, advice) => {

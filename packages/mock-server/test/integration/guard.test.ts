@@ -13,24 +13,43 @@ async function open(options: MockServerOptions = {}) {
     const lines = Object.entries({ connection: "close", ...headers }).map(
       ([name, value]) => `${name}: ${value}\r\n`,
     );
-    const response = await raw(`${method} ${path} HTTP/1.1\r\n${lines.join("")}content-length: 0\r\n\r\n`);
+    const response = await raw(
+      `${method} ${path} HTTP/1.1\r\n${lines.join("")}content-length: 0\r\n\r\n`,
+    );
     return Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1]);
   };
   return { ...server, port, raw, status };
 }
 
-it("responds under host names of this machine only, also to the console; the API has keys", async () => {
-  const { port, status } = await open();
-  const names = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, `cards.localhost:${port}`];
+it("responds under host names of this machine only, also the console and the API", async () => {
+  const { port, status, service } = await open();
+  const names = [
+    `localhost:${port}`,
+    `127.0.0.1:${port}`,
+    `[::1]:${port}`,
+    `cards.localhost:${port}`,
+    `host.docker.internal:${port}`,
+  ];
   for (const host of names) expect(await status("GET", "/_mock/cards", { host }), host).toBe(200);
-  const strangers = ["evil.test", `127.0.0.1.evil.test:${port}`, "localhost.evil.test", "8.8.8.8"];
-  for (const host of strangers) expect(await status("GET", "/_mock/cards", { host }), host).toBe(403);
+  const strangers = [
+    "evil.test",
+    `127.0.0.1.evil.test:${port}`,
+    "localhost.evil.test",
+    "8.8.8.8",
+    "internal.evil.test",
+  ];
+  for (const host of strangers)
+    expect(await status("GET", "/_mock/cards", { host }), host).toBe(403);
   for (const path of ["/", "/console", "/console/main.js"]) {
     expect(await status("GET", path, { host: names[0] ?? "" }), path).toBe(200);
     expect(await status("GET", path, { host: "evil.test" }), path).toBe(403);
   }
   expect(await status("GET", "/_mock/cards", { host: "%" })).toBe(400);
-  expect(await status("GET", "/api/v1/passes/card_1", { host: "evil.test" })).toBe(401);
+  for (const path of ["/api/v1/passes/card_1", "/api/v1/nothing", "/api/docs", "/api/docs/json"])
+    expect(await status("GET", path, { host: "evil.test" }), path).toBe(403);
+  const reason = 'The Host header names "evil.test"; only host names of this machine are allowed';
+  expect(service.requests()).toMatchObject(Array(4).fill({ status: 403, reason }));
+  expect(await status("GET", "/api/v1/passes/card_1", { host: names[0] ?? "" })).toBe(401);
 });
 
 it("responds under any host name when it listens on all addresses, and in process", async () => {
@@ -40,19 +59,23 @@ it("responds under any host name when it listens on all addresses, and in proces
   expect(await status("POST", "/_mock/reset", { host, origin: "http://mock:4010" })).toBe(204);
   expect(await status("POST", "/_mock/reset", { host, origin: "http://evil.test" })).toBe(403);
   const service = createMockService();
-  const response = await service.fetch(new Request(`${service.baseUrl}/_mock/reset`, { method: "POST" }));
+  const response = await service.fetch(
+    new Request(`${service.baseUrl}/_mock/reset`, { method: "POST" }),
+  );
   expect(response.status).toBe(204);
 });
 
 it("rejects writes of pages of another origin", async () => {
   const { port, status } = await open();
   const host = `localhost:${port}`;
-  const reset = (headers: Record<string, string>) => status("POST", "/_mock/reset", { host, ...headers });
+  const reset = (headers: Record<string, string>) =>
+    status("POST", "/_mock/reset", { host, ...headers });
   for (const own of [{}, { origin: `http://${host}` }, { "sec-fetch-site": "same-origin" }])
     expect(await reset(own as Record<string, string>)).toBe(204);
   for (const origin of ["https://evil.test", "null", "http://localhost:1"])
     expect(await reset({ origin })).toBe(403);
-  for (const site of ["cross-site", "same-site"]) expect(await reset({ "sec-fetch-site": site })).toBe(403);
+  for (const site of ["cross-site", "same-site"])
+    expect(await reset({ "sec-fetch-site": site })).toBe(403);
   expect(await status("DELETE", "/_mock/faults", { host, origin: "https://evil.test" })).toBe(403);
 });
 
@@ -63,7 +86,10 @@ it.each([
   [40, 1], // more than is read to its end
 ])("responds 413 to a body of %i MiB each time, without a reset", async (size, times) => {
   const { url, service } = await open();
-  const headers = { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" };
+  const headers = {
+    authorization: `Bearer ${service.apiKeys.website}`,
+    "content-type": "application/json",
+  };
   const issuePath = `/api/v1/templates/${service.templateId}/passes`;
   for (const path of [...Array<string>(times).fill(issuePath), "/_mock/faults"]) {
     const response = await fetch(url + path, { method: "POST", headers, body: megabytes(size) });
@@ -82,7 +108,10 @@ it("responds 413 before the connection closes, when a large body is sent at once
 
 it("responds 413 to a chunked body that is too large, and does not store it", async () => {
   const { url, service } = await open();
-  const headers = { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" };
+  const headers = {
+    authorization: `Bearer ${service.apiKeys.website}`,
+    "content-type": "application/json",
+  };
   const chunk = new Uint8Array(1024 * 1024);
   for (const path of [`/api/v1/templates/${service.templateId}/passes`, "/_mock/faults"]) {
     let missing = 300;

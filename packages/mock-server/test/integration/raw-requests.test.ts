@@ -1,6 +1,9 @@
-/** Random raw requests from a seed: the process survives, and every response is valid HTTP and not a 5xx. */
+/**
+ * Random raw requests from a seed: the process survives, and every response is valid HTTP and not a
+ * 5xx.
+ */
 import { connect } from "node:net";
-import { createDraw } from "@loyalty-cards/internal/test/draw";
+import { createDraw } from "@loyalty-cards/testing/draw";
 import { expect, it } from "vitest";
 import { start } from "./command.ts";
 
@@ -18,7 +21,12 @@ const signUp = { fieldValues: {}, customer: { consents: { privacy: { version: "1
 const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 const deepObject = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 
-const encodedPaths = ["/api/v1/passes/%E0%A4%A", "/api/v1/../v1/passes/%2e%2e", "/console/%00", "/%"];
+const encodedPaths = [
+  "/api/v1/passes/%E0%A4%A",
+  "/api/v1/../v1/passes/%2e%2e",
+  "/console/%00",
+  "/%",
+];
 const unknownPaths = [
   "/",
   "//",
@@ -29,10 +37,25 @@ const unknownPaths = [
   "/api/docs/../../../etc/passwd",
 ];
 const longPaths = [`/${"a".repeat(9_000)}`, `/${"a".repeat(20_000)}`];
-const otherForms = ["*", "?", "#", "http://a:99999/", "http://[::1/", "https://", "mailto:a@b", "a:b"];
+const otherForms = [
+  "*",
+  "?",
+  "#",
+  "http://a:99999/",
+  "http://[::1/",
+  "https://",
+  "mailto:a@b",
+  "a:b",
+];
 const strangeTargets = [...encodedPaths, ...unknownPaths, ...longPaths, ...otherForms];
 const segments = ["card_1", "tpl_mock", "constructor", "__proto__", "google"];
-const queries = ["", "", "?limit=%00", "?limit=1e9&offset=99999999999999999999", "?state=x&query=__proto__"];
+const queries = [
+  "",
+  "",
+  "?limit=%00",
+  "?limit=1e9&offset=99999999999999999999",
+  "?state=x&query=__proto__",
+];
 
 /** The routes that the service lists when it has none; `*` is a variable segment. */
 async function readRoutes(baseUrl: string): Promise<string[]> {
@@ -43,7 +66,19 @@ async function readRoutes(baseUrl: string): Promise<string[]> {
   return (await Promise.all(lists)).flat();
 }
 
-const methods = ["GET", "GET", "POST", "POST", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE"];
+const methods = [
+  "GET",
+  "GET",
+  "POST",
+  "POST",
+  "POST",
+  "PUT",
+  "DELETE",
+  "HEAD",
+  "OPTIONS",
+  "PATCH",
+  "TRACE",
+];
 const strangeMethods = ["CONNECT", "get", "G@T", "", "PRI", "POST POST"];
 const versions = ["HTTP/1.0", "HTTP/2.0", "HTTP/9.9", "http/1.1", "HTTP/1.1 x", ""];
 const bodies = [
@@ -81,7 +116,10 @@ interface RawRequest {
   bytes: Buffer;
   target: string;
   method: string;
-  /** One that the parser takes, and that asks for the connection to be closed: it must get a response. */
+  /**
+   * One that the parser takes, and that asks for the connection to be closed: it must get a
+   * response.
+   */
   isWhole: boolean;
   ending: "wait" | "end" | "destroy";
   pieces: number;
@@ -93,7 +131,8 @@ function rawRequest(random: Random, routes: readonly string[]): RawRequest {
   const isStrange = seldom(0.1);
   const method = isStrange ? pick(strangeMethods) : pick(methods);
   const route = seldom(0.3) ? pick(strangeTargets) : seldom(0.2) ? issuePath : pick(routes);
-  const target = route === "*" ? route : route.replaceAll("*", () => pick(segments)) + pick(queries);
+  const target =
+    route === "*" ? route : route.replaceAll("*", () => pick(segments)) + pick(queries);
   const version = seldom(0.06) ? pick(versions) : "HTTP/1.1";
   const body = method === "GET" || method === "HEAD" ? "" : pick(bodies);
   const lines: string[] = [];
@@ -108,11 +147,14 @@ function rawRequest(random: Random, routes: readonly string[]): RawRequest {
   if (seldom(0.1)) lines.push("expect: 100-continue");
   if (seldom(0.05)) lines.push("expect: the impossible");
   if (seldom(0.1)) lines.push("upgrade: websocket", "sec-websocket-key: x");
-  if (seldom(0.1)) lines.push(`origin: ${pick(["null", "http://evil.test", "\u00e9", "http://["])}`);
+  if (seldom(0.1))
+    lines.push(`origin: ${pick(["null", "http://evil.test", "\u00e9", "http://["])}`);
   if (seldom(0.05)) for (let count = 0; count < 300; count++) lines.push(`x-${count}: y`);
   const isSpoiled = seldom(0.1);
   if (isSpoiled)
-    lines.push(pick([`x: ${"y".repeat(20_000)}`, "no colon", "x: \u0000", " folded", ": x", "x\u0001: y"]));
+    lines.push(
+      pick([`x: ${"y".repeat(20_000)}`, "no colon", "x: \u0000", " folded", ": x", "x\u0001: y"]),
+    );
   const isMisframed = seldom(0.15);
   const length = Buffer.byteLength(body, "latin1");
   if (isMisframed) {
@@ -167,7 +209,10 @@ function send(port: number, { bytes, ending, pieces }: RawRequest): Promise<Buff
   });
 }
 
-/** The statuses with which Node.js itself responds to what it cannot parse, without a body or a type. */
+/**
+ * The statuses with which Node.js itself responds to what it cannot parse, without a body or a
+ * type.
+ */
 const ofNode = [400, 408, 413, 417, 431];
 
 function expectSound(request: RawRequest, received: Buffer): void {
@@ -183,13 +228,18 @@ function expectSound(request: RawRequest, received: Buffer): void {
   const status = Number(statusLine.split(" ")[1]);
   const headers = new Headers(lines.map((line) => line.split(": ", 2) as [string, string]));
   const length = headers.get("content-length");
-  if (request.method !== "HEAD" && length !== null) expect(text.length - end - 4, about).toBe(Number(length));
+  if (request.method !== "HEAD" && length !== null)
+    expect(text.length - end - 4, about).toBe(Number(length));
   if (status < 400 || (body === "" && request.method === "HEAD")) return;
   const isPage = headers.get("content-type")?.startsWith("text/html");
   if (isPage && /^\/(cards|console)\//.test(request.target)) return;
   if (ofNode.includes(status) && !headers.has("content-type")) return;
   expect(headers.get("content-type"), about).toBe("application/problem+json");
-  expect(JSON.parse(body), about).toMatchObject({ type: "about:blank", title: expect.any(String), status });
+  expect(JSON.parse(body), about).toMatchObject({
+    type: "about:blank",
+    title: expect.any(String),
+    status,
+  });
 }
 
 it(`survives ${runs} random raw requests, and its responses are valid`, {

@@ -15,7 +15,8 @@ BEGIN
     );
   END IF;
   IF (SELECT max(version) FROM webhook_inbox_schema) > 1 THEN
-    RAISE EXCEPTION 'The webhook_inbox tables are of a newer version: update @loyalty-cards/webhook-inbox.';
+    RAISE EXCEPTION
+      'The webhook_inbox tables are of a newer version: update @loyalty-cards/webhook-inbox.';
   END IF;
   IF NOT EXISTS (SELECT FROM webhook_inbox_schema) THEN
     INSERT INTO webhook_inbox_schema (version) VALUES (1);

@@ -1,45 +1,85 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
-import { createJobs, formatTables, idTypes, type Job, type NewJob } from "@loyalty-cards/internal/jobs/jobs";
+import { addJob, type NewJob } from "@loyalty-cards/internal/jobs/add";
+import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
+import {
+  countJobs,
+  countNeglected,
+  getLatestMs,
+  listJobs,
+  lockJobs,
+} from "@loyalty-cards/internal/jobs/read";
 import {
   createSqliteDatabase,
   requireSynchronous,
   type Synchronous,
 } from "@loyalty-cards/internal/jobs/sqlite";
-import type { Operation } from "@loyalty-cards/internal/jobs/statement";
+import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import type { Job } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker, WorkLimits } from "@loyalty-cards/internal/jobs/worker";
 import { maxTimerMs, parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
-import { describeError } from "@loyalty-cards/internal/reporting";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { createLog, describeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import {
   type OpenSqlite,
   openDurableFile,
   openSqlite,
+  requireFileName,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import { parseStoredEvent, toJobData, validateRetention } from "../event.ts";
+import { formatStoredEvent, parseStoredEvent, validateRetention } from "../event.ts";
 import { createPut, type ReplayableInbox } from "../put.ts";
-import { createReport, type ReportOptions } from "../reports.ts";
-import { ensureInboxTables } from "./processed.ts";
-import { type SqliteHandler, type SqliteWorkerOptions, startEventWorker } from "./worker.ts";
+import { createInboxReport, type ReportOptions, reportOptionNames } from "../reports.ts";
+import { prepareTables, tables } from "./tables.ts";
+import {
+  type InboxContext,
+  type SqliteHandler,
+  type SqliteWorkerOptions,
+  startEventWorker,
+} from "./worker.ts";
+
+const warningIntervalMs = 600_000;
 
 /** The file, and how long events are remembered. */
 export interface SqliteInboxOptions extends ReportOptions {
   /**
-   * The database file, on a local disk. It is opened at first use, and created for its owner only if it does not exist. It may contain
-   * tables of your own. Hold no transaction on it across an `await`: storing an event waits for it, at most 5 seconds.
+   * The database file, on a local disk. It is opened at first use, and created for its owner only
+   * if it does not exist. It may contain tables of your own. Hold no transaction on it across an
+   * `await`: storing an event waits for it, at most 5 seconds.
    */
   file: string;
   /**
-   * The service or endpoint that sends the events. Default `""`. Events of two sources are never duplicates of each other, and each inbox
-   * processes, lists and counts the events of its own source only.
+   * The service or endpoint that sends the events. Default `""`. Events of two sources are never
+   * duplicates of each other, and each inbox processes, lists and counts the events of its own
+   * source only.
    */
   source?: string;
-  /** How long processed events are remembered. Default 14 days, at least 8 h 37 min. Dead letters are not deleted. */
+  /**
+   * How long processed events are remembered. Default 14 days, at least 8 h 37 min. Dead letters
+   * are not deleted.
+   */
   retentionSeconds?: number;
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
   open?: OpenSqlite;
   /** Set by tests only. */
   testing?: { clock?: { now(): number }; random?: () => number };
 }
+
+const optionNames = {
+  file: true,
+  source: true,
+  retentionSeconds: true,
+  open: true,
+  testing: true,
+  ...reportOptionNames,
+} satisfies OptionNames<SqliteInboxOptions>;
+
+type Testing = NonNullable<SqliteInboxOptions["testing"]>;
+const testingNames = { clock: true, random: true } satisfies OptionNames<Testing>;
+
+type ListOptions = NonNullable<Parameters<SqliteInbox["list"]>[0]>;
+const listOptionNames = { state: true, limit: true } satisfies OptionNames<ListOptions>;
+
+const states: readonly unknown[] = ["waiting", "done", "dead"] satisfies InboxEntry["state"][];
 
 /** The state of an inbox. The caller decides how many events may wait, and for how long. */
 export interface InboxHealth {
@@ -49,28 +89,36 @@ export interface InboxHealth {
   waiting: number;
   /** Dead letters. */
   dead: number;
-  /** How long the oldest waiting event has waited, in milliseconds. */
+  /** How long ago the oldest waiting event was stored, by the time of the file. */
   oldestWaitingMs?: number;
-  /** Why the inbox is not reachable: the name and code of the error, where it was thrown, and its causes. */
+  /**
+   * Why the inbox is not reachable: the name and code of the error, where it was thrown, and its
+   * causes.
+   */
   error?: string;
 }
 
 /** One event in an inbox, without its contents. */
 export interface InboxEntry {
   id: string;
+  /** Empty when the stored event is damaged: then it is a dead letter. */
   type: string;
   state: "waiting" | "done" | "dead";
   receivedAt: Date;
   attempts: number;
-  /** The last attempt's error, as it was logged: its message may quote a customer, and is stored only with `logErrorMessages`. */
+  /**
+   * The last attempt's error, as it was logged: its message may quote a customer, and is stored
+   * only with `logErrorMessages`.
+   */
   lastFailure?: string;
 }
 
 /** A running worker. */
 export interface SqliteWorker {
   /**
-   * Leases no further events and waits for the running handlers, `graceMs` at most (default 10 000). A handler that runs
-   * longer is aborted, and its event waits for another worker without having used an attempt.
+   * Leases no further events and waits for the running handlers, `graceMs` at most (default 10
+   * 000). A handler that runs longer is aborted, and its event waits for another worker without
+   * having used an attempt.
    */
   stop(options?: { graceMs?: number }): Promise<void>;
   /** `stop()` at the end of the block. */
@@ -78,22 +126,32 @@ export interface SqliteWorker {
 }
 
 export interface SqliteInbox extends ReplayableInbox {
-  /** Starts a worker: runs the handler for every event in the file, also for those that other processes stored. */
+  /**
+   * Starts a worker: runs the handler for every event in the file, also for those that other
+   * processes stored.
+   */
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
   /**
-   * Runs the handler for every event that is due, and resolves with the state of the inbox when none is: for cron. After `maxMs` it takes no
-   * further event, and waits for the running handlers. An event that fails is tried again when its pause is over, in this call if others
-   * still run, else in a later one.
+   * Runs the handler for every event that is due, and resolves with the state of the inbox when
+   * none is: for cron. After `maxMs` it takes no further event, and waits for the running handlers.
+   * An event that fails is tried again when its pause is over, in this call if others still run,
+   * else in a later one.
    */
-  drain(handler: SqliteHandler, options?: SqliteWorkerOptions & { maxMs?: number }): Promise<InboxHealth>;
+  drain(
+    handler: SqliteHandler,
+    options?: SqliteWorkerOptions & { maxMs?: number },
+  ): Promise<InboxHealth>;
   /**
-   * Runs a synchronous function in its own transaction, to create or read your own tables in the same file. The tables of
-   * `markProcessed` and `isNewest` exist there.
+   * Runs a synchronous function in its own transaction, to create or read your own tables in the
+   * same file. The tables of `markProcessed` and `isNewest` exist there.
    */
   write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>): Promise<Result>;
   /** Never rejects. */
   health(): Promise<InboxHealth>;
-  /** Lists events, oldest first. @param options `limit`: default 100. */
+  /**
+   * Lists events, oldest first.
+   * @param options `limit`: default 100.
+   */
   list(options?: { state?: InboxEntry["state"]; limit?: number }): Promise<InboxEntry[]>;
   /** Stops the workers, and closes the file. */
   close(options?: { graceMs?: number }): Promise<void>;
@@ -101,32 +159,9 @@ export interface SqliteInbox extends ReplayableInbox {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const table = "webhook_inbox_events";
-const jobs = createJobs(table);
-const version = 1;
-/** Each event is a job: its source is the topic, its id the name. The index is for the counts and the retention. */
-const tables = `${formatTables(table, idTypes.sqlite)}
-CREATE INDEX IF NOT EXISTS ${table}_ended ON ${table} (topic, state, ended);`;
-
 /**
- * The version first, so that tables of a newer one are not changed. Where nothing is missing it only reads, because another connection of
- * this process may be in a transaction.
- */
-function prepareTables(database: SqliteDatabase): void {
-  database.exec("CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version integer NOT NULL)");
-  const row = database.prepare("SELECT max(version) AS version FROM webhook_inbox_schema").get();
-  const stored = (row as { version: number | bigint | null }).version;
-  if (stored === null) database.exec(`INSERT INTO webhook_inbox_schema VALUES (${version})`);
-  if (Number(stored) > version)
-    throw new Error(
-      `its tables are of version ${stored} and this package knows ${version}: update @loyalty-cards/webhook-inbox`,
-    );
-  database.exec(tables);
-  ensureInboxTables(database);
-}
-
-/**
- * Creates an inbox, whose file is opened at first use. When `put` resolves, the event is on the disk.
+ * Creates an inbox, whose file is opened at first use. When `put` resolves, the event is on the
+ * disk.
  * @throws {TypeError} for an option that is out of range.
  * @example
  * ```ts
@@ -135,33 +170,31 @@ function prepareTables(database: SqliteDatabase): void {
  * import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
  *
  * const inbox = sqliteInbox({ file: "inbox.db" });
- * inbox.work(onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }));
- * export const receive = expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, inbox });
+ * const handler = onEvents({
+ *   "balance.changed": ({ data }) => console.log(data.balance),
+ *   otherTypes: () => {},
+ * });
+ * inbox.work(handler);
+ * const secret = () => process.env.LOYALTY_SIGNING_SECRET;
+ * export const receive = expressReceiver({ secret, inbox });
  * process.once("SIGTERM", () => inbox.close());
  * ```
  */
 export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
-  const { file, source = "", open = openSqlite } = options;
-  const { clock = Date, random = Math.random } = options.testing ?? {};
-  const now = () => clock.now();
-  if (typeof file !== "string" || file === "" || file.startsWith(":memory:"))
-    throw new TypeError(`sqliteInbox needs a file on a disk: { file: "inbox.db" }.`);
-  const retentionMs = validateRetention(options.retentionSeconds) * 1000;
-  const report = createReport(options);
-  const describe = (error: unknown) => describeError(error, options);
-  const database = createSqliteDatabase(
-    () => openDurableFile("sqliteInbox", file, open, prepareTables),
-    now,
-    "inbox",
-    jobs.getLatest,
-  );
-  const context = { source, jobs, database, report, describe, now, random, retentionMs };
+  const context = createContext(options);
+  const { source, database, report } = context;
   const workers = new Set<Worker>();
-  const transact = <Result>(operation: Operation<Result>) =>
-    database.transact((connection) => database.runIn(connection, operation));
+  let isClosing = false;
+  const warnOfNeglect = createNeglectWarning(context);
+  const transact = <Result>(statements: Statements<Result>) =>
+    database.transact((connection) => database.runIn(connection, statements));
 
-  function start(handler: SqliteHandler, workerOptions?: SqliteWorkerOptions, limits?: WorkLimits): Worker {
-    database.open();
+  function start(
+    handler: SqliteHandler,
+    workerOptions?: SqliteWorkerOptions,
+    limits?: WorkLimits,
+  ): Worker {
+    if (isClosing) throw withSafeMessage(new Error("The inbox is closed."));
     const worker = startEventWorker(context, handler, workerOptions, limits);
     workers.add(worker);
     worker.ended.then(() => workers.delete(worker));
@@ -174,25 +207,17 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
 
   async function close(closeOptions?: { graceMs?: number }): Promise<void> {
     const graceMs = parseGrace(closeOptions?.graceMs);
-    while (workers.size > 0) await Promise.all([...workers].map((worker) => worker.stop(graceMs)));
+    isClosing = true;
+    await Promise.all([...workers].map((worker) => worker.stop(graceMs)));
     database.close();
-  }
-
-  async function health(): Promise<InboxHealth> {
-    try {
-      const { states, oldestWaitingAtMs: oldestMs } = database.run(jobs.count(source));
-      const oldest = oldestMs === undefined ? {} : { oldestWaitingMs: Math.max(0, now() - oldestMs) };
-      return { isReachable: true, waiting: states["waiting"] ?? 0, dead: states["dead"] ?? 0, ...oldest };
-    } catch (error) {
-      return { isReachable: false, waiting: 0, dead: 0, error: describe(error) };
-    }
   }
 
   return {
     put: createPut(report, async ({ id }, { body, receivedAt }) => {
-      const data = JSON.stringify(toJobData(body, receivedAt, source));
-      const outcome = transact(store({ topic: source, name: id, key: "", body: data }));
+      const text = formatStoredEvent(body, receivedAt);
+      const outcome = transact(store({ topic: source, name: id, key: "", body: text }));
       if (outcome === "stored") wakeWorkers();
+      if (workers.size === 0) warnOfNeglect();
       return outcome;
     }),
     work(handler, workerOptions) {
@@ -205,14 +230,18 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       requireNumber("maxMs", maxMs, 0, maxTimerMs);
       const limits = { maxIdleMs: 0, endsAtMs: performance.now() + maxMs };
       await start(handler, workerOptions, limits).ended;
-      return health();
+      return readHealth(context);
     },
     async write<Result>(work: (own: SqliteDatabase) => Synchronous<Result>) {
       return database.transact((own) => requireSynchronous<Result>("write", work(own)));
     },
-    health,
-    async list({ state, limit = 100 } = {}) {
-      return database.run(jobs.list(state, 0, limit, source)).map(toEntry);
+    health: () => readHealth(context),
+    async list(options = {}) {
+      requireKnownOptions("list", options, listOptionNames);
+      const { state, limit = 100 } = options;
+      if (state !== undefined && !states.includes(state))
+        throw withSafeMessage(new TypeError('state must be "waiting", "done" or "dead".'));
+      return database.run(listJobs(tables, { state, topic: source }, { limit })).map(toEntry);
     },
     async replay(eventId) {
       const isReplayed = transact(replay(source, eventId));
@@ -224,24 +253,90 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   };
 }
 
+/** @returns a function that logs, at most every ten minutes, that events wait and nobody leases. */
+function createNeglectWarning({ source, database, report, log, now }: InboxContext) {
+  let warnedAtMs = Number.NEGATIVE_INFINITY;
+  return (): void => {
+    if (now() - warnedAtMs < warningIntervalMs) return;
+    try {
+      const waiting = database.run(countNeglected(tables, source));
+      if (waiting === 0) return;
+      warnedAtMs = now();
+      log(
+        `${waiting} events wait, and nobody processes them: call inbox.work(handler) in a process that runs, or inbox.drain(handler) from cron.`,
+      );
+    } catch (error) {
+      report({ outcome: "unavailable", error }); // the event is stored all the same
+    }
+  };
+}
+
+/** @throws {TypeError} for an option that is out of range. */
+function createContext(options: SqliteInboxOptions): InboxContext {
+  requireKnownOptions("sqliteInbox", options, optionNames);
+  const { file, source = "", open = openSqlite, testing = {} } = options;
+  requireKnownOptions("testing of sqliteInbox", testing, testingNames);
+  const { clock = Date, random = Math.random } = testing;
+  requireFileName("sqliteInbox", file);
+  const retentionMs = validateRetention(options.retentionSeconds) * 1000;
+  const now = () => clock.now();
+  const database = createSqliteDatabase({
+    openFile: () => openDurableFile("sqliteInbox", file, open, prepareTables),
+    now,
+    owner: "inbox",
+    getLatestMs: () => getLatestMs(tables),
+  });
+  const describe = (error: unknown) => describeError(error, options);
+  return {
+    source,
+    database,
+    report: createInboxReport(options),
+    log: createLog("webhook-inbox", options.log),
+    describe,
+    now,
+    random,
+    retentionMs,
+  };
+}
+
+async function readHealth({ database, source, describe }: InboxContext): Promise<InboxHealth> {
+  try {
+    const { states, oldestWaitingMs } = database.run(countJobs(tables, source));
+    const health = {
+      isReachable: true,
+      waiting: states["waiting"] ?? 0,
+      dead: states["dead"] ?? 0,
+    };
+    return oldestWaitingMs === undefined ? health : { ...health, oldestWaitingMs };
+  } catch (error) {
+    return { isReachable: false, waiting: 0, dead: 0, error: describe(error) };
+  }
+}
+
 /** Stores an event. A dead letter is stored anew, after all others. */
-function* store(job: NewJob): Operation<"stored" | "duplicate"> {
-  const known = yield* jobs.add(job, 0);
+function* store(job: NewJob): Statements<"stored" | "duplicate"> {
+  const known = yield* addJob(tables, job, 0);
   if (known === undefined) return "stored";
   if (known.state !== "dead") return "duplicate";
-  yield* jobs.delete(known.id);
-  yield* jobs.add(job, 0);
+  yield* deleteJob(tables, known.id);
+  yield* addJob(tables, job, 0);
   return "stored";
 }
 
-function* replay(source: string, eventId: string): Operation<boolean> {
-  const [job] = yield* jobs.findByName(eventId, source, true);
+function* replay(source: string, eventId: string): Statements<boolean> {
+  const [job] = yield* lockJobs(tables, { name: eventId, topic: source });
   if (job?.state !== "dead" || job.body === undefined) return false;
   return (yield* store({ topic: source, name: eventId, key: "", body: job.body })) === "stored";
 }
 
-function toEntry({ body, name, state, attempts, error }: Job): InboxEntry {
-  const { event, receivedAt } = parseStoredEvent(body);
-  const entry = { id: name, type: event.type, state: state as InboxEntry["state"], receivedAt, attempts };
+function toEntry({ body, name, state, attempts, error, addedAtMs }: Job): InboxEntry {
+  const stored = parseStoredEvent(body);
+  const entry = {
+    id: name,
+    type: stored?.event.type ?? "",
+    state: state as InboxEntry["state"],
+    receivedAt: stored?.receivedAt ?? new Date(addedAtMs),
+    attempts,
+  };
   return error === undefined ? entry : { ...entry, lastFailure: String(error) };
 }

@@ -1,11 +1,23 @@
-/** Entry point `/sqlite`: exactly-once, in-order effects in a SQLite database of your own, inside its transaction. */
+/**
+ * Entry point `/sqlite`: exactly-once, in-order effects in a SQLite database of your own, inside
+ * its transaction.
+ */
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { isInTransaction, type SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
-import { explainMissingTable, type OrderedEvent, parseCreatedAt, toEventKey } from "../event.ts";
+import {
+  explainMissingTable,
+  type OrderedEvent,
+  parseCreatedAt,
+  requireEvent,
+  toEventKey,
+} from "../event.ts";
 
 export type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 
-/** The tables of `markProcessed` and `isNewest`. The same statements are in `migrations/sqlite/0001-webhook-inbox.sql`. */
+/**
+ * The tables of `markProcessed` and `isNewest`. The same statements are in
+ * `migrations/sqlite/0001-webhook-inbox.sql`.
+ */
 const tables = `CREATE TABLE IF NOT EXISTS webhook_inbox_processed (
   event TEXT PRIMARY KEY NOT NULL,
   processed INTEGER NOT NULL
@@ -16,6 +28,26 @@ CREATE TABLE IF NOT EXISTS webhook_inbox_newest (
   event TEXT NOT NULL
 );
 `;
+
+const database =
+  "the database of delivery.write or inbox.write, or one of node:sqlite, libsql or better-sqlite3";
+const usages = {
+  ensureInboxTables: `ensureInboxTables takes ${database}.`,
+  markProcessed: `markProcessed takes ${database}, then the event, not its id: markProcessed(database, event).`,
+  isNewest: `isNewest takes ${database}, then a key, then the event: isNewest(database, key, event).`,
+};
+
+/** @throws {TypeError} with the usage for anything but a database. */
+function requireDatabase(database: unknown, usage: string): void {
+  const { prepare, query } = Object(database);
+  // A database of Bun has both.
+  if (typeof prepare === "function") return;
+  const hint =
+    typeof query === "function"
+      ? " For pg, import it from @loyalty-cards/webhook-inbox/postgres."
+      : "";
+  throw withSafeMessage(new TypeError(`${usage}${hint}`));
+}
 
 /**
  * Creates the two tables if they do not exist.
@@ -28,12 +60,14 @@ CREATE TABLE IF NOT EXISTS webhook_inbox_newest (
  * ```
  */
 export function ensureInboxTables(database: SqliteDatabase): void {
+  requireDatabase(database, usages.ensureInboxTables);
   database.exec(tables);
 }
 
 /**
- * Marks an event as processed, in the transaction that writes its effect. @returns false when the event was processed
- * before: skip it. With several services or endpoints, pass the `source` of the delivery: their events may have the same id.
+ * Marks an event as processed, in the transaction that writes its effect.
+ * @returns false when the event was processed before: skip it. With several services or endpoints,
+ * pass the `source` of the delivery: their events may have the same id.
  * @throws {TypeError} outside of a transaction.
  * @example
  * ```ts
@@ -51,15 +85,19 @@ export function markProcessed(
   event: Pick<OrderedEvent, "id">,
   { source = "" }: { source?: string } = {},
 ): boolean {
+  requireDatabase(database, usages.markProcessed);
+  requireEvent(event, usages.markProcessed);
   const insert =
     "INSERT INTO webhook_inbox_processed (event, processed) VALUES (?, ?) ON CONFLICT DO NOTHING";
   return isChanged(database, insert, toEventKey(event, source), Date.now());
 }
 
 /**
- * Records an event as the newest of its key. @returns false when a newer event of the key was recorded before.
- * Of two events with the same `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random
- * ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with `getCard` where that matters.
+ * Records an event as the newest of its key.
+ * @returns false when a newer event of the key was recorded before. Of two events with the same
+ * `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random ([spec
+ * 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with
+ * `getCard` where that matters.
  * @throws {TypeError} outside of a transaction, and for a `createdAt` that is not a date.
  * @example
  * ```ts
@@ -75,6 +113,8 @@ export function markProcessed(
  * ```
  */
 export function isNewest(database: SqliteDatabase, key: string, event: OrderedEvent): boolean {
+  requireDatabase(database, usages.isNewest);
+  requireEvent(event, usages.isNewest);
   const upsert = `INSERT INTO webhook_inbox_newest (key, created, event) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET created = excluded.created, event = excluded.event
     WHERE (excluded.created, excluded.event) > (created, event)`;

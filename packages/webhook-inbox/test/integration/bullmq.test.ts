@@ -1,4 +1,8 @@
 /** Events in a real BullMQ, 6 and 5, on a real Redis. */
+
+import { freePort } from "@loyalty-cards/testing/free-port";
+import { hasRedisServer, startRedis } from "@loyalty-cards/testing/own-redis";
+import { hasRedis, ownPrefix } from "@loyalty-cards/testing/servers";
 import * as bullmq6 from "bullmq";
 import * as bullmq5 from "bullmq-5";
 import { Redis } from "ioredis";
@@ -6,8 +10,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmqInbox, inboxHandler } from "../../src/index.ts";
 import { describeInbox } from "../inbox-contract.ts";
 import { balanceChanged, put } from "../inboxes.ts";
-import { freePort, hasRedisServer, startRedis } from "../own-redis.ts";
-import { hasRedis, ownPrefix } from "../servers.ts";
 
 const failFast = { enableOfflineQueue: false };
 const quiet = { log: () => {} };
@@ -38,13 +40,27 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
     const queue = ownQueue();
     const openInbox = (source: string) => {
       const retention = retentionSeconds === undefined ? {} : { retentionSeconds };
-      return bullmqInbox(queue, { maxAttempts: attempts, source, onOutcome, ...quiet, ...retention });
+      return bullmqInbox(queue, {
+        maxAttempts: attempts,
+        source,
+        onOutcome,
+        ...quiet,
+        ...retention,
+      });
     };
     return {
       inbox: await openInbox(""),
       async count() {
-        const { failed = 0, ...others } = await queue.getJobCounts("failed", "active", "waiting", "delayed");
-        return { waiting: Object.values(others).reduce((sum, jobs) => sum + jobs, 0), dead: failed };
+        const { failed = 0, ...others } = await queue.getJobCounts(
+          "failed",
+          "active",
+          "waiting",
+          "delayed",
+        );
+        return {
+          waiting: Object.values(others).reduce((sum, jobs) => sum + jobs, 0),
+          dead: failed,
+        };
       },
       openSource: async (source) => ({ inbox: await openInbox(source), work: async () => {} }),
       async work(handler) {

@@ -1,18 +1,30 @@
-/** Exactly-once, in-order effects: `markProcessed` and `isNewest` in a real PostgreSQL, through each supported client, and in SQLite. */
+/**
+ * Exactly-once, in-order effects: `markProcessed` and `isNewest` in a real PostgreSQL, through each
+ * supported client, and in SQLite.
+ */
 import { readFileSync } from "node:fs";
 import { queryRows } from "@loyalty-cards/internal/postgres/transaction";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
+import { overPgBouncer } from "@loyalty-cards/testing/own-pgbouncer";
+import { overEveryClient, overPg } from "@loyalty-cards/testing/postgres-clients";
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
+import { sql as drizzleSql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/pg-proxy";
 import fc from "fast-check";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { ensureInboxTables, isNewest, markProcessed, type PostgresTransaction } from "../../src/postgres.ts";
+import {
+  ensureInboxTables,
+  fromDrizzle,
+  isNewest,
+  markProcessed,
+  type PostgresTransaction,
+} from "../../src/postgres.ts";
 import * as inSqlite from "../../src/sqlite/processed.ts";
 import { balanceChanged, engines } from "../inboxes.ts";
-import { hasPostgres, ownSchema } from "../servers.ts";
-import { overEveryClient, overPg } from "../transactions.ts";
 
-describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
+describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
   const { pool: createPool, schema, url } = ownSchema();
   const pool = createPool();
   const sql = postgres(url, { connection: { search_path: schema }, max: 4, onnotice: () => {} });
@@ -24,11 +36,16 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   const countEffects = async (id: string) =>
     (await pool.query("SELECT FROM effects WHERE event_id = $1", [id])).rows.length;
 
-  const clients = overEveryClient(pool, sql);
+  const clients = { ...overEveryClient(pool, sql), ...(await overPgBouncer(schema)) };
 
   describe.each(Object.entries(clients))("through %s", (name, { transaction, outside }) => {
     it("marks an event once, with any characters in its id", async () => {
-      const ids = [`evt '; DROP TABLE effects; --`, "evt \\' \\\\ $1 $2::text", "evt_é💳", `${name} evt_1`];
+      const ids = [
+        `evt '; DROP TABLE effects; --`,
+        "evt \\' \\\\ $1 $2::text",
+        "evt_é💳",
+        `${name} evt_1`,
+      ];
       for (const id of ids) {
         const event = balanceChanged(`${name} ${id}`);
         expect(await transaction((own) => markProcessed(own, event))).toBe(true);
@@ -39,7 +56,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     it("marks events of two sources with the same id separately", async () => {
       const event = balanceChanged(`${name} evt_of_two`);
       for (const source of [undefined, "coffee", "tea"]) {
-        const mark = () => transaction((own) => markProcessed(own, event, source ? { source } : {}));
+        const mark = () =>
+          transaction((own) => markProcessed(own, event, source ? { source } : {}));
         expect(await mark()).toBe(true);
         expect(await mark()).toBe(false);
       }
@@ -83,16 +101,48 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       }
       expect(recorded).toEqual([true, false, true, false, true]);
       expect(
-        await transaction((own) => isNewest(own, `${name} card_2`, at("evt_e", "2025-01-01T00:00:00Z"))),
+        await transaction((own) =>
+          isNewest(own, `${name} card_2`, at("evt_e", "2025-01-01T00:00:00Z")),
+        ),
       ).toBe(true);
     });
 
-    it("rejects a client that is not in a transaction", async () => {
-      const promise = markProcessed(outside as PostgresTransaction, balanceChanged("evt_9"));
-      await expect(promise).rejects.toThrow(/not a pool, a database or a client without BEGIN/);
-      await expect(isNewest(outside as PostgresTransaction, "k", balanceChanged("evt_9"))).rejects.toThrow(
-        TypeError,
+    it("rejects a client that is not in a transaction, and marks nothing", async () => {
+      const event = balanceChanged(`${name} evt_9`);
+      const promise = markProcessed(outside, event);
+      await expect(promise).rejects.toThrow(
+        /^markProcessed and isNewest need the transaction that writes the effect of the event, not a pool, a database or a client without BEGIN/,
       );
+      await expect(isNewest(outside, `${name} card_9`, event)).rejects.toThrow(TypeError);
+      expect(await transaction((own) => markProcessed(own, event))).toBe(true);
+      expect(await transaction((own) => isNewest(own, `${name} card_9`, event))).toBe(true);
+    });
+
+    it("marks events at the same time in one transaction", async () => {
+      const mark = (own: PostgresTransaction) =>
+        Promise.all(["1", "2"].map((id) => markProcessed(own, { id: `${name} evt_both_${id}` })));
+      expect(await transaction(mark)).toEqual([true, true]);
+      expect(await transaction(mark)).toEqual([false, false]);
+      const event = balanceChanged(`${name} evt_both_3`);
+      const refused = await Promise.allSettled([
+        markProcessed(outside, event),
+        markProcessed(outside, event),
+      ]);
+      expect(refused.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+      expect(await transaction((own) => markProcessed(own, event))).toBe(true);
+    });
+
+    it("marks an event in a savepoint, and not when it is rolled back", async () => {
+      const event = balanceChanged(`${name} evt_savepoint`);
+      const marked = await transaction(async (own, run) => {
+        await run("SAVEPOINT a");
+        const first = await markProcessed(own, event);
+        await run("ROLLBACK TO SAVEPOINT a");
+        const second = await markProcessed(own, event);
+        await run("RELEASE SAVEPOINT a");
+        return [first, second, await markProcessed(own, event)];
+      });
+      expect(marked).toEqual([true, true, false]);
     });
 
     it("sends eleven values, and null, to the database", async () => {
@@ -113,15 +163,33 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     });
   });
 
-  it("rejects a client without BEGIN", async () => {
+  it("rejects a client without BEGIN, and one whose transaction has ended", async () => {
     const client = await pool.connect();
-    await expect(markProcessed(client, balanceChanged("evt_9"))).rejects.toThrow(/without BEGIN/);
+    await expect(markProcessed(client, { id: "evt_9" })).rejects.toThrow(/without BEGIN/);
+    await client.query("BEGIN");
+    const late = expect(markProcessed(client, { id: "evt_10" })).rejects.toThrow(/without BEGIN/);
+    await client.query("COMMIT"); // sent before the mark, because nothing awaited it
+    await late;
     client.release();
+    const marked = "SELECT FROM webhook_inbox_processed WHERE event IN ('evt_9', 'evt_10')";
+    expect((await pool.query(marked)).rowCount).toBe(0);
+  });
+
+  it("rejects a driver without transactions", async () => {
+    const database = drizzle(async (text, values) => pool.query(text, values));
+    const overHttp = fromDrizzle(database, drizzleSql);
+    await expect(markProcessed(overHttp, { id: "evt_11" })).rejects.toThrow(/without BEGIN/);
   });
 
   it("rejects an unknown client, and an event without a date", async () => {
     await expect(markProcessed({} as PostgresTransaction, balanceChanged("evt_9"))).rejects.toThrow(
-      /not a transaction of pg, postgres, Prisma, Drizzle or Kysely/,
+      /not a client or transaction of pg, postgres.js or Prisma: .*; markProcessed the transaction, then the event\. With Drizzle pass fromDrizzle\(tx, sql\), with Kysely fromKysely\(tx, CompiledQuery\)/,
+    );
+    await expect(markProcessed(pool, "evt_9" as never)).rejects.toThrow(
+      "markProcessed takes the transaction, then the event, not its id",
+    );
+    await expect(isNewest(pool, balanceChanged("evt_9") as never, "k" as never)).rejects.toThrow(
+      "isNewest takes the transaction, then a key, then the event",
     );
     const undated = { id: "evt_9", createdAt: "yesterday" };
     const asking = overPg(pool).transaction((own) => isNewest(own, "k", undated));
@@ -137,15 +205,24 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       fc.asyncProperty(
         fc.uniqueArray(fc.nat(5_000), { minLength: 1, maxLength: 6 }).chain((moments) => {
           const copies = moments.flatMap((ms) => [ms, ms]);
-          return fc.shuffledSubarray(copies, { minLength: copies.length, maxLength: copies.length });
+          return fc.shuffledSubarray(copies, {
+            minLength: copies.length,
+            maxLength: copies.length,
+          });
         }),
         async (order) => {
           card += 1;
           const passId = `card_${card}`;
           const handle = (ms: number) =>
             transaction(async (own) => {
-              const event = balanceChanged(`${passId} ${ms}`, ms, new Date(ms).toISOString(), passId);
-              if (!(await markProcessed(own, event)) || !(await isNewest(own, passId, event))) return;
+              const event = balanceChanged(
+                `${passId} ${ms}`,
+                ms,
+                new Date(ms).toISOString(),
+                passId,
+              );
+              if (!(await markProcessed(own, event)) || !(await isNewest(own, passId, event)))
+                return;
               await pgQuery(
                 own,
                 "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2",
@@ -153,7 +230,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
               );
             });
           await Promise.all(order.map(handle));
-          const { rows } = await pool.query("SELECT balance FROM balances WHERE card = $1", [passId]);
+          const { rows } = await pool.query("SELECT balance FROM balances WHERE card = $1", [
+            passId,
+          ]);
           expect(rows).toEqual([{ balance: Math.max(...order) }]);
         },
       ),
@@ -163,14 +242,18 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
   it("marks the longest id that a receiver accepts", async () => {
     // Random, because PostgreSQL compresses repetitive values before it checks their size.
-    const letters = Array.from({ length: 512 }, (_, index) => String.fromCharCode(0x4e00 + index * 37));
+    const letters = Array.from({ length: 512 }, (_, index) =>
+      String.fromCharCode(0x4e00 + index * 37),
+    );
     const { transaction } = overPg(pool);
     const mark = () => transaction((own) => markProcessed(own, { id: letters.join("") }));
     expect([await mark(), await mark()]).toEqual([true, false]);
   });
 
   it("creates its tables when many processes start at once", async () => {
-    await pool.query("DROP TABLE webhook_inbox_processed, webhook_inbox_newest, webhook_inbox_schema");
+    await pool.query(
+      "DROP TABLE webhook_inbox_processed, webhook_inbox_newest, webhook_inbox_schema",
+    );
     await Promise.all(Array.from({ length: 8 }, () => ensureInboxTables(pool)));
     const { rows } = await pool.query("SELECT version FROM webhook_inbox_schema");
     expect(rows).toEqual([{ version: 1 }]);
@@ -190,9 +273,13 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("works again after a test suite emptied its tables", async () => {
-    await pool.query("TRUNCATE webhook_inbox_processed, webhook_inbox_newest, webhook_inbox_schema");
+    await pool.query(
+      "TRUNCATE webhook_inbox_processed, webhook_inbox_newest, webhook_inbox_schema",
+    );
     await ensureInboxTables(pool);
-    expect((await pool.query("SELECT version FROM webhook_inbox_schema")).rows).toEqual([{ version: 1 }]);
+    expect((await pool.query("SELECT version FROM webhook_inbox_schema")).rows).toEqual([
+      { version: 1 },
+    ]);
   });
 
   it.each(Object.entries(clients))(
@@ -239,8 +326,28 @@ describe.each(engines)("in SQLite, with %s", (_name, open) => {
     database.exec("COMMIT; BEGIN");
     expect(inSqlite.markProcessed(database, event)).toBe(true);
     database.exec("ROLLBACK; BEGIN");
-    const marks = [inSqlite.markProcessed(database, event), inSqlite.markProcessed(database, event)];
+    const marks = [
+      inSqlite.markProcessed(database, event),
+      inSqlite.markProcessed(database, event),
+    ];
     expect(marks).toEqual([true, false]);
+  });
+
+  it("says which arguments it takes", () => {
+    const database = openDatabase();
+    const event = balanceChanged("evt_1");
+    const { markProcessed: mark, isNewest: isNew, ensureInboxTables: ensure } = inSqlite;
+    const ofMark = "markProcessed takes the database of delivery.write or inbox.write";
+    const ofNewest = "isNewest takes the database of delivery.write or inbox.write";
+    expect(() => mark({ write() {} } as never, event)).toThrow(ofMark);
+    expect(() => mark(database, "evt_1" as never)).toThrow("then the event, not its id");
+    expect(() => isNew({ write() {} } as never, "k", event)).toThrow(ofNewest);
+    expect(() => isNew(database, event as never, "k" as never)).toThrow("a key, then the event");
+    const forPg = "For pg, import it from @loyalty-cards/webhook-inbox/postgres.";
+    const pool = { query() {} } as never;
+    expect(() => mark(pool, event)).toThrow(forPg);
+    expect(() => isNew(pool, "k", event)).toThrow(forPg);
+    expect(() => ensure(pool)).toThrow(forPg);
   });
 
   // G4
@@ -255,7 +362,9 @@ describe.each(engines)("in SQLite, with %s", (_name, open) => {
     fc.assert(
       fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 12 }), (events) => {
         key += 1;
-        const kept = events.filter((event) => inSqlite.isNewest(database, `card_${key}`, event)).at(-1);
+        const kept = events
+          .filter((event) => inSqlite.isNewest(database, `card_${key}`, event))
+          .at(-1);
         const toOrder = ({ createdAt, id }: (typeof events)[number]) => `${createdAt} ${id}`;
         const last = events.map(toOrder).sort().at(-1);
         expect(kept && toOrder(kept)).toBe(last);
@@ -290,7 +399,10 @@ it("publishes the tables of PostgreSQL as a file for migration tools", async () 
 });
 
 const readMigration = (folder: string) =>
-  readFileSync(new URL(`../../migrations/${folder}/0001-webhook-inbox.sql`, import.meta.url), "utf8");
+  readFileSync(
+    new URL(`../../migrations/${folder}/0001-webhook-inbox.sql`, import.meta.url),
+    "utf8",
+  );
 
 const pgQuery = (own: PostgresTransaction, text: string, values: unknown[]) =>
   (own as { query(text: string, values: unknown[]): PromiseLike<unknown> }).query(text, values);

@@ -1,8 +1,12 @@
-/** Several receivers on one inbox: of many concurrent duplicates one is stored, and the effect happens once. */
+/**
+ * Several receivers on one inbox: of many concurrent duplicates one is stored, and the effect
+ * happens once.
+ */
+
+import { hasPostgres, hasRedis, pgBossNode } from "@loyalty-cards/testing/servers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmq, deliver, type Engine, pgBoss, sqlite, startReceiver } from "../engines.ts";
 import { balanceChanged } from "../inboxes.ts";
-import { hasPostgres, hasRedis, pgBossNode } from "../servers.ts";
 
 const isAvailable = { postgres: await hasPostgres(), redis: await hasRedis() };
 
@@ -26,7 +30,8 @@ describe.each<[name: string, make: () => Promise<Engine>, isRunnable: boolean]>(
       await Promise.race(receivers.map(({ done }) => done));
       expect(new Set(responses)).toEqual(new Set([204]));
       const recorded = await Promise.all(receivers.map((receiver) => receiver.recorded()));
-      const sum = (name: "stored" | "duplicate") => recorded.reduce((total, each) => total + each[name], 0);
+      const sum = (name: "stored" | "duplicate") =>
+        recorded.reduce((total, each) => total + each[name], 0);
       expect([sum("stored"), sum("duplicate")]).toEqual([1, 199]);
       expect(await engine.effects()).toEqual(["evt_1"]);
       expect(await engine.balances()).toEqual(new Map([["card_1", 7]]));

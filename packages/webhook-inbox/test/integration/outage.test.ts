@@ -1,10 +1,16 @@
-/** An inbox whose disk or database fails under load: it responds 503 meanwhile, loses nothing, and recovers without a restart. */
+/**
+ * An inbox whose disk or database fails under load: it responds 503 meanwhile, loses nothing, and
+ * recovers without a restart.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "@loyalty-cards/testing/free-port";
+import { createCluster, hasPostgresPrograms } from "@loyalty-cards/testing/own-postgres";
 // G12
-import { listen } from "@loyalty-cards/internal/test/resources";
+import { listen } from "@loyalty-cards/testing/resources";
+import { runsPgBoss } from "@loyalty-cards/testing/servers";
 import type { BalanceChanged, Inbox } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { PgBoss } from "pg-boss";
@@ -12,9 +18,6 @@ import { afterAll, expect, it, onTestFinished } from "vitest";
 import { pgBossInbox } from "../../src/index.ts";
 import { deliver, secret } from "../engines.ts";
 import { balanceChanged, engines, openInbox, put, recordOutcomes } from "../inboxes.ts";
-import { createCluster, hasPostgresPrograms } from "../own-postgres.ts";
-import { freePort } from "../own-redis.ts";
-import { runsPgBoss } from "../servers.ts";
 
 /** Duration of the database outage; OUTAGE_SECONDS makes it longer. */
 const outageMs = Number(process.env["OUTAGE_SECONDS"] ?? 1) * 1000;
@@ -27,7 +30,12 @@ it.skipIf(!hasPostgresPrograms || !runsPgBoss)(
   async () => {
     const cluster = await createCluster(await freePort());
     onTestFinished(() => cluster.remove());
-    const boss = new PgBoss({ connectionString: cluster.url, supervise: false, schedule: false, max: 8 });
+    const boss = new PgBoss({
+      connectionString: cluster.url,
+      supervise: false,
+      schedule: false,
+      max: 8,
+    });
     boss.on("error", () => {});
     await boss.start();
     onTestFinished(() => boss.stop({ graceful: false }));
@@ -104,7 +112,8 @@ function smallDisk(): string | undefined {
 /** One disk per engine, because an engine can keep its file open longer than its inbox. */
 const disks = engines.map(([name, open]) => ({ name, open, disk: smallDisk() ?? "" }));
 const mayMount = disks.every(({ disk }) => disk !== "");
-if (!mayMount) console.error("SKIPPED: tests of a full disk, because mounting a small disk requires root.");
+if (!mayMount)
+  console.error("SKIPPED: tests of a full disk, because mounting a small disk requires root.");
 afterAll(() => {
   for (const { disk } of disks.filter((each) => each.disk !== "")) {
     spawnSync("umount", ["--lazy", disk]);
@@ -116,7 +125,11 @@ it.skipIf(!mayMount).each(disks)(
   "rejects events on a full disk, loses none, and recovers, with $name",
   async ({ disk: folder, open }) => {
     const recorded = recordOutcomes();
-    const inbox = openInbox({ file: join(folder, "inbox.db"), open, onOutcome: recorded.onOutcome });
+    const inbox = openInbox({
+      file: join(folder, "inbox.db"),
+      open,
+      onOutcome: recorded.onOutcome,
+    });
     const stored: string[] = [];
     await put(inbox, balanceChanged("evt_0"));
     stored.push("evt_0");

@@ -1,5 +1,6 @@
 /** Events in a real pg-boss, 12 and 11, on a real PostgreSQL. */
 import { existsSync } from "node:fs";
+import { hasPgBoss, ownSchema } from "@loyalty-cards/testing/servers";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { PgBoss } from "pg-boss";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -7,12 +8,15 @@ import { inboxHandler, pgBossInbox } from "../../src/index.ts";
 import { toUuid } from "../../src/pg-boss.ts";
 import { describeInbox } from "../inbox-contract.ts";
 import { balanceChanged, put, recordOutcomes } from "../inboxes.ts";
-import { hasPgBoss, ownSchema } from "../servers.ts";
 
 const isAvailable = await hasPgBoss();
 const versions: [name: string, Boss: typeof PgBoss][] = [["pg-boss 12", PgBoss]];
-const pgBoss11 = new URL("../../../../compat/node_modules/pg-boss-11/src/index.js", import.meta.url);
-if (isAvailable && existsSync(pgBoss11)) versions.push(["pg-boss 11", (await import(pgBoss11.href)).default]);
+const pgBoss11 = new URL(
+  "../../../../compat/node_modules/pg-boss-11/src/index.js",
+  import.meta.url,
+);
+if (isAvailable && existsSync(pgBoss11))
+  versions.push(["pg-boss 11", (await import(pgBoss11.href)).default]);
 
 describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
   const { url, schema, pool } = ownSchema();
@@ -33,13 +37,22 @@ describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
     await boss.createQueue(`events-${queues}`, options);
     return `events-${queues}`;
   }
-  /** Counts the last job of each event: the id of a successor follows from that of a dead letter. */
+  /**
+   * Counts the last job of each event: the id of a successor follows from that of a dead letter.
+   */
   async function count(queue: string) {
-    const { rows } = await pool(1).query("SELECT id::text, state::text FROM job WHERE name = $1", [queue]);
+    const { rows } = await pool(1).query("SELECT id::text, state::text FROM job WHERE name = $1", [
+      queue,
+    ]);
     const ids = new Set(rows.map(({ id }) => id));
-    const states: string[] = rows.filter(({ id }) => !ids.has(toUuid(id))).map(({ state }) => state);
+    const states: string[] = rows
+      .filter(({ id }) => !ids.has(toUuid(id)))
+      .map(({ state }) => state);
     const waiting = states.filter((state) => ["created", "retry", "active"].includes(state)).length;
-    return { waiting, dead: states.filter((state) => ["failed", "cancelled"].includes(state)).length };
+    return {
+      waiting,
+      dead: states.filter((state) => ["failed", "cancelled"].includes(state)).length,
+    };
   }
   /** Takes the next job, whenever it is due, and fails it. */
   async function failNext(queue: string) {
@@ -178,7 +191,11 @@ describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
   });
 
   it.each<[string, () => Promise<unknown>, RegExp]>([
-    ["a missing queue", () => pgBossInbox(boss, { queue: "nowhere" }), /has no queue "nowhere". Create it/],
+    [
+      "a missing queue",
+      () => pgBossInbox(boss, { queue: "nowhere" }),
+      /has no queue "nowhere". Create it/,
+    ],
     [
       "a queue whose policy merges events",
       async () => pgBossInbox(boss, { queue: await ownQueue({ policy: "short" }) }),
@@ -192,7 +209,9 @@ describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
     [
       "an older pg-boss",
       () =>
-        pgBossInbox({ ...boss, getQueue: async () => ({ name: "events" }) } as never, { queue: "events" }),
+        pgBossInbox({ ...boss, getQueue: async () => ({ name: "events" }) } as never, {
+          queue: "events",
+        }),
       /needs pg-boss 11 \(Node.js 22\) or 12 \(Node.js 22.12\)/,
     ],
   ])("rejects %s at the start", async (_case, open, message) => {

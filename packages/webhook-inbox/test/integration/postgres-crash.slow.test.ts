@@ -1,13 +1,16 @@
-/** PostgreSQL is killed and restarted while receivers store and process events: no process ends, and each effect happens once. */
+/**
+ * PostgreSQL is killed and restarted while receivers store and process events: no process ends, and
+ * each effect happens once.
+ */
 
 // G3
 import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "@loyalty-cards/testing/free-port";
+import { createCluster, hasPostgresPrograms } from "@loyalty-cards/testing/own-postgres";
+import { hasRedis, pgBossNode } from "@loyalty-cards/testing/servers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmq, deliver, type Engine, pgBoss, startReceiver } from "../engines.ts";
 import { balanceChanged } from "../inboxes.ts";
-import { createCluster, hasPostgresPrograms } from "../own-postgres.ts";
-import { freePort } from "../own-redis.ts";
-import { hasRedis, pgBossNode } from "../servers.ts";
 
 /** `npm run compat -- crash-postgres` sets 25. */
 const crashes = Number(process.env["POSTGRES_CRASHES"] ?? 3);
@@ -31,7 +34,10 @@ describe.each<[name: string, make: (url: string) => Promise<Engine>, isRunnable:
         isOver = true;
       });
 
-      /** As the service and its network: until the response is 2xx, some events twice, to any receiver. */
+      /**
+       * As the service and its network: until the response is 2xx, some events twice, to any
+       * receiver.
+       */
       async function send(id: string, balance: number): Promise<void> {
         const event = balanceChanged(id, balance, new Date(balance).toISOString());
         for (let status: number | undefined; status !== 204 && !isOver; ) {

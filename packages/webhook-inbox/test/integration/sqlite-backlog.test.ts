@@ -1,7 +1,8 @@
 /** A SQLite file with many events: no statement reads or sorts all of them. */
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import { openWatched } from "@loyalty-cards/testing/watched-sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { balanceChanged, engines, openInbox, openWatched, put, recordOutcomes } from "../inboxes.ts";
+import { balanceChanged, engines, openInbox, put, recordOutcomes } from "../inboxes.ts";
 
 describe.each(engines)("with %s", (_name, open) => {
   it.each([
@@ -18,14 +19,18 @@ describe.each(engines)("with %s", (_name, open) => {
     await inbox.drain(() => {});
     await inbox.list({ state: "dead" });
     await inbox.replay("evt_1");
-    const onEvents = [...statements].filter((sql) => /^(?!CREATE|BEGIN).*webhook_inbox_events/s.test(sql));
+    const onEvents = [...statements].filter((sql) =>
+      /^(?!CREATE|BEGIN).*webhook_inbox_events/s.test(sql),
+    );
     for (const part of ["INSERT", "UPDATE", "count(*)", "AS delay", "ORDER BY id", "DELETE"])
       expect(onEvents.join("\n")).toContain(part);
     const database = open(file);
     onTestFinished(() => void database.close());
     const explain = (sql: string) => {
       const values = Array.from(sql.matchAll(/\?/g), () => 0);
-      const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+      const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as {
+        detail: string;
+      }[];
       return plan.map(({ detail }) => detail).join("\n");
     };
     // A lease sorts the four ranks that can be due.
@@ -52,7 +57,9 @@ describe.each(engines)("with %s", (_name, open) => {
     await recorded.until("failed");
     await failing.stop();
     for (const id of ["evt_early", "evt_late"]) {
-      const stored = Array.from({ length: 30 }, (_, index) => put(inbox, balanceChanged(`${id}_${index}`)));
+      const stored = Array.from({ length: 30 }, (_, index) =>
+        put(inbox, balanceChanged(`${id}_${index}`)),
+      );
       await Promise.all(stored);
       nowMs += 2_000; // the retry becomes due between the two events
     }

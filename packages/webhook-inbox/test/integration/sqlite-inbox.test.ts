@@ -1,13 +1,22 @@
 /** The SQLite inbox: stores each event once and durably, and loses none. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
-import { scratchFile } from "@loyalty-cards/internal/test/resources";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { loseLog, losesLogs } from "@loyalty-cards/testing/lost-log";
+import { scratchFile } from "@loyalty-cards/testing/resources";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openLibsql, type SqliteHandler, type SqliteInbox, sqliteInbox } from "../../src/index.ts";
 import { isNewest, markProcessed, type SqliteDatabase } from "../../src/sqlite/processed.ts";
 import { describeInbox } from "../inbox-contract.ts";
-import { balanceChanged, engines, openAhead, openInbox, put, recordOutcomes, toBody } from "../inboxes.ts";
+import {
+  balanceChanged,
+  engines,
+  openAhead,
+  openInbox,
+  put,
+  recordOutcomes,
+  toBody,
+} from "../inboxes.ts";
 
 describe.each(engines)("with %s", (name, open) => {
   describeInbox(name, async ({ attempts, onOutcome, retentionSeconds }) => {
@@ -68,6 +77,99 @@ describe.each(engines)("with %s", (name, open) => {
       ]);
   });
 
+  // G28
+  it.each([
+    ["body", "UPDATE webhook_inbox_events_bodies SET body = substr(body, 1, 40) WHERE id = 1"],
+    ["time", "UPDATE webhook_inbox_events_bodies SET body = 'x' || body WHERE id = 1"],
+    ["error", "UPDATE webhook_inbox_events SET error = '{' WHERE id = 1"],
+    ["missing body", "DELETE FROM webhook_inbox_events_bodies WHERE id = 1"],
+  ])("lists and processes the other events when a row is damaged: its %s", async (what, damage) => {
+    const recorded = recordOutcomes();
+    const inbox = openInbox({ open, onOutcome: recorded.onOutcome });
+    for (const id of ["evt_1", "evt_2"]) await put(inbox, balanceChanged(id));
+    await inbox.write((own) => own.exec(damage));
+    expect((await inbox.list()).map(({ id }) => id)).toEqual(["evt_1", "evt_2"]);
+    const handled: string[] = [];
+    const health = await inbox.drain(({ id }) => void handled.push(id));
+    if (what === "error") return expect(handled).toEqual(["evt_1", "evt_2"]);
+    expect(handled).toEqual(["evt_2"]);
+    expect(health).toMatchObject({ isReachable: true, waiting: 0, dead: 1 });
+    expect(recorded.of("dead")).toMatchObject([{ event: { id: "evt_1", type: "" }, attempt: 1 }]);
+    const lastFailure = expect.stringContaining("The stored event is damaged.");
+    expect(await inbox.list({ state: "dead" })).toMatchObject([
+      { id: "evt_1", type: "", receivedAt: expect.any(Date), attempts: 1, lastFailure },
+    ]);
+    await put(inbox, balanceChanged("evt_1")); // a new delivery has the whole event
+    await inbox.drain(({ id }) => void handled.push(id));
+    expect(handled).toEqual(["evt_2", "evt_1"]);
+  });
+
+  it("leaves no deleted body in its files after a sweep, and after it was closed", async () => {
+    const file = scratchFile();
+    const { inbox, clock } = openAhead(0, { file, open, retentionSeconds: 9 * 3_600 });
+    await inbox.write(() => {});
+    const reader = open(file); // otherwise SQLite deletes the log at the end
+    onTestFinished(() => void reader.close());
+    reader.prepare("SELECT * FROM sqlite_master").all();
+    const hasBody = () =>
+      ["", "-wal"].some((suffix) => readFileSync(`${file}${suffix}`).includes("cus_1"));
+    await put(inbox, balanceChanged("evt_1"));
+    await inbox.drain(() => {});
+    expect(hasBody()).toBe(true);
+    clock.aheadMs = 10 * 3_600_000;
+    await inbox.drain(() => {});
+    expect(await inbox.list()).toEqual([]);
+    expect(hasBody()).toBe(false);
+    await put(inbox, balanceChanged("evt_2"));
+    await inbox.write((own) => own.exec("DELETE FROM webhook_inbox_events_bodies"));
+    expect(hasBody()).toBe(true);
+    await inbox.close();
+    expect(hasBody()).toBe(false);
+  });
+
+  it.skipIf(!losesLogs)("stores nothing after another process deleted the log", async () => {
+    const recorded = recordOutcomes();
+    const file = scratchFile();
+    // It is not closed at the end of the test.
+    const inbox = sqliteInbox({ file, open, log: () => {}, onOutcome: recorded.onOutcome });
+    await put(inbox, balanceChanged("evt_1"));
+    loseLog(file);
+    await expect(put(inbox, balanceChanged("evt_2"))).rejects.toThrow("End it with SIGKILL");
+    expect(recorded.of("not-stored")).toHaveLength(1);
+    expect(await inbox.health()).toMatchObject({ isReachable: false });
+    await expect(inbox.close()).rejects.toThrow("End it with SIGKILL");
+    expect((await openInbox({ file, open }).list()).map(({ id }) => id)).toEqual(["evt_1"]);
+  });
+
+  it("logs that events wait and nobody processes them, once in ten minutes", async () => {
+    const lines: string[] = [];
+    const log = (line: string) => lines.push(line);
+    const { inbox, clock } = openAhead(0, { open, log });
+    const minuteMs = 60_000;
+    const putAfter = async (ms: number) => {
+      clock.aheadMs += ms;
+      await put(inbox, balanceChanged(`evt_${clock.aheadMs}`));
+      return lines.splice(0);
+    };
+    const line = (waiting: number) =>
+      `webhook-inbox: ${waiting} events wait, and nobody processes them: call inbox.work(handler) in a process that runs, or inbox.drain(handler) from cron.`;
+    expect(await putAfter(0)).toEqual([]);
+    expect(await putAfter(minuteMs / 2)).toEqual([]);
+    expect(await putAfter(minuteMs / 2)).toEqual([line(3)]);
+    expect(await putAfter(9 * minuteMs)).toEqual([]);
+    expect(await putAfter(minuteMs)).toEqual([line(5)]);
+    // A drain each hour has enough time.
+    await inbox.drain(() => {});
+    expect(await putAfter(minuteMs)).toEqual([]);
+    expect(await putAfter(60 * minuteMs)).toEqual([]);
+    await inbox.drain(() => {});
+    expect(await putAfter(120 * minuteMs)).toEqual([]);
+    expect(await putAfter(65 * minuteMs)).toEqual([line(2)]);
+    // With a worker in this process nothing is missing.
+    inbox.work(() => new Promise(() => {}));
+    expect(await putAfter(65 * minuteMs)).toEqual([]);
+  });
+
   it("processes, lists, counts and replays the events of its own source only", async () => {
     const file = scratchFile();
     const [coffee, tea] = ["coffee", "tea"].map((source) => openInbox({ file, open, source }));
@@ -125,7 +227,9 @@ describe.each(engines)("with %s", (name, open) => {
     );
     expect(left).toMatchObject({ waiting: 1, dead: 0 });
     expect(started).toEqual(["evt_1"]);
-    await expect(inbox.drain(() => {}, { maxMs: -1 })).rejects.toThrow("maxMs must be a number from 0");
+    await expect(inbox.drain(() => {}, { maxMs: -1 })).rejects.toThrow(
+      "maxMs must be a number from 0",
+    );
   });
 
   it("opens its file at first use, for its owner only, and commits to the disk with a write-ahead log", async () => {
@@ -212,7 +316,9 @@ describe.each(engines)("with %s", (name, open) => {
     await expect(inbox.write(asynchronous as () => never)).rejects.toThrow(
       "write takes a synchronous function",
     );
-    expect(await inbox.write((database) => database.prepare("SELECT * FROM shop").all())).toEqual([]);
+    expect(await inbox.write((database) => database.prepare("SELECT * FROM shop").all())).toEqual(
+      [],
+    );
     const event = balanceChanged("evt_1");
     const responses = await inbox.write((database) => [
       markProcessed(database, event),
@@ -274,13 +380,33 @@ describe.each(engines)("with %s", (name, open) => {
     database.exec(
       "INSERT INTO webhook_inbox_schema (version) VALUES (99); DROP INDEX webhook_inbox_events_ended",
     );
-    const readIndexes = () => database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
+    const readIndexes = () =>
+      database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
     const indexes = readIndexes();
     const message = /version 99 .* update @loyalty-cards\/webhook-inbox/;
     await expect(put(openInbox({ file, open }), balanceChanged("evt_1"))).rejects.toThrow(message);
     expect(() => openInbox({ file, open }).work(() => {})).toThrow(message);
     expect(readIndexes()).toEqual(indexes); // the tables are those of the newer version
     database.close();
+  });
+
+  // G24
+  it("rejects tables of an older version, and says how to drop them", async () => {
+    const file = scratchFile();
+    const database = open(file);
+    onTestFinished(() => void database.close());
+    database.exec(
+      `CREATE TABLE webhook_inbox_schema (version integer NOT NULL);
+       INSERT INTO webhook_inbox_schema VALUES (1);
+       CREATE TABLE webhook_inbox_events (id INTEGER PRIMARY KEY, topic text, name text, state text);
+       CREATE TABLE webhook_inbox_events_bodies (id INTEGER PRIMARY KEY, body text NOT NULL);
+       CREATE TABLE webhook_inbox_events_breakers (topic text PRIMARY KEY, failed text NOT NULL)`,
+    );
+    const store = () => put(openInbox({ file, open }), balanceChanged("evt_1"));
+    const refusal = await store().then(String, String);
+    expect(refusal).toContain("of version 1 and this package knows 2. No release wrote");
+    database.exec(refusal.split(" or run: ")[1] ?? "");
+    await expect(store()).resolves.toBe("stored");
   });
 
   it.each<[string, () => string, RegExp]>([

@@ -1,5 +1,8 @@
-/** The worker on a SQLite file: every event has its effect once, also after failures, timeouts and crashes, and when the clock was set back. */
-import { createGate, scratchFile } from "@loyalty-cards/internal/test/resources";
+/**
+ * The worker on a SQLite file: every event has its effect once, also after failures, timeouts and
+ * crashes, and when the clock was set back.
+ */
+import { createGate, scratchFile } from "@loyalty-cards/testing/resources";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SqliteWorkerOptions } from "../../src/sqlite/worker.ts";
@@ -25,7 +28,8 @@ describe.each(engines)("with %s", (_name, open) => {
     const database = open(file);
     onTestFinished(() => void database.close());
     database.exec("CREATE TABLE IF NOT EXISTS effects (event_id TEXT, attempt INTEGER)");
-    const effects = () => database.prepare("SELECT event_id, attempt FROM effects ORDER BY event_id").all();
+    const effects = () =>
+      database.prepare("SELECT event_id, attempt FROM effects ORDER BY event_id").all();
     return { inbox, recorded, file, effects };
   }
   const writeEffect =
@@ -33,7 +37,10 @@ describe.each(engines)("with %s", (_name, open) => {
     (database: { prepare(sql: string): { run(...values: (string | number)[]): unknown } }) => {
       database.prepare("INSERT INTO effects VALUES (?, ?)").run(event.id, attempt);
     };
-  /** An inbox whose only event is leased by a worker whose handler never ends, as in a process that dies. */
+  /**
+   * An inbox whose only event is leased by a worker whose handler never ends, as in a process that
+   * dies.
+   */
   async function withLeased(options: SqliteWorkerOptions = {}) {
     const opened = withBalances();
     const { handler, begun } = endlessHandler();
@@ -48,7 +55,10 @@ describe.each(engines)("with %s", (_name, open) => {
     const balances: number[] = [];
     for (const balance of [1, 2, 3]) await put(inbox, balanceChanged(`evt_${balance}`, balance));
     inbox.work(
-      onEvents({ "balance.changed": ({ data }) => void balances.push(data.balance), otherTypes: () => {} }),
+      onEvents({
+        "balance.changed": ({ data }) => void balances.push(data.balance),
+        otherTypes: () => {},
+      }),
       { concurrency: 1 },
     );
     const receivedAt = new Date(Date.now() + 2 * hourMs); // before the clock was set back
@@ -57,7 +67,12 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(balances).toEqual([1, 2, 3, 4]);
     const event = { id: "evt_4", type: "balance.changed" };
     expect(recorded.of("done")[3]).toMatchObject({ event, attempt: 1, lagMs: 0 });
-    expect((await inbox.list()).map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
+    expect((await inbox.list()).map(({ state }) => state)).toEqual([
+      "done",
+      "done",
+      "done",
+      "done",
+    ]);
   });
 
   // G3
@@ -72,7 +87,8 @@ describe.each(engines)("with %s", (_name, open) => {
       write(writeEffect(event, attempt));
       if (attempt > 1) return;
       if (where === "handler") throw new Error("not yet");
-      if (where === "async") write((async () => Promise.reject(new Error("of nobody"))) as () => never);
+      if (where === "async")
+        write((async () => Promise.reject(new Error("of nobody"))) as () => never);
       else
         write(() => {
           throw new Error("not yet");
@@ -179,7 +195,9 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(await later.inbox.list()).toMatchObject([
       {
         state: "dead",
-        lastFailure: expect.stringContaining("No attempt is left: the process ended during the last one"),
+        lastFailure: expect.stringContaining(
+          "No attempt is left: the process ended during the last one",
+        ),
       },
     ]);
     expect(later.recorded.of("dead")).toMatchObject([{ event: { id: "evt_1" }, attempt: 1 }]);
@@ -212,6 +230,16 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(next.recorded.of("done")).toMatchObject([{ attempt: 1 }]);
   });
 
+  it("processes soon what another process stored before it ended, when the clock was set back meanwhile", async () => {
+    const file = scratchFile();
+    const [before, after] = [openAhead(600_000, { file, open }), openAhead(0, { file, open })];
+    await after.inbox.health(); // it opens the file before the event is stored
+    await put(before.inbox, balanceChanged("evt_1"));
+    await before.inbox.close();
+    expect(await after.inbox.drain(() => {})).toMatchObject({ waiting: 0 });
+    expect(after.recorded.of("done")).toHaveLength(1);
+  });
+
   it("starts no handler when it is stopped while it leases events", async () => {
     const { inbox } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
@@ -228,7 +256,10 @@ describe.each(engines)("with %s", (_name, open) => {
       const { handler, begun } = endlessHandler();
       await put(inbox, balanceChanged("evt_1"));
       await put(inbox, balanceChanged("evt_2"));
-      const drained = inbox.drain(handler, { concurrency: 1, ...(maxMs !== undefined && { maxMs }) });
+      const drained = inbox.drain(handler, {
+        concurrency: 1,
+        ...(maxMs !== undefined && { maxMs }),
+      });
       await Promise.race([begun, drained]); // after 0 ms it may have ended before the handler began
       await inbox.close({ graceMs: 0 });
       await drained;
@@ -304,7 +335,10 @@ it.each([
   [{ maxAttempts: Number.NaN }, /maxAttempts must be a number/],
   [{ pollMs: -1 }, /pollMs/],
   [{ handlerTimeoutMs: 2 ** 31 }, /handlerTimeoutMs/],
-  [{ backoff: { initialDelayMs: 10, maxDelayMs: 5 } }, /backoff\.maxDelayMs must be a number from 10/],
+  [
+    { backoff: { initialDelayMs: 10, maxDelayMs: 5 } },
+    /backoff\.maxDelayMs must be a number from 10/,
+  ],
 ])("rejects the worker options %o, and a worker without a handler", (options, message) => {
   const inbox = openInbox();
   expect(() => inbox.work(() => {}, options)).toThrow(message);

@@ -7,7 +7,10 @@ import { hasHandler, type ReceiverOptions } from "../options.ts";
 declare global {
   namespace Express {
     interface Request {
-      /** The verified event, when the receiver has no `handler`, `afterResponse` or `inbox` and the next handler responds. */
+      /**
+       * The verified event, when the receiver has no `handler`, `afterResponse` or `inbox` and the
+       * next handler responds.
+       */
       webhookEvent?: WebhookEvent;
     }
   }
@@ -21,8 +24,9 @@ const missingHandler =
   'Write expressReceiver({ secret, handler: (event) => … }), or a handler after it: app.post("/webhooks/loyalty", expressReceiver({ secret }), (req, res) => { …req.webhookEvent…; res.sendStatus(204); }).';
 
 /**
- * Creates a route handler. Without `handler`, `afterResponse` and `inbox` it sets `req.webhookEvent` and calls `next()`, and the next
- * handler responds. When no handler follows and the response is 404, that is logged.
+ * Creates a route handler. Without `handler`, `afterResponse` and `inbox` it sets
+ * `req.webhookEvent` and calls `next()`, and the next handler responds. When no handler follows and
+ * the response is 404, that is logged.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
@@ -30,14 +34,21 @@ const missingHandler =
  * import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
  * import express from "express";
  *
- * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
+ * const secret = () => process.env.LOYALTY_SIGNING_SECRET;
+ * const handler = onEvents({
+ *   "balance.changed": ({ data }) => console.log(data.balance),
+ *   otherTypes: () => {},
+ * });
  * const app = express();
- * app.post("/webhooks/loyalty", expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, handler }));
+ * app.post("/webhooks/loyalty", expressReceiver({ secret, handler }));
  * app.use(express.json()); // after the webhook route
  * ```
  */
 export function expressReceiver(options: ReceiverOptions): RequestHandler {
-  const { handle, reporter } = nodeHandler({ name: "expressReceiver", fix, returnsEvent: true }, options);
+  const { handle, reporter } = nodeHandler(
+    { name: "expressReceiver", fix, returnsEvent: true },
+    options,
+  );
   if (hasHandler(options)) return (request, response) => handle(request, response);
   return (request, response, next) => {
     const forwardEvent = (event: WebhookEvent) => {

@@ -1,6 +1,13 @@
 /** Receives deliveries in Fastify 5, without changing the parsers of other routes. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { failToRespond, type NodeRequest, type Readable, toReceived } from "../node-request.ts";
+import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from "fastify";
+import {
+  failToRespond,
+  type NodeRequest,
+  type Readable,
+  readNodeBody,
+  toHead,
+} from "../node-request.ts";
 import type { ReceiverOptions } from "../options.ts";
 import { createReceiverOf } from "../receiver.ts";
 
@@ -14,8 +21,8 @@ const fix =
   "A hook of the parent read the body; register fastifyReceiver outside that scope, or let the preParsing hook return a stream of the same bytes.";
 
 /**
- * A plugin: `app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler })`. The route has all methods:
- * a request that is not a POST gets 405.
+ * A plugin: `app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler })`. The
+ * route has all methods: a request that is not a POST gets 405.
  * @throws {TypeError} as createReceiver does, and for a missing path.
  * @example
  * ```ts
@@ -23,12 +30,19 @@ const fix =
  * import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
  * import fastify from "fastify";
  *
+ * const secret = () => process.env.LOYALTY_SIGNING_SECRET;
+ * const handler = onEvents({
+ *   "balance.changed": ({ data }) => console.log(data.balance),
+ *   otherTypes: () => {},
+ * });
  * const app = fastify();
- * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
- * app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret: () => process.env.LOYALTY_SIGNING_SECRET, handler });
+ * app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler });
  * ```
  */
-export function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
+export function fastifyReceiver(
+  app: FastifyInstance,
+  options: FastifyReceiverOptions,
+): Promise<void> {
   if (typeof app?.addContentTypeParser !== "function") throw new TypeError(wrongUse); // at once: no plugin is awaited here
   return register(app, options);
 }
@@ -37,7 +51,12 @@ const wrongUse =
   'fastifyReceiver is a plugin, not a route handler: write app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler }). In Express, use expressReceiver.';
 
 /** What `app.register` itself reads from the options of a plugin. */
-const optionsOfFastify = ["path", "prefix", "logLevel", "logSerializers"];
+const optionsOfFastify = {
+  path: true,
+  prefix: true,
+  logLevel: true,
+  logSerializers: true,
+} satisfies OptionNames<Omit<FastifyReceiverOptions, keyof ReceiverOptions> & RegisterOptions>;
 
 async function register(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
   if (typeof options?.path !== "string")
@@ -45,28 +64,36 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   const kind = { name: "fastifyReceiver", fix, ownOptions: optionsOfFastify };
   const { receive, reporter } = createReceiverOf(kind, options);
 
-  async function handle({ raw, body }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  async function respond({ raw, body }: FastifyRequest, reply: FastifyReply): Promise<void> {
     // A preParsing hook may have replaced the stream of the body; the request itself is read then.
     const stream = isStream(body) && body !== raw ? body : undefined;
     stream?.on("error", () => {}); // without a listener, an error after the last read would end the process
-    const result = await receive(toReceived(raw as NodeRequest, stream));
+    const request: NodeRequest = raw;
+    const result = await receive(toHead(request), (limits) =>
+      readNodeBody(request, limits, stream),
+    );
     // When the response has been sent, or the connection is closed.
     if (result.afterResponse !== undefined) reply.then(result.afterResponse, result.afterResponse);
     try {
-      return reply.code(result.status).headers(result.headers).send();
+      reply.code(result.status).headers(result.headers).send();
     } catch (error) {
       failToRespond(error, reply.raw, reporter);
-      return reply.hijack();
+      reply.hijack();
     }
   }
+  // Returns no promise: Fastify would wait for its result, and then for the end of the response.
+  const handle = (request: FastifyRequest, reply: FastifyReply) => void respond(request, reply);
 
   // In the scope of this plugin only: the bytes stay in the stream until the receiver reads them.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+  // Fastify remembers which parser a content type has, but not that it is the one of "*".
+  app.addContentTypeParser(["application/json", "*"], (_request, payload, done) =>
+    done(null, payload),
+  );
   // Fastify rejects a malformed content type. The receiver does not: the signature decides.
   app.setErrorHandler((error: { code?: string }, request, reply) => {
     if (error.code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") throw error;
-    return handle(request, reply);
+    handle(request, reply);
   });
   app.all(options.path, handle);
 }

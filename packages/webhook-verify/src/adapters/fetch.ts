@@ -1,4 +1,7 @@
-/** Receives deliveries in runtimes whose handlers take a Request and return a Response: Hono, Bun, Deno, Workers, SvelteKit. */
+/**
+ * Receives deliveries in runtimes whose handlers take a Request and return a Response: Hono, Bun,
+ * Deno, Workers, SvelteKit.
+ */
 import type { ReceiverOptions } from "../options.ts";
 import { webHandler } from "../web-request.ts";
 
@@ -6,8 +9,8 @@ const fix =
   "Pass the Request before anything reads its body, or give request.clone() to the code that reads it first.";
 
 /**
- * Creates a handler. When an argument has `waitUntil`, the platform stays alive for `afterResponse`, so
- * `export default { fetch: fetchReceiver({ … }) }` works on Workers.
+ * Creates a handler. When an argument has `waitUntil`, the platform stays alive for
+ * `afterResponse`, so `export default { fetch: fetchReceiver({ … }) }` works on Workers.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
@@ -15,7 +18,10 @@ const fix =
  * import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
  * import { Hono } from "hono";
  *
- * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
+ * const handler = onEvents({
+ *   "balance.changed": ({ data }) => console.log(data.balance),
+ *   otherTypes: () => {},
+ * });
  * const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, handler });
  * export default new Hono().post("/webhooks/loyalty", (context) => receive(context.req.raw));
  * ```
@@ -29,5 +35,7 @@ export function fetchReceiver(
 }
 
 /** Keeps the platform alive until a promise settles, like the execution context of Workers. */
-const isExecutionContext = (value: unknown): value is { waitUntil(promise: Promise<unknown>): void } =>
+const isExecutionContext = (
+  value: unknown,
+): value is { waitUntil(promise: Promise<unknown>): void } =>
   typeof (value as { waitUntil?: unknown } | null | undefined)?.waitUntil === "function";

@@ -1,5 +1,8 @@
-/** Receives deliveries in AWS Lambda: behind API Gateway (REST or HTTP), a load balancer or a function URL. */
-import { decodeBase64, type RawBody, RawBodyError } from "../body.ts";
+/**
+ * Receives deliveries in AWS Lambda: behind API Gateway (REST or HTTP), a load balancer or a
+ * function URL.
+ */
+import { type BodyResult, decodeBase64, type ReadLimits, toBytes } from "../body.ts";
 import type { ReceiverOptions } from "../options.ts";
 import { createReceiverOf } from "../receiver.ts";
 
@@ -21,7 +24,11 @@ type LambdaResult = {
   body: string;
 };
 
-const fix = "Remove the middleware that parses the body (such as httpJsonBodyParser) from this function.";
+const fix =
+  "Remove the middleware that parses the body (such as httpJsonBodyParser) from this function.";
+
+const wrongUse =
+  "lambdaReceiver takes an event of Lambda, not a request. In Express use expressReceiver, in Fastify fastifyReceiver; for a Request use fetchReceiver.";
 
 /**
  * Creates a handler: `export const handler = lambdaReceiver({ … })`.
@@ -33,7 +40,10 @@ const fix = "Remove the middleware that parses the body (such as httpJsonBodyPar
  *
  * export const handler = lambdaReceiver({
  *   secret: () => process.env.LOYALTY_SIGNING_SECRET,
- *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
+ *   handler: onEvents({
+ *     "balance.changed": ({ data }) => console.log(data.balance),
+ *     otherTypes: () => {},
+ *   }),
  * });
  * ```
  */
@@ -45,23 +55,32 @@ export function lambdaReceiver(
       "A function is frozen after its response: use handler or inbox instead of afterResponse.",
     );
   }
-  // A function is frozen between deliveries too, possibly while a `secret` function waits for its secret.
-  const { receive } = createReceiverOf({ name: "lambdaReceiver", fix, triesSecretAtStart: false }, options);
+  // A function is frozen between deliveries too, possibly while a `secret` function waits for its
+  // secret.
+  const { receive, reporter } = createReceiverOf(
+    { name: "lambdaReceiver", fix, triesSecretAtStart: false },
+    options,
+  );
   return async (invocation) => {
+    if (typeof (invocation as { url?: unknown } | undefined)?.url === "string") {
+      reporter.write(wrongUse, { limitBy: "wrong-use" });
+      throw new TypeError(wrongUse);
+    }
     const event = invocation ?? {}; // a function can be called with anything
-    const { status, headers } = await receive({
+    const head = {
       method: event.httpMethod ?? event.requestContext?.http?.method ?? "",
-      headers: event.multiValueHeaders ?? event.headers ?? {}, // multiValueHeaders, if present, keeps repeated lines
-      rawBody: ({ maxBodyBytes }) => readBody(event, maxBodyBytes),
-    });
+      // multiValueHeaders, if present, keeps repeated lines.
+      headers: event.multiValueHeaders ?? event.headers ?? {},
+    };
+    const { status, headers } = await receive(head, (limits) => readLambdaBody(event, limits));
     if (!event.multiValueHeaders) return { statusCode: status, headers, body: "" };
     const lists = Object.entries(headers).map(([name, value]) => [name, [value]]);
     return { statusCode: status, multiValueHeaders: Object.fromEntries(lists), body: "" };
   };
 }
 
-function readBody({ body, isBase64Encoded }: LambdaEvent, maxBodyBytes: number): RawBody {
-  if (body === null || body === undefined) return "";
-  if (typeof body !== "string") throw new RawBodyError("already-consumed");
-  return isBase64Encoded ? decodeBase64(body, maxBodyBytes) : body;
+function readLambdaBody({ body, isBase64Encoded }: LambdaEvent, limits: ReadLimits): BodyResult {
+  if (body === null || body === undefined) return { value: new Uint8Array() };
+  if (typeof body !== "string") return { failure: { reason: "already-consumed" } };
+  return isBase64Encoded ? decodeBase64(body, limits.maxBodyBytes) : { value: toBytes(body) };
 }

@@ -1,5 +1,9 @@
-/** Receives deliveries in Next.js: as a route of the App Router, or as an API route of the Pages Router. */
+/**
+ * Receives deliveries in Next.js: as a route of the App Router, or as an API route of the Pages
+ * Router.
+ */
 
+import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
 import { type IncomingMessage, nodeHandler, type ServerResponse } from "../node-request.ts";
 import type { ReceiverOptions } from "../options.ts";
 import { webHandler } from "../web-request.ts";
@@ -10,8 +14,13 @@ export interface NextRouteOptions extends ReceiverOptions {
   after?: (task: () => Promise<void>) => void;
 }
 
+const routeOptionNames = {
+  after: true,
+} satisfies OptionNames<Omit<NextRouteOptions, keyof ReceiverOptions>>;
+
 const routeFix = "Nothing may read the Request before nextRoute does.";
-const pagesFix = "Add `export const config = { api: { bodyParser: false } }` to the API route's file.";
+const pagesFix =
+  "Add `export const config = { api: { bodyParser: false } }` to the API route's file.";
 
 /** `next build` loads every route, on a machine that may have no secret. */
 const createKind = (name: string, fix: string) => ({
@@ -32,17 +41,21 @@ const createKind = (name: string, fix: string) => ({
  *
  * export const POST = nextRoute({
  *   secret: () => process.env.LOYALTY_SIGNING_SECRET,
- *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
+ *   handler: onEvents({
+ *     "balance.changed": ({ data }) => console.log(data.balance),
+ *     otherTypes: () => {},
+ *   }),
  * });
  * ```
  */
 export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
-  const kind = { ...createKind("nextRoute", routeFix), ownOptions: ["after"] };
+  const kind = { ...createKind("nextRoute", routeFix), ownOptions: routeOptionNames };
   return webHandler(kind, options, (done) => options.after?.(() => done));
 }
 
 /**
- * Creates an API route: `export default nextPagesHandler({ … })` in `pages/api/…`. A server that shuts down does not wait for `afterResponse`.
+ * Creates an API route: `export default nextPagesHandler({ … })` in `pages/api/…`. A server that
+ * shuts down does not wait for `afterResponse`.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
@@ -53,7 +66,10 @@ export function nextRoute(options: NextRouteOptions): (request: Request) => Prom
  * export const config = { api: { bodyParser: false } } satisfies typeof rawBodyConfig;
  * export default nextPagesHandler({
  *   secret: () => process.env.LOYALTY_SIGNING_SECRET,
- *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
+ *   handler: onEvents({
+ *     "balance.changed": ({ data }) => console.log(data.balance),
+ *     otherTypes: () => {},
+ *   }),
  * });
  * ```
  */
@@ -65,7 +81,7 @@ export function nextPagesHandler(
 }
 
 /**
- * The `config` that an API route must export. Next reads it from the source text and does not accept an imported value:
- * write `{ api: { bodyParser: false } } satisfies typeof rawBodyConfig`.
+ * The `config` that an API route must export. Next reads it from the source text and does not
+ * accept an imported value: write `{ api: { bodyParser: false } } satisfies typeof rawBodyConfig`.
  */
 export const rawBodyConfig = { api: { bodyParser: false } } as const;

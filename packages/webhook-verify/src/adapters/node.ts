@@ -12,7 +12,10 @@ import type { ReceiverOptions } from "../options.ts";
  * import { onEvents } from "@loyalty-cards/webhook-verify";
  * import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
  *
- * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
+ * const handler = onEvents({
+ *   "balance.changed": ({ data }) => console.log(data.balance),
+ *   otherTypes: () => {},
+ * });
  * const receive = nodeReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET, handler });
  * createServer((request, response) => {
  *   if (request.url === "/webhooks/loyalty") return void receive(request, response);

@@ -1,5 +1,7 @@
 /** The Fastify adapter, and other routes, which keep their own parsers. */
 import { PassThrough, Readable, Transform } from "node:stream";
+import { send } from "@loyalty-cards/testing/http";
+import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/signed-delivery";
 import fastify, {
   type FastifyInstance,
   type FastifyPluginAsync,
@@ -9,9 +11,7 @@ import fastify, {
 import { expect, it, onTestFinished } from "vitest";
 import { fastifyReceiver } from "../../src/adapters/fastify.ts";
 import type { ReceiverOptions } from "../../src/index.ts";
-import { send } from "../adapter-contract.ts";
 import { overHttp2 } from "../every-adapter.ts";
-import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 const receiver: FastifyPluginAsync<Partial<ReceiverOptions>> = async (app, options) => {
   const { prefix: _, ...others } = options as { prefix?: string };
@@ -19,7 +19,10 @@ const receiver: FastifyPluginAsync<Partial<ReceiverOptions>> = async (app, optio
   await app.register(fastifyReceiver, { ...defaults, ...others });
 };
 
-/** Listens until the test has finished. @returns the address of the webhook route. */
+/**
+ * Listens until the test has finished.
+ * @returns the address of the webhook route.
+ */
 async function serve(app: FastifyInstance): Promise<string> {
   const address = await app.listen({ port: 0, host: "127.0.0.1" });
   onTestFinished(async () => void (await app.close()));
@@ -29,7 +32,12 @@ async function serve(app: FastifyInstance): Promise<string> {
 const inject = (app: FastifyInstance, contentType = "application/json") => {
   const { body, headers } = signedDelivery(balanceChanged());
   const type = { "content-type": contentType };
-  return app.inject({ method: "POST", url: "/webhooks", payload: body, headers: { ...headers, ...type } });
+  return app.inject({
+    method: "POST",
+    url: "/webhooks",
+    payload: body,
+    headers: { ...headers, ...type },
+  });
 };
 
 const parseOwn = async (_request: unknown, own: string) => ({ own });
@@ -115,7 +123,10 @@ it("verifies an injected delivery, and one over HTTP/2", async () => {
 });
 
 /** Hooks that return the same bytes in another stream. */
-const sameBytes: Record<string, (payload: RequestPayload) => RequestPayload | Promise<RequestPayload>> = {
+const sameBytes: Record<
+  string,
+  (payload: RequestPayload) => RequestPayload | Promise<RequestPayload>
+> = {
   "a stream": (payload) => payload.pipe(new PassThrough()),
   "a stream of single bytes": (payload) =>
     payload.pipe(
@@ -140,7 +151,10 @@ it.each(Object.entries(sameBytes))(
     const events: string[] = [];
     const app = fastify();
     app.addHook("preParsing", async (_request, _reply, payload) => hook(payload));
-    await app.register(receiver, { maxBodyBytes: 1_000, handler: ({ id }) => void events.push(id) });
+    await app.register(receiver, {
+      maxBodyBytes: 1_000,
+      handler: ({ id }) => void events.push(id),
+    });
     const url = await serve(app);
     const { body, headers } = signedDelivery(balanceChanged());
     expect((await send(url, { body, headers })).status).toBe(204);
@@ -213,11 +227,23 @@ it("responds 500 to a delivery when it is the route handler, and the error says 
 it("knows the options that app.register reads itself, and rejects others when the application starts", async () => {
   const options = { path: "/webhooks", secret, handler: () => {} };
   const app = fastify();
-  await app.register(fastifyReceiver, { ...options, prefix: "/shop", logLevel: "warn", logSerializers: {} });
+  await app.register(fastifyReceiver, {
+    ...options,
+    prefix: "/shop",
+    logLevel: "warn",
+    logSerializers: {},
+  });
   await app.ready();
-  const wrong = fastify().register(fastifyReceiver, { ...options, handlr: () => {} } as typeof options);
-  await expect(wrong).rejects.toThrow(/fastifyReceiver has no option "handlr"\. Did you mean handler\?/);
-  await expect(fastify().register(fastifyReceiver, {} as typeof options)).rejects.toThrow(/path is missing/);
+  const wrong = fastify().register(fastifyReceiver, {
+    ...options,
+    handlr: () => {},
+  } as typeof options);
+  await expect(wrong).rejects.toThrow(
+    /fastifyReceiver has no option "handlr"\. Did you mean handler\?/,
+  );
+  await expect(fastify().register(fastifyReceiver, {} as typeof options)).rejects.toThrow(
+    /path is missing/,
+  );
 });
 
 it("has its path under a prefix with parameters", async () => {

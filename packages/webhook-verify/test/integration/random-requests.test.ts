@@ -1,10 +1,13 @@
-/** Random requests against every adapter, over HTTP/1.1 and HTTP/2, with valid deliveries among them: nothing fails. */
+/**
+ * Random requests against every adapter, over HTTP/1.1 and HTTP/2, with valid deliveries among
+ * them: nothing fails.
+ */
 import { connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
-import { createDraw } from "@loyalty-cards/internal/test/draw";
+import { createDraw } from "@loyalty-cards/testing/draw";
+import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/signed-delivery";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { everyVersion, serving } from "../every-adapter.ts";
-import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 /** For all adapters together. `npm run compat -- fuzz` sends a hundred thousand. */
 const requests = Number(process.env["RANDOM_REQUESTS"] ?? 1_000);
@@ -14,7 +17,10 @@ const concurrency = 16;
 
 /** The responses of the receiver (see the README). */
 const ownStatuses = [204, 400, 401, 405, 408, 413, 415];
-/** The responses of Node's parsers: unreadable requests, an unknown `Expect`, too many headers, timeouts. */
+/**
+ * The responses of Node's parsers: unreadable requests, an unknown `Expect`, too many headers,
+ * timeouts.
+ */
 const parserStatuses = [400, 408, 413, 417, 431];
 /** The responses of routers to targets other than `/webhooks`, and to unknown methods. */
 const routerStatuses = [400, 404, 405, 501];
@@ -87,7 +93,14 @@ function madeUp(random: Random): Made {
         ]),
     headers,
     body: Buffer.from(
-      random.one(["", "{", body, body.slice(0, 100), body + text(random, 3_000), "x".repeat(200_000)]),
+      random.one([
+        "",
+        "{",
+        body,
+        body.slice(0, 100),
+        body + text(random, 3_000),
+        "x".repeat(200_000),
+      ]),
     ),
     ...(random.chance(0.2) ? { leaves: random.one(["reset", "end"] as const) } : {}),
   };
@@ -95,7 +108,12 @@ function madeUp(random: Random): Made {
 
 function genuine(id: string): Made {
   const { body, headers } = signedDelivery(balanceChanged(id));
-  return { method: "POST", target: "/webhooks", headers: Object.entries(headers), body: Buffer.from(body) };
+  return {
+    method: "POST",
+    target: "/webhooks",
+    headers: Object.entries(headers),
+    body: Buffer.from(body),
+  };
 }
 
 type Status = number | "none";
@@ -133,7 +151,9 @@ function overHttp1(port: number, made: Made, random: Random | undefined): Promis
   const host = random?.chance(0.1)
     ? random.one(["", "host: a:99999\r\n", "host: a\r\nhost: b\r\n"])
     : "host: shop.test\r\n";
-  const version = random?.chance(0.03) ? random.one(["HTTP/1.0", "HTTP/3.0", "HTTP/1.1 "]) : "HTTP/1.1";
+  const version = random?.chance(0.03)
+    ? random.one(["HTTP/1.0", "HTTP/3.0", "HTTP/1.1 "])
+    : "HTTP/1.1";
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const head = Buffer.from(
     `${method} ${target} ${version}\r\n${host}${lines}${framing}\r\nconnection: close\r\n\r\n`,
@@ -141,7 +161,9 @@ function overHttp1(port: number, made: Made, random: Random | undefined): Promis
   );
   const bytes = Buffer.concat([head, payload]);
   const sent =
-    leaves === undefined || random === undefined ? bytes : bytes.subarray(0, random.number(bytes.length));
+    leaves === undefined || random === undefined
+      ? bytes
+      : bytes.subarray(0, random.number(bytes.length));
   return new Promise((resolve) => {
     let received = "";
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => {
@@ -227,14 +249,18 @@ describe(`${requests} random requests with the seed ${seed}`, () => {
       const fail = (error: unknown) => void failures.push(error);
       const rejections: string[] = [];
       process.on("uncaughtException", fail).on("unhandledRejection", fail);
-      onTestFinished(() => void process.off("uncaughtException", fail).off("unhandledRejection", fail));
+      onTestFinished(
+        () => void process.off("uncaughtException", fail).off("unhandledRejection", fail),
+      );
       const accepted = new Set<string>();
       const processed = new Set<string>();
       const listener = await adapter.listener({
         secret,
         timeoutMs: 2_000, // for uploads that stop
         handler: ({ id }) => void accepted.add(id),
-        ...(!adapter.isFrozenAfterResponse && { afterResponse: ({ id }) => void processed.add(id) }),
+        ...(!adapter.isFrozenAfterResponse && {
+          afterResponse: ({ id }) => void processed.add(id),
+        }),
         testing: { clock: { monotonicMs: () => 0 } }, // so that each reason is logged once
         log: (line) => {
           const reason = /^webhook-verify: rejected: ([a-z-]+)/.exec(line)?.[1];
@@ -247,7 +273,9 @@ describe(`${requests} random requests with the seed ${seed}`, () => {
       onTestFinished(async () => void (await server.close()));
       const port = Number(new URL(server.url).port);
       const deliver = (made: Made, random?: Random) =>
-        version === "HTTP/1.1" ? overHttp1(port, made, random) : overHttp2(server.url, made, random);
+        version === "HTTP/1.1"
+          ? overHttp1(port, made, random)
+          : overHttp2(server.url, made, random);
 
       const offset =
         everyVersion.findIndex(([each, other]) => each === name && other === version) * 1_000_003;
@@ -279,11 +307,15 @@ describe(`${requests} random requests with the seed ${seed}`, () => {
 
       expect(await deliver(genuine("evt_last"))).toBe(204);
       genuineIds.push("evt_last");
-      expect({ unexpected: unexpected.slice(0, 5), failures }).toEqual({ unexpected: [], failures: [] });
+      expect({ unexpected: unexpected.slice(0, 5), failures }).toEqual({
+        unexpected: [],
+        failures: [],
+      });
       expect(rejections).toEqual([...new Set(rejections)]); // one line for each reason
       expect([...accepted].sort()).toEqual(genuineIds.sort());
       if (!adapter.isFrozenAfterResponse) {
-        while (processed.size < genuineIds.length) await new Promise((resolve) => setImmediate(resolve));
+        while (processed.size < genuineIds.length)
+          await new Promise((resolve) => setImmediate(resolve));
         expect([...processed].sort()).toEqual(genuineIds);
       }
     },

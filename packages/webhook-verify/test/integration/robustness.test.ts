@@ -1,9 +1,14 @@
-/** Errors become responses, and a slow or hostile sender needs little memory: in every adapter, over HTTP/1.1 and HTTP/2. */
+/**
+ * Errors become responses, and a slow or hostile sender needs little memory: in every adapter, over
+ * HTTP/1.1 and HTTP/2.
+ */
 import { request as httpRequest, type RequestListener } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
+import { type RunningServer, send } from "@loyalty-cards/testing/http";
+import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/signed-delivery";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ReceiverOptions } from "../../src/index.ts";
-import { heldBytes, type RunningServer, send } from "../adapter-contract.ts";
+import { heldBytes } from "../adapter-contract.ts";
 import {
   type EveryAdapter,
   everyVersion,
@@ -13,14 +18,16 @@ import {
   requestOver,
   serving,
 } from "../every-adapter.ts";
-import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 type Headers = Record<string, string | string[]>;
 type Deliver = (delivery: { body: string; headers: Headers }) => Promise<Http2Response>;
 
 const everyNodeVersion = everyVersion.filter(([, , { isBridged }]) => !isBridged);
 
-/** Serves until the test has finished. `around` can change the request and the response before the receiver gets them. */
+/**
+ * Serves until the test has finished. `around` can change the request and the response before the
+ * receiver gets them.
+ */
 async function serve(
   adapter: EveryAdapter,
   version: HttpVersion,
@@ -67,7 +74,9 @@ describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
     const { body, headers } = signedDelivery(balanceChanged());
     const genuine = headers["service-signature"] as string;
     const forged = genuine.replace(/v1=./, "v1=0");
-    const pairs = [genuine, forged].flatMap((one) => [genuine, forged].map((other) => [one, other]));
+    const pairs = [genuine, forged].flatMap((one) =>
+      [genuine, forged].map((other) => [one, other]),
+    );
     for (const lines of pairs) {
       const response = await deliver({ body, headers: { ...headers, "service-signature": lines } });
       expect(response.status).toBe(401);
@@ -128,7 +137,8 @@ describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
       const { headers } = request;
       const hostile = new Proxy(headers, {
         get(target, header) {
-          if (header === "service-signature" || header === "content-encoding") throw new Error("gone");
+          if (header === "service-signature" || header === "content-encoding")
+            throw new Error("gone");
           return Reflect.get(target, header);
         },
       });
@@ -162,9 +172,13 @@ describe.each(everyVersion.filter(([, version]) => version === "HTTP/2"))(
         const { session, deliver } = await serve(adapter, version);
         const genuine = signedDelivery(balanceChanged());
         const uploads = await Promise.all(
-          Array.from({ length: maxOpenStreams }, () => requestOver(session, change(genuine.headers), body)),
+          Array.from({ length: maxOpenStreams }, () =>
+            requestOver(session, change(genuine.headers), body),
+          ),
         );
-        expect(uploads.map((response) => response.status)).toEqual(Array(maxOpenStreams).fill(status));
+        expect(uploads.map((response) => response.status)).toEqual(
+          Array(maxOpenStreams).fill(status),
+        );
         expect((await deliver(genuine)).status).toBe(204);
         await Promise.all(uploads.map(({ closed }) => closed));
       },
@@ -182,7 +196,12 @@ describe.each(
     const connections = 100;
     const cost = async (announcedBytes: number) => {
       const requests: Parameters<RequestListener>[0][] = [];
-      const { server } = await serve(adapter, version, {}, (request) => void requests.push(request));
+      const { server } = await serve(
+        adapter,
+        version,
+        {},
+        (request) => void requests.push(request),
+      );
       const before = heldBytes();
       const { headers } = signedDelivery(balanceChanged());
       const sockets = Array.from({ length: connections }, () => {
@@ -194,14 +213,18 @@ describe.each(
         return request;
       });
       const hasArrived = () =>
-        requests.length === connections && requests.every(({ socket }) => socket.bytesRead > arrivedBytes);
+        requests.length === connections &&
+        requests.every(({ socket }) => socket.bytesRead > arrivedBytes);
       while (!hasArrived()) await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
       const held = heldBytes() - before;
-      const closed = sockets.map((socket) => new Promise((resolve) => socket.on("close", resolve).destroy()));
+      const closed = sockets.map(
+        (socket) => new Promise((resolve) => socket.on("close", resolve).destroy()),
+      );
       await Promise.all(closed);
       requests.length = 0; // each still has its body
-      while (heldBytes() - before > arrivedBytes) await new Promise((resolve) => setImmediate(resolve));
+      while (heldBytes() - before > arrivedBytes)
+        await new Promise((resolve) => setImmediate(resolve));
       return held;
     };
     const [little, much] = [await cost(2 * arrivedBytes), await cost(1024 * 1024)];

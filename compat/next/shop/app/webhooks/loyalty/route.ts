@@ -11,6 +11,9 @@ export const POST = nextRoute({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
     otherTypes: () => {},
   }),
-  afterResponse: onEvents({ "balance.changed": ({ data }) => thank(data.passId), otherTypes: () => {} }),
+  afterResponse: onEvents({
+    "balance.changed": ({ data }) => thank(data.passId),
+    otherTypes: () => {},
+  }),
   after,
 });

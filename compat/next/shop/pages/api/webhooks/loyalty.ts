@@ -14,5 +14,8 @@ export default nextPagesHandler({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
     otherTypes: () => {},
   }),
-  afterResponse: onEvents({ "balance.changed": ({ data }) => thank(data.passId), otherTypes: () => {} }),
+  afterResponse: onEvents({
+    "balance.changed": ({ data }) => thank(data.passId),
+    otherTypes: () => {},
+  }),
 });

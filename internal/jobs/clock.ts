@@ -1,0 +1,50 @@
+/** Corrects times that a clock wrote which was ahead, when it has been set back. */
+import { formatTopics } from "./read.ts";
+import { query, type Statements } from "./statement.ts";
+import { type JobTables, ranks } from "./tables.ts";
+
+/** Clocks that differ by less are not corrected. */
+export const maxAheadMs = 60_000;
+/** No lease and no pause lasts longer. */
+const maxDelayMs = 2 * 3_600_000;
+
+/** The earlier one of a time and now. */
+const notAfterNow = (column: string): string =>
+  `${column} = CASE WHEN ${column} > :now THEN :now ELSE ${column} END`;
+
+/**
+ * Makes jobs and probes due whose times prove that a clock was ahead: of the database, because
+ * another server has taken over or its clock was corrected. The instant of the first attempt stays:
+ * nobody knows when it really was.
+ */
+export function* correctTimes(tables: JobTables): Statements<void> {
+  const { jobs, breakers } = tables;
+  const isAhead = (column: string) => `${column} > :now + ${maxAheadMs}`;
+  yield* query(
+    `WITH RECURSIVE ${formatTopics(tables).join()},
+     ahead AS (
+       SELECT j.id
+       FROM topics
+       CROSS JOIN ${jobs} j
+       WHERE j.topic = topics.topic
+         AND j.rank IN (${Object.values(ranks).join()})
+         AND ${isAhead("j.due")}
+         AND (${isAhead("j.added")} OR ${isAhead("j.tried")})
+     )
+     UPDATE ${jobs}
+     SET due = :now,
+       ${notAfterNow("added")},
+       ${notAfterNow("tried")},
+       ${notAfterNow("lost")}
+     WHERE id IN (SELECT id FROM ahead)
+       AND ${isAhead("due")}`,
+    { topic: null },
+  );
+  yield* query(
+    `UPDATE ${breakers}
+     SET due = :now,
+       ${notAfterNow("since")}
+     WHERE due IS NOT NULL
+       AND (${isAhead("since")} OR due > :now + ${maxDelayMs})`,
+  );
+}

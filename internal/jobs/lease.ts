@@ -1,0 +1,187 @@
+/**
+ * Leases jobs: what is due, one job for a caller who waits, or one that tries a topic whose breaker
+ * is open.
+ */
+import { describeHidden } from "../builtin-module.ts";
+import { withSafeMessage } from "../reporting.ts";
+import { beginProbe, closeBreaker, hasJobsToTry } from "./breaker.ts";
+import { formatPlaces } from "./read.ts";
+import { query, type Row, type Statements, toNumber, type Values } from "./statement.ts";
+import {
+  countFailures,
+  hasOpenBreaker,
+  type JobTables,
+  type LeasedJob,
+  ranks,
+  readJob,
+} from "./tables.ts";
+
+/** Probes 16, 32, 64 and so on try a new job, in case all retries make the service fail. */
+const firstNewProbe = 16;
+
+/**
+ * Sets a column, but not when a callback is leased: that is no attempt.
+ * @param valueSql the new value.
+ */
+export const unlessCallback = (column: string, valueSql: string | number): string =>
+  `${column} = CASE WHEN rank = ${ranks.callback} THEN ${column} ELSE ${valueSql} END`;
+
+/**
+ * A lease that is still there has expired. Its attempt may have an effect, so `lost` becomes the
+ * time of that attempt.
+ */
+const setLease = `SET lease = :lease,
+       due = :now + :leaseMs,
+       ${unlessCallback("lost", "CASE WHEN lease IS NULL THEN lost ELSE tried END")},
+       ${unlessCallback("starter", "CASE WHEN started IS NULL THEN :lease ELSE starter END")},
+       ${unlessCallback("started", "coalesce(started, :now)")},
+       ${unlessCallback("tried", ":now")},
+       ${unlessCallback("attempts", "attempts + 1")},
+       ${unlessCallback("rank", ranks.retry)}`;
+
+/** Selects the jobs that are leased. */
+interface Choice {
+  /** The common table expressions that it reads. */
+  ctes?: readonly string[];
+  select: string;
+  values: Values;
+}
+
+/**
+ * Leases chosen jobs. The bodies are locked too: then PostgreSQL returns those that were committed
+ * last, not those at the start of the statement.
+ */
+function* leaseChosen(tables: JobTables, leaseMs: number, choice: Choice): Statements<LeasedJob[]> {
+  const { jobs, bodies, guard } = tables;
+  const { ctes = [], select, values } = choice;
+  const chosen = `chosen AS MATERIALIZED (
+       ${select}
+       FOR UPDATE SKIP LOCKED
+     )`;
+  if (!("randomUUID" in crypto))
+    throw withSafeMessage(new TypeError(describeHidden("This package", "crypto.randomUUID")));
+  const lease = crypto.randomUUID();
+  const rows = yield* query(
+    `WITH RECURSIVE ${[...ctes, chosen].join(",\n     ")},
+     locked AS MATERIALIZED (
+       SELECT id, body
+       FROM ${bodies}
+       WHERE id IN (SELECT id FROM chosen)
+       FOR UPDATE SKIP LOCKED
+     )
+     UPDATE ${jobs}
+     ${setLease}
+     WHERE id IN (SELECT id FROM chosen)
+       AND ${guard.condition}
+     RETURNING *,
+       ${countFailures(tables)},
+       (SELECT l.body FROM locked l WHERE l.id = ${jobs}.id) AS body`,
+    { ...values, ...guard.values, lease, leaseMs },
+  );
+  return rows.map((row) => readLeasedJob(row, lease, leaseMs));
+}
+
+function readLeasedJob(row: Row, lease: string, leaseMs: number): LeasedJob {
+  const job = readJob(row);
+  return {
+    ...job,
+    lease,
+    leasedAtMs: job.dueAtMs - leaseMs,
+    isFirstAttempt: row["starter"] === lease,
+    failures: toNumber(row["failures"]),
+  };
+}
+
+/**
+ * Leases what is due: of the lowest rank that is due anywhere, in one topic, the jobs that are due
+ * longest.
+ * @param jobs `topic`: default all.
+ */
+export function leaseDue(
+  tables: JobTables,
+  leaseMs: number,
+  { limit, topic }: { limit: number; topic?: string | undefined },
+): Statements<LeasedJob[]> {
+  return leaseChosen(tables, leaseMs, {
+    ctes: [
+      ...formatPlaces(tables),
+      `place AS (
+       SELECT topic, rank
+       FROM places
+       WHERE due <= :now
+       ORDER BY rank, due
+       LIMIT 1
+     )`,
+    ],
+    select: `SELECT j.id
+       FROM ${tables.jobs} j
+       WHERE j.topic = (SELECT topic FROM place)
+         AND j.rank = (SELECT rank FROM place)
+         AND j.due <= :now
+       ORDER BY j.due
+       LIMIT :limit`,
+    values: { limit, topic: topic ?? null },
+  });
+}
+
+/**
+ * Leases one job, also before it is due, for a caller who waits.
+ * @returns none while another attempt has it, and while the breaker is open.
+ */
+export function leaseJob(
+  tables: JobTables,
+  leaseMs: number,
+  { topic, name }: { topic: string; name: string },
+): Statements<LeasedJob[]> {
+  return leaseChosen(tables, leaseMs, {
+    select: `SELECT j.id
+       FROM ${tables.jobs} j
+       WHERE j.topic = :topic
+         AND j.name = :name
+         AND j.rank > ${ranks.callback}
+         AND (j.lease IS NULL OR j.due <= :now)
+         AND NOT ${hasOpenBreaker(tables, "j.topic")}`,
+    values: { topic, name },
+  });
+}
+
+/**
+ * Leases the job that tries a topic whose breaker is open: the retry that was tried longest
+ * ago. One at a time: until it is settled, or its lease expires, the breaker has no other.
+ */
+export function* leaseProbe(tables: JobTables, leaseMs: number): Statements<LeasedJob | undefined> {
+  const begun = yield* beginProbe(tables, leaseMs);
+  if (begun === undefined) return undefined;
+  const { topic, probe } = begun;
+  for (const rank of getProbeOrder(probe)) {
+    const [job] = yield* leaseChosen(tables, leaseMs, {
+      select: `SELECT j.id
+       FROM ${tables.jobs} j
+       WHERE j.topic = :topic
+         AND j.rank = :rank
+         AND (j.lease IS NULL OR j.due <= :now)
+       ORDER BY j.due
+       LIMIT 1`,
+      values: { topic, rank },
+    });
+    if (job !== undefined) return { ...job, probe };
+  }
+  // All are being sent, or none is left: then the topic is not paused.
+  if (!(yield* hasJobsToTry(tables, topic))) yield* closeBreaker(tables, topic);
+  return undefined;
+}
+
+function getProbeOrder(probe: number): readonly number[] {
+  const isNew = probe >= firstNewProbe && Number.isInteger(Math.log2(probe));
+  return isNew ? [ranks.new, ranks.bulk, ranks.retry] : [ranks.retry, ranks.new, ranks.bulk];
+}
+
+/** Lets all leases expire now: those of processes that have ended. */
+export function* expireLeases({ jobs }: JobTables): Statements<void> {
+  yield* query(
+    `UPDATE ${jobs}
+     SET due = :now
+     WHERE lease IS NOT NULL
+       AND due > :now`,
+  );
+}

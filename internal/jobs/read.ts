@@ -1,0 +1,318 @@
+/** Reads jobs: by name, in the order in which they were added, counts, and when one is due. */
+import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
+import { hasOpenBreaker, type Job, type JobTables, ranks, readJob } from "./tables.ts";
+
+/**
+ * The topics of what is waiting, by a skip scan: one index lookup for each topic. Read them before
+ * others with a CROSS JOIN, because SQLite reorders other joins. The parameter `:topic` is the only
+ * topic that counts; null for all.
+ */
+export const formatTopics = ({ jobs }: JobTables): readonly string[] => [
+  `every (topic) AS (
+    SELECT min(topic)
+    FROM ${jobs}
+    WHERE rank IS NOT NULL
+    UNION ALL
+    SELECT (
+      SELECT min(j.topic)
+      FROM ${jobs} j
+      WHERE j.rank IS NOT NULL
+        AND j.topic > every.topic
+    )
+    FROM every
+    WHERE every.topic IS NOT NULL
+  )`,
+  `topics AS (
+    SELECT topic
+    FROM every
+    WHERE topic IS NOT NULL
+      AND (:topic IS NULL OR topic = :topic)
+  )`,
+];
+
+const selectRanks = Object.values(ranks)
+  .map((rank) => `SELECT ${rank} AS rank`)
+  .join(" UNION ALL ");
+
+/**
+ * When the first job of each topic and rank is due. A topic whose breaker is open has only
+ * callbacks, so this query does not get slower with its other jobs.
+ */
+export const formatPlaces = (tables: JobTables): readonly string[] => [
+  ...formatTopics(tables),
+  `places AS (
+    SELECT
+      topics.topic,
+      r.rank,
+      (
+        SELECT min(j.due)
+        FROM ${tables.jobs} j
+        WHERE j.topic = topics.topic
+          AND j.rank = r.rank
+      ) AS due
+    FROM topics
+    CROSS JOIN (${selectRanks}) r
+    WHERE r.rank = ${ranks.callback}
+      OR NOT ${hasOpenBreaker(tables, "topics.topic")}
+  )`,
+];
+
+/** Which jobs are meant: of all topics when the topic is undefined. */
+export interface JobName {
+  name: string;
+  topic?: string | undefined;
+}
+
+/** A condition: whether the column has this value. Without one, every row counts. */
+const isValue = (column: "topic" | "state", value: string | undefined) =>
+  value === undefined ? "true" : `${column} = :${column}`;
+
+/** @returns the jobs of a name, at most two. */
+export function* findJobs({ jobs }: JobTables, { name, topic }: JobName): Statements<Job[]> {
+  const rows = yield* query(
+    `SELECT *
+     FROM ${jobs}
+     WHERE name = :name
+       AND ${isValue("topic", topic)}
+     LIMIT 2`,
+    { name, topic: topic ?? null },
+  );
+  return rows.map(readJob);
+}
+
+/**
+ * Finds the jobs of a name, at most two, for a transaction that changes them: they are locked until
+ * it ends.
+ * @returns them with their bodies.
+ */
+export function* lockJobs(
+  { jobs, bodies }: JobTables,
+  { name, topic }: JobName,
+): Statements<Job[]> {
+  const rows = yield* query(
+    `SELECT *
+     FROM ${jobs}
+     WHERE name = :name
+       AND ${isValue("topic", topic)}
+       AND :inTransaction
+     LIMIT 2
+     FOR UPDATE`,
+    { name, topic: topic ?? null },
+  );
+  const locked: Job[] = [];
+  for (const row of rows) {
+    // A subquery above would not see what another transaction committed just before the lock.
+    const [body] = yield* query(
+      `SELECT body
+       FROM ${bodies}
+       WHERE id = :id`,
+      { id: toNumber(row["id"]) },
+    );
+    locked.push(readJob({ ...row, ...body }));
+  }
+  return locked;
+}
+
+/**
+ * Without a state or topic, all are listed.
+ * @returns jobs with their bodies, in the order in which they were added.
+ */
+export function* listJobs(
+  { jobs, bodies }: JobTables,
+  { state, topic }: { state?: string | undefined; topic?: string | undefined },
+  { afterId = 0, limit }: { afterId?: number; limit: number },
+): Statements<Job[]> {
+  const rows = yield* query(
+    `SELECT *, (SELECT b.body FROM ${bodies} b WHERE b.id = ${jobs}.id) AS body
+     FROM ${jobs}
+     WHERE id > :afterId
+       AND ${isValue("topic", topic)}
+       AND ${isValue("state", state)}
+     ORDER BY id
+     LIMIT :limit`,
+    { afterId, limit, topic: topic ?? null, state: state ?? null },
+  );
+  return rows.map(readJob);
+}
+
+/** How many jobs there are, and the times to monitor. */
+export interface JobCounts {
+  /** The jobs of each state that has some. */
+  states: Readonly<Record<string, number>>;
+  /** Callbacks that have not succeeded. */
+  callbacks: number;
+  /** How long ago the oldest waiting job was added, by the clock of the database. */
+  oldestWaitingMs: number | undefined;
+  /** How long ago the first attempt began that may have had an effect, of the jobs that wait. */
+  oldestStartedMs: number | undefined;
+}
+
+/** @param topic default: all. */
+export function* countJobs(tables: JobTables, topic?: string): Statements<JobCounts> {
+  const { jobs } = tables;
+  const states = yield* query(
+    `SELECT state, count(*) AS jobs
+     FROM ${jobs}
+     WHERE ${isValue("topic", topic)}
+     GROUP BY state`,
+    { topic: topic ?? null },
+  );
+  const [times] = yield* query(
+    `WITH RECURSIVE ${formatTopics(tables).join()}
+     SELECT
+       (
+         SELECT count(*)
+         FROM topics
+         CROSS JOIN ${jobs} j
+         WHERE j.topic = topics.topic
+           AND j.rank = ${ranks.callback}
+       ) AS callbacks,
+       (
+         SELECT :now - added
+         FROM ${jobs}
+         WHERE state = 'waiting'
+           AND ${isValue("topic", topic)}
+         ORDER BY id
+         LIMIT 1
+       ) AS waiting,
+       (
+         SELECT :now - min(j.started)
+         FROM topics
+         CROSS JOIN ${jobs} j
+         WHERE j.topic = topics.topic
+           AND j.rank = ${ranks.retry}
+       ) AS started`,
+    { topic: topic ?? null },
+  );
+  return {
+    states: Object.fromEntries(
+      states.map(({ state, jobs: count }) => [String(state), toNumber(count)]),
+    ),
+    callbacks: toNumber(times?.["callbacks"]),
+    oldestWaitingMs: toOptionalNumber(times?.["waiting"]),
+    oldestStartedMs: toOptionalNumber(times?.["started"]),
+  };
+}
+
+/** The time of the database. */
+export function* getNowMs(): Statements<number> {
+  const [row] = yield* query("SELECT :now AS now");
+  return toNumber(row?.["now"]);
+}
+
+/**
+ * The latest time that the jobs show: when the last one was added, or when one that is not due was
+ * tried. 0 without jobs.
+ */
+export function* getLatestMs(tables: JobTables): Statements<number> {
+  const { jobs } = tables;
+  const [row] = yield* query(
+    `WITH RECURSIVE ${formatTopics(tables).join()}
+     SELECT
+       (
+         SELECT added
+         FROM ${jobs}
+         WHERE id = (SELECT max(id) FROM ${jobs})
+       ) AS added,
+       (
+         SELECT max(j.tried)
+         FROM topics
+         CROSS JOIN ${jobs} j
+         WHERE j.topic = topics.topic
+           AND j.rank = ${ranks.retry}
+           AND j.due > :now
+       ) AS tried`,
+    { topic: null },
+  );
+  return Math.max(toNumber(row?.["added"] ?? 0), toNumber(row?.["tried"] ?? 0));
+}
+
+/**
+ * @param topic default: all.
+ * @returns how long until something is due, in milliseconds: negative when it is overdue; undefined
+ * when nothing waits.
+ */
+export function* getDelayMs(tables: JobTables, topic?: string): Statements<number | undefined> {
+  const [row] = yield* query(
+    `WITH RECURSIVE ${formatPlaces(tables).join()}
+     SELECT min(due) - :now AS delay
+     FROM (
+       SELECT due FROM places
+       UNION ALL
+       SELECT due FROM ${tables.breakers} WHERE due IS NOT NULL
+     ) AS p`,
+    { topic: topic ?? null },
+  );
+  return toOptionalNumber(row?.["delay"]);
+}
+
+/** How long something may be due while a worker runs, or a drain each hour. */
+const maxDueMs = 65 * 60_000;
+/** The same before the first lease: perhaps the program never starts a worker. */
+const maxFirstDueMs = 60_000;
+
+/** What is due, and whether somebody leases. Times are in milliseconds; undefined without jobs. */
+export interface Neglect {
+  hasLeased: boolean;
+  dueForMs: number | undefined;
+  /** The same without bulk, which waits for everything else. */
+  promptDueForMs: number | undefined;
+}
+
+/** Whether something has been due for so long that nobody seems to lease. */
+export function isNeglected({ hasLeased, dueForMs = 0, promptDueForMs = 0 }: Neglect): boolean {
+  return hasLeased ? promptDueForMs >= maxDueMs : dueForMs >= maxFirstDueMs;
+}
+
+/**
+ * Finds out whether somebody leases what is due. What waits for an open breaker is not due.
+ * @param topic default: all.
+ * @returns how many jobs wait while nobody leases; 0 when somebody does.
+ */
+export function* countNeglected(tables: JobTables, topic?: string): Statements<number> {
+  const { jobs, breakers } = tables;
+  const [row] = yield* query(
+    `WITH RECURSIVE ${formatPlaces(tables).join()}
+     SELECT
+       :now - min(due) AS due,
+       :now - min(CASE WHEN rank < ${ranks.bulk} THEN due END) AS prompt,
+       CASE
+         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state < 'waiting') THEN 1
+         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state > 'waiting') THEN 1
+         WHEN EXISTS (SELECT 1 FROM places WHERE rank < ${ranks.new} AND due IS NOT NULL) THEN 1
+         ELSE 0
+       END AS leased
+     FROM (
+       SELECT rank, due FROM places
+       UNION ALL
+       SELECT ${ranks.retry}, due FROM ${breakers} WHERE due IS NOT NULL
+     ) AS p`,
+    { topic: topic ?? null },
+  );
+  const neglect = {
+    hasLeased: toNumber(row?.["leased"]) === 1,
+    dueForMs: toOptionalNumber(row?.["due"]),
+    promptDueForMs: toOptionalNumber(row?.["prompt"]),
+  };
+  if (!isNeglected(neglect)) return 0;
+  return (yield* countJobs(tables, topic)).states["waiting"] ?? 0;
+}
+
+/**
+ * @returns how long until the first lease of a running attempt expires, in milliseconds; undefined
+ * when none is running.
+ */
+export function* getLeaseDelayMs(tables: JobTables): Statements<number | undefined> {
+  const [row] = yield* query(
+    `WITH RECURSIVE ${formatTopics(tables).join()}
+     SELECT min(j.due) - :now AS delay
+     FROM topics
+     CROSS JOIN ${tables.jobs} j
+     WHERE j.topic = topics.topic
+       AND j.rank IN (${ranks.callback}, ${ranks.retry})
+       AND j.lease IS NOT NULL
+       AND j.due > :now`,
+    { topic: null },
+  );
+  return toOptionalNumber(row?.["delay"]);
+}

@@ -1,0 +1,159 @@
+/** Ends an attempt: records how it ended, or gives the job back unsent. */
+import { closeBreaker, type Failure, recordFailure, withdrawProbe } from "./breaker.ts";
+import { unlessCallback } from "./lease.ts";
+import { query, type Statements, toNumber } from "./statement.ts";
+import {
+  countFailures,
+  type Job,
+  type JobTables,
+  type LeasedJob,
+  ranks,
+  readJob,
+} from "./tables.ts";
+
+/** How an attempt ended. */
+export interface End {
+  state: string;
+  /** What is due next; undefined when nothing is. */
+  rank?: number | undefined;
+  /** Until it is due. Default 0. */
+  delayMs?: number;
+  /** Default: what is stored stays. */
+  result?: unknown;
+  /** Default: none, and what is stored is removed. */
+  error?: unknown;
+  /**
+   * Whether nothing can come from this attempt: then it does not count as the first one. Default:
+   * something can.
+   */
+  hasNoEffect?: boolean;
+  /** Whether only an earlier attempt can have an effect: the times of attempts stay. */
+  isOfEarlier?: boolean;
+  isErased?: boolean;
+  /**
+   * What the end says of the topic: `works` closes its breaker, a failure counts. Default: nothing.
+   */
+  finding?: "works" | Failure | undefined;
+}
+
+export interface Settled {
+  /** undefined when the lease is no longer that of this attempt. */
+  job: Job | undefined;
+  /**
+   * What became of the breaker of the topic: it counts a failure, opened, was open already, or
+   * closed.
+   */
+  breaker?: "counting" | "opened" | "open" | "closed";
+}
+
+/**
+ * Records how an attempt ended, and what it says of its topic. A failure is counted before the job
+ * is recorded, whose delay depends on it. A success closes the breaker afterwards, if the job's row
+ * says that there were failures.
+ */
+export function settleJob(tables: JobTables, job: Job, end: End): Statements<Settled> {
+  const { finding } = end;
+  if (finding === "works") return settleWorking(tables, job, end);
+  if (finding === undefined) return settleSilent(tables, job, end);
+  return settleFailed(tables, job, end, finding);
+}
+
+function* settleWorking(tables: JobTables, job: Job, end: End): Statements<Settled> {
+  const { job: settled, failures } = yield* recordEnd(tables, job, end);
+  // Without the row the count is not known.
+  if (settled !== undefined && failures === 0) return { job: settled };
+  const wasOpen = yield* closeBreaker(tables, job.topic);
+  return wasOpen ? { job: settled, breaker: "closed" } : { job: settled };
+}
+
+function* settleSilent(tables: JobTables, job: Job, end: End): Statements<Settled> {
+  yield* withdrawProbe(tables, job);
+  const { job: settled } = yield* recordEnd(tables, job, end);
+  return { job: settled };
+}
+
+function* settleFailed(
+  tables: JobTables,
+  job: Job,
+  end: End,
+  failure: Failure,
+): Statements<Settled> {
+  const breaker = yield* recordFailure(tables, job, failure);
+  // While the topic is paused the delay does not count: probes take the job that was tried longest
+  // ago.
+  const waitsForProbe = breaker !== "counting" && end.rank === ranks.retry;
+  const { job: settled } = yield* recordEnd(
+    tables,
+    job,
+    waitsForProbe ? { ...end, delayMs: 0 } : end,
+  );
+  return { job: settled, breaker };
+}
+
+/** The instant of the first attempt, without that of the attempt that ends. */
+const startedWithoutThis = "CASE WHEN starter = lease THEN NULL ELSE started END";
+
+/** JSON in ASCII, which a database with any encoding stores. */
+function formatJson(value: unknown): string | null {
+  const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value)?.replace(/[\u0080-\uffff]/g, toEscape) ?? null;
+}
+
+/** @returns the job, and how many jobs of its topic have failed. */
+function* recordEnd(
+  tables: JobTables,
+  { id, lease }: Job,
+  end: End,
+): Statements<{ job: Job | undefined; failures: number }> {
+  const { state, rank, delayMs = 0, hasNoEffect = false, isOfEarlier = false } = end;
+  const isWaiting = state === "waiting";
+  const isLost = isWaiting && !hasNoEffect && !isOfEarlier;
+  const [row] = yield* query(
+    `UPDATE ${tables.jobs}
+     SET state = :state,
+       rank = :rank,
+       due = :now + :delayMs,
+       lease = NULL,
+       result = coalesce(:result, result),
+       error = :error,
+       started = ${hasNoEffect ? startedWithoutThis : "started"},
+       lost = ${isLost ? "tried" : "lost"},
+       ended = ${isWaiting ? "NULL" : "coalesce(ended, :now)"}
+     WHERE id = :id
+       AND coalesce(lease, '') = :lease
+     RETURNING *,
+       ${countFailures(tables)}`,
+    {
+      id,
+      lease: lease ?? "",
+      state,
+      rank: rank ?? null,
+      delayMs,
+      result: formatJson(end.result),
+      error: formatJson(end.error),
+    },
+  );
+  if (row === undefined) return { job: undefined, failures: 0 };
+  if (end.isErased)
+    yield* query(
+      `DELETE FROM ${tables.bodies}
+       WHERE id = :id`,
+      { id },
+    );
+  return { job: readJob(row), failures: toNumber(row["failures"]) };
+}
+
+/** Returns a job unsent: the attempt did not begin. It is due after `delayMs`. */
+export function* giveBack(tables: JobTables, job: LeasedJob, delayMs = 0): Statements<void> {
+  yield* withdrawProbe(tables, job);
+  yield* query(
+    `UPDATE ${tables.jobs}
+     SET lease = NULL,
+       due = :now + :delayMs,
+       started = ${startedWithoutThis},
+       ${unlessCallback("attempts", "attempts - 1")}
+     WHERE id = :id
+       AND lease = :lease`,
+    { id: job.id, lease: job.lease, delayMs },
+  );
+}

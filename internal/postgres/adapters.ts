@@ -1,0 +1,83 @@
+/**
+ * Adapters for libraries whose transactions have no `query(text, values)`: Drizzle and Kysely. The
+ * program passes what builds a query of its library, so that nothing is imported from it here.
+ */
+import type { PostgresRow, QueryClient } from "./transaction.ts";
+
+/** A database or transaction of Drizzle. */
+export interface DrizzleTransaction {
+  execute(query: unknown): PromiseLike<unknown>;
+}
+
+/** The `sql` of `drizzle-orm`. */
+export interface DrizzleSql {
+  raw(text: string): unknown;
+  param(value: unknown): unknown;
+  join(chunks: unknown[]): unknown;
+}
+
+/** A database or transaction of Kysely. */
+export interface KyselyTransaction {
+  executeQuery(query: unknown): PromiseLike<{ rows: unknown[] }>;
+}
+
+/** The `CompiledQuery` of `kysely`. */
+export interface KyselyCompiledQuery {
+  raw(text: string, values: unknown[]): unknown;
+}
+
+/**
+ * Adapts a transaction of Drizzle.
+ * @param tx the argument of the callback of `db.transaction`.
+ * @param sql the `sql` of `drizzle-orm`.
+ * @example
+ * ```ts
+ * import { fromDrizzle, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
+ * import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
+ * import { sql } from "drizzle-orm";
+ * import type { NodePgDatabase } from "drizzle-orm/node-postgres";
+ *
+ * export const apply = (db: NodePgDatabase, event: WebhookEvent) =>
+ *   db.transaction(async (tx) => {
+ *     if (!(await markProcessed(fromDrizzle(tx, sql), event))) return; // processed before
+ *     await tx.execute(sql`UPDATE counts SET events = events + 1`);
+ *   });
+ * ```
+ */
+export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql): QueryClient {
+  return {
+    async query(text, values) {
+      // Text, the number of a parameter, text, and so on.
+      const parts = text.split(/\$(\d+)/);
+      const chunks = parts.map((part, index) =>
+        index % 2 === 0 ? sql.raw(part) : sql.param(values[Number(part) - 1]),
+      );
+      const result = await tx.execute(sql.join(chunks));
+      // A list with the driver `postgres`; an object with `pg` and most others.
+      return Array.isArray(result) ? { rows: result } : (result as { rows: PostgresRow[] });
+    },
+  };
+}
+
+/**
+ * Adapts a transaction of Kysely.
+ * @param tx the argument of the callback of `db.transaction().execute`.
+ * @param CompiledQuery that of `kysely`.
+ * @example
+ * ```ts
+ * import { fromKysely, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
+ * import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
+ * import { CompiledQuery, type Kysely, sql } from "kysely";
+ *
+ * export const apply = (db: Kysely<unknown>, event: WebhookEvent) =>
+ *   db.transaction().execute(async (tx) => {
+ *     if (!(await markProcessed(fromKysely(tx, CompiledQuery), event))) return; // processed before
+ *     await sql`UPDATE counts SET events = events + 1`.execute(tx);
+ *   });
+ * ```
+ */
+export function fromKysely(tx: KyselyTransaction, CompiledQuery: KyselyCompiledQuery): QueryClient {
+  return {
+    query: (text, values) => tx.executeQuery(CompiledQuery.raw(text, values)),
+  };
+}

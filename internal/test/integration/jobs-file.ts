@@ -1,0 +1,26 @@
+/** A durable file of jobs, as an inbox or outbox opens it. */
+import { addJob } from "../../jobs/add.ts";
+import { getLatestMs, listJobs } from "../../jobs/read.ts";
+import { createSqliteDatabase } from "../../jobs/sqlite.ts";
+import { formatTables, idTypes, nameTables } from "../../jobs/tables.ts";
+import { openDurableFile, openSqlite } from "../../sqlite/database-node.ts";
+
+const tables = nameTables("work");
+
+export function openJobsFile(file: string, open = openSqlite) {
+  const database = createSqliteDatabase({
+    openFile: () =>
+      openDurableFile("test", file, open, (own) => own.exec(formatTables(tables, idTypes.sqlite))),
+    now: Date.now,
+    owner: "test",
+    getLatestMs: () => getLatestMs(tables),
+  });
+  const toAdded = (name: string) =>
+    addJob(tables, { topic: "topic", name, key: name, body: "{}" }, 0);
+  return {
+    ...database,
+    toAdded,
+    add: (name: string) => void database.run(toAdded(name)),
+    list: () => database.run(listJobs(tables, {}, { limit: 100 })).map(({ name }) => name),
+  };
+}

@@ -1,0 +1,141 @@
+/** The log of a SQLite file that another process deletes, because this process lost its locks. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { loseLog, losesLogs, useElsewhere } from "@loyalty-cards/testing/lost-log";
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import { openWatched } from "@loyalty-cards/testing/watched-sqlite";
+import { expect, it, onTestFinished } from "vitest";
+import { openLibsql, openSqlite } from "../../sqlite/database-node.ts";
+import { openJobsFile } from "./jobs-file.ts";
+
+const lost = /^The log .*-wal is no longer .* libsql .* fs\.copyFile: .* SIGKILL/;
+const hasNodeSqlite = process.getBuiltinModule?.("node:sqlite") !== undefined;
+
+const onPosix = it.skipIf(!losesLogs);
+
+onPosix("refuses the file from then on, before it writes, and does not close it", () => {
+  const file = scratchFile();
+  const executed: string[] = [];
+  const database = openJobsFile(
+    file,
+    openWatched((sql) => executed.push(sql)),
+  );
+  database.add("1");
+  loseLog(file);
+  executed.length = 0;
+  for (const use of [() => database.add("2"), database.list, database.tidy, database.close])
+    expect(use).toThrow(lost);
+  expect(() => database.transact(() => {})).toThrow(lost);
+  expect(executed).toEqual([]);
+  useElsewhere(file, "SELECT 1 FROM work WHERE name = '1'");
+});
+
+onPosix("rejects a commit whose log was deleted meanwhile", () => {
+  const file = scratchFile();
+  const database = openJobsFile(file);
+  database.add("1");
+  const commit = () =>
+    database.transact((connection) => {
+      database.runIn(connection, database.toAdded("2"));
+      loseLog(file);
+    });
+  expect(commit).toThrow(lost);
+  expect(database.list).toThrow(lost);
+});
+
+onPosix("rejects a statement on a connection of the program, in its transaction", () => {
+  const file = scratchFile();
+  const database = openJobsFile(file);
+  database.add("1");
+  const own = openSqlite(file);
+  loseLog(file);
+  expect(() => database.runInOther(own, database.toAdded("2"))).toThrow(lost);
+});
+
+it.skipIf(!hasNodeSqlite)("refuses a connection of another SQLite library", () => {
+  const file = scratchFile();
+  const database = openJobsFile(file);
+  onTestFinished(() => database.close());
+  database.add("1");
+  const own = openLibsql(file);
+  const add = () => database.runInOther(own, database.toAdded("2"));
+  expect(add).toThrow(/^This connection and that of the test are of two SQLite libraries.* open: /);
+  expect(add).toThrow(TypeError);
+  expect(database.list()).toEqual(["1"]);
+});
+
+onPosix("leaves intact what other processes wrote, when it is killed", async () => {
+  const file = scratchFile();
+  const killed = startProcess(file);
+  for (const name of ["1", "2"]) expect(await killed.do(`add ${name}`)).toBe("done");
+  expect(await killed.do("copy")).toBe("done");
+  useElsewhere(file, "DELETE FROM work WHERE name = '1' RETURNING id");
+  for (const command of ["add 3", "list", "tidy", "close", "add 3"])
+    expect(await killed.do(command)).toMatch(lost);
+
+  const other = openJobsFile(file);
+  onTestFinished(() => other.close());
+  other.add("4");
+  await killed.end();
+  other.add("5");
+  expect(other.list()).toEqual(["2", "4", "5"]);
+  const check = other.open().prepare("PRAGMA integrity_check").get();
+  expect(check).toMatchObject({ integrity_check: "ok" });
+});
+
+it("tidies only when the log has something", () => {
+  const file = scratchFile();
+  const executed: string[] = [];
+  const database = openJobsFile(
+    file,
+    openWatched((sql) => executed.push(sql)),
+  );
+  onTestFinished(() => database.close());
+  database.add("1");
+  database.tidy();
+  expect(statSync(`${file}-wal`).size).toBe(0);
+  executed.length = 0;
+  database.tidy();
+  expect(executed).toEqual([]);
+
+  const reader = openSqlite(file);
+  onTestFinished(() => void reader.close());
+  reader.exec("BEGIN; SELECT * FROM work");
+  reader.prepare("SELECT * FROM work").all();
+  reader.prepare("SELECT * FROM work").all();
+  database.add("2");
+  database.tidy(); // the reader still needs the log
+  expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
+  reader.exec("COMMIT");
+  database.tidy();
+  expect(statSync(`${file}-wal`).size).toBe(0);
+  useElsewhere(file, "DELETE FROM work RETURNING id");
+  expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
+  database.tidy();
+  expect(statSync(`${file}-wal`).size).toBe(0);
+});
+
+/** Starts `log-process.ts` with a file. */
+function startProcess(file: string) {
+  const program = new URL("log-process.ts", import.meta.url).pathname;
+  const flags = ["--conditions=@loyalty-cards/source", "--import", "tsx"];
+  const child: ChildProcess = spawn(process.execPath, [...flags, program, file], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines = createInterface({ input: child.stdout as never });
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  return {
+    /** @returns what the process printed. */
+    do: (command: string) =>
+      new Promise<string>((resolve) => {
+        lines.once("line", resolve);
+        child.stdin?.write(`${command}\n`);
+      }),
+    async end(): Promise<void> {
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * The outbox of an import, in a file beside the list. It is the state of the import, so the same
+ * command again resumes.
+ */
+import { rmSync } from "node:fs";
+import { basename } from "node:path";
+import { isBusy, type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import {
+  type IssuingClient,
+  type IssuingError,
+  isIssuingError,
+} from "@loyalty-cards/issuing-client";
+import { type OutboxCounts, type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import {
+  CommandError,
+  describeSystemError,
+  exitCodes,
+  nameVariables,
+  splitMessage,
+} from "../command-error.ts";
+import { type ListIndex, toUserKey } from "./duplicates.ts";
+import type { ImportRow } from "./rows.ts";
+
+/** Failures that no retry can solve: a person must correct something first. */
+const endingCodes: readonly string[] = ["unauthorized", "forbidden", "configuration", "not-found"];
+
+const batchSize = 200;
+
+/** What the last attempts say about the service. */
+export interface ServiceState {
+  /** Why the last attempt failed; undefined when it succeeded. */
+  failure?: { status: number | undefined; message: string } | undefined;
+  /** Since when the service fails all attempts; undefined when it does not. */
+  outageSince?: Date | undefined;
+}
+
+/** What a run has found out so far. */
+export interface RunFacts extends ServiceState {
+  /** Whether the service may have received a request. */
+  hasSent: boolean;
+}
+
+/**
+ * Opens the outbox of a list.
+ * @param stopping is aborted by an error that ends the run.
+ */
+export function openListOutbox(client: IssuingClient, file: string, stopping: AbortController) {
+  const facts: RunFacts = { hasSent: false };
+  const outbox = sqliteOutbox({
+    client,
+    file,
+    open: openForOneRun,
+    log: () => {},
+    onOutcome(outcome) {
+      if (outcome.outcome === "unavailable") stopping.abort(outcome.error);
+      if (outcome.outcome === "paused") facts.outageSince = new Date();
+      if (outcome.outcome === "resumed") facts.outageSince = undefined;
+      if (!("attempts" in outcome)) return;
+      const isFailed = outcome.outcome === "failed";
+      facts.failure = isFailed ? toFailure(outcome.error as IssuingError) : undefined;
+      if (isFailed && endingCodes.includes(outcome.code)) stopping.abort(outcome.error);
+      else facts.hasSent = true;
+    },
+  });
+  return { outbox, facts };
+}
+
+const toFailure = (error: IssuingError) => ({
+  status: error.status,
+  message: splitMessage(error).text,
+});
+
+/**
+ * Opens a file with SQLite's own lock, which is held until the file is closed or the process ends.
+ */
+const openForOneRun: OpenSqlite = (file) => {
+  const database = openSqlite(file);
+  database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
+  return {
+    exec: (sql) => database.exec(sql),
+    prepare: (sql) => database.prepare(sql),
+    close() {
+      // The connection of libsql is open until its statements are garbage, so the lock is released
+      // before.
+      database.exec(
+        "PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_master",
+      );
+      database.close();
+    },
+  };
+};
+
+/**
+ * Takes the file over from a run that was killed: what that was sending is due at once.
+ * @throws for a file that is not an outbox, that another run uses, or that is of another service or
+ * template.
+ */
+export async function claim(outbox: SqliteOutbox, file: string, template: string): Promise<void> {
+  await outbox.takeOver();
+  for await (const entry of outbox.list({ limit: 1 }))
+    if (entry.template !== template)
+      throw new CommandError(
+        `${basename(file)} has the cards of template ${entry.template}: use that template, or move the file away.`,
+      );
+}
+
+/**
+ * Adds the rows. What was rejected is sent again. Unless the service may have received a row, its
+ * form becomes that of the list: `correct` replaces it, and says which rows have none yet.
+ */
+export async function addRows(
+  outbox: SqliteOutbox,
+  template: string,
+  rows: AsyncIterable<ImportRow>,
+): Promise<void> {
+  let batch: ImportRow[] = [];
+  async function flush() {
+    const states = await outbox.write((database) =>
+      batch.map(({ userId, request }) => outbox.correct(database, userId, request, { template })),
+    );
+    const added = batch.filter((_, at) => states[at] === "absent");
+    await outbox.addAll(added.map((row) => ({ ...row, template })));
+    batch = [];
+  }
+  for await (const row of rows) {
+    batch.push(row);
+    if (batch.length === batchSize) await flush();
+  }
+  await flush();
+}
+
+/**
+ * Removes what is no longer in the list, unless there is a card or the service may still issue one.
+ * @throws {CommandError} for a list that has none of those who have cards: its user ids are others.
+ */
+export async function removeOthers(
+  outbox: SqliteOutbox,
+  template: string,
+  index: ListIndex,
+): Promise<void> {
+  const cards = { listed: 0, others: 0 };
+  for await (const { userId, state, firstAttemptAt } of outbox.list()) {
+    const isListed = index.find(toUserKey(userId)) !== undefined;
+    const isStarted = state === "waiting" && firstAttemptAt !== undefined;
+    if (state === "issued") cards[isListed ? "listed" : "others"]++;
+    else if (!isListed && !isStarted) await outbox.forget(userId, { template });
+  }
+  if (cards.listed === 0 && cards.others > 0)
+    throw new CommandError(
+      `An earlier run issued ${cards.others} cards, and the list has none of their user ids: the same people would get second cards. Map userId to the same column as before. For another list, use --outbox FILE.`,
+    );
+}
+
+/** How many rows have a result. */
+export const countEnded = ({ issued, rejected, unknown }: OutboxCounts): number =>
+  issued + rejected + unknown;
+
+/**
+ * Closes the outbox. One from which nothing was sent is removed: another run reads the list again.
+ */
+export async function closeListOutbox(outbox: SqliteOutbox, file: string): Promise<void> {
+  const counts = await outbox.count().catch(() => undefined); // the disk can be full
+  await outbox.close();
+  if (counts === undefined) return;
+  const mayHaveArrived = counts.nextExpiryAt !== undefined; // a request whose outcome is not known
+  if (countEnded(counts) === 0 && !mayHaveArrived) rmSync(file);
+}
+
+/**
+ * Converts an error of a run to one with an exit code. After rows were sent, the message says that
+ * the same command resumes.
+ */
+export function toRunError(error: unknown, file: string, { hasSent }: RunFacts): unknown {
+  const problem = describeRunError(error, basename(file));
+  if (problem === undefined) return error; // it has an exit code
+  if (!hasSent) return new CommandError(problem);
+  const advice = "Run the same command again: no row gets a second card.";
+  return new CommandError(`${problem} ${advice}`, { exitCode: exitCodes.stopped });
+}
+
+function describeRunError(error: unknown, name: string): string | undefined {
+  const { code, message, cause } = error as { code?: unknown; message: string; cause?: unknown };
+  if (isIssuingError(error))
+    return error.code === "not-found" ? splitMessage(error).text : undefined;
+  if (isBusy(cause)) return `${name} is used by another run: wait for it, or stop it.`;
+  if (cause instanceof Error) return `${name} cannot be used: ${nameVariables(cause.message)}.`;
+  if (String(code).includes("SQLITE")) return `${name} cannot be used: ${message}.`;
+  return error instanceof CommandError ? undefined : describeSystemError(error);
+}

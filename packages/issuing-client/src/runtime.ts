@@ -1,0 +1,34 @@
+/** The runtime: whether it is Node.js, its environment variables, and what a test hides of it. */
+import { describeHidden } from "@loyalty-cards/internal/builtin-module";
+
+/** Some test environments hide the classes of fetch. */
+export const describeMissingFetch = (user: string) =>
+  describeHidden(user, "Headers, Request and Response");
+
+/** What distinguishes the runtimes: others than Node.js have `process.versions.node` too. */
+interface Globals {
+  process?: {
+    versions?: { node?: unknown; bun?: unknown };
+    env?: Record<string, string | undefined>;
+  };
+  navigator?: { userAgent?: unknown };
+  Deno?: unknown;
+  EdgeRuntime?: unknown;
+}
+
+export function isNode(
+  { process, navigator, Deno, EdgeRuntime }: Globals = globalThis as Globals,
+): boolean {
+  const { node, bun } = process?.versions ?? {};
+  const isOther = [bun, Deno, EdgeRuntime].some((mark) => mark !== undefined);
+  return node !== undefined && !isOther && navigator?.userAgent !== "Cloudflare-Workers";
+}
+
+/** @returns undefined where no environment exists (Workers) or reading it is not allowed (Deno). */
+export function readEnvironment(name: string, globals = globalThis as Globals): string | undefined {
+  try {
+    return globals.process?.env?.[name];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+/** `add` and `addAll`: entries of users who are owed a card. */
+import { addJob, addJobs, type NewJob } from "@loyalty-cards/internal/jobs/add";
+import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import type { OutboxContext } from "./context.ts";
+import type { OutboxState, OwedCard } from "./entry.ts";
+import { parseNewEntry, requireOpen } from "./job.ts";
+
+/** How many entries are added in one transaction. */
+const batchSize = 200;
+/** An entry of `add` is due for workers after this time, so that `issue` has it first. */
+const addDelayMs = 1_000;
+
+/** The statements of `add`, for the user's transaction. */
+export function* add<Fields>(
+  context: OutboxContext,
+  entry: OwedCard<Fields>,
+): Statements<"added" | OutboxState> {
+  requireOpen(context);
+  const known = yield* addJob(context.tables, parseNewEntry(context.client, entry), addDelayMs);
+  return known === undefined ? "added" : (known.state as OutboxState);
+}
+
+export async function addAll<Fields>(
+  context: OutboxContext,
+  entries: Iterable<OwedCard<Fields>> | AsyncIterable<OwedCard<Fields>>,
+): Promise<{ added: number; known: number }> {
+  requireOpen(context);
+  const { database, tables, client } = context;
+  const counts = { added: 0, known: 0 };
+  let batch: NewJob[] = [];
+  const write = async () => {
+    const added = await database.transact(() => addJobs(tables, batch));
+    counts.added += added;
+    counts.known += batch.length - added;
+    batch = [];
+  };
+  for await (const entry of entries) {
+    batch.push(parseNewEntry(client, entry));
+    if (batch.length === batchSize) await write();
+  }
+  if (batch.length > 0) await write();
+  return counts;
+}

@@ -1,0 +1,79 @@
+/** What the methods of an outbox share: database, engine, client, callbacks, running attempts. */
+import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
+import type { Worker } from "@loyalty-cards/internal/jobs/worker";
+import type { Card } from "@loyalty-cards/issuing-client";
+import type { OutboxEntry } from "./entry.ts";
+import type { createFailureLog, Report } from "./report.ts";
+
+/** Runs statements. Each promise resolves after the commit. */
+export interface OutboxDatabase {
+  /** Runs statements one by one, not as one transaction. */
+  run<Result>(create: () => Statements<Result>): Promise<Result>;
+  /**
+   * Runs statements in a transaction.
+   * @param create is called once for each time that the transaction is repeated.
+   */
+  transact<Result>(create: () => Statements<Result>): Promise<Result>;
+  /**
+   * The same for the result of a worker: on SQLite, the results of one turn of the event loop are
+   * one transaction.
+   */
+  transactTogether<Result>(create: () => Statements<Result>): Promise<Result>;
+  /** Whether the error says that other transactions were in the way: then a repetition helps. */
+  isRepeatable(error: unknown): boolean;
+  /** Corrects what was stored while a clock was ahead. */
+  correctTimes(): Promise<void>;
+  /** Removes deleted data from the files. Called when nothing is due. */
+  tidy(): void;
+  close(): void;
+}
+
+/** A callback of the shop, which takes an entry and the transaction. */
+export type Callback = (entry: never, transaction: never) => unknown;
+
+/** How an attempt ended. */
+export interface Recorded {
+  /** Absent when nothing was recorded. */
+  entry?: OutboxEntry;
+  card?: Card;
+  /** When the entry is tried again, unless its template is paused. */
+  retryInMs?: number;
+}
+
+export interface OutboxContext {
+  database: OutboxDatabase;
+  tables: JobTables;
+  client: IssuingSteps<Card>;
+  report: Report;
+  /** Logs a failure of the service, or of the client. */
+  logFailure: ReturnType<typeof createFailureLog>;
+  /** Logs that entries wait and nobody leases: no worker seems to run. */
+  warnOfNeglect: () => Promise<void>;
+  random: () => number;
+  /** How long the forms of rejected and unknown entries are stored. */
+  retentionMs: number;
+  /** Undefined when the option is not set: then nothing is delivered. */
+  onIssued: Callback | undefined;
+  onRejected: Callback | undefined;
+  /** Attempts of this process that have not ended, by the id of the job. */
+  running: Map<number, Promise<Recorded>>;
+  /** The workers of this process. */
+  activeWorkers: Set<Worker>;
+  /** Aborted when `close` is called: from then on methods reject. */
+  closing: AbortSignal;
+  /**
+   * Ends the waits of `issue`, which `close` calls. They are no listeners of `closing`, because
+   * Node.js warns about more than ten.
+   */
+  waits: Set<() => void>;
+  /**
+   * Aborted by `halt`, when an option of the client is wrong: from then on this process leases
+   * nothing, and others do.
+   */
+  halted: AbortSignal;
+  halt(): void;
+  /** Aborted at the end of the grace period of `close`: requests of `issue` are aborted. */
+  aborting: AbortSignal;
+}

@@ -1,0 +1,28 @@
+/** `count`: how many entries have each state, and the times to monitor. */
+import { keyLifetimeMs } from "@loyalty-cards/internal/issuing-steps";
+import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
+import { countJobs } from "@loyalty-cards/internal/jobs/read";
+import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import type { OutboxContext } from "./context.ts";
+import type { OutboxCounts } from "./entry.ts";
+import { toPause } from "./job.ts";
+
+export function* countEntries({ tables, client }: OutboxContext): Statements<OutboxCounts> {
+  const { states, callbacks, oldestWaitingMs, oldestStartedMs } = yield* countJobs(tables);
+  const breakers = yield* listBreakers(tables);
+  const counts: OutboxCounts = {
+    waiting: states["waiting"] ?? 0,
+    issued: states["issued"] ?? 0,
+    rejected: states["rejected"] ?? 0,
+    unknown: states["unknown"] ?? 0,
+    undelivered: callbacks,
+    paused: breakers.map(toPause),
+  };
+  if (oldestWaitingMs !== undefined) counts.oldestWaitingMs = oldestWaitingMs;
+  if (oldestStartedMs !== undefined) {
+    // On the clock of this process, which a program compares it with.
+    const leftMs = keyLifetimeMs - client.deadlineMs - oldestStartedMs;
+    counts.nextExpiryAt = new Date(client.clock.now() + leftMs);
+  }
+  return counts;
+}

@@ -1,0 +1,77 @@
+/** `drain`: issues cards until nothing is due. */
+import { getLeaseDelayMs } from "@loyalty-cards/internal/jobs/read";
+import { endless, maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { notify } from "@loyalty-cards/internal/reporting";
+import type { OutboxContext, Recorded } from "./context.ts";
+import { countEntries } from "./count.ts";
+import { type OutboxCounts, requireInteger } from "./entry.ts";
+import { requireOpen } from "./job.ts";
+import type { DrainOptions } from "./outbox.ts";
+import { parseWorkOptions, type Workers } from "./work.ts";
+
+/** It waits for entries that are due within this time. */
+const maxIdleMs = 10_000;
+const progressIntervalMs = 100;
+
+const optionNames = {
+  concurrency: true,
+  maxPerSecond: true,
+  maxMs: true,
+  maxEntries: true,
+  onProgress: true,
+  signal: true,
+} satisfies OptionNames<DrainOptions>;
+
+export async function drain(
+  context: OutboxContext,
+  workers: Workers,
+  options: DrainOptions = {},
+): Promise<OutboxCounts> {
+  const { database, tables, client } = context;
+  const { maxMs = endless, maxEntries = endless, onProgress, signal } = options;
+  requireNumber("maxMs", maxMs, 0, endless);
+  requireInteger("maxEntries", maxEntries, 0, endless);
+  requireKnownOptions("drain", options, optionNames);
+  const workOptions = parseWorkOptions(options, 32);
+  requireOpen(context);
+
+  const before = await database.run(() => countEntries(context));
+  const limits = {
+    maxIdleMs,
+    maxJobs: signal?.aborted ? 0 : maxEntries,
+    endsAtMs: client.clock.monotonicMs() + maxMs,
+    getLeaseDelay: () => database.run(() => getLeaseDelayMs(tables)),
+  };
+  const onEnd = onProgress && createProgress(context, before, onProgress);
+  const worker = workers.start(workOptions, limits, onEnd);
+  const stop = () => void worker.stop(maxTimerMs);
+  signal?.addEventListener("abort", stop, { once: true });
+  await worker.ended;
+  signal?.removeEventListener("abort", stop);
+
+  const counts = await database.run(() => countEntries(context));
+  notify(onProgress, counts);
+  return counts;
+}
+
+/**
+ * Adds the results of this process to the counts at the start, because counting a million entries
+ * takes a moment.
+ */
+function createProgress(
+  { client: { clock } }: OutboxContext,
+  counts: OutboxCounts,
+  onProgress: (counts: OutboxCounts) => void,
+) {
+  let reportedAtMs = clock.monotonicMs();
+  return ({ entry }: Recorded): void => {
+    if (entry !== undefined && entry.state !== "waiting") {
+      counts[entry.state] += 1;
+      counts.waiting -= 1;
+    }
+    if (clock.monotonicMs() - reportedAtMs < progressIntervalMs) return;
+    reportedAtMs = clock.monotonicMs();
+    notify(onProgress, { ...counts });
+  };
+}

@@ -1,0 +1,194 @@
+/** `issue`: what a visitor waits for, until the card is issued or the deadline has come. */
+import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
+import { leaseJob } from "@loyalty-cards/internal/jobs/lease";
+import { countNeglected, type JobName } from "@loyalty-cards/internal/jobs/read";
+import type { Job } from "@loyalty-cards/internal/jobs/tables";
+import { requireNumber } from "@loyalty-cards/internal/limits";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import type { Card, UserId } from "@loyalty-cards/issuing-client";
+import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
+import type { OutboxContext, Recorded } from "./context.ts";
+import { invalid, type OutboxEntry } from "./entry.ts";
+import { findJob, parseEntryKey, toEntry } from "./job.ts";
+import type { IssueOptions } from "./outbox.ts";
+import { claimSettings } from "./tables.ts";
+
+/** After a crash an entry waits for the end of its attempt's deadline. */
+export const maxDeadlineMs = 3_600_000;
+/** How often to look for the result of another process. */
+const pollMs = 100;
+
+type IssuedEntry = OutboxEntry & { card?: Card };
+
+/** A call of `issue`. */
+interface Visit {
+  entryKey: JobName;
+  /** On the monotonic clock. */
+  endsAtMs: number;
+  signal: AbortSignal | undefined;
+}
+
+/** Return the entry, or try again after some time. */
+type Next = { entry: IssuedEntry } | { waitMs: number };
+
+export async function issue(
+  context: OutboxContext,
+  userId: UserId,
+  options?: IssueOptions,
+): Promise<IssuedEntry> {
+  const { client } = context;
+  const entryKey = parseEntryKey(context, userId, options);
+  const { deadlineMs = client.deadlineMs, signal } = options ? parseIssueOptions(options) : {};
+
+  const visit: Visit = { entryKey, endsAtMs: client.clock.monotonicMs() + deadlineMs, signal };
+  await context.warnOfNeglect(); // before it leases itself
+  for (;;) {
+    signal?.throwIfAborted();
+    const next = await tryToIssue(context, visit);
+    if ("entry" in next) return next.entry;
+    await wait(context, visit, { ms: next.waitMs });
+  }
+}
+
+const optionNames = {
+  template: true,
+  deadlineMs: true,
+  signal: true,
+} satisfies OptionNames<IssueOptions>;
+
+/** @throws {TypeError} for an unknown option, and a deadline that is out of range. */
+function parseIssueOptions(options: IssueOptions): IssueOptions {
+  requireKnownOptions("issue", options, optionNames);
+  const { deadlineMs } = options;
+  if (deadlineMs !== undefined) requireNumber("deadlineMs", deadlineMs, 1, maxDeadlineMs);
+  return options;
+}
+
+/** Tries once. When other transactions are in the way, it is tried again soon. */
+async function tryToIssue(context: OutboxContext, visit: Visit): Promise<Next> {
+  try {
+    return await issueOnce(context, visit);
+  } catch (error) {
+    const isRepeated = context.database.isRepeatable(error) && getLeftMs(context, visit) > 0;
+    if (!isRepeated) throw error;
+    return { waitMs: pollMs };
+  }
+}
+
+async function issueOnce(context: OutboxContext, visit: Visit): Promise<Next> {
+  const { database, tables, running, closing, halted, aborting } = context;
+  const job = await database.run(() => findJob(tables, visit.entryKey));
+  if (job === undefined)
+    throw invalid(
+      "outbox.issue found no committed entry of this user: call outbox.add in the transaction that saves the user, in the same file or database and with the same template, and outbox.issue after its commit.",
+    );
+  const leftMs = getLeftMs(context, visit);
+  const isOver = leftMs < 1 || closing.aborted || halted.aborted;
+  if (job.state !== "waiting" || isOver) return { entry: toEntry(job) };
+
+  const joined = running.get(job.id);
+  if (joined !== undefined) return waitForAttempt(context, visit, { job, attempt: joined });
+  const leased = await lease(context, job, leftMs);
+  if (leased !== undefined) {
+    const attempt = runAttempt(context, leased, { isVisitor: true, signal: aborting });
+    return waitForAttempt(context, visit, { job, attempt });
+  }
+  await database.run(() => claimSettings(context.client)); // a lease also returns nothing for them
+  if (await isPaused(context, job)) return { entry: toEntry(job) };
+  return { waitMs: Math.min(pollMs, leftMs) }; // another process has it
+}
+
+/** How often it is logged that nobody leases, and how often to look. */
+const neglectIntervalMs = 600_000;
+const neglectLookMs = 10_000;
+
+/** @returns a function that logs that entries wait and nobody leases: no worker seems to run. */
+export function createNeglectWarning(
+  {
+    database,
+    tables,
+    client,
+    activeWorkers,
+    report,
+  }: Pick<OutboxContext, "database" | "tables" | "client" | "activeWorkers" | "report">,
+  log: (line: string) => void,
+): () => Promise<void> {
+  let nextLookAtMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const nowMs = client.clock.monotonicMs();
+    if (nowMs < nextLookAtMs || activeWorkers.size > 0) return;
+    nextLookAtMs = nowMs + neglectLookMs;
+    try {
+      const waiting = await database.run(() => countNeglected(tables));
+      if (waiting === 0) return;
+      nextLookAtMs = nowMs + neglectIntervalMs;
+      log(
+        `${waiting} entries wait, and nobody issues their cards: call outbox.work() in a process that runs, or outbox.drain() from cron.`,
+      );
+    } catch (error) {
+      report({ outcome: "unavailable", error }); // issue finds out by itself whether it can go on
+    }
+  };
+}
+
+async function lease(
+  { database, tables, client }: OutboxContext,
+  job: Job,
+  leftMs: number,
+): Promise<OwnLease | undefined> {
+  const times = getLeaseTimes(client.clock, leftMs);
+  const [leased] = await database.run(() => leaseJob(tables, times.leaseMs, job));
+  return leased && { ...leased, ...times };
+}
+
+/** Waits for the end of an attempt, and decides whether there is another one. */
+async function waitForAttempt(
+  context: OutboxContext,
+  visit: Visit,
+  { job, attempt }: { job: Job; attempt: Promise<Recorded> },
+): Promise<Next> {
+  const result = await wait(context, visit, { ms: getLeftMs(context, visit), work: attempt });
+  if (result === undefined) return { waitMs: 0 }; // the time is over, or the wait was ended
+  const { entry, card, retryInMs = 0 } = result;
+  if (entry === undefined) return { waitMs: pollMs }; // nothing was recorded
+  if (card !== undefined) return { entry: { ...entry, card } };
+  if (entry.state !== "waiting") return { entry };
+  const isTooLate = retryInMs > getLeftMs(context, visit) || context.halted.aborted;
+  if (isTooLate || (await isPaused(context, job))) return { entry };
+  return { waitMs: retryInMs };
+}
+
+/** Whether the entries of the job's template wait, because the service fails. */
+async function isPaused({ database, tables }: OutboxContext, job: Job): Promise<boolean> {
+  const breakers = await database.run(() => listBreakers(tables));
+  return breakers.some(({ topic }) => topic === job.topic);
+}
+
+function getLeftMs({ client }: OutboxContext, { endsAtMs }: Visit): number {
+  return endsAtMs - client.clock.monotonicMs();
+}
+
+/**
+ * Waits for the work, at most `ms`.
+ * @returns undefined when the time is over, the caller's signal is aborted, or the outbox closes.
+ */
+function wait<Result>(
+  { client, closing, waits }: OutboxContext,
+  { signal }: Visit,
+  { ms, work }: { ms: number; work?: Promise<Result> },
+): Promise<Result | undefined> {
+  return new Promise((resolve) => {
+    const end = (result?: Result) => {
+      cancelTimer();
+      signal?.removeEventListener("abort", endEarly);
+      waits.delete(endEarly);
+      resolve(result);
+    };
+    const endEarly = () => end();
+    const cancelTimer = client.clock.after(ms, endEarly);
+    signal?.addEventListener("abort", endEarly);
+    waits.add(endEarly);
+    work?.then(end);
+    if (signal?.aborted || closing.aborted) endEarly(); // while the entry was leased
+  });
+}

@@ -1,0 +1,192 @@
+/**
+ * An entry is a job of the engine, whose topic is the template, and whose name is the user. Only
+ * this file translates between them: what a program passes, and what it gets.
+ */
+import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
+import type { NewJob } from "@loyalty-cards/internal/jobs/add";
+import type { OpenBreaker } from "@loyalty-cards/internal/jobs/breaker";
+import { findJobs, type JobName, lockJobs } from "@loyalty-cards/internal/jobs/read";
+import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
+import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import type { UserId } from "@loyalty-cards/issuing-client";
+import type { OutboxContext } from "./context.ts";
+import {
+  type EntryRef,
+  entryNames,
+  invalid,
+  type OutboxCounts,
+  type OutboxEntry,
+  type OutboxEntryError,
+  type OutboxState,
+  type OwedCard,
+  type StoredCard,
+  type StoredError,
+} from "./entry.ts";
+import type { TemplateOption } from "./outbox.ts";
+
+/** The rest of the 255 that a column holds are for the numbers of corrections. */
+const maxSuffixLength = 240;
+
+/**
+ * @throws {TypeError} naming what is wrong.
+ * @throws {IssuingError} for a request that `issueCard` would not send.
+ */
+export function parseNewEntry<Fields>(
+  client: IssuingSteps<unknown>,
+  input: OwedCard<Fields>,
+): NewJob {
+  if (typeof input !== "object" || input === null || !("request" in input))
+    throw invalid(
+      "outbox.add takes the transaction, and then the entry: outbox.add(transaction, { userId, template, request }).",
+    );
+  for (const name in input)
+    if (!Object.hasOwn(entryNames, name))
+      requireKnownOptions("The entry of outbox.add", input, entryNames, { noun: "member" });
+  const { userId, template, request, keySuffix: suffix = "", firstAttemptAt } = input;
+  requireStorable("keySuffix", suffix, maxSuffixLength);
+  const { templateId, body } = client.prepare(template, request);
+  requireStorable("template", templateId);
+  const job = { topic: templateId, name: parseUserId(client, userId), suffix };
+  return {
+    ...job,
+    key: deriveKey(client, job),
+    body,
+    ...(firstAttemptAt !== undefined && {
+      startedAtMs: parseFirstAttempt(firstAttemptAt, client.clock.now()),
+    }),
+  };
+}
+
+/** The key that `issueCard` derives. */
+export function deriveKey(
+  client: IssuingSteps<unknown>,
+  { topic, name, suffix }: Pick<Job, "topic" | "name" | "suffix">,
+): string {
+  const user = { templateId: topic, userId: name };
+  return client.deriveKey(suffix === "" ? user : { ...user, keySuffix: suffix });
+}
+
+/** @throws {TypeError} after `close`. */
+export function requireOpen({ closing }: Pick<OutboxContext, "closing">): void {
+  if (closing.aborted) throw invalid("The outbox is closed.");
+}
+
+/**
+ * Reads which entry a call is about.
+ * @throws {TypeError} {IssuingError} for an invalid id, and after `close`.
+ */
+export function parseEntryKey(
+  context: OutboxContext,
+  userId: UserId,
+  { template }: TemplateOption = {},
+): JobName {
+  requireOpen(context);
+  const name = parseUserId(context.client, userId);
+  return template === undefined ? { name } : { name, topic: parseTemplateId(template) };
+}
+
+/**
+ * @returns the user's id as text.
+ * @throws {TypeError} {IssuingError} for an id that no database stores.
+ */
+function parseUserId(client: IssuingSteps<unknown>, userId: UserId): string {
+  const text = client.formatUserId(userId);
+  requireStorable("userId", text);
+  return text;
+}
+
+/** @throws {TypeError} for a value that is not a template. */
+function parseTemplateId(template: unknown): string {
+  const id = typeof template === "string" ? template : (template as { id?: unknown } | null)?.id;
+  if (typeof id !== "string" || id.trim() === "")
+    throw invalid("template must be the id of a template, or a template of defineTemplate.");
+  requireStorable("template", id);
+  return id;
+}
+
+export function requireCardId(cardId: unknown): asserts cardId is string {
+  if (typeof cardId !== "string" || cardId.trim() === "") throw invalid("cardId must be an id.");
+  requireStorable("cardId", cardId);
+}
+
+/** Whether both databases can store the text, and find it by an index. */
+export const isStorable = (text: string, maxLength: number): boolean =>
+  text.length <= maxLength && text.isWellFormed() && !text.includes("\0");
+
+function requireStorable(name: string, id: string, maxLength = 255): void {
+  if (!isStorable(id, maxLength))
+    throw invalid(
+      `${name} must be well-formed text of at most ${maxLength} characters, without NUL.`,
+    );
+}
+
+/** Parses `firstAttemptAt`: the database stores it, so it is not in the future by any clock. */
+function parseFirstAttempt(value: Date | number, nowMs: number): number {
+  const atMs = Number(value);
+  if (value !== null && Number.isFinite(atMs) && atMs >= Date.UTC(2001, 0, 1) && atMs <= nowMs)
+    return Math.round(atMs);
+  throw invalid(
+    "firstAttemptAt must be a Date or a time in milliseconds after 2000, and not in the future.",
+  );
+}
+
+/** @throws {TypeError} for a user with several templates when the topic is undefined. */
+export function* findJob(tables: JobTables, name: JobName): Statements<Job | undefined> {
+  return atMostOne(yield* findJobs(tables, name));
+}
+
+/**
+ * The same for a transaction that changes the entry: it is locked until the end, and read with what
+ * is sent.
+ */
+export function* lockJob(tables: JobTables, name: JobName): Statements<Job | undefined> {
+  return atMostOne(yield* lockJobs(tables, name));
+}
+
+function atMostOne([job, other]: readonly Job[]): Job | undefined {
+  if (other === undefined) return job;
+  throw invalid("This user has entries of several templates: pass { template } too.");
+}
+
+/** @throws {TypeError} when there is no such entry. */
+export function* lockExistingJob(tables: JobTables, name: JobName): Statements<Job> {
+  const job = yield* lockJob(tables, name);
+  if (job !== undefined) return job;
+  throw invalid("There is no entry of this user and template.");
+}
+
+export function toEntry(job: Job): OutboxEntry {
+  const state = job.state as OutboxState;
+  return {
+    userId: job.name,
+    template: job.topic,
+    state,
+    idempotencyKey: job.key,
+    attempts: job.attempts,
+    ...(state === "waiting" && { nextAttemptAt: new Date(job.dueAtMs) }),
+    ...(job.startedAtMs !== undefined && { firstAttemptAt: new Date(job.startedAtMs) }),
+    ...(job.result as StoredCard | undefined),
+    ...((state === "issued" || state === "rejected") && {
+      isDelivered: job.rank !== ranks.callback,
+    }),
+    ...(job.error !== undefined && { error: toShownError(job.error as StoredError) }),
+    addedAt: new Date(job.addedAtMs),
+  };
+}
+
+const toShownError = ({ firstConflictAtMs: _, ...shown }: StoredError): OutboxEntryError => shown;
+
+export function toRef({ name, topic }: Pick<Job, "name" | "topic">): EntryRef {
+  return { userId: name, template: topic };
+}
+
+/** What is sent. */
+export function toRequest(job: Job): PreparedRequest & { idempotencyKey: string } {
+  const { topic, body = "", key } = job;
+  return { templateId: topic, body, idempotencyKey: key };
+}
+
+export function toPause({ topic, sinceMs, reason }: OpenBreaker): OutboxCounts["paused"][number] {
+  return { template: topic, since: new Date(sinceMs), reason };
+}

@@ -1,0 +1,58 @@
+/** `list`: entries in the order in which they were added, read page by page. */
+import { listJobs } from "@loyalty-cards/internal/jobs/read";
+import { endless } from "@loyalty-cards/internal/limits";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import type { OutboxContext } from "./context.ts";
+import { invalid, type OutboxEntry, type OutboxState, requireInteger } from "./entry.ts";
+import { findJob, parseEntryKey, requireOpen, toEntry } from "./job.ts";
+import type { ListOptions } from "./outbox.ts";
+
+/** How many entries are read at once. */
+const pageSize = 200;
+
+const states: readonly unknown[] = [
+  "waiting",
+  "issued",
+  "rejected",
+  "unknown",
+] satisfies OutboxState[];
+
+const optionNames = {
+  state: true,
+  limit: true,
+  after: true,
+} satisfies OptionNames<ListOptions>;
+
+export async function* list(
+  context: OutboxContext,
+  options: ListOptions = {},
+): AsyncGenerator<OutboxEntry, void> {
+  requireKnownOptions("list", options, optionNames);
+  const { state, limit = endless, after } = options;
+  if (state !== undefined && !states.includes(state))
+    throw invalid('state must be "waiting", "issued", "rejected" or "unknown".');
+  requireInteger("limit", limit, 0, endless);
+  requireOpen(context);
+
+  const { database, tables } = context;
+  let lastId = after === undefined ? 0 : await findId(context, after);
+  for (let left = limit; left > 0; left -= pageSize) {
+    const size = Math.min(left, pageSize);
+    const page = await database.run(() =>
+      listJobs(tables, { state }, { afterId: lastId, limit: size }),
+    );
+    for (const job of page) yield toEntry(job);
+    if (page.length < size) return;
+    lastId = page.at(-1)?.id ?? lastId;
+  }
+}
+
+async function findId(
+  context: OutboxContext,
+  after: NonNullable<ListOptions["after"]>,
+): Promise<number> {
+  const entryKey = parseEntryKey(context, after.userId, after);
+  const job = await context.database.run(() => findJob(context.tables, entryKey));
+  if (job === undefined) throw invalid("after is not an entry of this outbox.");
+  return job.id;
+}

@@ -1,0 +1,129 @@
+/** `work`: workers, which issue the cards of entries that are due. */
+import { eraseEnded } from "@loyalty-cards/internal/jobs/erase";
+import { leaseDue, leaseProbe } from "@loyalty-cards/internal/jobs/lease";
+import { getDelayMs } from "@loyalty-cards/internal/jobs/read";
+import { giveBack } from "@loyalty-cards/internal/jobs/settle";
+import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import type { JobTables, LeasedJob } from "@loyalty-cards/internal/jobs/tables";
+import { startWorker, type Worker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import { endless, maxTimerMs, parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
+import type { OutboxContext, Recorded } from "./context.ts";
+import { requireInteger } from "./entry.ts";
+import { requireOpen } from "./job.ts";
+import type { OutboxWorker, WorkOptions } from "./outbox.ts";
+import { claimSettings } from "./tables.ts";
+
+const sweepIntervalMs = 600_000;
+
+/** The workers of an outbox that run. */
+export interface Workers {
+  /** @param onEnd is called after each attempt. */
+  start(
+    options: Required<WorkOptions>,
+    limits?: WorkLimits,
+    onEnd?: (result: Recorded) => void,
+  ): Worker;
+  stop(graceMs: number): Promise<unknown>;
+}
+
+export function createWorkers(context: OutboxContext): Workers {
+  const { database, tables, client, report, halted, activeWorkers } = context;
+  const { clock, deadlineMs } = client;
+  const sweep = createSweep(context);
+  const stop = (graceMs: number) =>
+    Promise.all([...activeWorkers].map((worker) => worker.stop(graceMs)));
+  halted.addEventListener("abort", () => void stop(maxTimerMs));
+
+  async function lease(limit: number): Promise<OwnLease[]> {
+    const times = getLeaseTimes(clock, deadlineMs);
+    const leased = await database.run(() => leaseNext(tables, limit, times.leaseMs));
+    return leased.map((job) => ({ ...job, ...times }));
+  }
+
+  function* getDelay(): Statements<number | undefined> {
+    yield* claimSettings(client);
+    return yield* getDelayMs(tables);
+  }
+
+  return {
+    start(options, limits, onEnd) {
+      requireOpen(context);
+      const worker = startWorker<OwnLease>(
+        {
+          clock,
+          lease,
+          getDelay: () => database.run(getDelay),
+          correctTimes: () => database.correctTimes(),
+          run: (job, signal) => runAttempt(context, job, { isVisitor: false, signal }).then(onEnd),
+          giveBack: (job) => database.run(() => giveBack(tables, job)),
+          onUnavailable: (error) => report({ outcome: "unavailable", error }),
+          async onIdle() {
+            await sweep();
+            database.tidy();
+          },
+        },
+        options,
+        halted.aborted ? { ...limits, maxJobs: 0 } : limits,
+      );
+      activeWorkers.add(worker);
+      void worker.ended.then(() => activeWorkers.delete(worker));
+      return worker;
+    },
+    stop,
+  };
+}
+
+/** Leases what is due; first a job that tries a template which is paused. */
+function* leaseNext(tables: JobTables, limit: number, leaseMs: number): Statements<LeasedJob[]> {
+  const probe = yield* leaseProbe(tables, leaseMs);
+  if (probe === undefined) return yield* leaseDue(tables, leaseMs, { limit });
+  if (limit === 1) return [probe];
+  const others = yield* leaseDue(tables, leaseMs, { limit: limit - 1 });
+  return [probe, ...others];
+}
+
+/** @returns a function that erases the forms whose retention is over, each ten minutes. */
+function createSweep({ database, tables, client, retentionMs }: OutboxContext) {
+  const { clock } = client;
+  let sweptAtMs = Number.NEGATIVE_INFINITY;
+
+  async function erase(state: string): Promise<void> {
+    let hasMore = true;
+    while (hasMore)
+      hasMore = await database.transact(() => eraseEnded(tables, { state, retentionMs }));
+  }
+
+  return async function sweep(): Promise<void> {
+    if (clock.monotonicMs() - sweptAtMs < sweepIntervalMs) return;
+    await erase("rejected");
+    await erase("unknown");
+    sweptAtMs = clock.monotonicMs();
+  };
+}
+
+const optionNames = {
+  concurrency: true,
+  maxPerSecond: true,
+  pollMs: true,
+} satisfies OptionNames<WorkOptions>;
+
+export function work(workers: Workers, options: WorkOptions = {}): OutboxWorker {
+  requireKnownOptions("work", options, optionNames);
+  const worker = workers.start(parseWorkOptions(options, 8));
+  const stop: OutboxWorker["stop"] = ({ graceMs } = {}) => worker.stop(parseGrace(graceMs));
+  return { stop, [Symbol.asyncDispose]: () => stop() };
+}
+
+/** @throws {TypeError} naming the option. */
+export function parseWorkOptions(
+  options: WorkOptions,
+  defaultConcurrency: number,
+): Required<WorkOptions> {
+  const { concurrency = defaultConcurrency, maxPerSecond = endless, pollMs = 1_000 } = options;
+  requireInteger("concurrency", concurrency, 1, 1_000);
+  requireNumber("maxPerSecond", maxPerSecond, 0.01, endless);
+  requireNumber("pollMs", pollMs, 1, maxTimerMs);
+  return { concurrency, maxPerSecond, pollMs };
+}

@@ -1,0 +1,117 @@
+/** What the outbox logs while cards wait: failures, wrong options, and that nobody sends. */
+import { expect, it } from "vitest";
+import { openVirtualShop, template, toEntries } from "./shop.ts";
+
+const minute = 60_000;
+
+it("logs a failure with advice, once for each template and code in ten minutes", async () => {
+  const { outbox, signUp, weather, run, clock, lines } = openVirtualShop();
+  await run(signUp("1"));
+  const issue = () => run(outbox.issue(1, { deadlineMs: 100 }));
+  weather.push(401, 401, 405, 401);
+  expect(await issue()).toMatchObject({ state: "waiting", error: { code: "unauthorized" } });
+  await issue();
+  expect(lines).toEqual([
+    `issuing-outbox: a card of the template ${template} was not issued (unauthorized): the service does not accept the API key. Correct LOYALTY_API_KEY, and restart. It is due again in 1 s. This process runs no worker: outbox.work() or outbox.drain() sends it then.`,
+  ]);
+  await issue();
+  expect(lines[1]).toContain("was not issued (rejected)");
+  await clock.pass(10 * minute);
+  await issue();
+  expect(lines[2]).toContain("was not issued (unauthorized)");
+  expect(lines).toHaveLength(3);
+});
+
+it.each([
+  ["says that one is tried when a worker runs", true],
+  ["names work and drain when no worker runs", false],
+])("replaces the line of failures by that of the pause, which %s", async (_name, isWorking) => {
+  const { outbox, signUp, weather, run, lines } = openVirtualShop();
+  weather.push(...Array.from({ length: 100 }, () => 404));
+  const worker = isWorking ? outbox.work({ pollMs: minute }) : undefined;
+  for (const userId of ["1", "2", "3", "4"]) {
+    await run(signUp(userId));
+    await run(outbox.issue(userId, { deadlineMs: 100 }));
+  }
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toContain("was not issued (not-found)");
+  expect(lines[1]).toContain(`entries of the template ${template} wait`);
+  expect(lines[1]).toContain("the template does not exist or is archived");
+  expect(lines[1]?.includes("and one is tried at growing intervals")).toBe(isWorking);
+  expect(lines[1]?.includes("This process runs no worker")).toBe(!isWorking);
+  await run(worker?.stop() ?? Promise.resolve());
+});
+
+it("logs a wrong option of the client at once, and leases nothing more in this process", async () => {
+  const { outbox, signUp, run, clock, lines, requests } = openVirtualShop({
+    clientOptions: { apiKey: () => "two words" },
+  });
+  const worker = outbox.work();
+  await run(signUp("1"));
+  await run(signUp("2"));
+  const first = await run(outbox.issue(1));
+  expect(first).toMatchObject({ state: "waiting", error: { code: "configuration" }, attempts: 1 });
+  expect(first.firstAttemptAt).toBeUndefined();
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/an option of the client is wrong.*until it is restarted.*apiKey/);
+  expect(await run(outbox.issue(2))).toMatchObject({ state: "waiting", attempts: 0 });
+  expect(await run(outbox.drain())).toMatchObject({ waiting: 2, paused: [] });
+  const other = outbox.work();
+  await clock.pass(10 * minute);
+  expect(await outbox.get(1)).toMatchObject({ attempts: 1 });
+  expect(await outbox.get(2)).toMatchObject({ attempts: 0 });
+  expect(requests).toEqual([]);
+  await run(worker.stop());
+  await run(other.stop());
+});
+
+it("goes on after the apiKey function of the client has failed", async () => {
+  let failures = 1;
+  const apiKey = () => {
+    if (failures-- > 0) throw new Error("the vault restarts");
+    return "mock_website_key";
+  };
+  const { outbox, signUp, run, clock, lines } = openVirtualShop({ clientOptions: { apiKey } });
+  const worker = outbox.work();
+  await run(signUp("1"));
+  await clock.pass(minute);
+  expect(await outbox.get(1)).toMatchObject({ state: "issued", attempts: 2 });
+  expect(lines).toEqual([expect.stringContaining("the apiKey function of the client fails")]);
+  await run(worker.stop());
+});
+
+it("logs that nobody leases, when an entry of new tables is due for a minute", async () => {
+  const { outbox, signUp, run, clock, lines } = openVirtualShop();
+  await run(outbox.addAll(toEntries(2)));
+  await run(signUp("3"));
+  await clock.pass(minute);
+  await run(outbox.issue("3"));
+  expect(lines).toEqual([
+    "issuing-outbox: 3 entries wait, and nobody issues their cards: call outbox.work() in a process that runs, or outbox.drain() from cron.",
+  ]);
+});
+
+it("logs nothing in a shop that drains each hour", async () => {
+  const { outbox, signUp, weather, run, clock, lines } = openVirtualShop();
+  for (let hour = 0; hour < 3; hour++) {
+    weather.push("lost");
+    await run(signUp(`${hour}`));
+    await run(outbox.issue(`${hour}`, { deadlineMs: 100 }));
+    await clock.pass(60 * minute);
+    await run(outbox.drain());
+  }
+  expect(lines.filter((line) => line.includes("nobody"))).toEqual([]);
+});
+
+it("logs that nobody leases when an entry is due for 65 minutes", async () => {
+  const { outbox, signUp, weather, run, clock, lines } = openVirtualShop();
+  await run(signUp("1"));
+  weather.push("lost");
+  await run(outbox.issue("1", { deadlineMs: 100 }));
+  for (const minutes of [65, 1]) {
+    await clock.pass(minutes * minute);
+    await run(signUp(`after ${minutes}`));
+    await run(outbox.issue(`after ${minutes}`));
+  }
+  expect(lines.filter((line) => line.includes("2 entries wait, and nobody"))).toHaveLength(1);
+});

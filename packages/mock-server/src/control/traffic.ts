@@ -1,0 +1,152 @@
+/**
+ * The traffic: requests, deliveries and actions in one list, what happened last first; each with
+ * what its row in the console says.
+ */
+import type { Result } from "@loyalty-cards/internal/result";
+import type { components } from "@loyalty-cards/openapi/control";
+import type { Backend } from "../backend/backend.ts";
+import { getHolderName } from "../domain/cards.ts";
+import type { Domain } from "../domain/context.ts";
+import { getPosition } from "../domain/ids.ts";
+import type { Problem } from "../domain/problem.ts";
+import type { Action, Delivery, ServiceEvent, TrafficRequest } from "../domain/state.ts";
+import { isObject } from "../domain/validation.ts";
+import { parseLimit } from "../http/request.ts";
+import { describeAction, describeEvent, describeRequest } from "./phrases.ts";
+import { maxListed, parseChoice } from "./route.ts";
+
+type Traffic = components["schemas"]["Traffic"];
+type Entry = TrafficRequest | Action | Delivery;
+type Row = { position: string; entry: Entry };
+
+export function listTraffic(
+  { domain, requests }: Backend,
+  query: Record<string, string>,
+): Result<Traffic, Problem> {
+  const kind = parseChoice(query, "kind", ["request", "delivery", "action"]);
+  if (kind.failure !== undefined) return kind;
+  const problems = parseChoice(query, "problems", ["true", "false"]);
+  if (problems.failure !== undefined) return problems;
+  const limit = parseLimit(query["limit"], { fallback: 100, max: maxListed });
+  if (limit.failure !== undefined) return limit;
+  const { after = "" } = query;
+
+  const { recentActions, deliveries } = domain.state;
+  const sources = { request: requests, action: recentActions, delivery: deliveries.values() };
+  const entries = kind.value === undefined ? Object.values(sources) : [sources[kind.value]];
+  const isFound = createSearch(domain, (query["query"] ?? "").trim().toLowerCase());
+  const found: Row[] = [];
+  for (const entry of entries.flatMap((source): Entry[] => [...source])) {
+    const position = "position" in entry ? entry.position : getPosition(entry.id);
+    if (position > after && isFound(entry)) found.push({ position, entry });
+  }
+  const withProblem = found.filter(({ entry }) => hasProblem(entry));
+  const listed = problems.value === "true" ? withProblem : found;
+  const items = listed
+    .sort((a, b) => (a.position < b.position ? 1 : -1))
+    .slice(0, limit.value)
+    .map((row) => toItem(domain, row));
+  return { value: { items, total: listed.length, problems: withProblem.length } };
+}
+
+/** @returns whether an entry, or a name of its holder, contains the words. */
+function createSearch(domain: Domain, words: string): (entry: Entry) => boolean {
+  if (words === "") return () => true;
+  const { cards, customers } = domain.state;
+  const holders = new Set<string>();
+  const isNamed = (name = "") => name.toLowerCase().includes(words);
+  for (const { id, name } of customers.values()) {
+    if (isNamed(name)) holders.add(id);
+  }
+  for (const card of cards.values()) {
+    const isHolder = holders.has(card.customerId) || isNamed(getHolderName(domain, card));
+    if (isHolder) holders.add(card.id);
+  }
+  function isHeld(entry: Entry): boolean {
+    const { cardId, customerId } = getSubject(entry);
+    return holders.has(cardId ?? customerId ?? "");
+  }
+  return (entry) =>
+    toSearchText(entry).toLowerCase().includes(words) || (holders.size > 0 && isHeld(entry));
+}
+
+/**
+ * Of a request everything but its times and its response; of a delivery also what became of its
+ * attempts.
+ */
+function toSearchText(entry: Entry): string {
+  if (!("kind" in entry)) {
+    const { id, state, body, attempts } = entry;
+    return [id, state, body, ...attempts.map(({ status, error }) => status ?? error)].join("\n");
+  }
+  if (entry.kind === "action") return [entry.id, entry.cardId, entry.type, entry.wallet].join("\n");
+  const { kind: _, at, durationMs, responseBody, warnings, fault, ...texts } = entry;
+  return Object.values(texts).join("\n");
+}
+
+/** A failed request, one that is probably a mistake, and a delivery whose newest attempt failed. */
+function hasProblem(entry: Entry): boolean {
+  if (!("kind" in entry))
+    return entry.state === "failed" || (entry.state === "pending" && entry.failures > 0);
+  if (entry.kind === "action") return false;
+  return entry.status === undefined || entry.status >= 400 || entry.warnings.length > 0;
+}
+
+function toItem(domain: Domain, { position, entry }: Row): Traffic["items"][number] {
+  const holder = findHolder(domain, entry);
+  const row = { position, ...(holder !== undefined && { holder }) };
+  if (!("kind" in entry)) return { ...toTrafficDelivery(domain, entry), ...row };
+  if (entry.kind === "action") return { ...entry, ...row, phrase: describeAction(entry) };
+  return { ...entry, ...row, phrase: describeRequest(entry, parse(entry.responseBody)) };
+}
+
+function toTrafficDelivery({ state }: Domain, delivery: Delivery) {
+  const { createdAt, data } = parseEvent(delivery);
+  const { cardId } = getSubject(delivery);
+  const url = state.endpoints.get(delivery.endpointId)?.url;
+  return {
+    kind: "delivery" as const,
+    ...delivery,
+    at: delivery.attempts.at(-1)?.at ?? createdAt,
+    ...(url !== undefined && { url }),
+    ...(cardId !== undefined && { cardId }),
+    phrase: describeEvent(delivery.type, data),
+  };
+}
+
+/** Whom an entry is about. */
+function getSubject(entry: Entry): { cardId?: string | undefined; customerId?: string } {
+  if ("kind" in entry) return { cardId: entry.cardId };
+  const { passId, customerId } = parseEvent(entry).data as { passId?: string; customerId?: string };
+  return { cardId: passId, ...(customerId !== undefined && { customerId }) };
+}
+
+const parseEvent = ({ body }: Delivery): ServiceEvent => JSON.parse(body);
+
+/** The name of the holder, or else the phone or the email. */
+function findHolder(domain: Domain, entry: Entry): string | undefined {
+  const { cards, customers } = domain.state;
+  const { cardId = "", customerId = "" } = getSubject(entry);
+  const card = cards.get(cardId);
+  const customer = customers.get(card?.customerId ?? customerId);
+  if (customer === undefined) return "kind" in entry ? findGivenName(entry) : undefined;
+  const name = card === undefined ? customer.name : getHolderName(domain, card);
+  return name ?? customer.phone ?? customer.email;
+}
+
+/** The name that a request without a card has in its body. */
+function findGivenName(entry: TrafficRequest | Action): string | undefined {
+  const body = entry.kind === "request" ? parse(entry.requestBody) : undefined;
+  if (!isObject(body)) return undefined;
+  const parts = [body["customer"], body["fieldValues"]].filter(isObject);
+  return parts.map((part) => part["name"]).find((name) => typeof name === "string");
+}
+
+/** @returns undefined for what is no JSON, such as the beginning of a long body. */
+function parse(text = ""): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * Actions: what was done to a card, except by requests to the API. An action is recorded before the
+ * events that it causes.
+ */
+import type { Domain } from "./context.ts";
+import { type Action, addRecent } from "./state.ts";
+
+/** What was done. */
+export type ActionDetails = Pick<
+  Action,
+  "type" | "change" | "keepsBalance" | "wallet" | "isAdded" | "status"
+>;
+
+export function recordAction(
+  { state, nowMs, ids }: Domain,
+  cardId: string,
+  details: ActionDetails,
+): void {
+  const at = new Date(nowMs()).toISOString();
+  addRecent(state.recentActions, {
+    kind: "action",
+    id: ids.nextActionId(),
+    at,
+    cardId,
+    ...details,
+  });
+}

@@ -1,0 +1,87 @@
+/**
+ * Validation by a schema: what its errors mean in words, and the check of what a caller of the
+ * control API or of the service object passes.
+ */
+import type {
+  ControlValidationError,
+  ControlValidator,
+} from "@loyalty-cards/openapi/control-validators";
+import type { ValidationError } from "@loyalty-cards/openapi/validators";
+
+export interface FieldError {
+  /** JSON Pointer into the request body. */
+  pointer: string;
+  /** In a response of the API: a sentence for a person. */
+  detail: string;
+  /** The rule, for a developer, when `detail` is a sentence for a person. */
+  rule?: string;
+}
+
+type SchemaError = ValidationError & Partial<ControlValidationError>;
+
+/** The end of the sentence about a value, by the keyword of the schema that it violates. */
+const rules: Readonly<Record<string, (error: SchemaError) => string>> = {
+  required: () => "is missing",
+  pattern: () => "must not be blank",
+  type: ({ params }) => `must be of type ${String(params["type"]).replaceAll(",", " or ")}`,
+  enum: ({ params }) => `must be one of ${(params["allowedValues"] as string[]).join(", ")}`,
+  additionalProperties: ({ parentSchema }) =>
+    `is not known; there are ${Object.keys(parentSchema?.properties ?? {}).join(", ")}`,
+};
+
+/**
+ * Returns where the value is and which rule it violates, such as `"points" is missing.`. The
+ * pointer of a missing or an unknown member is that of the member, not of its object.
+ */
+export function explainSchemaError(error: SchemaError): { pointer: string; rule: string } {
+  const { instancePath, params, keyword, message } = error;
+  const member = params["missingProperty"] ?? params["additionalProperty"];
+  const pointer = member === undefined ? instancePath : `${instancePath}/${member}`;
+  const name = pointer === "" ? "The body" : `"${toMemberName(pointer)}"`;
+  const rule = rules[keyword]?.(error) ?? message ?? "is not valid";
+  return { pointer, rule: `${name} ${rule}.` };
+}
+
+/** `/customer/phone` is `customer.phone`. */
+export const toMemberName = (pointer: string) => pointer.slice(1).replaceAll("/", ".");
+
+export const escapePointer = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
+export const unescapePointer = (key: string) => key.replaceAll("~1", "/").replaceAll("~0", "~");
+
+/** The input does not match its schema. */
+export class InputError extends TypeError {
+  override name = "InputError" as const;
+  readonly errors: readonly FieldError[];
+
+  constructor(errors: readonly FieldError[]) {
+    super(errors.map(({ detail }) => detail).join(" "));
+    this.errors = errors;
+  }
+}
+
+/**
+ * @returns the value, with the type of the schema.
+ * @throws {InputError} with all errors.
+ */
+export function validateInput<Value>(validator: ControlValidator<Value>, value: unknown): Value {
+  if (validator(value)) return value;
+  const errors = new Map<string, FieldError>();
+  for (const error of validator.errors ?? []) {
+    // The `enum` of the same member reports it too.
+    if (error.keyword === "discriminator") continue;
+    const { pointer, rule } = explainSchemaError(error);
+    errors.set(`${pointer} ${rule}`, { pointer, detail: rule });
+  }
+  throw new InputError([...errors.values()]);
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * Whether objects and lists are nested deeper than `levels`. True for a value that contains itself.
+ */
+export function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member));
+}

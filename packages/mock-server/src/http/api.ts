@@ -1,0 +1,71 @@
+/**
+ * The API: its routes, the middleware that a request passes, the OpenAPI document, and the 404 of
+ * paths that do not exist.
+ */
+import { type EndpointId, endpoints } from "@loyalty-cards/openapi/endpoints";
+import type { Backend } from "../backend/backend.ts";
+import { type App, createNotFound, type Middleware, respond } from "./app.ts";
+import { authenticate } from "./authentication.ts";
+import { trackEarlierRequests } from "./earlier-requests.ts";
+import { handlers } from "./endpoints.ts";
+import { injectFaults } from "./injected-faults.ts";
+import { jsonReply, problemReply } from "./reply.ts";
+import { parseJson, readText } from "./request.ts";
+import { logRequests, logUnrouted, toLoggedBody } from "./traffic-log.ts";
+
+export function addApi(app: App, backend: Backend): void {
+  const { domain } = backend;
+  const middleware = [
+    // Before it knows whether the key is right, because the log has the body of a 401 too.
+    readBody,
+    authenticate(domain),
+    // Before the faults: one of them responds to a second request with the key of a running one.
+    trackEarlierRequests(domain),
+    injectFaults(domain),
+    parseBody,
+  ];
+  for (const [name, { method, path }] of Object.entries(endpoints)) {
+    const operation = name as EndpointId;
+    const handle = handlers[operation];
+    app.on(
+      method,
+      `/api/v1${path.replace(/\{\w+\}/, ":id")}`,
+      logRequests(backend, operation),
+      ...middleware,
+      (c) => respond(c, handle(domain, c)),
+    );
+  }
+  // On a port, /api/docs is the interactive reference.
+  app.on("GET", ["/api/docs", "/api/docs/json"], async (c) => {
+    const { default: document } = await import("@loyalty-cards/openapi/openapi.json", {
+      with: { type: "json" },
+    });
+    const servers = [{ url: `${domain.baseUrl}/api/v1`, description: "This mock server." }];
+    return respond(c, jsonReply(200, { ...document, servers }));
+  });
+  app.notFound((c) => {
+    const reply = createNotFound(app, c);
+    if (!c.req.path.startsWith("/_mock")) logUnrouted(backend, c, reply);
+    return respond(c, reply);
+  });
+}
+
+const readBody: Middleware = async (c, next) => {
+  const { entry } = c.var;
+  if (!endpoints[entry.operation as EndpointId].hasBody) return next();
+  const { value: text, failure } = await readText(c);
+  if (failure !== undefined) return respond(c, problemReply(failure));
+  c.set("text", text);
+  entry.requestBody = toLoggedBody(text);
+  return next();
+};
+
+/** After the faults: they also match a request whose body is not JSON. */
+const parseBody: Middleware = async (c, next) => {
+  const { text } = c.var;
+  if (text === undefined) return next();
+  const { value: body, failure } = parseJson(c, text);
+  if (failure !== undefined) return respond(c, problemReply(failure));
+  c.set("body", body);
+  return next();
+};

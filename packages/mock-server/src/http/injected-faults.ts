@@ -1,0 +1,87 @@
+/** Injects the faults that match a request: before it is processed, and into its response. */
+import type { Domain } from "../domain/context.ts";
+import { createProblem } from "../domain/problem.ts";
+import { type FaultTarget, type RequestFault, takeRequestFault } from "../faults/rules.ts";
+import { type Call, type Middleware, respond } from "./app.ts";
+import { problemReply, type Reply } from "./reply.ts";
+
+/** A fault that changes the reply. One of latency only delays it. */
+type ReplyFault = Exclude<RequestFault, { kind: "latency" }>;
+
+export const injectFaults =
+  (domain: Domain): Middleware =>
+  async (c, next) => {
+    const { operation = "", idempotencyKey } = c.var.entry;
+    const target: FaultTarget = { operation, idempotencyKey, ...c.var.earlier };
+
+    const before = takeFault(domain, "before", target, c);
+    if (before?.kind === "latency") await waitForLatency(before.delayMs, c);
+    else if (before !== undefined) return respond(c, applyFault(before, unprocessed));
+
+    await next();
+    const { reply } = c.env;
+    const isCommitted = reply.status < 400;
+    const after = isCommitted ? takeFault(domain, "after-commit", target, c) : undefined;
+    if (after?.kind === "latency") await waitForLatency(after.delayMs, c);
+    else if (after !== undefined) return respond(c, applyFault(after, reply));
+    return undefined;
+  };
+
+/** Takes the fault that matches, and puts it into the log. */
+function takeFault(
+  domain: Domain,
+  phase: RequestFault["phase"],
+  target: FaultTarget,
+  { var: { entry } }: Call,
+): RequestFault | undefined {
+  const fault = takeRequestFault(domain, phase, target);
+  if (fault !== undefined) entry.fault = { kind: fault.kind, phase };
+  return fault;
+}
+
+/** Waits in real time, or until the client disconnects. */
+function waitForLatency(delayMs: number, { req, var: { entry } }: Call): Promise<void> {
+  entry.reason = "injected fault: latency";
+  const { signal } = req.raw;
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, delayMs);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+const createInjectedProblem = (status: number) =>
+  createProblem(status, "This error is an injected fault.");
+
+/** What is truncated when the request was not processed. */
+const unprocessed = problemReply(createInjectedProblem(500));
+
+/** @param reply the reply without the fault. */
+function applyFault(fault: ReplyFault, reply: Reply): Reply {
+  // The status of a reply says what the fault was; a broken connection has none.
+  const reason = "injected fault";
+  switch (fault.kind) {
+    case "status":
+    case "in-progress": {
+      const { status = 409, retryAfterSeconds: seconds } = fault;
+      const headers = seconds === undefined ? {} : { "retry-after": String(seconds) };
+      return problemReply(createInjectedProblem(status), { headers, reason });
+    }
+    case "html":
+      return { ...createGatewayPage(fault.status ?? 502), reason };
+    default:
+      return { ...reply, fault: fault.kind, reason: `${reason}: ${fault.kind}` };
+  }
+}
+
+function createGatewayPage(status: number): Reply {
+  const title = `<title>${status}</title>`;
+  const heading = `<h1>${status} Bad Gateway</h1>`;
+  return {
+    status,
+    headers: { "content-type": "text/html; charset=utf-8" },
+    body: `<!DOCTYPE html>\n<html><head>${title}</head><body>${heading}</body></html>\n`,
+  };
+}

@@ -1,0 +1,62 @@
+/** The log of the requests: what each sent, what it got, and warnings about it. */
+import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import type { Backend } from "../backend/backend.ts";
+import type { Domain } from "../domain/context.ts";
+import type { Call, Middleware } from "./app.ts";
+import type { Reply } from "./reply.ts";
+
+type Entry = Call["var"]["entry"];
+
+const maxRequests = 200;
+const maxPathLength = 2_000;
+/** Of a body, in characters. */
+const maxBodyLength = 65_536;
+
+export const logRequests =
+  (backend: Backend, operation: EndpointId): Middleware =>
+  async (c, next) => {
+    const startedMs = performance.now();
+    const entry = createEntry(backend, c);
+    entry.operation = operation;
+    c.set("entry", entry);
+    await next();
+    entry.durationMs = Math.round(performance.now() - startedMs);
+    addEntry(backend, entry, c.env.reply);
+  };
+
+/** Logs a request that reaches no endpoint, such as one to a path that does not exist. */
+export const logUnrouted = (backend: Backend, c: Call, reply: Reply): void =>
+  addEntry(backend, createEntry(backend, c), reply);
+
+export const toLoggedBody = (text: string) => text.slice(0, maxBodyLength);
+
+const createEntry = ({ domain }: Backend, { req }: Call): Entry => ({
+  kind: "request",
+  id: domain.ids.nextRequestId(),
+  at: new Date(domain.nowMs()).toISOString(),
+  method: req.method,
+  path: req.url.slice(req.url.indexOf("/", "https://".length)).slice(0, maxPathLength),
+  durationMs: 0,
+  warnings: [],
+});
+
+/** Completes the entry with the reply, of which a broken connection leaves nothing. */
+function addEntry(backend: Backend, entry: Entry, reply: Reply): void {
+  const { domain, settings, requests, changes } = backend;
+  const cardId = entry.cardId ?? findNamedCard(domain, entry.path);
+  if (cardId !== undefined) entry.cardId = cardId;
+  if (reply.reason !== undefined) entry.reason = reply.reason;
+  if (reply.fault === undefined) {
+    entry.status = reply.status;
+    if (typeof reply.body === "string") entry.responseBody = toLoggedBody(reply.body);
+  }
+  for (const { message } of entry.warnings) settings.log(`warning: ${message}`);
+  requests.push(entry);
+  if (requests.length > maxRequests) requests.shift();
+  changes.notify({ request: entry });
+}
+
+function findNamedCard({ state }: Domain, path: string): string | undefined {
+  const id = /\/passes\/([^/?]+)/.exec(path)?.[1];
+  return id !== undefined && state.cards.has(id) ? id : undefined;
+}

@@ -1,0 +1,85 @@
+/** The keys of the console: they select and open rows, close what is open, and search. */
+import { useEffect, useRef } from "preact/hooks";
+import { address, addressWith, readAddress } from "./api.js";
+
+const help = {
+  "↓ or j": "next row",
+  "↑ or k": "previous row",
+  Enter: "open",
+  Esc: "close",
+  Space: "scroll what is open",
+  "/": "search",
+  "?": "these keys",
+};
+
+const actions = {
+  ArrowDown: () => select(1),
+  j: () => select(1),
+  ArrowUp: () => select(-1),
+  k: () => select(-1),
+  Escape: close,
+  "/": () => /** @type {HTMLElement | null} */ (document.querySelector('[type="search"]'))?.focus(),
+};
+
+/** Moves the focus to another row, or what is open to another entry. */
+function select(step) {
+  /** @type {HTMLAnchorElement[]} */
+  const rows = Array.from(document.querySelectorAll("a.row"));
+  const opened = rows.findIndex((row) => row.ariaCurrent === "true");
+  const from = opened >= 0 ? opened : rows.indexOf(/** @type {any} */ (document.activeElement));
+  const next = rows[from < 0 ? 0 : from + step];
+  if (next === undefined) return;
+  if (opened >= 0) location.replace(next.href);
+  else next.focus();
+}
+
+function close() {
+  const { view, id, parameters } = readAddress();
+  if (parameters.open !== undefined) location.hash = addressWith({ open: "" });
+  else if (id !== "") location.hash = address([view]);
+}
+
+/** The arrows lead from the words of a search to what it found. */
+const isTyped = (key, target) =>
+  target.closest("input, select, textarea") !== null &&
+  !(target.type === "search" && key.startsWith("Arrow"));
+
+/** A button that lists the keys, and what makes them work. */
+export function Keys() {
+  /** @type {import("preact").RefObject<HTMLDialogElement>} */
+  const dialog = useRef(null);
+  const show = () => dialog.current.showModal();
+  useEffect(() => {
+    const press = (event) => {
+      const { key, target } = event;
+      const isCommand = event.ctrlKey || event.metaKey || event.altKey;
+      if (isCommand || dialog.current.open || isTyped(key, target)) return;
+      const act = key === "?" ? show : actions[key];
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+  return (
+    <>
+      <button type="button" class="help" aria-label="Keys" onClick={show}>
+        ?
+      </button>
+      <dialog ref={dialog} aria-label="Keys">
+        <dl>
+          {Object.entries(help).map(([key, meaning]) => (
+            <div key={key}>
+              <dt>{key}</dt>
+              <dd>{meaning}</dd>
+            </div>
+          ))}
+        </dl>
+        <button type="button" onClick={() => dialog.current.close()}>
+          Close
+        </button>
+      </dialog>
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+/** The tables of an inbox in a SQLite file, and their version. */
+
+import {
+  formatDrops,
+  formatTables,
+  idTypes,
+  nameTables,
+  tablesVersion as version,
+} from "@loyalty-cards/internal/jobs/tables";
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import { ensureInboxTables } from "./processed.ts";
+
+const eventsTable = "webhook_inbox_events";
+const versionTable = "webhook_inbox_schema";
+
+/** Each event is a job: its source is the topic, its id the name. */
+export const tables = nameTables(eventsTable);
+
+/** The index is for the counts and the retention. */
+const definitions = `${formatTables(tables, idTypes.sqlite)}
+CREATE INDEX IF NOT EXISTS ${eventsTable}_ended ON ${eventsTable} (topic, state, ended);`;
+
+/**
+ * Creates what is missing. The version first, so that tables of another one are not changed. Where
+ * nothing is missing it only reads, because another connection of this process may be in a
+ * transaction.
+ * @throws for tables of another version.
+ */
+export function prepareTables(database: SqliteDatabase): void {
+  database.exec(`CREATE TABLE IF NOT EXISTS ${versionTable} (version integer NOT NULL)`);
+  const row = database.prepare(`SELECT max(version) AS version FROM ${versionTable}`).get();
+  const stored = (row as { version: number | bigint | null }).version;
+  if (stored === null) database.exec(`INSERT INTO ${versionTable} VALUES (${version})`);
+  else requireVersion(Number(stored));
+  database.exec(definitions);
+  ensureInboxTables(database);
+}
+
+function requireVersion(found: number): void {
+  if (found === version) return;
+  const versions = `its tables are of version ${found} and this package knows ${version}`;
+  if (found > version)
+    throw withSafeMessage(new Error(`${versions}: update @loyalty-cards/webhook-inbox`));
+  const drops = formatDrops(tables, versionTable);
+  throw withSafeMessage(
+    new Error(
+      `${versions}. No release wrote the older ones, so nothing migrates them. Stop all processes, and delete the file if it has nothing else, or run: ${drops}`,
+    ),
+  );
+}

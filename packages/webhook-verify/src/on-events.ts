@@ -1,0 +1,154 @@
+/** onEvents: one function from handlers by event type. */
+import { toPrintable } from "@loyalty-cards/internal/format";
+import { findNearestName, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import {
+  type Delivery,
+  findUnexpectedData,
+  isKnownType,
+  type KnownEvents,
+  knownTypes,
+  type UnknownEvent,
+  type WebhookEvent,
+} from "./event.ts";
+
+/** The result of a handler is awaited and ignored. */
+type Handler<Event, Arrival> = (event: Event, delivery: Arrival) => unknown;
+type Handlers<Arrival> = { [Type in keyof KnownEvents]: Handler<KnownEvents[Type], Arrival> };
+
+interface UnexpectedDataHandler<Arrival> {
+  /**
+   * Called in place of the handler of a type when `data` lacks what that handler needs. Without it,
+   * the function rejects: a receiver responds 503 and the service delivers again; an inbox retries,
+   * and then stores the event as a dead letter.
+   */
+  unexpectedData?: Handler<UnknownEvent, Arrival>;
+}
+
+interface OtherTypesHandler<Arrival> {
+  /** Called for the types without a handler of their own, newer ones included. */
+  otherTypes: Handler<WebhookEvent, Arrival>;
+}
+
+/** Handlers for some event types, and `otherTypes` for the rest. @inline */
+interface HandlersWithOtherTypes<Arrival extends Delivery = Delivery>
+  extends Partial<Handlers<Arrival>>,
+    UnexpectedDataHandler<Arrival>,
+    OtherTypesHandler<Arrival> {}
+
+/** A handler for each event type. @inline */
+interface HandlersOfEveryEvent<Arrival extends Delivery = Delivery>
+  extends Handlers<Arrival>,
+    UnexpectedDataHandler<Arrival>,
+    Partial<OtherTypesHandler<Arrival>> {}
+
+/**
+ * A handler for each event type; or `otherTypes`, and handlers for some types. `unexpectedData` is
+ * called for events of a handled type whose `data` lacks what the handler needs.
+ */
+export type EventHandlers<Arrival extends Delivery = Delivery> =
+  // In this order, the compiler error for a missing handler names the event type.
+  HandlersWithOtherTypes<Arrival> | HandlersOfEveryEvent<Arrival>;
+
+/**
+ * Each type is logged once, up to this number of types: the service could send any number of new
+ * ones.
+ */
+const maxLoggedTypes = 100;
+
+/**
+ * Creates one function from handlers by event type, for `handler`, `afterResponse` or the worker of
+ * an inbox. It uses the type in the signed body, and passes its second argument to the handler
+ * unchanged.
+ *
+ * The handler of a type is called when `data` has what it needs: the members that are not optional
+ * in its type. Otherwise `unexpectedData` is called, and without it the function rejects, so that
+ * no event of a handled type is lost. A type without a handler goes to `otherTypes`, and is logged
+ * once.
+ * @throws {TypeError} for a handler of an unknown event type, for a handler that is not a function,
+ * and when there is none.
+ * @example
+ * ```ts
+ * import { onEvents } from "@loyalty-cards/webhook-verify";
+ *
+ * const balances = new Map<string, number>();
+ * export const handler = onEvents({
+ *   "balance.changed": ({ data }) => balances.set(data.passId, data.balance),
+ *   otherTypes: () => {}, // types that this program does not use
+ * });
+ * ```
+ */
+export function onEvents<Arrival extends Delivery = Delivery>(
+  handlers: EventHandlers<Arrival>,
+  options: {
+    /** Called with one line for each type without a handler of its own. Default `console.error`. */
+    log?: (message: string) => void;
+  } = {},
+): (event: WebhookEvent, delivery: Arrival, unexpectedData?: readonly string[]) => Promise<void> {
+  requireHandlers(handlers);
+  requireKnownOptions("onEvents", options, { log: true });
+  const { log = console.error } = options;
+  const loggedTypes = new Set<string>();
+
+  function logType({ id, type }: WebhookEvent): void {
+    if (loggedTypes.has(type) || loggedTypes.size === maxLoggedTypes) return;
+    loggedTypes.add(type);
+    const fate = handlers.otherTypes === undefined ? "it is ignored" : "otherTypes is called";
+    const advice = isKnownType(type)
+      ? "Add a handler if you need these events; if not, do not select the type in the service's console."
+      : "A newer version of this package may know the type.";
+    const event = `${toPrintable(type)} (${toPrintable(id)})`;
+    const line = `onEvents has no handler for ${event}: ${fate}. ${advice} Further events of this type are not logged.`;
+    notify(log, `webhook-verify: ${line}`);
+  }
+
+  return async (event, delivery, unexpectedData) => {
+    const { type } = event;
+    const handler = isKnownType(type)
+      ? (handlers[type] as Handler<WebhookEvent, Arrival>)
+      : undefined;
+    if (handler === undefined) {
+      logType(event);
+      await handlers.otherTypes?.(event, delivery);
+      return;
+    }
+    // A receiver has found it already; the worker of an inbox has not.
+    const unexpected = unexpectedData ?? findUnexpectedData(event);
+    if (unexpected.length === 0) {
+      await handler(event, delivery);
+    } else if (handlers.unexpectedData !== undefined) {
+      await handlers.unexpectedData(event as UnknownEvent, delivery);
+    } else {
+      const message = `The data of ${type} lacks what its handler needs at ${unexpected.join(", ")}: update this package, or pass onEvents a handler "unexpectedData".`;
+      throw withSafeMessage(new Error(message));
+    }
+  };
+}
+
+const exampleHandlers = '{ "balance.changed": (event) => …, otherTypes: () => {} }';
+const handlerNames = [...knownTypes, "unexpectedData", "otherTypes"];
+
+/** @throws {TypeError} naming the handler to change. */
+function requireHandlers(handlers: unknown): void {
+  if (typeof handlers !== "object" || handlers === null)
+    throw new TypeError(`onEvents needs an object of handlers: ${exampleHandlers}.`);
+  for (const [name, handler] of Object.entries(handlers)) {
+    requireHandlerName(name);
+    if (typeof handler === "function") continue;
+    const type = handler === null ? "null" : typeof handler;
+    throw new TypeError(
+      `onEvents: the handler of "${name}" must be a function; it is ${type}. Omit "${name}", or check where the handler comes from.`,
+    );
+  }
+  if (Object.keys(handlers).every((name) => name === "unexpectedData"))
+    throw new TypeError(`onEvents has no handler for any event type: ${exampleHandlers}.`);
+}
+
+function requireHandlerName(name: string): void {
+  if (handlerNames.includes(name)) return;
+  const nearest = findNearestName(name, handlerNames);
+  const hint = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
+  throw new TypeError(
+    `onEvents has a handler for "${name.slice(0, 50)}", which is not an event type of this version.${hint} The names are ${handlerNames.join(", ")}; for a newer type, use "otherTypes".`,
+  );
+}
