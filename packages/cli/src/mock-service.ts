@@ -70,12 +70,8 @@ async function readEndpointSecret(
   { url: baseUrl, service }: MockServer,
   url: string,
 ): Promise<string> {
-  const read = async (path: string) => {
-    const response = await service.fetch(new Request(`${baseUrl}/_mock/webhooks/endpoints${path}`));
-    return (await response.json()) as { items: { id: string; url: string }[]; secret: string };
-  };
-  const { items } = await read("");
+  const response = await service.fetch(new Request(`${baseUrl}/_mock/webhooks/endpoints`));
+  const { items } = (await response.json()) as { items: { url: string; secret: string }[] };
   const known = items.find((item) => item.url === url);
-  const { id } = known ?? service.webhooks.createEndpoint({ url, events: knownTypes });
-  return (await read(`/${id}/secret`)).secret;
+  return (known ?? service.webhooks.createEndpoint({ url, events: knownTypes })).secret;
 }

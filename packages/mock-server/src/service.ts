@@ -22,10 +22,8 @@ import {
   createEndpoint,
   deleteEndpoint,
   type EndpointInput,
-  type EndpointSecret,
   replaceSecret,
   updateEndpoint,
-  type WebhookEndpoint,
 } from "./delivery/endpoints.ts";
 import { createApiKey, revokeApiKey } from "./domain/api-keys.ts";
 import {
@@ -49,6 +47,7 @@ import type {
   ApiKeyKind,
   ApiKeys,
   Delivery,
+  Endpoint,
   Fault,
   State,
   Template,
@@ -85,7 +84,7 @@ export interface MockService {
   /** The first seeded template. */
   readonly templateId: string;
   /** The seeded webhook endpoints, with the secrets that a receiver needs. */
-  readonly endpoints: readonly (EndpointSecret & { url: string })[];
+  readonly endpoints: readonly Endpoint[];
   /**
    * Responds to every request. Rejects only for an injected fault that breaks the connection, as
    * fetch does.
@@ -136,21 +135,21 @@ export interface MockService {
     setStatus(id: string, status: string): Card;
   };
   readonly webhooks: {
-    createEndpoint(input: EndpointInput): EndpointSecret;
+    createEndpoint(input: EndpointInput): Endpoint;
     /**
      * Changes the address, the events or both. The secret stays; pending deliveries go to the new
      * address.
      * @throws {RangeError} for an unknown endpoint.
      * @throws {TypeError} for an address or an event that is not allowed.
      */
-    updateEndpoint(endpointId: string, change: Partial<EndpointInput>): WebhookEndpoint;
+    updateEndpoint(endpointId: string, change: Partial<EndpointInput>): Endpoint;
     /**
      * Deletes the endpoint. Its pending deliveries are marked failed and are not attempted again;
      * the log stays.
      * @throws {RangeError} for an unknown endpoint.
      */
     deleteEndpoint(endpointId: string): void;
-    newSecret(endpointId: string): EndpointSecret;
+    newSecret(endpointId: string): Endpoint;
     sendTest(endpointId: string): Delivery;
     /** The delivery log, oldest first. */
     deliveries(filter?: DeliveryFilter): Delivery[];
@@ -271,7 +270,7 @@ function createService(backend: Backend, app: App): MockService {
       revoke: (key) => revokeApiKey(domain, key),
     },
     templateId: settings.templates[0]?.id ?? "",
-    endpoints: settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret })),
+    endpoints: structuredClone(settings.endpoints),
     fetch: async (request) => toResponse(await getReply(app, request), request),
     templates: {
       create: (input) => structuredClone(createTemplate(domain, input)),

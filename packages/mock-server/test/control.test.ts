@@ -81,7 +81,7 @@ describe("cards", () => {
 });
 
 describe("webhooks", () => {
-  it("show the secret of an endpoint once, are logged, and are resent", async () => {
+  it("have a secret, are logged, and are resent", async () => {
     const inbox = receiver();
     inbox.responses.push(500);
     const { service, get, post } = await openControlledShop({ deliver: inbox.deliver });
@@ -90,7 +90,7 @@ describe("webhooks", () => {
     const { id, secret } = made.body;
     expect(made).toMatchObject({ status: 201, body: { id, ...chosen } });
     expect(secret).toMatch(/^whsec_/);
-    expect((await get("/_mock/webhooks/endpoints")).items).toEqual([{ id, ...chosen }]);
+    expect((await get("/_mock/webhooks/endpoints")).items).toEqual([{ id, ...chosen, secret }]);
     inbox.useSecret(secret, service);
     const sent = await post(`/_mock/webhooks/endpoints/${id}/test`);
     expect(sent).toMatchObject({ status: 202, body: { state: "pending", attempts: [] } });
@@ -122,27 +122,35 @@ it("returns the secret of an endpoint, also of a seeded one; changes and deletes
     deliver: respondWith(500),
     endpoints: [{ url: "https://shop.test/webhooks", events: ["ping"], secret }],
   });
-  const [{ id }] = (await get("/_mock/webhooks/endpoints")).items;
+  const list = async () => (await get("/_mock/webhooks/endpoints")).items;
+  const [{ id, ...seeded }] = await list();
+  expect(seeded).toEqual({ url: "https://shop.test/webhooks", events: ["ping"], secret });
   const path = `/_mock/webhooks/endpoints/${id}`;
-  expect(await get(`${path}/secret`)).toEqual({ id, secret });
   const renewed = (await post(`${path}/new-secret`)).body.secret;
-  expect(await get(`${path}/secret`)).toEqual({ id, secret: renewed });
+  expect(renewed).not.toBe(secret);
+  expect(await list()).toEqual([{ id, ...seeded, secret: renewed }]);
   await post(`${path}/test`);
   await service.idle();
   const url = "https://shop.test/moved";
-  expect((await send("PATCH", path, { url })).body).toEqual({ id, url, events: ["ping"] });
+  expect((await send("PATCH", path, { url })).body).toEqual({
+    id,
+    url,
+    events: ["ping"],
+    secret: renewed,
+  });
   const events = ["card.added", "ping"];
-  expect((await send("PATCH", path, { events })).body).toEqual({ id, url, events });
-  expect((await get("/_mock/webhooks/endpoints")).items).toEqual([{ id, url, events }]);
+  const changed = { id, url, events, secret: renewed };
+  expect((await send("PATCH", path, { events })).body).toEqual(changed);
+  expect(await list()).toEqual([changed]);
   const refuse = async (body: object) => (await send("PATCH", path, body)).body.detail;
   expect(await refuse({ secret: "mine" })).toContain('"secret" is not known');
   expect(await refuse({ url: "https://192.168.1.1/" })).toContain("private network");
   expect((await send("DELETE", path)).status).toBe(204);
-  expect((await get("/_mock/webhooks/endpoints")).items).toEqual([]);
+  expect(await list()).toEqual([]);
   const [delivery] = (await get("/_mock/traffic?kind=delivery")).items;
   expect(delivery).toMatchObject({ state: "failed", endpointId: id });
   expect((await post(`/_mock/webhooks/deliveries/${delivery.id}/resend`)).status).toBe(409);
-  const gone = [send("DELETE", path), send("PATCH", path, {}), send("GET", `${path}/secret`)];
+  const gone = [send("DELETE", path), send("PATCH", path, {}), post(`${path}/new-secret`)];
   for (const { status } of await Promise.all(gone)) expect(status).toBe(404);
 });
 

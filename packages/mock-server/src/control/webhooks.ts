@@ -4,9 +4,7 @@ import type { Backend } from "../backend/backend.ts";
 import {
   createEndpoint,
   deleteEndpoint,
-  getEndpoint,
   replaceSecret,
-  toWebhookEndpoint,
   updateEndpoint,
 } from "../delivery/endpoints.ts";
 import { getById } from "../domain/context.ts";
@@ -16,9 +14,7 @@ import { listTraffic } from "./traffic.ts";
 export function addWebhookRoutes(router: Router, backend: Backend): void {
   const { route, routeWithBody, routeQuery } = router;
   const { domain, dispatcher } = backend;
-  route("GET /webhooks/endpoints", () => ({
-    items: [...domain.state.endpoints.values()].map(toWebhookEndpoint),
-  }));
+  route("GET /webhooks/endpoints", () => ({ items: [...domain.state.endpoints.values()] }));
   routeWithBody("POST /webhooks/endpoints 201", isEndpointInput, ({ body }) =>
     createEndpoint(domain, body),
   );
@@ -26,10 +22,6 @@ export function addWebhookRoutes(router: Router, backend: Backend): void {
     updateEndpoint(domain, id, body),
   );
   route("DELETE /webhooks/endpoints/:id", ({ id }) => deleteEndpoint(domain, id));
-  route("GET /webhooks/endpoints/:id/secret", ({ id }) => {
-    const { secret } = getEndpoint(domain, id);
-    return { id, secret };
-  });
   route("POST /webhooks/endpoints/:id/new-secret", ({ id }) => replaceSecret(domain, id));
   route("POST /webhooks/endpoints/:id/test 202", ({ id }) => dispatcher.sendTest(id));
 

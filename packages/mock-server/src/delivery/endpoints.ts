@@ -11,12 +11,6 @@ import { failPendingDeliveries } from "./deliveries.ts";
 /** The address of a receiver, and the event types that it gets. A test event is always sent. */
 export type EndpointInput = components["schemas"]["EndpointInput"];
 
-/** An endpoint without its secret, which is shown once. */
-export type WebhookEndpoint = Pick<Endpoint, "id" | "url" | "events">;
-
-/** The id and secret of an endpoint. */
-export type EndpointSecret = Pick<Endpoint, "id" | "secret">;
-
 /**
  * @param seeded the id and the secret of a seeded endpoint.
  * @throws {TypeError} for an address or an event that is not allowed.
@@ -24,7 +18,7 @@ export type EndpointSecret = Pick<Endpoint, "id" | "secret">;
 export function createEndpoint(
   domain: Domain,
   input: EndpointInput,
-  seeded: Partial<EndpointSecret> = {},
+  seeded: Partial<Pick<Endpoint, "id" | "secret">> = {},
 ): Endpoint {
   const { state, notifyChange } = domain;
   checkEndpoint(domain, input);
@@ -45,13 +39,13 @@ export function updateEndpoint(
   domain: Domain,
   endpointId: string,
   change: Partial<EndpointInput>,
-): WebhookEndpoint {
+): Endpoint {
   const endpoint = getEndpoint(domain, endpointId);
   const { url = endpoint.url, events = endpoint.events } = change;
   checkEndpoint(domain, { url, events });
   Object.assign(endpoint, { url, events: [...events] });
   domain.notifyChange();
-  return toWebhookEndpoint(endpoint);
+  return structuredClone(endpoint);
 }
 
 /** Its deliveries stay in the log. Pending ones are marked failed and are not attempted again. */
@@ -63,21 +57,15 @@ export function deleteEndpoint(domain: Domain, endpointId: string): void {
 }
 
 /** Replaces the secret at once, for pending deliveries too. */
-export function replaceSecret(domain: Domain, endpointId: string): EndpointSecret {
+export function replaceSecret(domain: Domain, endpointId: string): Endpoint {
   const endpoint = getEndpoint(domain, endpointId);
   endpoint.secret = generateId("whsec");
   domain.notifyChange();
-  return { id: endpoint.id, secret: endpoint.secret };
+  return structuredClone(endpoint);
 }
 
 export const getEndpoint = ({ state }: Domain, endpointId: string): Endpoint =>
   getById(state.endpoints, endpointId, "webhook endpoint");
-
-export const toWebhookEndpoint = ({ id, url, events }: Endpoint): WebhookEndpoint => ({
-  id,
-  url,
-  events: [...events],
-});
 
 function checkEndpoint({ forwardTo }: Domain, input: EndpointInput): void {
   const { url } = validateInput(isEndpointInput, input);

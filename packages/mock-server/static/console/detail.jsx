@@ -254,7 +254,8 @@ function DeliveryDetail(delivery) {
 
 /** A 401 of a receiver means nearly always that it has another secret. */
 function SecretAdvice({ endpointId }) {
-  const { secret = "" } = useReading(() => get(`webhooks/endpoints/${endpointId}/secret`)) ?? {};
+  const endpoints = useReading(() => get("webhooks/endpoints"))?.items ?? [];
+  const { secret = "" } = endpoints.find(({ id }) => id === endpointId) ?? {};
   return (
     <p>
       401? The secret of this endpoint ends in <code>…{secret.slice(-4)}</code>{" "}

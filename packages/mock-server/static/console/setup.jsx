@@ -12,13 +12,9 @@ async function readSetup() {
   const [settings, endpoints, templates, apiKeys] = await Promise.all(
     ["settings", "webhooks/endpoints", "templates", "api-keys"].map((path) => get(path)),
   );
-  const withSecret = async (endpoint) => ({
-    ...endpoint,
-    ...(await get(`webhooks/endpoints/${endpoint.id}/secret`)),
-  });
   return {
     settings,
-    endpoints: await Promise.all(endpoints.items.map(withSecret)),
+    endpoints: endpoints.items,
     templates: templates.items,
     apiKeys: apiKeys.items,
   };
