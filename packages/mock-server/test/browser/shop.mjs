@@ -16,11 +16,13 @@ export async function openShop(test, ...args) {
   const child = spawn(process.execPath, [bin, "--port", "0", "--json", "--quiet", ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
+  const closed = once(child, "close");
   test.onTestFinished(async () => {
     child.kill("SIGTERM");
-    await once(child, "close");
+    await closed;
   });
-  const [line] = await once(child.stdout, "data");
+  const stopped = closed.then(() => assert.fail("The mock server stopped. Is it built?"));
+  const [line] = await Promise.race([once(child.stdout, "data"), stopped]);
   const { baseUrl, apiKeys, templateId } = JSON.parse(line);
 
   async function call(method, path, body, key, idempotencyKey) {
