@@ -298,10 +298,17 @@ const parseHttpUrl = (address: string): URL | undefined => {
   return /^https?:$/.test(url?.protocol ?? "") ? url : undefined;
 };
 
-/** node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
+/**
+ * node:http on Node.js, and fetch in other runtimes, even those that have node:http. Created at the
+ * first call, because node:http takes several times as long to load as a client to create.
+ */
 function selectTransport(baseUrl: string, fetch: Fetch | undefined): Transport {
-  const transport = fetch === undefined && isNode() ? createNodeTransport(baseUrl) : undefined;
-  return transport ?? createFetchTransport(baseUrl, fetch);
+  if (fetch !== undefined || !isNode()) return createFetchTransport(baseUrl, fetch);
+  let transport: Transport | undefined;
+  return (request) => {
+    transport ??= createNodeTransport(baseUrl) ?? createFetchTransport(baseUrl);
+    return transport(request);
+  };
 }
 
 /** @returns undefined when the key is missing. */

@@ -27,11 +27,12 @@ import {
  * @returns undefined in a runtime without node:http.
  */
 export function createNodeTransport(baseUrl: string): Transport | undefined {
-  const http = getBuiltinModule("node:http") as typeof Http | undefined;
-  const https = getBuiltinModule("node:https") as typeof Http | undefined; // the same functions
-  if (http === undefined || https === undefined) return undefined;
-
   const { protocol, hostname, port, pathname } = new URL(baseUrl);
+  // Both modules have the same functions.
+  const id = protocol === "https:" ? "node:https" : "node:http";
+  const http = getBuiltinModule(id) as typeof Http | undefined;
+  if (http === undefined) return undefined;
+
   const host = hostname.replace(/^\[|\]$/g, ""); // an IPv6 address without its brackets
   const basePath = pathname === "/" ? "" : pathname;
   const fail = (error: unknown, hasHead: boolean) =>
@@ -39,7 +40,7 @@ export function createNodeTransport(baseUrl: string): Transport | undefined {
 
   /** `request` is looked up at each call, because MSW, nock and OpenTelemetry replace it. */
   const createRequest = ({ method, path, headers }: HttpRequest) =>
-    (protocol === "https:" ? https : http).request({
+    http.request({
       host,
       port,
       path: basePath + path,
