@@ -18,7 +18,7 @@ const shops = {
 export default {
   title: "A sign-up",
   notes:
-    "2 000 times: store the user, issue the card, store the card. By hand two writes to the disk, with the outbox three.",
+    "2 000 times: store the user, issue the card, store the card. By hand two writes to the disk, with the outbox three: the lease must be on the disk before the request is sent, or a second card is possible after a power failure.",
   figures: {
     time: { label: "µs" },
     cpu: { label: "CPU µs" },
