@@ -89,8 +89,8 @@ export interface SqliteOutbox extends Outbox {
  * @throws {TypeError} for an invalid option.
  * @throws {IssuingError} `configuration` when the client has no address: a build without
  * `LOYALTY_URL` must not call it.
- * @throws at first use when the file cannot be used, SQLite is not available, the tables are of a
- * newer version, or belong to another service.
+ * @throws at first use when the file cannot be used, SQLite is not available, the tables are of
+ * another version, or belong to another service.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -128,7 +128,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     getLatestMs: () => getLatestMs(tables),
   });
   function prepareTables(connection: SqliteDatabase): void {
-    connection.exec(settingsTables); // first, so that tables of a newer version are not changed
+    connection.exec(settingsTables); // first, so that tables of another version are not changed
     jobsDatabase.runIn(connection, claimSettings(client));
     connection.exec(sqliteTables);
   }
