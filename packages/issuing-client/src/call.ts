@@ -1,7 +1,8 @@
 /** A call of the client: what it sends, how its response is read, and what it reports. */
 import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
-import type { IssuingErrorCode, Outcome } from "./errors.ts";
+import type { IssuingErrorCode } from "./errors.ts";
 import type { Reading, UsableResponse } from "./response.ts";
+import type { EarlierAttempts } from "./retry.ts";
 import type { HttpRequest } from "./transport.ts";
 
 export interface Call<Value = unknown> extends Pick<HttpRequest, "method" | "path" | "body"> {
@@ -14,10 +15,8 @@ export interface Call<Value = unknown> extends Pick<HttpRequest, "method" | "pat
   /** The id in the path. */
   id?: string;
   idempotencyKey?: string | undefined;
-  /** Whether the caller knows of an attempt with the same key before this call. */
-  hasEarlierAttempt?: boolean;
-  /** What attempts before this call mean for the card. Default `not-sent`. */
-  earlierOutcome?: Outcome;
+  /** Default `none`. */
+  earlier?: EarlierAttempts;
   /** Reads the body of a success. */
   read(response: UsableResponse): Reading<Value>;
   /** Returns the keys of the fields whose values differ from those that were sent. */

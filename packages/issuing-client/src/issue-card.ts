@@ -10,7 +10,7 @@ import {
   readCard,
   type Template,
 } from "./cards.ts";
-import { configurationError, type Outcome } from "./errors.ts";
+import { configurationError } from "./errors.ts";
 import {
   deriveKeySync,
   formatUserId,
@@ -27,6 +27,7 @@ import {
   parseCallOptions,
   type Settings,
 } from "./options.ts";
+import type { EarlierAttempts } from "./retry.ts";
 import { createCall, send } from "./send.ts";
 
 interface IssueCardCallOptions extends CallOptions {
@@ -94,8 +95,7 @@ export async function issueCard<Fields>(
   const { templateId } = prepared;
   const namespace = settings.idempotencyNamespace;
   const idempotencyKey = await resolveKey(options, { templateId, namespace });
-  const keyed = { ...prepared, idempotencyKey, firstAttemptAt };
-  return sendCard({ ...keyed, earlierOutcome: "unknown" }, callSettings);
+  return sendCard({ ...prepared, idempotencyKey, firstAttemptAt }, callSettings, "unknown");
 }
 
 /** @throws {IssuingError} `configuration` for arguments in another order. */
@@ -114,22 +114,26 @@ const describeType = (value: unknown) =>
 interface KeyedRequest extends PreparedRequest {
   idempotencyKey: string;
   firstAttemptAt?: number | undefined;
-  /** What the attempts before this call mean for the card, when there were some. */
-  earlierOutcome: Outcome;
 }
 
-/** Sends a prepared request under its key, while the service still stores the key. */
-function sendCard<Fields>(request: KeyedRequest, settings: CallSettings): Promise<Card<Fields>> {
+/**
+ * Sends a prepared request under its key, while the service still stores the key.
+ * @param earlier what the attempts before this call mean, when there were some.
+ */
+function sendCard<Fields>(
+  request: KeyedRequest,
+  settings: CallSettings,
+  earlier: EarlierAttempts,
+): Promise<Card<Fields>> {
   const { clock } = settings;
-  const { templateId, body, idempotencyKey, firstAttemptAt, earlierOutcome } = request;
+  const { templateId, body, idempotencyKey, firstAttemptAt } = request;
   const remainingMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
   const endsAtMs = Math.min(settings.endsAtMs, clock.monotonicMs() + remainingMs);
   const hasEarlierAttempt = firstAttemptAt !== undefined && firstAttemptAt < clock.now();
   const call = createCall<Card<Fields>>("issueCard", templateId, {
     body,
     idempotencyKey,
-    hasEarlierAttempt,
-    ...(hasEarlierAttempt && { earlierOutcome }),
+    earlier: hasEarlierAttempt ? earlier : "none",
     read: readCard<Fields>,
     findDifferentFields: (card) => getDifferentFields(JSON.parse(body).fieldValues, card),
   });
@@ -237,8 +241,7 @@ export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
     deriveKey: (input) => deriveKeySync({ ...input, namespace: idempotencyNamespace }),
     async send(request, options = {}) {
       const callSettings = parseCallOptions({ ...options, maxRetries: 0 }, settings);
-      // The outbox stores what earlier attempts mean, so an error has the outcome of this one only.
-      return sendCard<FieldValues>({ ...request, earlierOutcome: "not-sent" }, callSettings);
+      return sendCard<FieldValues>(request, callSettings, "known-to-caller");
     },
   };
 }

@@ -19,13 +19,19 @@ export const retryPolicy = {
 /** Besides every 5xx. */
 export const retryableStatuses: readonly number[] = [408, 425, 429];
 
+/**
+ * What the caller says of attempts with the same key before this call: there were none; it is
+ * unknown what they mean for the card; or the caller, which is the outbox, knows that, and asks
+ * what this call means.
+ */
+export type EarlierAttempts = "none" | "unknown" | "known-to-caller";
+
 /** What a decision depends on, besides the result of the last attempt. */
 export interface CallState {
   /** Whether sending the request twice has the effect of sending it once. */
   readonly isIdempotent: boolean;
   readonly hasKey: boolean;
-  /** Whether the caller knows of an attempt with the same key before this call. */
-  readonly hasEarlierAttempt: boolean;
+  readonly earlier: EarlierAttempts;
   readonly maxRetries: number;
   /** The deadline, on the monotonic clock. */
   readonly endsAtMs: number;
@@ -82,7 +88,7 @@ function decideAfterFailure(state: CallState, result: AttemptResult, nowMs: numb
 /** After a 409 or 423 the first request with this key may still run. */
 function decideAfterConflict(before: CallState, result: AttemptResult, nowMs: number): Next {
   const { firstConflictAtMs = nowMs } = before;
-  const outcome = before.hasEarlierAttempt ? "unknown" : before.outcome;
+  const outcome = before.earlier === "none" ? before.outcome : "unknown";
   const state = { ...before, firstConflictAtMs, outcome };
   if (state.maxRetries === 0) return { state, end: "no-retries-left" };
   const { minDelayMs, maxDelayMs, maxMs } = retryPolicy.conflict;

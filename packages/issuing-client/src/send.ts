@@ -96,17 +96,22 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
   }
 }
 
-const createState = (call: Call, { maxRetries, endsAtMs, random }: CallSettings): CallState => ({
-  isIdempotent: isIdempotent(call.method, call.idempotencyKey),
-  hasKey: call.idempotencyKey !== undefined,
-  hasEarlierAttempt: call.hasEarlierAttempt ?? false,
-  maxRetries,
-  endsAtMs,
-  random,
-  attempts: 0,
-  failures: 0,
-  outcome: call.earlierOutcome ?? "not-sent",
-});
+function createState(
+  { method, idempotencyKey, earlier = "none" }: Call,
+  { maxRetries, endsAtMs, random }: CallSettings,
+): CallState {
+  return {
+    isIdempotent: isIdempotent(method, idempotencyKey),
+    hasKey: idempotencyKey !== undefined,
+    earlier,
+    maxRetries,
+    endsAtMs,
+    random,
+    attempts: 0,
+    failures: 0,
+    outcome: earlier === "unknown" ? "unknown" : "not-sent",
+  };
+}
 
 /** @throws the `reason` of a signal that is aborted. */
 function hasTimeLeft({ clock, signal, endsAtMs }: CallSettings): boolean {

@@ -9,7 +9,7 @@ const nowMs = 1_000_000;
 const first: CallState = {
   isIdempotent: true,
   hasKey: true,
-  hasEarlierAttempt: false,
+  earlier: "none",
   maxRetries: 2,
   endsAtMs: nowMs + 30_000,
   random: () => 1, // each backoff is the longest one: 300, 600, 1200 ms
@@ -100,17 +100,22 @@ describe("a conflict", () => {
     ["more than 5 s after the first one", last(4_701), undefined, "lasting-conflict rejected"],
     ["a Retry-After of more than 5 s", {}, 5_001, "lasting-conflict rejected"],
     ["no retries at all", { maxRetries: 0 }, undefined, "no-retries-left rejected"],
-    ["an earlier attempt", { hasEarlierAttempt: true, ...last(9_000) }, undefined, "300 unknown"],
+    [
+      "an earlier attempt",
+      { earlier: "known-to-caller", ...last(9_000) },
+      undefined,
+      "300 unknown",
+    ],
     ["a lost attempt", { outcome: "unknown", ...last(9_000) }, undefined, "300 unknown"],
     [
       "an earlier attempt, and no retries at all",
-      { hasEarlierAttempt: true, maxRetries: 0 },
+      { earlier: "known-to-caller", maxRetries: 0 },
       undefined,
       "no-retries-left unknown",
     ],
     [
       "an earlier attempt, and a Retry-After at the deadline",
-      { hasEarlierAttempt: true },
+      { earlier: "known-to-caller" },
       30_000,
       "deadline unknown",
     ],
