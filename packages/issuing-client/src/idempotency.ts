@@ -157,42 +157,6 @@ export function parseIdempotencyKey(key: unknown): string {
   );
 }
 
-interface KeyOptions extends Partial<Pick<IdempotencyKeyInput, "userId" | "keySuffix">> {
-  idempotencyKey?: string;
-  firstAttemptAt?: unknown;
-}
-
-/**
- * Returns the key of a call: derived from `userId`, or the caller's own. Checks `firstAttemptAt`
- * too.
- * @throws {IssuingError} `configuration` when both are set or neither is, and when an option is
- * present but undefined.
- */
-export async function resolveKey(
-  options: KeyOptions,
-  { templateId, namespace }: { templateId: string; namespace: string },
-): Promise<string> {
-  for (const name of ["idempotencyKey", "firstAttemptAt"] as const)
-    if (name in options && options[name] === undefined)
-      throw configurationError(
-        `${name} is present but undefined: set it before this call, or leave it out.`,
-      );
-  const { userId, keySuffix, idempotencyKey } = options;
-  const [hasUserId, hasSuffix] = ["userId" in options, "keySuffix" in options];
-  if (idempotencyKey !== undefined && (hasUserId || hasSuffix))
-    throw configurationError(
-      "Set userId or idempotencyKey, not both: the key is derived from the user's id and keySuffix.",
-    );
-  if (idempotencyKey !== undefined) return parseIdempotencyKey(idempotencyKey);
-  if (hasUserId) {
-    const input = { templateId, userId: userId as UserId, namespace };
-    return deriveIdempotencyKey(hasSuffix ? { ...input, keySuffix: keySuffix as string } : input);
-  }
-  throw configurationError(
-    "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",
-  );
-}
-
 /**
  * Returns how long the key may still be used, in milliseconds, counted from now when this is
  * the first attempt.

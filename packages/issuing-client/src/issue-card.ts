@@ -12,10 +12,12 @@ import {
 } from "./cards.ts";
 import { configurationError } from "./errors.ts";
 import {
+  deriveIdempotencyKey,
   deriveKeySync,
   formatUserId,
   getRemainingRetentionMs,
-  resolveKey,
+  type IdempotencyKeyInput,
+  parseIdempotencyKey,
   type UserId,
 } from "./idempotency.ts";
 import {
@@ -75,6 +77,41 @@ const issueOptionNames = {
   firstAttemptAt: true,
 } satisfies OptionNames<IssueCardOptions>;
 
+interface ParsedIssueOptions {
+  /** The caller's own key, or what the key is derived from. */
+  key: string | Pick<IdempotencyKeyInput, "userId" | "keySuffix">;
+  firstAttemptAt: number | undefined;
+}
+
+/**
+ * Checks the options that only `issueCard` has.
+ * @throws {IssuingError} `configuration` when `userId` and `idempotencyKey` are both set or neither
+ * is, and when an option is present but undefined.
+ */
+function parseIssueOptions(options: IssueCardOptions): ParsedIssueOptions {
+  for (const name of ["idempotencyKey", "firstAttemptAt"] as const)
+    if (name in options && options[name] === undefined)
+      throw configurationError(
+        `${name} is present but undefined: set it before this call, or leave it out.`,
+      );
+  const firstAttemptAt = "firstAttemptAt" in options ? Number(options.firstAttemptAt) : undefined;
+  const [hasUserId, hasSuffix] = ["userId" in options, "keySuffix" in options];
+  const { userId, keySuffix, idempotencyKey } = options;
+  if (idempotencyKey !== undefined && (hasUserId || hasSuffix))
+    throw configurationError(
+      "Set userId or idempotencyKey, not both: the key is derived from the user's id and keySuffix.",
+    );
+  if (idempotencyKey !== undefined)
+    return { key: parseIdempotencyKey(idempotencyKey), firstAttemptAt };
+  if (hasUserId) {
+    const user = { userId: userId as UserId };
+    return { key: hasSuffix ? { ...user, keySuffix: keySuffix as string } : user, firstAttemptAt };
+  }
+  throw configurationError(
+    "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",
+  );
+}
+
 /** The method `issueCard` of a client. */
 export async function issueCard<Fields>(
   settings: Settings,
@@ -84,17 +121,17 @@ export async function issueCard<Fields>(
     options: IssueCardOptions;
   },
 ): Promise<Card<Fields>> {
-  // Everything is read synchronously, by `resolveKey` too, so later changes by the caller have no
-  // effect.
+  // Everything is read synchronously, so later changes by the caller have no effect.
   const options = Object(input.options) as IssueCardOptions;
   checkOrder(input);
   if (typeof input.options === "object") checkNames("issueCard", options, issueOptionNames);
-  const firstAttemptAt = "firstAttemptAt" in options ? Number(options.firstAttemptAt) : undefined;
   const callSettings = parseCallOptions(options, settings);
   const prepared = prepareRequest(input.template, input.request);
   const { templateId } = prepared;
   const namespace = settings.idempotencyNamespace;
-  const idempotencyKey = await resolveKey(options, { templateId, namespace });
+  const { key, firstAttemptAt } = parseIssueOptions(options);
+  const idempotencyKey =
+    typeof key === "string" ? key : await deriveIdempotencyKey({ ...key, templateId, namespace });
   return sendCard({ ...prepared, idempotencyKey, firstAttemptAt }, callSettings, "unknown");
 }
 
