@@ -49,23 +49,26 @@ let lastCallId = 0;
  */
 export async function send<Value>(call: Call<Value>, settings: CallSettings): Promise<Value> {
   const { operation, method, idempotencyKey } = call;
-  const { clock, onEvent, onResponse } = settings;
+  const { clock, signal, onEvent, onResponse } = settings;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
   const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
   const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
 
   let state = createState(call, settings);
-  // The end of a call without an attempt. Its `wasSent` is not read then.
-  let result: AttemptResult = { failure: pastDeadline };
+  let result: AttemptResult = { failure: notBegun };
   const getFacts = () => ({ attempts: state.attempts, outcome: state.outcome, idempotencyKey });
   try {
     const apiKey = await getApiKey(settings);
     if (apiKey.failure !== undefined) throw toCallError(apiKey.failure, getFacts());
     const request = createRequest(call, settings, apiKey.value);
-    while (hasTimeLeft(settings)) {
+    while (true) {
+      signal?.throwIfAborted();
+      if (!hasTimeLeft(settings)) break;
       emit({ type: "attempt", attempt: state.attempts + 1, method });
-      if (!hasTimeLeft(settings)) break; // the listener has used it up
+      // The listener can abort the call, and use up its time.
+      signal?.throwIfAborted();
+      if (!hasTimeLeft(settings)) break;
       state = { ...state, attempts: state.attempts + 1 };
       result = await attempt(request, operation, settings);
       const next = decideNext(state, result, clock.monotonicMs());
@@ -91,7 +94,7 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
     return value;
   } catch (error) {
     const { attempts } = state;
-    emit({ ...toEnd(error, settings.signal), attempts, durationMs: getDurationMs() });
+    emit({ ...toEnd(error, signal), attempts, durationMs: getDurationMs() });
     throw error;
   }
 }
@@ -113,11 +116,8 @@ function createState(
   };
 }
 
-/** @throws the `reason` of a signal that is aborted. */
-function hasTimeLeft({ clock, signal, endsAtMs }: CallSettings): boolean {
-  signal?.throwIfAborted();
-  return endsAtMs - clock.monotonicMs() >= 1;
-}
+const hasTimeLeft = ({ clock, endsAtMs }: CallSettings): boolean =>
+  endsAtMs - clock.monotonicMs() >= 1;
 
 const pastDeadline: AttemptFailure = {
   code: "deadline",
@@ -125,6 +125,8 @@ const pastDeadline: AttemptFailure = {
   wasSent: true,
   retryable: true,
 };
+/** The deadline passed before the first attempt. */
+const notBegun: AttemptFailure = { ...pastDeadline, wasSent: false };
 const timedOut: AttemptFailure = {
   code: "timeout",
   message: "The service did not respond in time.",
