@@ -44,10 +44,18 @@ export function formatDuration(ms: number): string {
 const joinUnits = (first: string, count: number, unit: string) =>
   count === 0 ? first : `${first} ${count} ${unit}`;
 
+const linkStart = " See https://loyalty-cards.github.io/loyalty-cards/errors#";
+
 /**
  * Formats the link to the section about an error. Each message with a code or a reason ends with
  * it.
  * @param section a heading of `docs/errors.md`, such as `rate-limited`.
  */
-export const formatErrorLink = (section: string): string =>
-  ` See https://loyalty-cards.github.io/loyalty-cards/errors#${section}`;
+export const formatErrorLink = (section: string): string => linkStart + section;
+
+/** Separates a message from the link at its end. */
+export function splitErrorLink(message: string): { text: string; link?: string } {
+  const end = message.lastIndexOf(linkStart);
+  if (end < 0) return { text: message };
+  return { text: message.slice(0, end), link: message.slice(end + 1) };
+}

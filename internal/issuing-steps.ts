@@ -22,6 +22,15 @@ export const keyLifetimeMs = 24 * 3_600_000 - 60_000;
 /** The `userMessage` of an error whose own text must not be shown to the user. */
 export const generalUserMessage = "The loyalty service is not available right now.";
 
+/**
+ * Advice for a program, with which messages of the client end. The command leaves it out: a person
+ * at a terminal reads the `userMessage`, and has no options.
+ */
+export const programAdvice = {
+  userMessage: "userMessage says what to correct.",
+  insecureHttp: "For a service on a private network, set allowInsecureHttp: true.",
+} as const;
+
 /** A request that was validated. */
 export interface PreparedRequest {
   templateId: string;

@@ -1,5 +1,7 @@
 /** How a command ends: exit codes, and errors as messages that say what is wrong and what to do. */
 import { basename } from "node:path";
+import { splitErrorLink } from "@loyalty-cards/internal/format";
+import { generalUserMessage, programAdvice } from "@loyalty-cards/internal/issuing-steps";
 import type { IssuingError } from "@loyalty-cards/issuing-client";
 import { type Part, Text, text } from "./printable.ts";
 
@@ -119,7 +121,7 @@ function describeIssuingError(error: IssuingError): CommandError {
   const { code, outcome, idempotencyKey } = error;
   const isKeyRefused = code === "unauthorized" || code === "forbidden";
   const { text: sentence, link } = splitMessage(error);
-  const lines = code === "validation" ? [withoutHint(sentence), ...listReasons(error)] : [sentence];
+  const lines = [sentence, ...listReasons(error)];
   if (outcome === "unknown" && idempotencyKey !== undefined) lines.push(repeatAdvice);
   else if (code === "network" || code === "timeout" || isKeyRefused)
     lines.push("`loyalty-cards doctor` checks the configuration.");
@@ -148,29 +150,25 @@ function listReasons({ problem, userMessage, fields, message }: IssuingError): s
 }
 
 /**
- * The message of an error of our packages, and the sentence with the address of its page, which
- * gets its own line.
+ * The message of an error of the client without advice for programs, and the sentence with the
+ * address of its page, which gets its own line.
  */
 export function splitMessage({ message }: Pick<Error, "message">): { text: string; link?: string } {
-  const [sentence = "", link] = message.split(/ (?=See https:\S+$)/);
-  return { text: nameVariables(sentence), ...(link !== undefined && { link }) };
+  const { text: sentences, ...rest } = splitErrorLink(message);
+  const advice = Object.values(programAdvice).find((each) => sentences.endsWith(` ${each}`));
+  // A colon or a full stop is before it.
+  const own = advice === undefined ? sentences : `${sentences.slice(0, -advice.length - 2)}.`;
+  return { text: nameVariables(own), ...rest };
 }
 
 /** What a person at a terminal sets, in the place of the options of the client. */
 export const nameVariables = (message: string) =>
   message
-    .replace(/ For a service on a private network, set allowInsecureHttp: true\./, "")
     .replace(/^baseUrl\b/, "The address")
     .replace(/\b(the |new )?baseUrl\b/g, (_, word = "the ") => `${word}address`)
     .replace(/\b(?:the )?apiKey\b/g, "LOYALTY_API_KEY")
     .replace(/\bidempotencyNamespace\b/g, "LOYALTY_IDEMPOTENCY_NAMESPACE");
 
 /** Why the service rejected a row: its own text of a 422, when there is one. */
-export function describeRejection(error: Pick<IssuingError, "message" | "userMessage">): string {
-  const { text: sentence } = splitMessage(error);
-  return withoutHint(sentence) === sentence ? sentence : error.userMessage;
-}
-
-/** The hint is for programs, which have `userMessage`. */
-const withoutHint = (message: string) =>
-  message.replace(/[:.] userMessage says what to correct\.$/, ".");
+export const describeRejection = (error: Pick<IssuingError, "message" | "userMessage">): string =>
+  error.userMessage === generalUserMessage ? splitMessage(error).text : error.userMessage;

@@ -1,6 +1,6 @@
 /** Options of the client: defaults, environment variables, validation. */
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
-import type { Clock } from "@loyalty-cards/internal/issuing-steps";
+import { type Clock, programAdvice } from "@loyalty-cards/internal/issuing-steps";
 import { describeValue } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Result } from "@loyalty-cards/internal/result";
@@ -286,7 +286,7 @@ function parseBaseUrl(address: string, allowInsecureHttp: boolean | undefined): 
     );
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp)
     throw configurationError(
-      `baseUrl is ${url.origin}, which would send the API key unencrypted: use https://. For a service on a private network, set allowInsecureHttp: true.`,
+      `baseUrl is ${url.origin}, which would send the API key unencrypted: use https://. ${programAdvice.insecureHttp}`,
     );
   const baseUrl = url.origin + url.pathname.replace(/\/+$/, "");
   if (!baseUrl.endsWith("/api/v1")) return baseUrl;

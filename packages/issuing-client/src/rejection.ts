@@ -2,6 +2,7 @@
  * The errors of a call: that of a 4xx or 5xx, from its problem details (RFC 9457, spec 7), and that
  * of a call without a usable response.
  */
+import { programAdvice } from "@loyalty-cards/internal/issuing-steps";
 import type { Call } from "./call.ts";
 import { isObject } from "./cards.ts";
 import {
@@ -186,6 +187,6 @@ function formatFields(
   const pointers = fields.map(({ pointer }) => pointer).filter((each) => isPrintable(each, body));
   const named = [...new Set(pointers)].slice(0, 10).join(", ");
   if (detail !== undefined)
-    return `${named === "" ? "" : `${named}. `}userMessage says what to correct.`;
+    return `${named === "" ? "" : `${named}. `}${programAdvice.userMessage}`;
   return named === "" ? "the response has no detail that says what to correct." : `${named}.`;
 }

@@ -2,7 +2,7 @@
  * What an outbox reports: the outcome of each attempt, its alarms, and a log line for what needs
  * attention.
  */
-import { toPrintable } from "@loyalty-cards/internal/format";
+import { splitErrorLink, toPrintable } from "@loyalty-cards/internal/format";
 import type { Clock } from "@loyalty-cards/internal/issuing-steps";
 import { createReport, describeError } from "@loyalty-cards/internal/reporting";
 import { type EntryRef, isOptionWrong } from "./entry.ts";
@@ -107,7 +107,7 @@ const noWorker = "This process runs no worker: outbox.work() or outbox.drain()";
 
 /** The message of the client without its link, on one line. */
 const readMessage = (error: unknown) =>
-  toPrintable((error as Error).message.replace(/ See https:.*$/s, ""), 300);
+  toPrintable(splitErrorLink((error as Error).message).text, 300);
 
 /** @param hasWorker without one, nobody tries an entry, unless another process has a worker. */
 function formatPause(
