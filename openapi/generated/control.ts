@@ -176,6 +176,11 @@ export interface components {
             readonly id: string;
             /** When it arrived, by the service's clock, ISO 8601. */
             readonly at: string;
+            /**
+             * `console` when the mock's console sent it.
+             * @enum {string}
+             */
+            readonly sentBy?: "console";
             readonly operation?: components["schemas"]["OperationId"];
             readonly method: string;
             /** With its query, at most 2 000 characters. */
@@ -263,8 +268,10 @@ export interface components {
             readonly at: string;
             /** The address of the endpoint; absent when it was deleted. */
             readonly url?: string;
-            /** The card of the event; absent for `ping` and `consent.changed`. */
+            /** The card of the event, or the customer's only card. */
             readonly cardId?: string;
+            /** Absent for `ping`. */
+            readonly customerId?: string;
         };
         /** What the staff did to a card, and that a customer added it to a wallet. */
         readonly Action: {

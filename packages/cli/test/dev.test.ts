@@ -191,8 +191,8 @@ describe("dev", () => {
       expect.stringMatching(/ 422 +\d+ ms {2}← issueCard {2}customer\.consents is missing$/),
       expect.stringMatching(/ 401 +\d+ ms {2}← issueCard {2}unknown key$/),
       expect.stringMatching(/ 201 +\d+ ms {2}← issueCard {2}card_\w+$/),
-      expect.stringMatching(/ 201 +\d+ ms {2}← issueCard {2}card_\w+ {2}replay$/),
-      expect.stringMatching(/ 201 +\d+ ms {2}← issueCard {2}card_\w+ {2}replay$/),
+      expect.stringMatching(/← issueCard {2}card_\w+ {2}same key: the first card again$/),
+      expect.stringMatching(/← issueCard {2}card_\w+ {2}same key: the first card again$/),
     ]);
     expect(stderr).not.toContain("600100200");
   });
@@ -269,8 +269,8 @@ describe("the line of a request, a delivery or a moved clock", () => {
   it.each<[string, TrafficEvent, string[], number?]>([
     [
       "has the fault of a broken connection",
-      { ...request, reason: "injected fault: destroy" },
-      ["---     3 ms  ← issueCard  injected fault: destroy"],
+      { ...request, reason: "response lost; the card exists" },
+      ["---     3 ms  ← issueCard  response lost; the card exists"],
     ],
     [
       "names a path that is no operation",

@@ -45,6 +45,19 @@ describe("cards", () => {
     });
   });
 
+  it("distinguish a consent that was withdrawn from one that was never given", async () => {
+    const { get, call, issue } = await openControlledShop();
+    const { id } = (await issue()).body;
+    const read = async () => (await get(`/_mock/cards/${id}`)).customer;
+    const never = { marketingConsent: false, isMarketingWithdrawn: false };
+    expect(await read()).toMatchObject(never);
+    for (const marketing of [true, false]) {
+      await call("PUT", `/api/v1/passes/${id}/consent`, { body: { marketing } });
+      const expected = { marketingConsent: marketing, isMarketingWithdrawn: !marketing };
+      expect(await read()).toMatchObject(expected);
+    }
+  });
+
   it("show everything about one card, and record operations", async () => {
     const { get, post, send, issue } = await openControlledShop();
     const { id } = (await issue()).body;
@@ -124,11 +137,12 @@ it("returns the secret of an endpoint, also of a seeded one; changes and deletes
   });
   const list = async () => (await get("/_mock/webhooks/endpoints")).items;
   const [{ id, ...seeded }] = await list();
+  const secretReplacedAt = "2026-03-01T12:00:00.000Z";
   expect(seeded).toEqual({ url: "https://shop.test/webhooks", events: ["ping"], secret });
   const path = `/_mock/webhooks/endpoints/${id}`;
   const renewed = (await post(`${path}/new-secret`)).body.secret;
   expect(renewed).not.toBe(secret);
-  expect(await list()).toEqual([{ id, ...seeded, secret: renewed }]);
+  expect(await list()).toEqual([{ id, ...seeded, secret: renewed, secretReplacedAt }]);
   await post(`${path}/test`);
   await service.idle();
   const url = "https://shop.test/moved";
@@ -137,9 +151,10 @@ it("returns the secret of an endpoint, also of a seeded one; changes and deletes
     url,
     events: ["ping"],
     secret: renewed,
+    secretReplacedAt,
   });
   const events = ["card.added", "ping"];
-  const changed = { id, url, events, secret: renewed };
+  const changed = { id, url, events, secret: renewed, secretReplacedAt };
   expect((await send("PATCH", path, { events })).body).toEqual(changed);
   expect(await list()).toEqual([changed]);
   const refuse = async (body: object) => (await send("PATCH", path, body)).body.detail;

@@ -51,9 +51,18 @@ describe("a row says", () => {
       "injected fault; the card exists",
     ],
     [
-      { operation: "issueCard", reason: "x", fault: { kind: "latency", phase: "before" } },
+      { operation: "issueCard", fault: { kind: "latency", phase: "before" } },
       card,
       "injected delay; new card",
+    ],
+    [
+      {
+        operation: "issueCard",
+        reason: "customer.consents is missing",
+        fault: { kind: "latency", phase: "before" },
+      },
+      {},
+      "injected delay; customer.consents is missing",
     ],
     [
       { operation: "issueCard", reason: "replay", fault: { kind: "latency", phase: "before" } },

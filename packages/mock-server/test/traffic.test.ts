@@ -111,10 +111,14 @@ describe("a request in the traffic", () => {
       { status: 500, reason: injected },
       true,
     ],
-    [{ kind: "destroy", phase: "after-commit" }, { reason: `${injected}: destroy` }, true],
+    [
+      { kind: "destroy", phase: "after-commit" },
+      { reason: injected, phrase: "response lost; the card exists" },
+      true,
+    ],
     [
       { kind: "latency", phase: "before", delayMs: 1 },
-      { status: 201, reason: `${injected}: latency` },
+      { status: 201, phrase: "injected delay; new card" },
       true,
     ],
   ] as const)("names the injected fault of %j", async (fault, expected, isIssued) => {
@@ -125,6 +129,13 @@ describe("a request in the traffic", () => {
     expect(item).toMatchObject({ ...expected, requestBody: JSON.stringify(toSignUp()) });
     const members = ["status" in item, "responseBody" in item, "cardId" in item];
     expect(members).toEqual(["status" in expected, "status" in expected, isIssued]);
+  });
+
+  it("says that the console sent it", async () => {
+    const { issue, get } = await openControlledShop();
+    for (const sender of ["console", "another"]) await issue(toSignUp(), { "x-sent-by": sender });
+    const { items } = await get("/_mock/traffic");
+    expect(items.map(({ sentBy }: { sentBy?: string }) => sentBy)).toEqual([undefined, "console"]);
   });
 
   it("has its warnings as its own lines, and counts as a problem", async () => {
@@ -286,6 +297,24 @@ it("is found by the name on the card: its requests, actions and webhooks", async
   );
 });
 
+it("has the card of a consent, or else the customer when there are several cards", async () => {
+  const { service, issue, call, get } = await openControlledShop({ deliver: () => new Response() });
+  service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["consent.changed"] });
+  const phone = "+48600100200";
+  const { id, customerId } = (await issue(toSignUp({ phone }))).body;
+  const give = (marketing: boolean) =>
+    call("PUT", `/api/v1/passes/${id}/consent`, { body: { marketing } });
+  await give(true);
+  await issue(toSignUp({ phone }));
+  await give(false);
+  const { items } = await get("/_mock/traffic?kind=delivery");
+  expect(items).toMatchObject([
+    { customerId, phrase: "marketing withdrawn" },
+    { customerId, cardId: id, phrase: "marketing given" },
+  ]);
+  expect(items[0]).not.toHaveProperty("cardId");
+});
+
 it("is searched by kind, problems and words", async () => {
   const { service, issue, get } = await openControlledShop({
     deliver: () => new Response(null, { status: 401 }),
@@ -309,8 +338,10 @@ it("is searched by kind, problems and words", async () => {
   expect(await find("query=customer.Consents")).toEqual([422]);
   expect(await find("query=issuecard")).toEqual([422, 201]);
   expect(await find("query=nowak")).toEqual(["delivery", "action", 201]);
-  // A key of a request can contain each number.
-  expect(await find("query=401&kind=delivery")).toEqual(["delivery"]);
+  // A status finds nothing else, although a key of a request can contain each number.
+  await issue(toSignUp({}), { "idempotency-key": "user-401-503" });
+  expect(await find("query=401")).toEqual(["delivery"]);
+  expect(await find("query=503")).toEqual([201]);
   expect(await get("/_mock/traffic?query=422&kind=request&problems=true&limit=1")).toMatchObject({
     total: 1,
     problems: 1,

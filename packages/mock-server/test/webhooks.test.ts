@@ -186,6 +186,7 @@ describe("the console's buttons", () => {
     expect(renewed).toEqual({
       ...endpoint,
       secret: expect.not.stringContaining(endpoint.secret),
+      secretReplacedAt: new Date(service.clock.now()).toISOString(),
     });
     await purchase();
     expect(service.webhooks.deliveries()).toMatchObject([

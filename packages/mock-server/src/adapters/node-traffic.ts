@@ -4,6 +4,7 @@
  */
 import { toLine } from "@loyalty-cards/internal/response-text";
 import type { Backend } from "../backend/backend.ts";
+import { describeRequest } from "../control/phrases.ts";
 import { isSuccess } from "../delivery/deliveries.ts";
 import type { Attempt, Delivery, TrafficRequest } from "../domain/state.ts";
 
@@ -71,9 +72,11 @@ export function listenToTraffic(
 
 function toRequestEvent(request: TrafficRequest): RequestEvent {
   const { id, at, apiKey, idempotencyKey, requestBody, responseBody, fault, ...rest } = request;
-  const { warnings, ...event } = rest;
+  const { warnings, reason: _, ...event } = rest;
+  const reason = describeRequest(request, undefined);
   return {
     ...event,
+    ...(reason !== "" && { reason }),
     path: event.path.replace(/\?.*$/s, "").slice(0, maxPathLength),
     ...(warnings.length > 0 && { warnings: warnings.map(({ message }) => message) }),
   };

@@ -61,7 +61,9 @@ function matchesCard({ customers }: State, card: StoredCard, searchText: string)
 }
 
 function toCustomerView({ id, name, phone, email, privacyVersion, marketing, cardIds }: Customer) {
-  return { id, name, phone, email, marketingConsent: marketing.isGiven, privacyVersion, cardIds };
+  const { isGiven: marketingConsent, isWithdrawn: isMarketingWithdrawn = false } = marketing;
+  const consents = { marketingConsent, isMarketingWithdrawn, privacyVersion };
+  return { id, name, phone, email, ...consents, cardIds };
 }
 
 function toCardView(domain: Domain, card: StoredCard) {

@@ -12,12 +12,11 @@ export function describeRequest(
 ): string {
   if (fault !== undefined && fault.kind !== "latency") return describeFault(operation, fault);
   if (reason === "replay") return "same key: the first card again";
-  if (fault === undefined && reason !== undefined) return reason;
   const done =
     operation === undefined || result === undefined
       ? ""
       : describeResult[operation](result as never);
-  return [fault === undefined ? "" : "injected delay", done].filter(Boolean).join("; ");
+  return [fault === undefined ? "" : "injected delay", reason ?? done].filter(Boolean).join("; ");
 }
 
 const describeResult: Record<EndpointId, (result: never) => string> = {

@@ -29,14 +29,15 @@ export function listTraffic(
   if (problems.failure !== undefined) return problems;
   const limit = parseLimit(query["limit"], { fallback: 100, max: maxListed });
   if (limit.failure !== undefined) return limit;
-  const { after = "" } = query;
+  const { after = "", query: words = "" } = query;
 
   const { recentActions, deliveries } = domain.state;
   const sources = { request: requests, action: recentActions, delivery: deliveries.values() };
   const entries = kind.value === undefined ? Object.values(sources) : [sources[kind.value]];
-  const isFound = createSearch(domain, (query["query"] ?? "").trim().toLowerCase());
+  const all = entries.flatMap((source): Entry[] => [...source]);
+  const isFound = createSearch(domain, all, words.trim().toLowerCase());
   const found: Row[] = [];
-  for (const entry of entries.flatMap((source): Entry[] => [...source])) {
+  for (const entry of all) {
     const position = "position" in entry ? entry.position : getPosition(entry.id);
     if (position > after && isFound(entry)) found.push({ position, entry });
   }
@@ -49,9 +50,14 @@ export function listTraffic(
   return { value: { items, total: listed.length, problems: withProblem.length } };
 }
 
-/** @returns whether an entry, or a name of its holder, contains the words. */
-function createSearch(domain: Domain, words: string): (entry: Entry) => boolean {
+/**
+ * @returns whether an entry, or a name of its holder, contains the words. The status of an entry
+ * finds only those that have it: each number is also in ids and bodies.
+ */
+function createSearch(domain: Domain, entries: Entry[], words: string): (entry: Entry) => boolean {
   if (words === "") return () => true;
+  const hasStatus = (entry: Entry) => getStatuses(entry).includes(Number(words));
+  if (/^\d{3}$/.test(words) && entries.some(hasStatus)) return hasStatus;
   const { cards, customers } = domain.state;
   const holders = new Set<string>();
   const isNamed = (name = "") => name.toLowerCase().includes(words);
@@ -70,6 +76,12 @@ function createSearch(domain: Domain, words: string): (entry: Entry) => boolean 
     toSearchText(entry).toLowerCase().includes(words) || (holders.size > 0 && isHeld(entry));
 }
 
+/** Of a request its status, of a delivery those of its attempts. */
+function getStatuses(entry: Entry): (number | undefined)[] {
+  if (!("kind" in entry)) return entry.attempts.map(({ status }) => status);
+  return entry.kind === "request" ? [entry.status] : [];
+}
+
 /**
  * Of a request everything but its times and its response; of a delivery also what became of its
  * attempts.
@@ -80,7 +92,7 @@ function toSearchText(entry: Entry): string {
     return [id, state, body, ...attempts.map(({ status, error }) => status ?? error)].join("\n");
   }
   if (entry.kind === "action") return [entry.id, entry.cardId, entry.type, entry.wallet].join("\n");
-  const { kind: _, at, durationMs, responseBody, warnings, fault, ...texts } = entry;
+  const { kind: _, at, durationMs, responseBody, warnings, fault, sentBy, ...texts } = entry;
   return Object.values(texts).join("\n");
 }
 
@@ -102,7 +114,7 @@ function toItem(domain: Domain, { position, entry }: Row): Traffic["items"][numb
 
 function toTrafficDelivery({ state }: Domain, delivery: Delivery) {
   const { createdAt, data } = parseEvent(delivery);
-  const { cardId } = getSubject(delivery);
+  const { cardId, customerId } = getSubject(delivery);
   const url = state.endpoints.get(delivery.endpointId)?.url;
   return {
     kind: "delivery" as const,
@@ -110,15 +122,23 @@ function toTrafficDelivery({ state }: Domain, delivery: Delivery) {
     at: delivery.attempts.at(-1)?.at ?? createdAt,
     ...(url !== undefined && { url }),
     ...(cardId !== undefined && { cardId }),
+    ...(customerId !== undefined && { customerId }),
     phrase: describeEvent(delivery.type, data),
   };
 }
 
-/** Whom an entry is about. */
+interface EventSubject {
+  passId?: string;
+  passIds?: string[];
+  customerId?: string;
+}
+
+/** Whom an entry is about. An event of a customer is about the card if there is only one. */
 function getSubject(entry: Entry): { cardId?: string | undefined; customerId?: string } {
   if ("kind" in entry) return { cardId: entry.cardId };
-  const { passId, customerId } = parseEvent(entry).data as { passId?: string; customerId?: string };
-  return { cardId: passId, ...(customerId !== undefined && { customerId }) };
+  const { passIds = [], customerId, ...event } = parseEvent(entry).data as EventSubject;
+  const cardId = event.passId ?? (passIds.length === 1 ? passIds[0] : undefined);
+  return { cardId, ...(customerId !== undefined && { customerId }) };
 }
 
 const parseEvent = ({ body }: Delivery): ServiceEvent => JSON.parse(body);

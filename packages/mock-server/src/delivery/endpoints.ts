@@ -60,6 +60,7 @@ export function deleteEndpoint(domain: Domain, endpointId: string): void {
 export function replaceSecret(domain: Domain, endpointId: string): Endpoint {
   const endpoint = getEndpoint(domain, endpointId);
   endpoint.secret = generateId("whsec");
+  endpoint.secretReplacedAt = new Date(domain.nowMs()).toISOString();
   domain.notifyChange();
   return structuredClone(endpoint);
 }

@@ -132,7 +132,11 @@ export function changeMarketingConsent(
   const hasChanged = customer.marketing.isGiven !== change.marketing;
   const given = change.version?.trim() || undefined; // a blank version counts as absent
   const version = given ?? (hasChanged ? undefined : customer.marketing.version);
-  customer.marketing = { isGiven: change.marketing, ...(version !== undefined && { version }) };
+  customer.marketing = {
+    isGiven: change.marketing,
+    isWithdrawn: !change.marketing,
+    ...(version !== undefined && { version }),
+  };
   notifyChange();
   if (!hasChanged) return;
   emit("consent.changed", {

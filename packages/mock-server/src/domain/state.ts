@@ -40,7 +40,7 @@ export interface Customer {
   email?: string;
   name?: string;
   privacyVersion?: string;
-  marketing: { isGiven: boolean; version?: string };
+  marketing: { isGiven: boolean; isWithdrawn?: boolean; version?: string };
   cardIds: string[];
 }
 
@@ -87,6 +87,8 @@ export interface Endpoint {
   url: string;
   events: readonly EventType[];
   secret: string;
+  /** ISO 8601. Absent while it has its first secret. */
+  secretReplacedAt?: string;
 }
 
 /** The body of a webhook. */

@@ -40,8 +40,7 @@ function takeFault(
 }
 
 /** Waits in real time, or until the client disconnects. */
-function waitForLatency(delayMs: number, { req, var: { entry } }: Call): Promise<void> {
-  entry.reason = "injected fault: latency";
+function waitForLatency(delayMs: number, { req }: Call): Promise<void> {
   const { signal } = req.raw;
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, delayMs);
@@ -60,7 +59,6 @@ const unprocessed = problemReply(createInjectedProblem(500));
 
 /** @param reply the reply without the fault. */
 function applyFault(fault: ReplyFault, reply: Reply): Reply {
-  // The status of a reply says what the fault was; a broken connection has none.
   const reason = "injected fault";
   switch (fault.kind) {
     case "status":
@@ -72,7 +70,7 @@ function applyFault(fault: ReplyFault, reply: Reply): Reply {
     case "html":
       return { ...createGatewayPage(fault.status ?? 502), reason };
     default:
-      return { ...reply, fault: fault.kind, reason: `${reason}: ${fault.kind}` };
+      return { ...reply, fault: fault.kind, reason };
   }
 }
 

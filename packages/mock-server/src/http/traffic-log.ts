@@ -36,6 +36,7 @@ const createEntry = ({ domain }: Backend, { req }: Call): Entry => ({
   at: new Date(domain.nowMs()).toISOString(),
   method: req.method,
   path: req.url.slice(req.url.indexOf("/", "https://".length)).slice(0, maxPathLength),
+  ...(req.header("x-sent-by") === "console" && { sentBy: "console" }),
   durationMs: 0,
   warnings: [],
 });

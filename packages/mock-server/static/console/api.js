@@ -26,9 +26,12 @@ export function get(path, query = {}) {
 /** @param {object} [body] */
 export const control = (method, path, body) => send(method, `_mock/${path}`, body);
 
-/** A call of the public API, as the server of a website makes it. */
+/** A call of the public API, as the server of a website makes it; the log names the console. */
 export const callAsWebsite = (method, path, apiKey, body) =>
-  send(method, `api/v1/${path}`, body, { authorization: `Bearer ${apiKey}` });
+  send(method, `api/v1/${path}`, body, {
+    authorization: `Bearer ${apiKey}`,
+    "x-sent-by": "console",
+  });
 
 async function send(method, path, body = undefined, headers = {}) {
   const response = await fetch(new URL(path, document.baseURI), {
@@ -69,9 +72,7 @@ async function waitForAttempt({ id, attempts }) {
  */
 export function sayResponses(say, text, deliveries) {
   say(text);
-  sayOutcome(say, text, deliveries).catch((error) =>
-    say(`${text} ${error.message}`, { isError: true }),
-  );
+  sayOutcome(say, text, deliveries).catch((error) => say(text, { failure: error.message }));
 }
 
 async function sayOutcome(say, text, deliveries) {
@@ -88,19 +89,27 @@ async function sayOutcome(say, text, deliveries) {
 /** More are only counted. */
 const maxNamed = 4;
 
-/** @param attempts of which each has its `deliveryId`, `type` and `endpointId`. */
+/**
+ * Says apart what succeeded and which webhooks failed.
+ * @param attempts of which each has its `deliveryId`, `type` and `endpointId`.
+ */
 export async function sayAttempts(say, text, attempts) {
-  const failed = attempts.filter((attempt) => !isDelivered(attempt));
-  const isShort = attempts.length <= maxNamed;
   const { items } = await get("webhooks/endpoints");
   const urls = new Map(items.map(({ id, url }) => [id, formatAddress(url)]));
-  const results = isShort ? nameResults(attempts, urls) : countResults(attempts, failed, urls);
-  const first = failed[0] ?? attempts[0];
-  const link = isShort
-    ? { label: "open", href: address([], { open: first?.deliveryId ?? "" }) }
-    : { label: "Problems", href: address([], { problems: "true" }) };
-  const hasLink = isShort || failed.length > 0;
-  say(`${text} ${results}`, { isError: failed.length > 0, link: hasLink ? link : undefined });
+  const delivered = attempts.filter(isDelivered);
+  const failed = attempts.filter((attempt) => !isDelivered(attempt));
+  if (attempts.length <= maxNamed) {
+    const first = failed[0] ?? attempts[0];
+    say([text, nameResults(delivered, urls)].filter(Boolean).join(" "), {
+      failure: nameResults(failed, urls),
+      link: { label: "open", href: address([], { open: first?.deliveryId ?? "" }) },
+    });
+    return;
+  }
+  const counts = countResults(attempts, failed, urls);
+  const link = { label: "Problems", href: address([], { problems: "true" }) };
+  if (failed.length === 0) say(`${text} ${counts}`);
+  else say(text, { failure: counts, link });
 }
 
 /** `balance.changed → 204, tier.changed → 204 at :3000/webhooks`, for each endpoint. */
@@ -109,10 +118,17 @@ function nameResults(attempts, urls) {
   const results = ids.map((id) => {
     const own = attempts.filter(({ endpointId }) => endpointId === id);
     const named = own.map((attempt) => `${attempt.type} → ${describeAttempt(attempt)}`);
-    return `${named.join(", ")} at ${urls.get(id) ?? "a deleted endpoint"}`;
+    return `${countEqual(named).join(", ")} at ${urls.get(id) ?? "a deleted endpoint"}`;
   });
   return results.join("; ");
 }
+
+/** `balance.changed → 401 ×4` */
+const countEqual = (texts) =>
+  [...new Set(texts)].map((text) => {
+    const count = texts.filter((each) => each === text).length;
+    return count === 1 ? text : `${text} ×${count}`;
+  });
 
 function countResults(attempts, failed, urls) {
   const counts = `${formatNumber(attempts.length)} attempts: ${formatNumber(attempts.length - failed.length)} delivered, ${formatNumber(failed.length)} failed`;

@@ -142,9 +142,10 @@ function Consent({ card: { id, customer }, apiKey }) {
   const marketing = !customer.marketingConsent;
   const act = () => callAsWebsite("PUT", `passes/${id}/consent`, apiKey, { marketing });
   const done = () => (marketing ? "Consent given." : "Consent withdrawn.");
+  const withoutConsent = customer.isMarketingWithdrawn ? "withdrawn" : "not given";
   return (
     <p class="actions">
-      Marketing consent: {marketing ? "not given" : "✓ given"}{" "}
+      Marketing consent: {marketing ? withoutConsent : "✓ given"}{" "}
       <Button run={(say) => sayResult(say, act, done)}>{marketing ? "Give" : "Withdraw"}</Button>
     </p>
   );

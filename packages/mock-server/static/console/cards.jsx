@@ -3,21 +3,36 @@
  */
 
 import { useState } from "preact/hooks";
-import { address, callAsWebsite, get } from "./api.js";
+import { address, callAsWebsite, get, readAddress } from "./api.js";
+import { Card } from "./card.jsx";
 import { formatDayTime, formatNumber, formatWallet } from "./format.js";
-import { Button, More, pageSize, Search, useAddress, useReading } from "./service.jsx";
+import { useReturnedFocus } from "./keys.jsx";
+import { Search } from "./search.jsx";
+import { Button, More, pageSize, useAddress, useReading } from "./service.jsx";
 
-export function Cards() {
+/**
+ * The list stays as it was while a card is open.
+ * @param id that of the open card; empty for the list.
+ */
+export function Cards({ id }) {
   const { query = "" } = useAddress().parameters;
   const [limit, setLimit] = useState(pageSize);
   const cards = useReading(() => get("cards", { query, limit }), query, limit);
   const templates = useReading(() => get("templates"))?.items;
+  useReturnedFocus(id);
+  if (id !== "") return <Card id={id} key={id} />;
   if (cards?.items === undefined || templates === undefined) return null;
+  // The words of the search, so that the list has them when the card is closed.
+  const toAddress = (cardId) => address(["cards", cardId], readAddress().parameters);
   const { items, total } = cards;
   return (
     <section class="list" aria-label="Cards">
       <div class="filters">
-        <Search label="Name, phone, email, id" />
+        <Search
+          label="Name, phone, email, id"
+          find={(words) => get("cards", { query: words, limit: 1 })}
+          toAddress={toAddress}
+        />
         {templates
           .filter(({ isArchived }) => !isArchived)
           .map((template, _index, open) => (
@@ -26,7 +41,7 @@ export function Cards() {
       </div>
       <ol class="rows cards">
         {items.map((card) => (
-          <CardRow key={card.id} card={card} />
+          <CardRow key={card.id} card={card} href={toAddress(card.id)} />
         ))}
       </ol>
       <More shown={items.length} total={total} limit={limit} setLimit={setLimit} />
@@ -38,13 +53,13 @@ export function Cards() {
   );
 }
 
-function CardRow({ card }) {
+function CardRow({ card, href }) {
   const { id, customer, loyaltyBalance, loyaltyTier, wallets, issuedAt } = card;
   const { holder = "Unnamed customer" } = card;
   const contact = customer.phone ?? customer.email;
   return (
     <li>
-      <a class="row" href={address(["cards", id])}>
+      <a class="row" id={id} href={href}>
         <strong class="name">{holder}</strong>
         <span class="contact">{contact === holder ? "" : contact}</span>
         <span class="id">{id}</span>

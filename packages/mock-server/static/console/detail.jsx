@@ -49,9 +49,13 @@ const Header = ({ title, children = undefined }) => (
 );
 
 /** What happened, to whose card, and a way to do more with it. */
-const Story = ({ holder = undefined, cardId = undefined, phrase }) => (
+const Story = ({ holder = undefined, cardId = undefined, customerId = undefined, phrase }) => (
   <p class="actions story">
-    {cardId === undefined ? holder : <a href={address(["cards", cardId])}>{holder ?? cardId}</a>}
+    {cardId !== undefined && <a href={address(["cards", cardId])}>{holder ?? cardId}</a>}
+    {cardId === undefined && customerId !== undefined && (
+      <a href={address(["cards"], { query: customerId })}>{holder ?? customerId}</a>
+    )}
+    {cardId === undefined && customerId === undefined && holder}
     <strong>{phrase}</strong>
     {cardId !== undefined && (
       <span class="actions purchases">
@@ -111,7 +115,7 @@ function ActionDetail({ id, type, at, cardId, holder, phrase }) {
 
 function RequestDetail(entry) {
   const { id, method, path, apiKey, idempotencyKey, requestBody, responseBody } = entry;
-  const { status, reason, durationMs, at, warnings, cardId } = entry;
+  const { status, reason, durationMs, at, warnings, cardId, sentBy } = entry;
   const headers = {
     authorization: bearer,
     ...(requestBody !== undefined && { "content-type": "application/json" }),
@@ -128,11 +132,14 @@ function RequestDetail(entry) {
         <p class="warning">! {message}</p>
       ))}
       {["unknown key", "no API key"].includes(reason) && <KeyAdvice />}
-      <h3>Your app sent at {formatTime(at)}</h3>
+      <h3>
+        {sentBy === "console" ? "The console" : "Your app"} sent at {formatTime(at)}
+      </h3>
       <p>
         {method} {path}
         <br />
-        Key: {apiKey ?? "none that is known"} · Idempotency-Key: {idempotencyKey ?? "none"}
+        API key: {apiKey?.replace(" key", "").toLowerCase() ?? "none that is known"} ·
+        Idempotency-Key: {idempotencyKey ?? "none"}
       </p>
       {requestBody && (
         <Pre label="Body of the request">
@@ -218,7 +225,7 @@ function DeliveryDetail(delivery) {
         <Copy label="Copy curl" text={toCurl("POST", url ?? "", headers, body)} />
       </Header>
       <Story {...delivery} />
-      <h3>Your receiver responded</h3>
+      <h3>Your receiver {describeResponse(attempt)}</h3>
       <div class="tabs">
         {attempts.map((each, index) => (
           <button type="button" aria-pressed={each === attempt} onClick={() => choose(index)}>
@@ -237,12 +244,11 @@ function DeliveryDetail(delivery) {
           {attempt.responseBody && <Answer text={attempt.responseBody} />}
         </Pre>
       )}
-      {attempt?.status === 401 && url && <SecretAdvice endpointId={endpointId} />}
+      {attempt?.status === 401 && url && (
+        <SecretAdvice endpointId={endpointId} attemptedAt={attempt.at} />
+      )}
       <h3>Sent to {url ?? `${endpointId}, which was deleted`}</h3>
-      <p class="note">
-        Event {eventId}
-        {attempt && `, signed with the time of the ${attempt.signedWith}`}
-      </p>
+      <p class="note">Event {eventId}</p>
       <Pre label="The request">
         {lines.join("")}
         {"\n"}
@@ -252,15 +258,28 @@ function DeliveryDetail(delivery) {
   );
 }
 
+function describeResponse(attempt) {
+  if (attempt === undefined) return "has not responded yet";
+  return attempt.status === undefined ? "did not respond" : "responded";
+}
+
 /** A 401 of a receiver means nearly always that it has another secret. */
-function SecretAdvice({ endpointId }) {
+function SecretAdvice({ endpointId, attemptedAt }) {
   const endpoints = useReading(() => get("webhooks/endpoints"))?.items ?? [];
-  const { secret = "" } = endpoints.find(({ id }) => id === endpointId) ?? {};
+  const { secret = "", secretReplacedAt } = endpoints.find(({ id }) => id === endpointId) ?? {};
   return (
     <p>
       401? The secret of this endpoint ends in <code>…{secret.slice(-4)}</code>{" "}
       <Copy text={secret} name="the secret" /> Compare it with LOYALTY_SIGNING_SECRET of the
-      receiver.
+      receiver.{" "}
+      {secretReplacedAt && (
+        <strong>
+          It was replaced at {formatTime(secretReplacedAt)}
+          {attemptedAt < secretReplacedAt
+            ? ", after this attempt: Resend signs with the new one."
+            : ": the receiver may still have the old one."}
+        </strong>
+      )}
     </p>
   );
 }

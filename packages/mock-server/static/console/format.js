@@ -15,32 +15,18 @@ export const formatNumber = (number) => numberFormat.format(number);
 export const formatChange = (number) =>
   (number > 0 ? "+" : "") + formatNumber(number).replace("-", "−");
 
-/** @type {[unit: string, ms: number][]} */
-const units = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["min", 60_000],
-  ["s", 1000],
-];
-
-/** The largest unit and the next one: "5 h 59 min". */
+/** "2 h 35 min", "5 min" or "40 s". */
 function formatDuration(ms) {
-  const first = units.findIndex(([, length]) => ms >= length);
-  if (first < 0) return "0 s";
-  const [[unit, length], next] = [units[first], units[first + 1]];
-  const rest = next === undefined ? 0 : Math.floor((ms % length) / next[1]);
-  return `${Math.floor(ms / length)} ${unit}${rest > 0 ? ` ${rest} ${next[0]}` : ""}`;
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const rest = minutes % 60;
+  return `${Math.floor(minutes / 60)} h${rest > 0 ? ` ${rest} min` : ""}`;
 }
 
-/** "4 min 57 s" until a time, on the service's clock. */
+/** The time until a moment, on the service's clock. */
 export const formatUntil = (iso, now) => formatDuration(Date.parse(iso) - Date.parse(now));
-
-/** The same in the largest unit: "5 min". */
-export function formatSoon(iso, now) {
-  const ms = Math.max(0, Date.parse(iso) - Date.parse(now));
-  const [unit, length] = units.find(([, each]) => ms >= each) ?? ["s", 1000];
-  return `${Math.round(ms / length)} ${unit}`;
-}
 
 export const formatWallet = (wallet) => wallet.slice(0, 1).toUpperCase() + wallet.slice(1);
 
@@ -68,7 +54,7 @@ export function indent(body) {
   }
 }
 
-/** What a fault does, in the words of the presets. */
+/** What a fault does, in the words of the presets, to which call or event, and how often. */
 export function describeFault({
   kind,
   phase,
@@ -80,14 +66,15 @@ export function describeFault({
 }) {
   const names = {
     status: `${status}${retryAfterSeconds === undefined ? "" : ` Retry-After ${retryAfterSeconds}`}`,
-    latency: `slow ${formatDuration(delayMs)}`,
+    latency: `slow ${formatNumber(delayMs / 1000)} s`,
     destroy: phase === "after-commit" ? "response lost" : "connection closed",
     duplicate: "webhook twice",
     reorder: "webhook after others",
   };
-  const only = Object.values(match);
+  const only =
+    Object.values(match).join(" ") || (phase === undefined ? "any event" : "any request");
   const repeat = times === undefined ? "" : ` · ${times === 1 ? "once" : `×${times}`}`;
-  return `${names[kind] ?? kind}${only.length > 0 ? ` · ${only.join(" ")}` : ""}${repeat}`;
+  return `${names[kind] ?? kind} · ${only}${repeat}`;
 }
 
 /** The shell replaces the variable by the key. */

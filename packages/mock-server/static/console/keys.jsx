@@ -1,11 +1,15 @@
-/** The keys of the console: they select and open rows, close what is open, and search. */
+/**
+ * The keys of the console: they select and open rows, close what is open, and search; and the focus
+ * that returns to the row.
+ */
 import { useEffect, useRef } from "preact/hooks";
 import { address, addressWith, readAddress } from "./api.js";
+import { openSearch } from "./search.jsx";
 
 const help = {
   "↓ or j": "next row",
   "↑ or k": "previous row",
-  Enter: "open",
+  Enter: "open; in the search: the only result",
   Esc: "close",
   Space: "scroll what is open",
   "/": "search",
@@ -18,7 +22,7 @@ const actions = {
   ArrowUp: () => select(-1),
   k: () => select(-1),
   Escape: close,
-  "/": () => /** @type {HTMLElement | null} */ (document.querySelector('[type="search"]'))?.focus(),
+  "/": openSearch,
 };
 
 /** Moves the focus to another row, or what is open to another entry. */
@@ -36,7 +40,25 @@ function select(step) {
 function close() {
   const { view, id, parameters } = readAddress();
   if (parameters.open !== undefined) location.hash = addressWith({ open: "" });
-  else if (id !== "") location.hash = address([view]);
+  else if (id !== "") location.hash = address([view], parameters);
+}
+
+/**
+ * What is opened gets the focus, because a phone hides the list; closed, its row gets it back,
+ * unless a search has it.
+ * @param open the id of what is open, which is also that of its row.
+ */
+export function useReturnedFocus(open) {
+  const earlier = useRef(open);
+  useEffect(() => {
+    if (open === earlier.current) return;
+    document.getElementById(open || earlier.current)?.scrollIntoView({ block: "nearest" });
+    const row = () => document.getElementById(earlier.current);
+    const target = open === "" ? row() : document.querySelector(".detail");
+    earlier.current = open;
+    if (document.activeElement?.matches('[type="search"]')) return;
+    /** @type {HTMLElement | null} */ (target)?.focus({ preventScroll: open !== "" });
+  }, [open]);
 }
 
 /** The arrows lead from the words of a search to what it found. */

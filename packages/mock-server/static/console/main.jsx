@@ -5,19 +5,27 @@
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { control, get, sayAttempts } from "./api.js";
-import { Card } from "./card.jsx";
 import { Cards } from "./cards.jsx";
-import { describeFault, formatDay, formatSoon, formatTime } from "./format.js";
+import { describeFault, formatDay, formatTime, formatUntil } from "./format.js";
 import { Keys } from "./keys.jsx";
-import { Button, Pre, ServiceProvider, useAddress, useReading, useService } from "./service.jsx";
+import {
+  Button,
+  getPage,
+  Pre,
+  ServiceProvider,
+  useAddress,
+  useReading,
+  useService,
+} from "./service.jsx";
 import { Setup } from "./setup.jsx";
 import { TrafficView } from "./traffic.jsx";
 
 const views = { "": "Traffic", cards: "Cards", setup: "Setup" };
 
 function Console() {
-  const { clock, isLost, message } = useService();
+  const { clock, isLost, message, close } = useService();
   const { view, id } = useAddress();
+  const page = getPage({ view, id });
   const name = views[view] ?? "Traffic";
   /** @type {import("preact").RefObject<HTMLElement>} */
   const main = useRef(null);
@@ -27,6 +35,9 @@ function Console() {
     // So that keys scroll it: it is not the page that scrolls.
     if (document.activeElement === document.body) main.current?.focus();
   }, [name, id, isReady]);
+  useEffect(() => {
+    if (message !== undefined && message.page !== page) close();
+  }, [page]);
   if (clock === undefined) return isLost ? <Lost /> : null;
   return (
     <>
@@ -52,7 +63,7 @@ function Console() {
         <ActiveFaults />
         <main ref={main} tabIndex={-1}>
           {name === "Traffic" && <TrafficView />}
-          {name === "Cards" && (id === "" ? <Cards /> : <Card id={id} key={id} />)}
+          {name === "Cards" && <Cards id={id} />}
           {name === "Setup" && <Setup />}
         </main>
       </div>
@@ -81,7 +92,7 @@ function Clock() {
   };
   const cannotMove = clock.mode === "system";
   const { nextAttemptAt } = clock;
-  const until = nextAttemptAt && `, ${formatSoon(nextAttemptAt, clock.now)}`;
+  const until = nextAttemptAt && `, ${formatUntil(nextAttemptAt, clock.now)}`;
   return (
     <section class="clock" aria-label="Clock of the service">
       <time dateTime={clock.now}>
@@ -98,7 +109,8 @@ function Clock() {
         run={move("advance-to-next-delivery")}
         disabled={cannotMove || !nextAttemptAt}
       >
-        Next attempt{until}
+        Next<span class="attempt"> attempt</span>
+        {until}
       </Button>
     </section>
   );
@@ -170,17 +182,26 @@ function ActiveFaults() {
 
 const messageMs = 6000;
 
-/** A failure stays until it is closed or another message replaces it. */
-function Message({ text, isError = false, link, pre }) {
+/**
+ * A failure stays until it is closed, another action begins, or another page is opened.
+ * @param failure which webhooks failed although the action succeeded.
+ */
+function Message({ text, isError = false, failure = "", link, pre }) {
   const { close } = useService();
+  const stays = isError || failure !== "";
   useEffect(() => {
-    const timer = isError ? undefined : setTimeout(close, messageMs);
+    const timer = stays ? undefined : setTimeout(close, messageMs);
     return () => clearTimeout(timer);
-  }, [text]);
+  }, [text, stays]);
   return (
     <div class={`message ${isError ? "failed" : ""}`}>
       <p>
-        {isError ? "✕" : "✓"} {text} {link && <a href={link.href}>{link.label}</a>}
+        {isError ? "✕" : "✓"} {text} {failure && <span class="failed">✕ {failure} </span>}
+        {link && (
+          <a href={link.href} onClick={close}>
+            {link.label}
+          </a>
+        )}
       </p>
       <button type="button" aria-label="Close" onClick={close}>
         ✕

@@ -5,8 +5,8 @@ import {
   describeAttempt,
   formatAddress,
   formatDay,
-  formatSoon,
   formatTime,
+  formatUntil,
   isDelivered,
 } from "./format.js";
 import { useReading, useService } from "./service.jsx";
@@ -70,7 +70,7 @@ function Next({ nextAttemptAt = undefined, attempts = [], state = undefined }) {
   if (nextAttemptAt === undefined) return null;
   return (
     <span class="again">
-      {attempts.length > 0 && <span>again </span>}in {formatSoon(nextAttemptAt, clock.now)}
+      {attempts.length > 0 && <span>again </span>}in {formatUntil(nextAttemptAt, clock.now)}
     </span>
   );
 }

@@ -4,7 +4,7 @@
  */
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import { addressWith, get, readAddress, ServiceError } from "./api.js";
+import { get, readAddress, ServiceError } from "./api.js";
 import { formatNumber } from "./format.js";
 
 const pollMs = 1000;
@@ -39,16 +39,16 @@ export function ServiceProvider({ children }) {
   const close = () => setMessage(undefined);
 
   /**
-   * Runs an action. Its argument shows a message, which replaces the one before, unless a later
-   * action has shown one. An error of the service is a message too.
+   * Runs an action, and removes the message of the one before. Its argument shows a message on the
+   * page that is open, until a later action begins. An error of the service is a message too.
    */
   async function perform(run) {
     const id = Symbol("action");
-    let hasSpoken = false;
+    newest.current = id;
+    close();
     const say = (text, details = {}) => {
-      if (!hasSpoken) newest.current = id;
-      hasSpoken = true;
-      if (newest.current === id) setMessage({ key: Symbol("message"), text, ...details });
+      const page = getPage(readAddress());
+      if (newest.current === id) setMessage({ key: Symbol("message"), text, page, ...details });
       void poll();
     };
     try {
@@ -86,6 +86,9 @@ export function useReading(read, ...keys) {
   }, [clock.version, isLost, ...keys]);
   return result;
 }
+
+/** What a message belongs to: the filters of a list are the same page. */
+export const getPage = ({ view, id }) => `${view}/${id}`;
 
 /** The address after `#`, as `readAddress` returns it. */
 export function useAddress() {
@@ -202,26 +205,3 @@ export const More = ({ shown, total, limit, setLimit }) =>
       </button>
     </p>
   );
-
-const typingPauseMs = 150;
-
-/** A search field whose words are `query` in the address, so that a reload or a link keeps them. */
-export function Search({ label }) {
-  const { query = "" } = useAddress().parameters;
-  const [input, timer] = [useRef(null), useRef(0)];
-  useEffect(() => {
-    if (input.current !== document.activeElement) input.current.value = query;
-  }, [query]);
-  useEffect(() => () => clearTimeout(timer.current), []); // the words are not those of another view
-  const search = ({ currentTarget: { value } }) => {
-    clearTimeout(timer.current);
-    // Replaced, so that a search is one entry of the browser's history and not one per key.
-    timer.current = setTimeout(
-      () => location.replace(addressWith({ query: value })),
-      typingPauseMs,
-    );
-  };
-  return (
-    <input type="search" ref={input} aria-label={label} placeholder={label} onInput={search} />
-  );
-}

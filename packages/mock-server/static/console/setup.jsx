@@ -5,7 +5,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { control, get, sayResponses } from "./api.js";
 import { IssueButton, inventMember } from "./cards.jsx";
-import { toCurl } from "./format.js";
+import { formatAddress, toCurl } from "./format.js";
 import { Button, Copy, Form, Pre, useReading, useService } from "./service.jsx";
 
 async function readSetup() {
@@ -38,7 +38,8 @@ export function Setup() {
           events={settings.events}
           run={async (body, say) => {
             await control("POST", "webhooks/endpoints", body);
-            say("The endpoint was added. Its secret is in the list and in .env.");
+            const secret = endpoints.length === 0 ? "in the list and in .env" : "in the list";
+            say(`Added ${formatAddress(body.url)}. Its secret is ${secret}.`);
           }}
         />
       </section>
@@ -112,23 +113,24 @@ function Endpoint({ endpoint, events }) {
   const { id, url, secret } = endpoint;
   const [isEdited, setEdited] = useState(false);
   const path = `webhooks/endpoints/${id}`;
+  const name = formatAddress(url);
   const sendTest = async (say) =>
-    sayResponses(say, "Sent.", [await control("POST", `${path}/test`)]);
+    sayResponses(say, `Sent to ${name}.`, [await control("POST", `${path}/test`)]);
   async function replaceSecret(say) {
-    if (!confirm("Replace the secret? The old one is invalid at once, also for pending retries."))
-      return;
+    const consequence = "The old one is invalid at once, also for pending retries.";
+    if (!confirm(`Replace the secret of ${url}? ${consequence}`)) return;
     await control("POST", `${path}/new-secret`);
-    say("The secret was replaced: copy it into the settings of the receiver.");
+    say(`Replaced the secret of ${name}: copy it into the settings of the receiver.`);
   }
   async function remove(say) {
     if (!confirm(`Delete ${url}? Its pending deliveries are not attempted again.`)) return;
     await control("DELETE", path);
-    say("The endpoint was deleted.");
+    say(`Deleted ${name}.`);
   }
   async function update(body, say) {
     await control("PATCH", path, body);
     setEdited(false);
-    say("The endpoint was changed.");
+    say(`Changed ${formatAddress(body.url)}.`);
   }
   return (
     <section class="endpoint" aria-label={url}>

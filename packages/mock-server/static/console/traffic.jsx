@@ -2,12 +2,14 @@
  * The traffic: requests of the app, deliveries of webhooks and actions in one list, what happened
  * last first, with filters in the address.
  */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { addressWith, get } from "./api.js";
 import { Detail } from "./detail.jsx";
 import { formatMinute, formatNumber } from "./format.js";
+import { useReturnedFocus } from "./keys.jsx";
 import { Rows } from "./rows.jsx";
-import { More, pageSize, Search, useAddress, useReading, useService } from "./service.jsx";
+import { Search } from "./search.jsx";
+import { More, pageSize, useAddress, useReading, useService } from "./service.jsx";
 import { FirstSteps } from "./setup.jsx";
 
 export function TrafficView() {
@@ -21,6 +23,7 @@ export function TrafficView() {
     ...Object.values(filters),
     limit,
   );
+  const toAddress = (id) => addressWith({ open: id });
   useReturnedFocus(open);
   if (list === undefined) return null;
   const { items = [], total = 0, error } = list;
@@ -43,7 +46,11 @@ export function TrafficView() {
             isOn={problems !== ""}
             change={{ problems: problems === "" ? "true" : "" }}
           />
-          <Search label="Name, id, event, status…" />
+          <Search
+            label="Name, id, event, status…"
+            find={(words) => get("traffic", { ...filters, query: words, limit: 1 })}
+            toAddress={toAddress}
+          />
           {items.length > 0 && (
             <Filter
               label="Clear"
@@ -51,7 +58,7 @@ export function TrafficView() {
             />
           )}
         </nav>
-        <Rows entries={items} open={open} toAddress={(id) => addressWith({ open: id })} />
+        <Rows entries={items} open={open} toAddress={toAddress} />
         <More shown={items.length} total={total} limit={limit} setLimit={setLimit} />
         <p class="note">
           {error}
@@ -75,16 +82,3 @@ const Cleared = ({ at }) => (
     cleared at {formatMinute(at)} · <a href={addressWith({ after: "", cleared: "" })}>show all</a>
   </>
 );
-
-/** What is opened gets the focus, because a phone hides the list; closed, its row gets it back. */
-function useReturnedFocus(open) {
-  const earlier = useRef(open);
-  useEffect(() => {
-    if (open === earlier.current) return;
-    document.getElementById(open || earlier.current)?.scrollIntoView({ block: "nearest" });
-    const row = () => document.getElementById(earlier.current);
-    const target = open === "" ? row() : document.querySelector(".detail");
-    earlier.current = open;
-    /** @type {HTMLElement | null} */ (target)?.focus({ preventScroll: open !== "" });
-  }, [open]);
-}

@@ -63,6 +63,42 @@ it("moves among rows with ↑ ↓ j k, opens with Enter, closes with Esc, search
   cleanly();
 });
 
+it("keeps the words and the row of the card list with Esc, and finds with / and Enter what is the only result", async (test) => {
+  const { shop, page, texts, search, hash, cleanly } = await openConsole(test, {
+    address: "#/cards",
+  });
+  await shop.issue({ name: "Celine" });
+  const cards = [];
+  for (const name of ["Anna Nowak", "Anna Rossi"]) cards.push(await shop.issue({ name }));
+  await texts(".cards .row", 3);
+  const isFocused = (selector) =>
+    page.waitForFunction((wanted) => document.activeElement.matches(wanted), {}, selector);
+  await search("Anna");
+  await texts(".cards .row", 2);
+  for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+  await page.locator(".card .holder::-p-text(Anna Nowak)").wait();
+  await page.keyboard.press("Escape");
+  await isFocused(`[id="${cards[0].id}"]`);
+  assert.equal(hash(), "#/cards?query=Anna");
+  await page.keyboard.press("Enter");
+  await page.locator(".card .holder").wait();
+  await page.keyboard.press("/");
+  await isFocused('[type="search"]');
+  assert.equal(hash(), "#/cards");
+  await page.keyboard.type("Anna R");
+  await page.keyboard.press("Enter"); // before the list has changed
+  await page.locator(".card .holder::-p-text(Anna Rossi)").wait();
+  assert.equal(hash(), `#/cards/${cards[1].id}?query=Anna+R`);
+  await page.goto(`${shop.baseUrl}/console#/setup`);
+  await page.locator(".setup").wait();
+  await page.keyboard.press("/");
+  await isFocused('[type="search"]');
+  await page.keyboard.type(cards[1].id);
+  await page.keyboard.press("Enter");
+  await page.locator(".detail h2::-p-text(issueCard)").wait();
+  cleanly();
+});
+
 it("shows bodies whole and in colours, with one scroll and a bar that stays", async (test) => {
   const { shop, page, first, cleanly } = await openConsole(test);
   const fieldValues = Object.fromEntries(
@@ -107,18 +143,57 @@ it("shows one message at a time below the page, with the endpoint, for six secon
   await texts(".message", 0); // it disappears
 
   const responses = [];
-  respond = () => new Promise((resolve) => responses.push(resolve));
+  const arrived = new Promise((arrive) => {
+    respond = () => {
+      arrive();
+      return new Promise((resolve) => responses.push(resolve));
+    };
+  });
   await press("Purchase +10");
   await first(".message", /Recorded: \+10 points/);
+  await arrived;
   respond = () => 500;
   await press("Purchase +120");
-  await first(".message.failed", new RegExp(`\\+120 points\\. balance\\.changed → 500 ${at}`));
+  await first(
+    ".message",
+    new RegExp(`^✓ Recorded: \\+120 points\\. ✕ balance\\.changed → 500 ${at} open`),
+  );
   assert.deepEqual(await findViolations(page), []);
   responses[0](204); // of the earlier purchase, whose message does not return
   await first(".traffic li:nth-child(3) .row", /204 → balance.changed Anna \+10 → 70/);
   await waitForPolls(page, 8); // longer than a message that reports a success
   assert.match((await texts(".message", 1))[0], /\+120 points/);
   await page.locator(".message [aria-label='Close']").click();
+  await texts(".message", 0);
+  cleanly();
+});
+
+it("says equal results once, and no longer after the next action or on another page", async (test) => {
+  const { shop, page, press, text, texts, first, view, cleanly } = await openConsole(test);
+  await shop.control("PUT", "clock", { mode: "manual" }); // all attempts are due together
+  const url = "http://127.0.0.1:65535/webhooks"; // where nothing listens
+  await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
+  const { id } = await shop.issue({ name: "Anna" });
+  for (let count = 0; count < 4; count += 1)
+    await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
+  await texts(".traffic .again", 4);
+  await page.locator(".next").click();
+  const refused = "balance\\.changed → nothing listens there \\(ECONNREFUSED\\)";
+  await first(
+    ".message",
+    new RegExp(`^✓ The clock was moved\\. ✕ ${refused} ×4 at :65535/webhooks open`),
+  );
+  await page.locator(".message a").click();
+  await text("Your receiver did not respond");
+  await texts(".message", 0);
+  await press("Resend");
+  await page.locator(".message .failed").wait();
+  await page.locator("[aria-label='Inject a fault']").fill("503 once");
+  await texts(".message", 0);
+  await press("Resend");
+  await page.locator(".message .failed").wait();
+  await view("Setup");
+  await page.locator(".setup").wait();
   await texts(".message", 0);
   cleanly();
 });
@@ -135,10 +210,7 @@ it("leads from a summary of many attempts to the problems, and shows a hundred r
   await press("Show 100 more");
   await texts(".traffic .row", 101);
   await press("+6 h");
-  await first(
-    ".message.failed",
-    /\d+ attempts: 0 delivered, \d+ failed at :\d+\/webhooks Problems/,
-  );
+  await first(".message", /✕ \d+ attempts: 0 delivered, \d+ failed at :\d+\/webhooks Problems/);
   await page.locator(".message a::-p-text(Problems)").click();
   await texts(".traffic .row", 50);
   assert.equal(hash(), "#/?problems=true");
@@ -154,7 +226,8 @@ it("keeps everything inside its row at 1024 px with two receivers: the address g
       events: ["balance.changed", "consent.changed", "card.removed"],
     });
   }
-  const { id } = await shop.issue({ name: "Anna-Maria Kowalska-Wiśniewska" });
+  const name = "Anna-Maria Kowalska-Wiśniewska von Hohenstein-Wittgenstein zu Rosenberg";
+  const { id } = await shop.issue({ name, phone: "+48600100200" });
   await shop.control("POST", `cards/${id}/purchase`, { points: 1250.5 });
   await shop.control("PUT", `cards/${id}/wallets/apple`);
   await shop.control("DELETE", `cards/${id}/wallets/apple`);
@@ -172,16 +245,34 @@ it("keeps everything inside its row at 1024 px with two receivers: the address g
           .map(({ innerText }) => innerText),
         cutTexts: all(".response .text").filter(isCut).length,
         names: [...new Set(all(".name, .detail h2").map((name) => box(name).height))],
-        controls: box(document.querySelector(".controls")).height < 40,
+        bar: box(document.querySelector(".bar")).height < 50,
         width: document.documentElement.scrollWidth,
       };
     });
-  const expected = { outside: [], cutTexts: 0, names: [20], controls: true, width: 1024 };
+  const expected = { outside: [], cutTexts: 0, names: [20], bar: true, width: 1024 };
   assert.deepEqual(await read(), expected);
   await page.locator(".traffic .row").click();
   await page.locator(".detail h2").wait();
   const { cutTexts } = await read(); // the two lines of a row have less room
   assert.deepEqual(await read(), { ...expected, cutTexts });
+  await page.keyboard.press("Escape");
+  await page.setViewport({ width: 390, height: 844 });
+  const urls = await page.$$eval(".url", (all) =>
+    all.map(({ innerText, scrollWidth, clientWidth }) => [innerText, scrollWidth > clientWidth]),
+  );
+  assert.match(urls.join(" "), /^(:\d+\/webhooks\/(one|another\/with\/a\/long\/path),false ?)+$/);
+  await page.goto(`${shop.baseUrl}/console#/cards`);
+  await texts(".cards .row", 1);
+  for (const width of [1024, 390]) {
+    await page.setViewport({ width, height: 844 });
+    const shown = await page.$$eval(".cards .name, .contact", (all) =>
+      all.map(({ innerText, offsetHeight }) => [innerText, offsetHeight]),
+    );
+    assert.deepEqual(shown, [
+      [name, 20],
+      ["+48600100200", 20],
+    ]);
+  }
 });
 
 it("disables everything that needs the service while it is down, Copy too", async (test) => {

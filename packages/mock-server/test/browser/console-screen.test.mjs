@@ -147,9 +147,16 @@ it("has at least 21 rows on a monitor of 900 px, two lines for each on a phone, 
     const { id } = await shop.issue({ name: `Anna-Maria Kowalska-Wisniewska ${number}` });
     await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
   }
-  await shop.control("POST", "clock/advance", { duration: "4h" }); // "again in 2 h 35 min"
-  const { page } = await openConsole(test, { shop });
+  await shop.control("POST", "clock/advance", { duration: "4h" }); // "again in 4 h 36 min"
+  const { page, texts } = await openConsole(test, { shop });
   await page.locator(".traffic .row ::-p-text(again in)").wait();
+  const again = await texts(".again", 12);
+  assert.match(again.join(), /^(again in 4 h 3[56] min,?){12}$/);
+  await page.locator(".traffic .delivery").click();
+  await page.locator(".tabs .again").wait();
+  assert.match((await texts(".tabs .again", 1))[0], /^again in 4 h 3[56] min$/);
+  await page.keyboard.press("Escape");
+  await texts(".detail", 0);
   const monitor = await readRows(page);
   assert.deepEqual(monitor.cut, []);
   assert.ok(monitor.count >= 21, `${monitor.count} rows`);
@@ -158,6 +165,8 @@ it("has at least 21 rows on a monitor of 900 px, two lines for each on a phone, 
     const { heights, cut } = await readRows(page);
     assert.deepEqual([width, cut], [width, []]);
     assert.ok(Math.max(...heights) <= 58, `${heights} px at ${width}`);
+    const bar = await page.$eval(".bar", (element) => element.clientHeight);
+    if (width === 390) assert.ok(bar <= 90, `the bar has more than two lines: ${bar} px`);
     const open = await page.$eval(".traffic .row", ({ href }) => href);
     await page.goto(open);
     await page.locator(".detail").wait();
@@ -188,5 +197,6 @@ it("carries each state in characters, for forced colours", async (test) => {
     assert.deepEqual([address, [...new Set(lines)]], [address, ["underline"]]);
   }
   await press("Send test");
-  await page.locator(".message ::-p-text(✓ Sent. ping → 204)").wait();
+  await page.locator(".message ::-p-text(ping → 204)").wait();
+  assert.match((await texts(".message", 1))[0], /^✓ Sent to \S+ ping → 204 at/);
 });

@@ -59,7 +59,13 @@ it("shows a purchase from end to end in one list: the card, the purchase, the we
   await page.locator(".traffic .name::-p-text(issueCard)").click();
   await page.locator(".detail h2::-p-text(issueCard)").wait();
   const sent = await page.$eval(".detail", ({ innerText }) => innerText);
-  for (const part of ["Key: Website key", '"phone": "+48600100200"', "It got 201", `"id": "${id}"`])
+  for (const part of [
+    "Your app sent at",
+    "API key: website · Idempotency-Key: none",
+    '"phone": "+48600100200"',
+    "It got 201",
+    `"id": "${id}"`,
+  ])
     assert.ok(sent.includes(part), part);
   assert.deepEqual(await texts(".followed", 2), ["balance.changed → 204", "balance.changed → 204"]);
   cleanly();
@@ -82,7 +88,14 @@ it("loses a response, and shows that the retry gets the first card", async (test
   await page.locator(".traffic li:last-child .row").click();
   await page.locator(".detail h3::-p-text(It got no response)").wait();
   for (const preset of presets) await choose(preset);
-  await texts(".chip", 6);
+  assert.deepEqual(await texts(".chip", 6), [
+    "503 · any request · once✕",
+    "response lost · issueCard · once✕",
+    "slow 3 s · any request✕",
+    "429 Retry-After 2 · any request · once✕",
+    "webhook twice · any event · once✕",
+    "webhook after others · any event · once✕",
+  ]);
   await page.locator(".chip ::-p-text(✕)").click();
   await texts(".chip", 5);
   const { items } = await shop.control("GET", "faults");
@@ -104,7 +117,8 @@ it("explains a 401 of the receiver, keeps the response of each attempt, and send
   });
   const { secret } = await shop.control("POST", "webhooks/endpoints", { url, events: ["ping"] });
   await press("Send test");
-  await page.locator(".message.failed ::-p-text(Sent. ping → 401)").wait();
+  const at = `:${new URL(url).port}/webhooks`;
+  await first(".message", new RegExp(`^✓ Sent to ${at}\\. ✕ ping → 401 at ${at} open ✕$`));
   await page.locator(".message a::-p-text(open)").click();
   await page
     .locator(`.detail p::-p-text(The secret of this endpoint ends in …${secret.slice(-4)})`)
@@ -112,9 +126,9 @@ it("explains a 401 of the receiver, keeps the response of each attempt, and send
   assert.equal(await copied("Copy the secret"), secret);
   await first(".traffic .row", /401 → ping again in .* test ✕····· signature mismatch$/);
   await press("Resend");
-  await text("Sent again. ping → 503");
+  await page.locator(".message .failed::-p-text(✕ ping → 503)").wait();
   await press("Resend");
-  await page.locator(".message:not(.failed) ::-p-text(Sent again. ping → 204)").wait();
+  await page.locator(".message ::-p-text(Sent again. ping → 204)").wait();
   await first(".traffic .row", /204 → ping test ✓·····$/);
   const tabs = await texts(".tabs button", 3);
   assert.match(tabs.join(), /1 · 401 · .*2 · 503 · .*3 · 204 · /);
@@ -129,6 +143,12 @@ it("explains a 401 of the receiver, keeps the response of each attempt, and send
     `--data-raw '${body}'`,
   ])
     assert.ok(curl.includes(part), part);
+  await shop.control("POST", `webhooks/endpoints/${items[0].endpointId}/new-secret`);
+  await text(", after this attempt: Resend signs with the new one.");
+  statuses.push(401);
+  await press("Resend");
+  await page.locator(".tabs ::-p-text(4 · 401)").click();
+  await text(": the receiver may still have the old one.");
   cleanly();
 });
 
@@ -187,11 +207,11 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
   const next = page.locator(".next::-p-text(Next attempt, )");
   await next.click();
-  await page.locator(".message.failed ::-p-text(balance.changed → 500)").wait();
+  await page.locator(".message .failed::-p-text(balance.changed → 500)").wait();
   await first(".traffic .row", /500 .* again in (4|5) min .* ✕✕···· signature mismatch$/);
   status = 204;
   await press("+1 h");
-  await page.locator(".message:not(.failed) ::-p-text(balance.changed → 204)").wait();
+  await page.locator(".message ::-p-text(The clock was moved. balance.changed → 204)").wait();
   await first(".traffic .row", /204 .* ✕✕✓···$/);
   await press("+6 h");
   await text("No delivery was due.");
@@ -284,10 +304,12 @@ it("issues a card to an invented member, and does to a card all that a shop can 
   await text("Added to Apple Wallet. card.added → 204");
   await press("✓ In Apple Wallet: remove");
   await text("Removed from Apple Wallet. card.removed → 204");
+  await text("Marketing consent: not given");
   await press("Give");
   await text("Consent given. consent.changed → 204");
   await press("Withdraw");
   await text("Consent withdrawn. consent.changed → 204");
+  await text("Marketing consent: withdrawn");
   const amounts = { purchase: "120", reward: "30", redeem: "50", correct: "-1" };
   for (const [kind, points] of Object.entries(amounts)) {
     await page.locator('select[name="kind"]').fill(kind);
@@ -310,6 +332,12 @@ it("issues a card to an invented member, and does to a card all that a shop can 
   await view("Cards");
   const [row] = await texts(".cards .row", 1);
   assert.match(row, /^\S+ \S+ \+48600\d{6} card_\w+ 149 Silver \w+ \d\d \d\d:\d\d:\d\d$/);
+  await view("Traffic");
+  await page.locator(".traffic .name::-p-text(setConsent)").click();
+  await page.locator(".detail h3::-p-text(The console sent at)").wait();
+  await page.locator(".traffic .name::-p-text(consent.changed)").click();
+  await page.locator(".story a").click();
+  await page.locator(".card .holder").wait();
   seen.complaints = seen.complaints.filter((complaint) => !/409|422/.test(complaint)); // the errors above
   cleanly();
 });
@@ -348,7 +376,7 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   assert.equal(await copied("Copy Full key"), shop.apiKeys.full);
 
   await press("New secret");
-  await text("The secret was replaced");
+  await text("Replaced the secret of :3000/webhooks");
   const { items } = await shop.control("GET", "webhooks/endpoints");
   await page.locator(`.endpoint code::-p-text(${items[0].secret})`).wait();
   await press("Edit");
@@ -359,11 +387,14 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   await page.locator(".endpoint [name='url']").fill("http://localhost:3001/");
   await press("Save");
   await page.locator(".endpoint ::-p-text(card.added, ping)").wait();
+  await text("Changed :3001/.");
   await press("Delete");
   await texts(".endpoint", 0);
+  await text("Deleted :3001/.");
   await field("url", url);
   await press("Add");
   await texts(".endpoint", 1);
+  await text("Added :3000/webhooks. Its secret is in the list and in .env.");
   assert.equal((await shop.control("GET", "webhooks/endpoints")).items[0].events.length, 6);
   seen.complaints = seen.complaints.filter((complaint) => !complaint.includes("422"));
   assert.deepEqual(seen.complaints, []);

@@ -237,6 +237,9 @@ describe("on a port", () => {
       endpoints: [{ url: `${url}?token=abc`, events: ["card.added"] }],
       onTraffic: (event) => void events.push(event),
     });
+    service.faults.add({ kind: "destroy", phase: "after-commit", times: 1 });
+    await expect(fetch(issueRequest(service))).rejects.toThrow();
+    expect(events.shift()).toMatchObject({ reason: "response lost; the card exists" });
     const request = issueRequest(service);
     const response = await fetch(new Request(`${request.url}?from=web`, request));
     const { id } = (await response.json()) as { id: string };
