@@ -24,6 +24,18 @@ export function requireEvent(event: unknown, usage: string): void {
   if (typeof id !== "string") throw withSafeMessage(new TypeError(usage));
 }
 
+/** What a template literal makes of a value that is missing. */
+const textOfNoValue = /\b(undefined|null|NaN)\b|\[object \w+\]/;
+
+/** @throws {TypeError} for a key of `isNewest` that all cards would share. */
+export function requireKey(key: unknown, usage: string): void {
+  if (typeof key !== "string" || key === "") throw withSafeMessage(new TypeError(usage));
+  const [text] = textOfNoValue.exec(key) ?? [];
+  if (text === undefined) return;
+  const message = `The key of isNewest contains "${text}", so that all cards would share it. Write \`balance of \${event.data.passId}\`.`;
+  throw withSafeMessage(new TypeError(message));
+}
+
 /** @throws {TypeError} for a `createdAt` that is not a date. */
 export function parseCreatedAt({ id, createdAt }: OrderedEvent): number {
   const createdAtMs = Date.parse(createdAt);

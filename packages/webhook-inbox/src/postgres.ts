@@ -14,6 +14,7 @@ import {
   type OrderedEvent,
   parseCreatedAt,
   requireEvent,
+  requireKey,
   toEventKey,
 } from "./event.ts";
 
@@ -114,8 +115,8 @@ export async function markProcessed(
  * `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random ([spec
  * 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with
  * `getCard` where that matters.
- * @throws {TypeError} for a client that is not in a transaction, and for a `createdAt` that is not
- * a date.
+ * @throws {TypeError} for a client that is not in a transaction, for a `createdAt` that is not a
+ * date, and for a key that contains `undefined` or `null`.
  * @example
  * ```ts
  * import {
@@ -137,10 +138,10 @@ export async function isNewest(
   key: string,
   event: OrderedEvent,
 ): Promise<boolean> {
-  requireEvent(
-    event,
-    "isNewest takes the transaction, then a key, then the event: isNewest(tx, key, event).",
-  );
+  const usage =
+    "isNewest takes the transaction, then a key, then the event: isNewest(tx, key, event).";
+  requireKey(key, usage);
+  requireEvent(event, usage);
   const createdAt = new Date(parseCreatedAt(event)).toISOString();
   const upsert = `INSERT INTO webhook_inbox_newest AS newest (key, created, event)
     SELECT $1::text, $2::text::timestamptz, $3::text

@@ -9,6 +9,7 @@ import {
   type OrderedEvent,
   parseCreatedAt,
   requireEvent,
+  requireKey,
   toEventKey,
 } from "../event.ts";
 
@@ -98,7 +99,8 @@ export function markProcessed(
  * `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random ([spec
  * 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with
  * `getCard` where that matters.
- * @throws {TypeError} outside of a transaction, and for a `createdAt` that is not a date.
+ * @throws {TypeError} outside of a transaction, for a `createdAt` that is not a date, and for a key
+ * that contains `undefined` or `null`.
  * @example
  * ```ts
  * import { isNewest, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
@@ -114,6 +116,7 @@ export function markProcessed(
  */
 export function isNewest(database: SqliteDatabase, key: string, event: OrderedEvent): boolean {
   requireDatabase(database, usages.isNewest);
+  requireKey(key, usages.isNewest);
   requireEvent(event, usages.isNewest);
   const upsert = `INSERT INTO webhook_inbox_newest (key, created, event) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET created = excluded.created, event = excluded.event

@@ -191,6 +191,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     await expect(isNewest(pool, balanceChanged("evt_9") as never, "k" as never)).rejects.toThrow(
       "isNewest takes the transaction, then a key, then the event",
     );
+    const shared = isNewest(pool, `balance of ${undefined}`, balanceChanged("evt_9"));
+    await expect(shared).rejects.toThrow(/contains "undefined", so that all cards would share it/);
     const undated = { id: "evt_9", createdAt: "yesterday" };
     const asking = overPg(pool).transaction((own) => isNewest(own, "k", undated));
     await expect(asking).rejects.toThrow("The createdAt of event evt_9 is not a date");
@@ -343,6 +345,10 @@ describe.each(engines)("in SQLite, with %s", (_name, open) => {
     expect(() => mark(database, "evt_1" as never)).toThrow("then the event, not its id");
     expect(() => isNew({ write() {} } as never, "k", event)).toThrow(ofNewest);
     expect(() => isNew(database, event as never, "k" as never)).toThrow("a key, then the event");
+    for (const missing of [undefined, null, {}, Promise.resolve("card_1")])
+      expect(() => isNew(database, `balance of ${missing}`, event)).toThrow(
+        /The key of isNewest contains/,
+      );
     const forPg = "For pg, import it from @loyalty-cards/webhook-inbox/postgres.";
     const pool = { query() {} } as never;
     expect(() => mark(pool, event)).toThrow(forPg);
