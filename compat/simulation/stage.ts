@@ -84,6 +84,8 @@ export async function setUp(history: History, images: Images, folder: string) {
   ) => {
     const index = group.length;
     const run = () => {
+      const sleepMs = stage.awakeAtMs - world.nowMs;
+      if (sleepMs > 0) return void world.after(sleepMs, run);
       const process = new Process(network, machine, name, restart);
       group[index] = process;
       process.start(images[program], {
@@ -92,8 +94,7 @@ export async function setUp(history: History, images: Images, folder: string) {
       });
     };
     const restart = () => {
-      const sleepMs = Math.max(0, stage.awakeAtMs - world.nowMs);
-      if (!stage.isOver) world.after(sleepMs + world.random("restarts").integer(500, 10_000), run);
+      if (!stage.isOver) world.after(world.random("restarts").integer(500, 10_000), run);
     };
     run();
   };
