@@ -109,7 +109,7 @@ function Clock() {
         run={move("advance-to-next-delivery")}
         disabled={cannotMove || !nextAttemptAt}
       >
-        Next<span class="attempt"> attempt</span>
+        Next<span class={until && "attempt"}> attempt</span>
         {until}
       </Button>
     </section>

@@ -36,7 +36,10 @@ function Row({ entry, open, toAddress, hasSeveral }) {
     <li>
       <a class={`row ${kind}`} id={id} href={toAddress(id)} aria-current={id === open}>
         <time dateTime={at}>{formatTime(at)}</time>
-        <span class={`status ${isGood ? "good" : "bad"}`}>{status}</span>
+        {/* A new element for the other colour: Chromium 138 keeps that of a row which moves up. */}
+        <span key={isGood} class={`status ${isGood ? "good" : "bad"}`}>
+          {status}
+        </span>
         <span class="way">{ways[kind]}</span>
         <strong class="name">{getName(entry)}</strong>
         <Next {...entry} />

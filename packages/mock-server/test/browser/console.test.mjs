@@ -204,7 +204,7 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   const { shop, page, press, text, field, view, first, cleanly } = await openConsole(test);
   await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
   const { id } = await shop.issue({ name: "Anna" });
-  await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
+  for (const points of [1, 2]) await shop.control("POST", `cards/${id}/purchase`, { points });
   const next = page.locator(".next::-p-text(Next attempt, )");
   await next.click();
   await page.locator(".message .failed::-p-text(balance.changed → 500)").wait();
@@ -213,6 +213,10 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   await press("+1 h");
   await page.locator(".message ::-p-text(The clock was moved. balance.changed → 204)").wait();
   await first(".traffic .row", /204 .* ✕✕✓···$/);
+  const colours = await page.$$eval(".status.good", (all) =>
+    all.map((status) => getComputedStyle(status).color),
+  );
+  assert.deepEqual([colours.length, new Set(colours).size], [5, 1]); // also of the row that moved
   await press("+6 h");
   await text("No delivery was due.");
   await page.locator(".next:disabled").wait();
