@@ -211,10 +211,10 @@ export interface components {
         /** A request that the specification allows and that is probably a mistake. It contains keys, and no values or other personal data. */
         readonly RequestWarning: {
             /**
-             * `replay-with-other-content`: an idempotency key was repeated with other content. `unknown-fields`: `fieldValues` has keys that the template does not have. `unknown-members`: the request or its `customer` has members that the service ignores.
+             * `replay-with-other-content`: an idempotency key was repeated with other content. `unknown-fields`: `fieldValues` has keys that the template does not have. `unknown-members`: the request or its `customer` has members that the service ignores. `second-card`: the customer had a card of the template, and got another one.
              * @enum {string}
              */
-            readonly type: "replay-with-other-content" | "unknown-fields" | "unknown-members";
+            readonly type: "replay-with-other-content" | "unknown-fields" | "unknown-members" | "second-card";
             /** What happened, and what to do. */
             readonly message: string;
             /** The keys that differ or are unknown, at most ten. */

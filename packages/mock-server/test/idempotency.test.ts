@@ -102,6 +102,23 @@ describe("a service with storeRefusals", () => {
   });
 });
 
+it("warns when a customer gets a second card of a template, under another key", async () => {
+  const { service, issue, call } = openShop();
+  service.templates.create({ ...shopTemplate, id: "tpl_other" });
+  const anna = toSignUp({ phone: "+48600100200" });
+  const { body } = await issue(anna, { "idempotency-key": "user-1" });
+  await issue(toSignUp({ phone: "+48600100201" }), { "idempotency-key": "user-2" });
+  await call("POST", "/api/v1/templates/tpl_other/passes", { body: anna });
+  expect(warningsOf(service)).toEqual([]);
+  await issue(anna, { "idempotency-key": "user-1b" });
+  expect(warningsOf(service)).toEqual([
+    {
+      type: "second-card",
+      message: `The customer has the card ${body.id} of this template already. Did the user id or the idempotencyNamespace change? With the same ones the response is the first card.`,
+    },
+  ]);
+});
+
 describe("a key repeated with other content", () => {
   const key = { "idempotency-key": "staging user 1, anna@example.com" };
   const anna = toSignUp({ phone: "+48600100200", email: "anna@example.com", name: "Anna Secret" });

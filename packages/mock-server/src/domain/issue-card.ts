@@ -11,7 +11,12 @@ import { createProblem, createValidationProblem, type Problem, toFieldErrors } f
 import type { FieldValues, KeyRecord, StoredCard } from "./state.ts";
 import { getFieldLabel, validateFieldValues } from "./templates.ts";
 import { isObject } from "./validation.ts";
-import { type RequestWarning, warnAboutOtherContent, warnAboutUnknownFields } from "./warnings.ts";
+import {
+  type RequestWarning,
+  warnAboutOtherContent,
+  warnAboutSecondCard,
+  warnAboutUnknownFields,
+} from "./warnings.ts";
 
 export interface IssueCardCommand {
   templateId: string;
@@ -82,6 +87,7 @@ function issueNewCard(domain: Domain, { templateId, body, issuedVia }: IssueCard
     return { result: { failure: createValidationProblem(errors) }, warnings };
 
   const customer = findOrCreateCustomer(domain, contact.value);
+  warnings.push(...warnAboutSecondCard(domain, customer, template));
   const card = createCard(domain, template, customer, fieldValues, issuedVia);
   const { privacy, marketing } = body.customer.consents;
   customer.privacyVersion = privacy.version.trim();

@@ -10,7 +10,7 @@ import type { components as ControlSchemas } from "@loyalty-cards/openapi/contro
 import { isMaintained } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import type { Problem } from "./problem.ts";
-import type { FieldValues, StoredCard, Template } from "./state.ts";
+import type { Customer, FieldValues, StoredCard, Template } from "./state.ts";
 import { getTemplate } from "./templates.ts";
 
 /** A request that is probably a mistake. */
@@ -102,6 +102,20 @@ export function warnAboutUnknownFields(
     },
   ];
   return checks.flatMap(findUnknownNames);
+}
+
+/** Another idempotency key for the same person: the website's user id has probably changed. */
+export function warnAboutSecondCard(
+  { state }: Domain,
+  { cardIds }: Customer,
+  template: Template,
+): RequestWarning[] {
+  const first = cardIds.find((id) => state.cards.get(id)?.templateId === template.id);
+  if (first === undefined) return [];
+  const advice =
+    "Did the user id or the idempotencyNamespace change? With the same ones the response is the first card.";
+  const message = `The customer has the card ${first} of this template already. ${advice}`;
+  return [createWarning("second-card", message, [])];
 }
 
 /** An object of the request, and the names that it may have. */
