@@ -79,6 +79,20 @@ export function createPostgresDatabase<Transaction>(
     return next.value;
   }
 
+  /** Keeps the result, because the option `transaction` of a user may not return it. */
+  async function runOnce<Result>(
+    work: (transaction: Transaction) => Promise<Result>,
+  ): Promise<Result> {
+    let ended = undefined as { result: Result } | undefined;
+    await transact(async (transaction) => {
+      const result = await work(transaction);
+      ended = { result };
+      return result;
+    });
+    if (ended !== undefined) return ended.result;
+    throw withSafeMessage(new TypeError(notAwaited));
+  }
+
   /** Repeats a transaction, after the server was lost only if its COMMIT was not sent. */
   function runAlone<Result>(start: () => Statements<Result>): Promise<Result> {
     let isCommitting = false;
@@ -90,7 +104,7 @@ export function createPostgresDatabase<Transaction>(
       return result;
     };
     return repeat(
-      () => transact(work),
+      () => runOnce(work),
       (error) => isConflict(error) || (!isCommitting && isServerLost(error)),
     );
   }
@@ -149,10 +163,13 @@ export function createPostgresDatabase<Transaction>(
      */
     async write<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
       await checkOnce();
-      return transact(work);
+      return runOnce(work);
     },
   };
 }
+
+const notAwaited =
+  "The option transaction ended before its work: return the promise of the transaction, as in transaction: (work) => prisma.$transaction(work).";
 
 async function repeat<Result>(
   work: () => Promise<Result>,

@@ -3,6 +3,7 @@ import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issu
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
 import {
   type Card,
+  type Customer,
   type FieldValues,
   getDifferentFields,
   type IssueCardRequest,
@@ -10,7 +11,7 @@ import {
   readCard,
   type Template,
 } from "./cards.ts";
-import { configurationError } from "./errors.ts";
+import { configurationError, isPromise } from "./errors.ts";
 import {
   deriveIdempotencyKey,
   deriveKeySync,
@@ -182,6 +183,13 @@ const requestNames = {
   fieldValues: true,
 } satisfies OptionNames<IssueCardRequest>;
 
+const customerNames = {
+  phone: true,
+  email: true,
+  name: true,
+  consents: true,
+} satisfies OptionNames<Customer>;
+
 /**
  * Validates template and request, and returns what is sent.
  * @throws {IssuingError} `configuration`.
@@ -191,13 +199,12 @@ function prepareRequest(
   request: IssueCardRequest<unknown>,
 ): PreparedRequest {
   const templateId = parseTemplateId(typeof template === "string" ? template : template?.id);
-  checkNames("The request of issueCard", Object(request), requestNames, "member");
+  for (const name in Object(request))
+    if (!Object.hasOwn(requestNames, name)) checkMember(name, request);
   // spec 4.1: {} when there is nothing to fill
   const { customer, fieldValues = {} } = request ?? {};
   if (typeof customer !== "object" || customer === null)
-    throw configurationError(
-      "request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.",
-    );
+    throw configurationError(describeMissingCustomer(request));
   checkConsents(customer.consents);
   checkFieldValues(fieldValues);
   const sent = { ...customer };
@@ -213,6 +220,29 @@ function prepareRequest(
       "customer cannot be serialized as JSON: it has a bigint or a circular reference.",
     );
   }
+}
+
+/**
+ * @throws {IssuingError} `configuration` for a member that the request does not have, with the
+ * place where it belongs.
+ */
+function checkMember(name: string, request: object): void {
+  let place: string | undefined;
+  if (Object.hasOwn(issueOptionNames, name)) place = "the third argument";
+  if (Object.hasOwn(customerNames, name)) place = "customer";
+  if (name === "fields") place = "fieldValues";
+  if (place === undefined) checkNames("The request of issueCard", request, requestNames, "member");
+  else
+    throw configurationError(
+      `The request of issueCard has no member "${name}": pass it in ${place}, as in issueCard("tpl_…", { customer, fieldValues }, { userId }).`,
+    );
+}
+
+function describeMissingCustomer(request: unknown): string {
+  if (isPromise(request)) return "The request of issueCard is a promise: await it.";
+  const type = Object.prototype.toString.call(request).slice(8, -1);
+  const given = type === "Object" ? "" : ` The request is of type ${type}.`;
+  return `request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.${given}`;
 }
 
 const isBlank = (value: unknown) =>

@@ -305,6 +305,19 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     [(c) => c.issueCard("tpl_1", { ...signUp, fields: {} } as never, { userId: 1 })],
   ],
   [
+    /has no member "(userId|deadlineMs)": pass it in the third argument, as in issueCard\("tpl_…", /,
+    [issue({ ...signUp, userId: 1 }), issue({ ...signUp, deadlineMs: 5 })],
+  ],
+  [
+    /The request of issueCard has no member "(name|consents)": pass it in customer, as in issueCard/,
+    [issue({ name: "hunter2" }), issue({ consents: {} })],
+  ],
+  [/The request of issueCard is a promise: await it\./, [issue(Promise.resolve(signUp))]],
+  [
+    /request\.customer is missing: .* The request is of type (FormData|Null|Array)\./,
+    [issue(new FormData()), issue(null as never), issue([])],
+  ],
+  [
     /issueCard takes the template, .* The first argument is of type string, the second an object\./,
     [(c) => c.issueCard("tpl_1", { userId: 1 } as never, signUp as never)],
   ],

@@ -346,6 +346,28 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
       expect(await outbox.issue(1)).toMatchObject({ state: "issued", isDelivered: false });
     });
 
+    it("does not need the result of the option transaction, but its end", async () => {
+      const withoutResult = async (work: (own: PostgresTransaction) => Promise<unknown>) => {
+        await transaction(work);
+      };
+      const lines: string[] = [];
+      const log = (line: string) => lines.push(line);
+      const options = { pool: undefined, onIssued() {}, log };
+      const { outbox } = openShop(undefined, { ...options, transaction: withoutResult } as never);
+      expect(await outbox.write((own) => outbox.add(own, toEntry(1)))).toBe("added");
+      expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
+      expect(lines).toEqual([]);
+      let running: Promise<unknown> | undefined;
+      const notAwaited = (work: (own: PostgresTransaction) => Promise<unknown>) => {
+        running = transaction(work);
+      };
+      const other = openShop(undefined, { ...options, transaction: notAwaited } as never);
+      await expect(other.outbox.count()).rejects.toThrow(
+        "The option transaction ended before its work: return the promise",
+      );
+      await running;
+    });
+
     it("refuses a client that is not in a transaction, and stores nothing", async () => {
       const { outbox } = openShop();
       const refusal =
