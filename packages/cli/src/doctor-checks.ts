@@ -11,8 +11,7 @@ import type { Context } from "./command.ts";
 import { CommandError, describeNoResponse, exitCodes, splitMessage } from "./command-error.ts";
 import { readApiKey, readBaseUrl, requireKeyOfAddress } from "./configuration.ts";
 
-export interface Check {
-  name: string;
+interface CheckResult {
   status: "passed" | "warning" | "failed" | "skipped";
   /** What was found. */
   detail: string;
@@ -23,61 +22,82 @@ export interface Check {
   exitCode?: number;
 }
 
-type Result = Omit<Check, "name">;
+export interface ServiceCheck extends CheckResult {
+  name: string;
+}
 
-const passed = (detail: string): Result => ({ status: "passed", detail });
-const warning = (detail: string, fix: string): Result => ({ status: "warning", detail, fix });
-const failed = (detail: string, fix: string): Result => ({ status: "failed", detail, fix });
+const passed = (detail: string): CheckResult => ({ status: "passed", detail });
+const warning = (detail: string, fix: string): CheckResult => ({ status: "warning", detail, fix });
+const failed = (detail: string, fix: string): CheckResult => ({ status: "failed", detail, fix });
 
 const names = ["address", "API key", "service", "clock", "contract", "key", "template"] as const;
+
+/** The result of a check, and a value that later ones need: undefined when the check failed. */
+interface Found<Value> {
+  result: CheckResult;
+  value?: Value;
+}
 
 /** @param templateId undefined when there is none to check. */
 export async function checkService(
   context: Context,
   templateId: string | undefined,
-): Promise<Check[]> {
+): Promise<ServiceCheck[]> {
+  const address = await run(() => checkAddress(context));
+  const apiKey = await run(() => checkApiKey(context, address.value));
+  const results = [address.result, apiKey.result];
+  if (address.value === undefined) return toChecks(results, "an address");
+  const { value: client } = apiKey;
+  if (client === undefined) return toChecks(results, "an API key");
+
+  const { value: baseUrl } = address;
+  const service = await run(() => checkReachable(baseUrl, context));
+  results.push(service.result);
+  if (service.value === undefined) return toChecks(results, "a service that responds");
+
+  const { reference, card } = service.value;
+  const key = await run(async () => ({ result: await checkKey(client, card.status) }));
+  results.push(checkClock(reference), checkContract(reference), key.result);
+  if (key.result.status === "failed") return toChecks(results, "a key that is accepted");
+
+  const template = await run(async () => ({ result: await checkTemplate(client, templateId) }));
+  results.push(template.result);
+  return toChecks(results);
+}
+
+/**
+ * @param results those of the first checks.
+ * @param missing what the others need.
+ */
+const toChecks = (results: readonly CheckResult[], missing = ""): ServiceCheck[] =>
+  names.map((name, index) => ({
+    name,
+    ...(results[index] ?? { status: "skipped", detail: `needs ${missing}`, missing }),
+  }));
+
+/** @returns the address without a slash at its end. */
+async function checkAddress(context: Context): Promise<Found<string>> {
+  const { globals, environment } = context;
+  const address = readBaseUrl(globals.baseUrl, environment);
+  await context.createClient({ apiKey: "checked-separately" }); // validates the address
+  const baseUrl = address.replace(/\/+$/, "");
+  const source = globals.baseUrl === undefined ? nameSource(context, "LOYALTY_URL") : "--base-url";
+  return { result: passed(`${address} (${source})${describePath(baseUrl)}`), value: baseUrl };
+}
+
+/** @returns the client, unless the address is missing. */
+async function checkApiKey(
+  context: Context,
+  baseUrl: string | undefined,
+): Promise<Found<IssuingClient>> {
   const { globals, sources, environment } = context;
-  const results: Partial<Record<(typeof names)[number], Result>> = {};
-  const complete = (missing: string): Check[] =>
-    names.map((name) => ({
-      name,
-      ...(results[name] ?? { status: "skipped", detail: `needs ${missing}`, missing }),
-    }));
-
-  let baseUrl = "";
-  results.address = await toResult(async () => {
-    const address = readBaseUrl(globals.baseUrl, environment);
-    await context.createClient({ apiKey: "checked-separately" }); // validates the address
-    baseUrl = address.replace(/\/+$/, "");
-    const source =
-      globals.baseUrl === undefined ? nameSource(context, "LOYALTY_URL") : "--base-url";
-    return passed(`${address} (${source})${describePath(baseUrl)}`);
-  });
-  let client: IssuingClient | undefined;
-  results["API key"] = await toResult(async () => {
-    requireKeyOfAddress(globals.baseUrl, sources);
-    const apiKey = readApiKey(sources);
-    // An invalid key, such as one with a space, is an error of the client.
-    if (baseUrl !== "") client = await context.createClient({ apiKey });
-    const variable = environment.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
-    return passed(`present (${nameSource(context, variable)})`);
-  });
-  if (client === undefined) return complete(baseUrl === "" ? "an address" : "an API key");
-
-  let responses: Record<"reference" | "card", Received> | undefined;
-  results.service = await toResult(async () => {
-    responses = await contactService(baseUrl, context);
-    return passed(`responds in ${responses.reference.durationMs} ms`);
-  });
-  if (responses === undefined) return complete("a service that responds");
-  const { reference, card }: Record<"reference" | "card", Received> = responses;
-  results.clock = checkClock(reference);
-  results.contract = checkContract(reference);
-  const own: IssuingClient = client;
-  results.key = await toResult(() => checkKey(own, card.status));
-  if (results.key.status === "failed") return complete("a key that is accepted");
-  results.template = await toResult(() => checkTemplate(own, templateId));
-  return complete("");
+  requireKeyOfAddress(globals.baseUrl, sources);
+  const apiKey = readApiKey(sources);
+  const variable = environment.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
+  const result = passed(`present (${nameSource(context, variable)})`);
+  if (baseUrl === undefined) return { result };
+  // An invalid key, such as one with a space, is an error of the client.
+  return { result, value: await context.createClient({ apiKey }) };
 }
 
 /** @returns an empty text for an address without a path. */
@@ -91,14 +111,14 @@ const nameSource = ({ terminal }: Context, variable: string) =>
   terminal.env[variable] === undefined ? `${variable} in .env` : variable;
 
 /** The fix for an error of the client is the link to its page. */
-async function toResult(check: () => Result | Promise<Result>): Promise<Result> {
+async function run<Value>(check: () => Promise<Found<Value>>): Promise<Found<Value>> {
   try {
     return await check();
   } catch (error) {
-    if (error instanceof CommandError) return failed(error.problem, error.fix);
+    if (error instanceof CommandError) return { result: failed(error.problem, error.fix) };
     if (!isIssuingError(error)) throw error;
     const { text, link = "" } = splitMessage(error);
-    return failed(text, link);
+    return { result: failed(text, link) };
   }
 }
 
@@ -113,14 +133,25 @@ interface Received {
   atMs: number;
 }
 
+interface Responses {
+  reference: Received;
+  card: Received;
+}
+
 /** @throws {CommandError} when there is no response, or that of another server. */
-async function contactService(baseUrl: string, { timeoutMs, environment }: Context) {
+async function checkReachable(
+  baseUrl: string,
+  { timeoutMs, environment }: Context,
+): Promise<Found<Responses>> {
   try {
     // The OpenAPI document needs no key (spec 4.6), and the card does not exist.
     const reference = await get(`${baseUrl}/api/docs/json`, timeoutMs);
     const card = await get(`${baseUrl}/api/v1/passes/doctor-${randomUUID()}`, timeoutMs);
     rejectOtherServer(card);
-    return { reference, card };
+    return {
+      result: passed(`responds in ${reference.durationMs} ms`),
+      value: { reference, card },
+    };
   } catch (error) {
     if (error instanceof CommandError) throw error;
     const { name, cause } = error as { name: string; cause?: { name?: string; code?: string } };
@@ -189,7 +220,7 @@ function parseJson(bytes: Uint8Array): { paths?: Record<string, object | null> }
  */
 const noticeableSeconds = 30;
 
-function checkClock({ headers, atMs }: Received): Result {
+function checkClock({ headers, atMs }: Received): CheckResult {
   // The service drops the milliseconds.
   const serviceMs = Date.parse(headers.get("date") ?? "") + 500;
   if (Number.isNaN(serviceMs))
@@ -207,7 +238,7 @@ function checkClock({ headers, atMs }: Received): Result {
  * Whether the document has the operations that the client calls, under any prefix and with any
  * names of parameters.
  */
-function checkContract({ status, url, bytes }: Received): Result {
+function checkContract({ status, url, bytes }: Received): CheckResult {
   const { paths } = parseJson(bytes);
   if (status !== 200 || paths === undefined)
     return warning(
@@ -233,7 +264,7 @@ function checkContract({ status, url, bytes }: Received): Result {
  * Reads a card that does not exist. The specification does not name the statuses of a wrong key and
  * of an unknown card, so the response is compared with that to a request without a key.
  */
-async function checkKey(client: IssuingClient, statusWithoutKey: number): Promise<Result> {
+async function checkKey(client: IssuingClient, statusWithoutKey: number): Promise<CheckResult> {
   const id = `doctor-${randomUUID()}`;
   const { response } = await client.api.GET("/passes/{id}", { params: { path: { id } } });
   const { status } = response;
@@ -262,7 +293,7 @@ const invalidRequest = { customer: { phone: "not-a-number", email: "not-an-email
 async function checkTemplate(
   client: IssuingClient,
   templateId: string | undefined,
-): Promise<Result> {
+): Promise<CheckResult> {
   if (templateId === undefined)
     return {
       status: "skipped",

@@ -7,12 +7,12 @@ import { endpoints } from "@loyalty-cards/openapi/endpoints";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { createFolder, listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Check } from "../src/doctor-checks.ts";
+import type { ServiceCheck } from "../src/doctor-checks.ts";
 import { openMock, type RunOptions, run } from "./terminal.ts";
 
 async function runDoctor(options: RunOptions, ...args: string[]) {
   const { code, stdout, stderr } = await run(["doctor", "--json", ...args], options);
-  const checks = JSON.parse(stdout).checks as Check[];
+  const checks = JSON.parse(stdout).checks as ServiceCheck[];
   const byName = Object.fromEntries(checks.map(({ name, ...check }) => [name, check]));
   return { code, stdout, stderr, byName, statuses: checks.map(({ status }) => status) };
 }

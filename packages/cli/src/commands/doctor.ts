@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { addExamples, type Cli, setAction } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
-import type { Check } from "../doctor-checks.ts";
+import type { ServiceCheck } from "../doctor-checks.ts";
 import { style, Text, text } from "../printable.ts";
 
 export function addDoctorCommand(program: Command, cli: Cli): void {
@@ -34,7 +34,7 @@ const marks = {
  * A line per check, with its fix below, and one for those that were skipped because the same is
  * missing.
  */
-function formatChecks(checks: readonly Check[], columns: number): Text {
+function formatChecks(checks: readonly ServiceCheck[], columns: number): Text {
   const width = Math.max(...checks.map(({ name }) => name.length));
   const skipped = checks.filter(({ missing }) => missing !== undefined);
   const lines = checks.flatMap(({ name, status, detail, fix, missing }) => {
