@@ -40,7 +40,7 @@ export function parseNewEntry<Fields>(
     throw invalid(
       "outbox.add takes the transaction, and then the entry: outbox.add(transaction, { userId, template, request }).",
     );
-  for (const name in input)
+  for (const name in input) // as `checkNames` of the client does
     if (!Object.hasOwn(entryNames, name))
       requireKnownOptions("The entry of outbox.add", input, entryNames, { noun: "member" });
   const { userId, template, request, keySuffix: suffix = "", firstAttemptAt } = input;

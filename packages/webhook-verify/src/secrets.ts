@@ -102,7 +102,9 @@ function copyKey(key: string | Uint8Array | null | undefined): Uint8Array {
     throw new InvalidSecretError(`a string that ${place} with white space: trim it.`);
   }
   const copy = new Uint8Array(bytes);
-  if (typeof key === "string") bytes.fill(0); // small buffers of Node share memory
+  // Node puts the bytes of short strings into memory that later buffers of the program share: there
+  // the secret could be read by mistake.
+  if (typeof key === "string") bytes.fill(0);
   return copy;
 }
 
