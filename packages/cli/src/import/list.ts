@@ -43,27 +43,29 @@ export async function openList(
     );
   // Excel writes the line "sep=;", and does not show it. It becomes an empty line.
   const separatorLine = /^"?sep=(.)"?[,;\t]*(?=\n)/i.exec(start);
-  async function* all() {
-    yield start.slice(separatorLine?.[0].length ?? 0);
-    yield* texts;
-    yield "\n";
-  }
+  const content = prepend(start.slice(separatorLine?.[0].length ?? 0), texts);
   const isNdjson = /^\s*\{/.test(start);
   const delimiter = separatorLine?.[1] ?? findDelimiter(start);
   const records: AsyncGenerator<ListRecord, void> = isNdjson
-    ? readNdjson(all())
-    : readCsv(all(), name, delimiter);
+    ? readNdjson(content)
+    : readCsv(content, name, delimiter);
   const { value: first } = await records.next();
   if (first === undefined) throw new CommandError(`${name} has no rows.`);
-  async function* withFirst() {
-    yield first as ListRecord;
-    yield* records;
-  }
-  return { name, isNdjson, delimiter, columns: [...first.values.keys()], records: withFirst() };
+  const columns = [...first.values.keys()];
+  return { name, isNdjson, delimiter, columns, records: prepend(first, records) };
+}
+
+/** Puts back the first value of a generator, which was read to see what follows. */
+async function* prepend<Value>(
+  first: Value,
+  rest: AsyncIterable<Value>,
+): AsyncGenerator<Value, void> {
+  yield first;
+  yield* rest;
 }
 
 /**
- * Decodes the file: UTF-16 by its byte order mark, else UTF-8. Lines end with LF in the text.
+ * Decodes the file: UTF-16 by its byte order mark, else UTF-8. All lines of the text end with LF.
  * @throws {CommandError} for bytes that are not text.
  */
 async function* decode(
@@ -95,6 +97,7 @@ async function* decode(
     line += countLines(text);
     yield text;
   }
+  yield "\n";
 }
 
 function getEncoding([first, second]: Uint8Array): string {
