@@ -59,14 +59,14 @@ export function createServiceClock(
     return turn;
   }
 
-  /** Moves to the end, and returns the attempts that were made meanwhile. */
-  async function move(endMs: number): Promise<AttemptRecord[]> {
+  /** Runs a movement, and returns the attempts that were made meanwhile. */
+  async function record(move: () => Promise<void>): Promise<AttemptRecord[]> {
     const attempts: AttemptRecord[] = [];
     const stopRecording = changes.subscribe(({ attempted }) => {
       if (attempted !== undefined) attempts.push(toRecord(attempted));
     });
     try {
-      await moveFromAttemptToAttempt(domain, dispatcher, endMs);
+      await move();
     } finally {
       stopRecording();
     }
@@ -88,42 +88,62 @@ export function createServiceClock(
       return runInTurn(async () => {
         const endMs = now() + ms;
         if (endMs > latestMs) throw new RangeError("The clock cannot go beyond the year 9999.");
-        return move(endMs);
+        return record(() => moveTo(domain, dispatcher, endMs));
       });
     },
     advanceToNextDelivery: () =>
       runInTurn(async () => {
         await dispatcher.idle();
-        return move(dispatcher.getNextAttemptMs() ?? now());
+        const endMs = dispatcher.getNextAttemptMs() ?? now();
+        return record(() => moveTo(domain, dispatcher, endMs));
       }),
-    runUntilIdle: () => runInTurn(() => move(Number.POSITIVE_INFINITY)),
+    runUntilIdle: () => runInTurn(() => record(() => moveToLastAttempt(domain, dispatcher))),
   };
 }
 
-/** @param endMs where the clock stops; without an end it stops at the last attempt. */
-async function moveFromAttemptToAttempt(
-  domain: Domain,
-  dispatcher: Dispatcher,
-  endMs: number,
-): Promise<void> {
+/** Moves to `endMs`, from attempt to attempt. */
+async function moveTo(domain: Domain, dispatcher: Dispatcher, endMs: number): Promise<void> {
+  const clock = requireMovable(domain.clock);
+  // Reported before the attempts that it makes.
+  domain.notifyChange({ moved: { fromMs: clock.now(), toMs: endMs } });
+  let nextMs: number;
+  do {
+    await waitForAttempts(domain, dispatcher, clock);
+    nextMs = dispatcher.getNextAttemptMs() ?? Number.POSITIVE_INFINITY;
+    moveForward(clock, Math.min(nextMs, endMs));
+    dispatcher.startDue();
+  } while (nextMs <= endMs);
+}
+
+/** Moves from attempt to attempt until none is due. */
+async function moveToLastAttempt(domain: Domain, dispatcher: Dispatcher): Promise<void> {
   const clock = requireMovable(domain.clock);
   const fromMs = clock.now();
-  const hasEnd = Number.isFinite(endMs);
-  // A movement whose end is known is reported before the attempts that it makes.
-  if (hasEnd) domain.notifyChange({ moved: { fromMs, toMs: endMs } });
-  for (;;) {
-    await dispatcher.idle();
-    if (domain.clock !== clock)
-      throw new RangeError("The clock was set while it was moved: move it again.");
-    const nextMs = dispatcher.getNextAttemptMs() ?? Number.POSITIVE_INFINITY;
-    const targetMs = Math.min(nextMs, endMs);
-    // A clock that runs may be ahead of the target.
-    if (Number.isFinite(targetMs)) clock.moveTo(Math.max(targetMs, clock.now()));
+  await waitForAttempts(domain, dispatcher, clock);
+  let nextMs = dispatcher.getNextAttemptMs();
+  while (nextMs !== undefined) {
+    moveForward(clock, nextMs);
     dispatcher.startDue();
-    if (nextMs > endMs || nextMs === Number.POSITIVE_INFINITY) break;
+    await waitForAttempts(domain, dispatcher, clock);
+    nextMs = dispatcher.getNextAttemptMs();
   }
-  if (!hasEnd) domain.notifyChange({ moved: { fromMs, toMs: clock.now() } });
+  domain.notifyChange({ moved: { fromMs, toMs: clock.now() } });
 }
+
+/** @throws {RangeError} when the clock was replaced meanwhile. */
+async function waitForAttempts(
+  domain: Domain,
+  dispatcher: Dispatcher,
+  clock: MovableClock,
+): Promise<void> {
+  await dispatcher.idle();
+  if (domain.clock !== clock)
+    throw new RangeError("The clock was set while it was moved: move it again.");
+}
+
+/** A clock that runs may be ahead of the target. */
+const moveForward = (clock: MovableClock, targetMs: number) =>
+  clock.moveTo(Math.max(targetMs, clock.now()));
 
 function requireMovable(clock: Clock): MovableClock {
   if (isMovable(clock)) return clock;
