@@ -14,23 +14,29 @@ import { createServiceClock } from "./service-clock.ts";
 export type Backend = ReturnType<typeof createBackend>;
 
 export function createBackend(settings: Settings) {
-  const { deliver, deliveryTimeoutMs } = settings;
+  const { clock, baseUrl, apiKeys, defaultCountry, wallets, forwardTo, storeRefusals } = settings;
   const changes = createChangeNotifier();
-  const nowMs = () => domain.clock.now();
-  const ids = createSortableIds(nowMs);
   /**
    * The newest requests to the API, oldest first. Not part of the state: a snapshot and a data file
    * do not contain them.
    */
   const requests: TrafficRequest[] = [];
+  const nowMs = () => domain.clock.now(); // the clock can be replaced
   const domain: Domain = {
-    ...settings,
     state: createEmptyState(),
+    clock,
     nowMs,
-    ids,
+    ids: createSortableIds(nowMs),
+    emit: (type, data) => dispatcher.publish(type, data), // it is created with this domain
     notifyChange: changes.notify,
-    emit: (type, data) => dispatcher.publish(type, data),
+    baseUrl,
+    apiKeys,
+    defaultCountry,
+    wallets,
+    forwardTo,
+    storeRefusals,
   };
+  const { deliver, deliveryTimeoutMs } = settings;
   // Over HTTP a real receiver compares `t` with real time, wherever this clock was moved to.
   const dispatcher = createDispatcher(domain, {
     ...(deliver === undefined
@@ -42,16 +48,18 @@ export function createBackend(settings: Settings) {
   function replace(state: State): void {
     domain.state = state;
     for (const { id } of [...state.recentEvents, ...state.recentActions])
-      ids.continueAfter(getPosition(id));
-    for (const { position } of state.deliveries.values()) ids.continueAfter(position);
+      domain.ids.continueAfter(getPosition(id));
+    for (const { position } of state.deliveries.values()) domain.ids.continueAfter(position);
     dispatcher.reload();
     changes.notify();
   }
 
+  /** Creates what the options name, in a state of its own: nobody hears of it. */
   function seed(): State {
-    const seeded: Domain = { ...domain, state: createEmptyState(), notifyChange: () => {} };
+    const silent = { emit: () => {}, notifyChange: () => {} };
+    const seeded: Domain = { ...domain, ...silent, state: createEmptyState() };
     for (const kind of ["website", "full"] as const)
-      seeded.state.apiKeys.set(settings.apiKeys[kind], { key: settings.apiKeys[kind], kind });
+      seeded.state.apiKeys.set(apiKeys[kind], { key: apiKeys[kind], kind });
     for (const template of settings.templates) createTemplate(seeded, template);
     for (const { id, url, events, secret } of settings.endpoints)
       createEndpoint(seeded, { url, events }, { id, secret });
