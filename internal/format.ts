@@ -29,6 +29,13 @@ export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** Formats the type of a value, for a message that says what a function got. */
+export function formatType(value: unknown): string {
+  if (value === null) return "null";
+  const isPromise = typeof value === "object" && "then" in value;
+  return isPromise ? "promise (await it)" : typeof value;
+}
+
 /**
  * Formats a duration in its two largest units, rounded up to a second: `12 s`, `5 min`,
  * `2 h 30 min`, `3 d 4 h`.

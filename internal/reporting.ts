@@ -43,6 +43,14 @@ export const createLog =
   (line: string): void =>
     notify(log, `${name}: ${line}`);
 
+/** For a handler that returns another one, which nobody calls: the event would be lost. */
+export const createReturnedFunctionError = (name: string): Error =>
+  withSafeMessage(
+    new TypeError(
+      `${name} returned a function, which nothing calls: pass that function itself, as in ${name}: onEvents({ … }).`,
+    ),
+  );
+
 interface ReportOptions<Outcome> {
   onOutcome?: (outcome: Outcome) => void;
   log?: (message: string) => void;

@@ -1,7 +1,7 @@
 /** `inboxHandler`: an event handler as the job handler of pg-boss and BullMQ. */
 
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createReturnedFunctionError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseJobData, toBytes } from "./event.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
@@ -76,7 +76,8 @@ export function inboxHandler(
     };
     const facts = { event: { id: event.id, type: event.type }, attempt: attempt ?? 1 };
     try {
-      await handler(event, delivery);
+      const result = await handler(event, delivery);
+      if (typeof result === "function") throw createReturnedFunctionError("handler");
     } catch (error) {
       report({ outcome: isDead(job, retryLimit, error) ? "dead" : "failed", ...facts, error });
       throw error;

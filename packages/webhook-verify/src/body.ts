@@ -4,6 +4,7 @@
  */
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
+import { formatType } from "@loyalty-cards/internal/format";
 import type { Result } from "@loyalty-cards/internal/result";
 
 /** A body as it arrived. @inline */
@@ -124,7 +125,7 @@ export function toBody(rawBody: RawBody): Uint8Array | string {
   const bytes = toBytes(rawBody as unknown);
   if (bytes !== undefined) return bytes;
   throw new TypeError(
-    "rawBody must be the bytes that arrived (Uint8Array, ArrayBuffer or string), not a parsed body.",
+    `rawBody must be the bytes that arrived (Uint8Array, ArrayBuffer or string), not a parsed body; it is ${formatType(rawBody)}.`,
   );
 }
 

@@ -27,8 +27,8 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
     response: ServerResponse,
     forwardEvent?: (event: WebhookEvent) => void,
   ): Promise<void> {
-    if (typeof request?.on !== "function") {
-      const wrongUse = `${kind.name} takes a request of node:http. In Fastify use fastifyReceiver; for a Request use nextRoute or fetchReceiver.`;
+    if (typeof request?.on !== "function" || typeof response?.writeHead !== "function") {
+      const wrongUse = `${kind.name} takes a request and a response of node:http, in this order. In Fastify use fastifyReceiver; for a Request use nextRoute or fetchReceiver.`;
       reporter.write(wrongUse, { limitBy: "wrong-use" }); // Fastify without a logger shows no error
       throw new TypeError(wrongUse);
     }
@@ -37,6 +37,7 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
       if (forwardEvent !== undefined && result.event !== undefined) forwardEvent(result.event);
       else if (!response.headersSent && !response.writableEnded)
         response.writeHead(result.status, result.headers).end();
+      else if (forwardEvent === undefined) reporter.write(sentBefore, { limitBy: "sent-before" });
     } catch (error) {
       failToRespond(error, response, reporter);
     }
@@ -44,6 +45,10 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
   }
   return { handle, reporter };
 }
+
+/** The service sees that response, even when the event was not accepted. */
+const sentBefore =
+  "the response was sent before the receiver could send its own: only the receiver may respond on its route.";
 
 export const toHead = (request: NodeRequest): RequestHead => ({
   method: request.method ?? "",

@@ -1,5 +1,5 @@
 /** onEvents: one function from handlers by event type. */
-import { toPrintable } from "@loyalty-cards/internal/format";
+import { formatType, toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import {
@@ -103,7 +103,8 @@ export function onEvents<Arrival extends Delivery = Delivery>(
   }
 
   return async (event, delivery, unexpectedData) => {
-    const { type } = event;
+    const { id, type } = event ?? {};
+    if (typeof id !== "string" || typeof type !== "string") throw createNoEventError();
     const handler = isKnownType(type)
       ? (handlers[type] as Handler<WebhookEvent, Arrival>)
       : undefined;
@@ -125,6 +126,13 @@ export function onEvents<Arrival extends Delivery = Delivery>(
   };
 }
 
+const createNoEventError = (): Error =>
+  withSafeMessage(
+    new TypeError(
+      "The function of onEvents was called with something that is not an event. For the worker of a queue, write inboxHandler(onEvents({ … })).",
+    ),
+  );
+
 const exampleHandlers = '{ "balance.changed": (event) => …, otherTypes: () => {} }';
 const handlerNames = [...knownTypes, "unexpectedData", "otherTypes"];
 
@@ -132,12 +140,17 @@ const handlerNames = [...knownTypes, "unexpectedData", "otherTypes"];
 function requireHandlers(handlers: unknown): void {
   if (typeof handlers !== "object" || handlers === null)
     throw new TypeError(`onEvents needs an object of handlers: ${exampleHandlers}.`);
+  if ("createdAt" in handlers)
+    throw withSafeMessage(
+      new TypeError(
+        "onEvents was called with an event instead of handlers: call it once, as in handler: onEvents({ … }).",
+      ),
+    );
   for (const [name, handler] of Object.entries(handlers)) {
     requireHandlerName(name);
     if (typeof handler === "function") continue;
-    const type = handler === null ? "null" : typeof handler;
     throw new TypeError(
-      `onEvents: the handler of "${name}" must be a function; it is ${type}. Omit "${name}", or check where the handler comes from.`,
+      `onEvents: the handler of "${name}" must be a function; it is ${formatType(handler)}. Omit "${name}", or check where the handler comes from.`,
     );
   }
   if (Object.keys(handlers).every((name) => name === "unexpectedData"))

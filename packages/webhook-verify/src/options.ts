@@ -1,7 +1,9 @@
 /** The options of a receiver: their defaults and validation. */
 
+import { formatType } from "@loyalty-cards/internal/format";
 import { maxTimerMs, requirePositive } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { DedupeStore } from "./dedupe.ts";
 import type { EventHandler, WebhookEvent } from "./event.ts";
 import type { ReporterOptions } from "./reporter.ts";
@@ -17,6 +19,14 @@ export interface Inbox {
     options: { signal: AbortSignal },
   ): Promise<"stored" | "duplicate">;
 }
+
+/** For an inbox of your own: the event may not be stored. */
+export const createPutError = (result: unknown): Error =>
+  withSafeMessage(
+    new TypeError(
+      `inbox.put must resolve to "stored" or "duplicate"; it resolved to ${formatType(result)}.`,
+    ),
+  );
 
 /** Which secret to trust, and what to do with an event before and after the response. */
 export interface ReceiverOptions
@@ -159,9 +169,8 @@ function requireFunctions(options: ReceiverOptions): void {
     // A misspelt import or property is undefined, and the events would be lost.
     const mayBeUndefined = name !== "handler" && name !== "afterResponse";
     if (value === undefined && mayBeUndefined) continue;
-    const type = value === null ? "null" : typeof value;
     const fix = name === "handler" ? "Pass a function, such as onEvents({ … })." : advice;
-    throw new TypeError(`${name} must be a function; it is ${type}. ${fix}`);
+    throw new TypeError(`${name} must be a function; it is ${formatType(value)}. ${fix}`);
   }
 }
 
@@ -174,7 +183,9 @@ export const hasHandler = ({ handler, afterResponse, inbox }: ReceiverOptions): 
 function requireHandler(options: ReceiverOptions, { name, returnsEvent }: ReceiverKind): void {
   const { inbox, dedupe } = options;
   if ("inbox" in options && typeof inbox?.put !== "function")
-    throw new TypeError(`inbox must have a method put. ${advice}`);
+    throw new TypeError(
+      `inbox must have a method put, as sqliteInbox({ … }) and await pgBossInbox(…) have; it is ${formatType(inbox)}. ${advice}`,
+    );
   const methods = [dedupe?.claim, dedupe?.complete, dedupe?.release];
   if ("dedupe" in options && !methods.every((method) => typeof method === "function"))
     throw new TypeError(

@@ -79,7 +79,7 @@ const rejections = {
   },
   mismatch: {
     response: unauthorized,
-    text: 'the signature does not match this secret and body. Set the signing secret of this endpoint, which is not the API key; if it is lost, press "New secret" in the console of the service. If the secret is correct, a parser or proxy changes the body.',
+    text: 'the signature does not match this secret and body. Set the signing secret of this endpoint, which is not the API key; if it is lost, press "New secret" in the console of the service. A secret whose notAfter has passed is not tried. If the secret is correct, a parser or proxy changes the body.',
   },
   "invalid-payload": {
     response: { status: 400, headers: {} },

@@ -2,7 +2,7 @@
  * Receives a delivery, for any framework: checks the header, reads and verifies the body, handles
  * the event, responds.
  */
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createReturnedFunctionError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Result } from "@loyalty-cards/internal/result";
 import {
   type BodyReader,
@@ -16,6 +16,7 @@ import {
 import type { DedupeStore } from "./dedupe.ts";
 import { type Delivery, findUnexpectedData, type WebhookEvent } from "./event.ts";
 import {
+  createPutError,
   parseOptions,
   type ReceiverKind,
   type ReceiverOptions,
@@ -176,16 +177,13 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions) {
     reception: Reception,
   ): Promise<void> {
     try {
-      await afterResponse?.(event, delivery, unexpectedData);
+      const result = await afterResponse?.(event, delivery, unexpectedData);
+      if (typeof result === "function") throw createReturnedFunctionError("afterResponse");
     } catch (error) {
       reporter.logHandlerError(event, error, "the response was sent already: use an inbox.");
       if (reception.hasTimedOut) return;
-      const { event: reference } = facts;
-      reporter.report(
-        () => ({ outcome: "after-response-failed", event: reference, error }),
-        204,
-        0,
-      );
+      const outcome = { outcome: "after-response-failed", event: facts.event, error } as const;
+      reporter.report(() => outcome, 204, 0);
     }
   }
 
@@ -210,8 +208,7 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions) {
     const { reason } = refusal;
     if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...refusal, reason });
     else if (!reception.hasTimedOut) reporter.logRejection({ ...refusal, reason });
-    const { response } = reasons[reason];
-    return reportAndReturn(response, () => describeRefusal(refusal), reception);
+    return reportAndReturn(reasons[reason].response, () => describeRefusal(refusal), reception);
   }
 
   /** Handles an error that nothing should throw. */
@@ -292,7 +289,8 @@ function describeDelivery(
   return { event, delivery, unexpectedData, facts };
 }
 
-type Accepted = "verified" | "stored" | "duplicate";
+const acceptedOutcomes = ["verified", "stored", "duplicate"] as const;
+type Accepted = (typeof acceptedOutcomes)[number];
 
 type HandlingResult =
   | { outcome: Accepted | "in-progress" }
@@ -344,7 +342,9 @@ async function accept(
   const { rawBody: body, receivedAt } = delivery;
   const accepted =
     inbox === undefined ? "verified" : await inbox.put(event, { body, receivedAt }, delivery);
+  if (!acceptedOutcomes.includes(accepted)) throw createPutError(accepted);
   // Also for a duplicate of the inbox, whose first handler may have failed.
-  await handler?.(event, delivery, unexpectedData);
+  const result = await handler?.(event, delivery, unexpectedData);
+  if (typeof result === "function") throw createReturnedFunctionError("handler");
   return accepted;
 }

@@ -2,6 +2,7 @@
  * Signing secrets: validation, rotation, and secrets that a function loads and that are refreshed
  * before they expire.
  */
+import { formatType } from "@loyalty-cards/internal/format";
 import { describeError } from "@loyalty-cards/internal/reporting";
 import type { Result } from "@loyalty-cards/internal/result";
 import { toBytes } from "./body.ts";
@@ -82,17 +83,24 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   return { bytes, nodeKey: getNodeCrypto()?.createSecretKey(bytes), id, notAfterMs };
 }
 
+/** What a template string makes of a value that is not there, or that is no text. */
+const textsOfNoSecret = ["undefined", "null", "[object Promise]", "[object Object]"];
+
 /** Copies the bytes, because the caller may change its own. */
 function copyKey(key: string | Uint8Array | null | undefined): Uint8Array {
   if (key === undefined || key === null) throw new InvalidSecretError(`${key}: ${isSet}`);
   const bytes = toBytes(key as unknown);
   if (bytes === undefined)
-    throw new InvalidSecretError(`a value of type ${typeof key}: it must be a string or bytes.`);
+    throw new InvalidSecretError(
+      `a value of type ${formatType(key)}: it must be a string or bytes.`,
+    );
   const form = typeof key === "string" ? "string" : "array of bytes";
   if (bytes.length === 0) throw new InvalidSecretError(`an empty ${form}: ${isSet}`);
   // White space and control characters.
   if (bytes.every((byte) => byte <= 32))
     throw new InvalidSecretError("white space only: set LOYALTY_SIGNING_SECRET.");
+  if (typeof key === "string" && textsOfNoSecret.includes(key))
+    throw new InvalidSecretError(`the text "${key}": ${isSet}`);
   if (typeof key === "string" && /^["']/.test(key))
     throw new InvalidSecretError(
       "a string that begins with a quote, which a shell or a .env file did not remove: remove it.",

@@ -71,13 +71,16 @@ function parseHeader(line: string): Omit<FreshHeader, "skewSeconds"> | undefined
 export const isTimeMs = (ms: unknown): ms is number =>
   typeof ms === "number" && Math.abs(ms) <= 8.64e15;
 
+/** Whether a time is that of `Date.now() / 1000`: as milliseconds it would be in 1970. */
+const isSeconds = (time: number) => time >= 1e9 && time < 1e10;
+
 /** @throws {TypeError} for a `now` that is not a function, or does not return milliseconds. */
 export function readClock(now: () => number): number {
   if (typeof now !== "function") {
     throw new TypeError("now must be a function that returns milliseconds, such as Date.now.");
   }
   const ms: unknown = now();
-  if (isTimeMs(ms)) return ms;
+  if (isTimeMs(ms) && !isSeconds(ms)) return ms;
   const returned =
     ms === null || typeof ms === "number" ? String(ms) : `a value of type ${typeof ms}`;
   throw new TypeError(
@@ -85,13 +88,18 @@ export function readClock(now: () => number): number {
   );
 }
 
+/** One day. The retries of the service take less; milliseconds are more. */
+const maxToleranceSeconds = 86_400;
+
 /**
  * @throws {TypeError} for a tolerance that would disable the check. The default is that of spec 8.
  */
 export function parseTolerance(toleranceSeconds = 300): number {
-  if (Number.isFinite(toleranceSeconds) && toleranceSeconds >= 0) return toleranceSeconds;
+  const isNumber = Number.isFinite(toleranceSeconds);
+  if (isNumber && toleranceSeconds >= 0 && toleranceSeconds <= maxToleranceSeconds)
+    return toleranceSeconds;
   throw new TypeError(
-    `toleranceSeconds must be a finite number, 0 or more, not ${toleranceSeconds}.`,
+    `toleranceSeconds must be a finite number of seconds from 0 to ${maxToleranceSeconds}, not ${toleranceSeconds}.`,
   );
 }
 

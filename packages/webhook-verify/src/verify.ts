@@ -1,6 +1,7 @@
 /**
  * Verifies the `Service-Signature` of a delivery (spec 5.5 to 5.7), and signs as the service does.
  */
+import { formatType } from "@loyalty-cards/internal/format";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Result } from "@loyalty-cards/internal/result";
 import { type RawBody, toBody } from "./body.ts";
@@ -31,7 +32,10 @@ export interface VerifyInput {
   signature: string | readonly string[] | null | undefined;
   /** The signing secret, or several during a rotation. */
   secret: Secret | readonly Secret[];
-  /** How far `t` may differ from the current time, in either direction, in seconds. Default 300. */
+  /**
+   * How far `t` may differ from the current time, in either direction, in seconds. Default 300, at
+   * most 86 400.
+   */
   toleranceSeconds?: number;
   /** The current time in milliseconds, as a number. Default `Date.now`. */
   now?: () => number;
@@ -108,6 +112,10 @@ function parseInput(input: VerifyInput): {
 } {
   checkInput("verifyWebhook", input, inputNames);
   const { secret, toleranceSeconds, rawBody, now = Date.now, signature } = input;
+  if (typeof signature === "object" && signature !== null && !Array.isArray(signature))
+    throw new TypeError(
+      `signature must be the text of the Service-Signature header; it is ${formatType(signature)}. Of headers, pass headers["service-signature"].`,
+    );
   const keys = toSigningKeys(secret);
   const tolerance = parseTolerance(toleranceSeconds);
   const body = toBody(rawBody);
@@ -225,7 +233,7 @@ const signInputNames = {
 function parseSignInput(input: SignInput) {
   checkInput("signWebhook", input, signInputNames);
   const { rawBody, secret, timestamp = Math.floor(Date.now() / 1000) } = input;
-  if (!Number.isSafeInteger(timestamp) || timestamp < 0) {
+  if (!Number.isSafeInteger(timestamp) || timestamp < 0 || timestamp >= 1e12) {
     throw new TypeError(`timestamp must be unix time in whole seconds; it is ${timestamp}.`);
   }
   const [key] = toSigningKeys(secret) as [SigningKey];

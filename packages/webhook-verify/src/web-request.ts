@@ -16,7 +16,8 @@ export function webHandler(
 ) {
   const { receive, reporter } = createReceiverOf(kind, options);
   return async (request: Request, ...platform: unknown[]): Promise<Response> => {
-    if (typeof request?.arrayBuffer !== "function") {
+    // The request of Hono has `arrayBuffer` too.
+    if (typeof request?.arrayBuffer !== "function" || !request.headers) {
       const wrongUse = `${kind.name} takes a Request: in Hono context.req.raw. In pages/api use nextPagesHandler, in Express expressReceiver, in Fastify fastifyReceiver.`;
       reporter.write(wrongUse, { limitBy: "wrong-use" }); // some frameworks show no error
       throw new TypeError(wrongUse);

@@ -205,6 +205,22 @@ it.each([undefined, null, () => {}])(
   },
 );
 
+it("throws when it is called with an event, as by handler: onEvents", () => {
+  expect(create(balanceChanged())).toThrow(
+    /event instead of handlers: call it once, as in handler:/,
+  );
+});
+
+it.each([undefined, [{ id: "1", data: {} }], { id: "1", name: "balance.changed", data: {} }])(
+  "rejects for what is not an event, such as the jobs of a queue: %o",
+  async (jobs) => {
+    const dispatch = onEvents({ otherTypes: () => {} });
+    await expect(dispatch(jobs as never, delivery)).rejects.toThrow(
+      /not an event\. For the worker of a queue, write inboxHandler\(onEvents\(/,
+    );
+  },
+);
+
 it.each([{}, { unexpectedData: () => {} }])(
   "throws when there is no handler for any type: %o",
   (handlers) => {

@@ -4,7 +4,14 @@
 import { createGate } from "@loyalty-cards/testing/resources";
 import { balanceChanged, signedDelivery } from "@loyalty-cards/testing/signed-delivery";
 import { describe, expect, it } from "vitest";
-import { type DedupeStore, type Delivery, type Inbox, memoryDedupe } from "../src/index.ts";
+import {
+  type DedupeStore,
+  type Delivery,
+  type Inbox,
+  memoryDedupe,
+  onEvents,
+  type ReceiverOptions,
+} from "../src/index.ts";
 import { createTestClock, createTestReceiver, post } from "./test-receiver.ts";
 
 describe("accepting an event", () => {
@@ -88,6 +95,26 @@ describe("accepting an event", () => {
     await receive(post(signedDelivery(balanceChanged())));
     expect(log).toEqual([expect.stringMatching(/receiver-handler\.test\.ts:\d+/)]);
     expect(log.join()).not.toContain("600100200");
+  });
+
+  it.each<[Partial<ReceiverOptions>, number, string]>([
+    [{ handler: () => onEvents({ otherTypes() {} }) }, 503, "handler returned a function, which"],
+    [{ afterResponse: () => () => {} }, 204, "afterResponse returned a function, which nothing"],
+    [
+      { handler: onEvents as never },
+      503,
+      "onEvents was called with an event instead of handlers: call it once, as in handler: onEvents(",
+    ],
+    [
+      { inbox: { put: async () => {} } as never },
+      503,
+      'inbox.put must resolve to "stored" or "duplicate"; it resolved to undefined.',
+    ],
+  ])("never loses an event silently: %o", async (options, status, message) => {
+    const { receive, log } = createTestReceiver(options);
+    const response = await receive(post(signedDelivery(balanceChanged())));
+    await response.afterResponse?.();
+    expect([response.status, log]).toEqual([status, [expect.stringContaining(message)]]);
   });
 
   it("logs an error of handler that follows the response", async () => {

@@ -99,6 +99,7 @@ describe("a `secret` function", () => {
     [() => Promise.reject(new Error("whsec_1 is sealed")), /threw Error at \S+:\d+\. The function/],
     [() => undefined, /returned undefined: is LOYALTY_SIGNING_SECRET set/],
     [() => [], /returned an empty list: pass at least one/],
+    [() => `${undefined}`, /returned the text "undefined": is LOYALTY_SIGNING_SECRET set/],
     [async () => `${secret}\n`, /returned a string that ends with white space: trim it/],
   ])("causes a 500 and a log line when %s is the function", async (lookUp, problem) => {
     const { deliver, log, outcomes } = createTestReceiver({ secret: lookUp as () => Secret });
@@ -240,7 +241,7 @@ describe("secretMaxAgeSeconds", () => {
 
   it("does not depend on `now`, which may stand still or be set back", async () => {
     let nowMs = Date.now();
-    const { clock, store, deliver } = createAging({ now: () => nowMs, toleranceSeconds: 1e6 });
+    const { clock, store, deliver } = createAging({ now: () => nowMs, toleranceSeconds: 1_000 });
     await deliver("whsec_old");
     store.current = () => secret;
     nowMs -= 500_000;

@@ -271,6 +271,7 @@ describe("createReceiver", () => {
   it.each<[object | string | undefined | null, RegExp]>([
     [{}, /secret is undefined: is LOYALTY_SIGNING_SECRET set\?/], // other secrets in verify.test.ts
     [{ secret, toleranceSeconds: -1 }, /toleranceSeconds must/],
+    [{ secret, toleranceSeconds: 300_000 }, /toleranceSeconds must .* of seconds from 0 to 86400/],
     [{ secret, maxBodyBytes: Number.NaN }, /maxBodyBytes must be a positive .* is NaN/],
     [{ secret, secretMaxAgeSeconds: 0 }, /secretMaxAgeSeconds must be a positive/],
     [{ secret, secretMaxAgeSeconds: Number.POSITIVE_INFINITY }, /secretMaxAgeSeconds/],
@@ -296,6 +297,8 @@ describe("createReceiver", () => {
     [{ secret, onOutcome: {} }, /onOutcome must be a function/],
     [{ secret, log: console }, /log must be a function/],
     [{ secret, inbox: undefined }, /inbox must have a method put/],
+    [{ secret, inbox: Promise.resolve() }, /await pgBossInbox\(…\) .* it is promise \(await it\)/],
+    [{ secret, inbox() {} }, /as sqliteInbox\(\{ … \}\) .* it is function/],
     [
       { secret, handler() {}, dedupe: new Set() },
       /dedupe must have the methods claim, complete and release/,

@@ -87,7 +87,7 @@ describe("signWebhook", () => {
     expect(`t=${input.timestamp},v1=${hex}`).toBe(vector.signature);
   });
 
-  it.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
+  it.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 1e12])(
     "throws for the timestamp %s",
     (timestamp) => {
       const sign = () => signWebhookSync({ rawBody: "{}", secret, timestamp });
@@ -160,17 +160,17 @@ describe("rawBody", () => {
   it("throws a TypeError for a parsed body", () => {
     const rawBody = JSON.parse(body);
     expect(() => verifyWebhookSync({ rawBody, signature, secret })).toThrow(TypeError);
-    expect(() => verifyWebhookSync({ rawBody, signature, secret })).toThrow(/not a parsed body/);
+    expect(() => verifyWebhookSync({ rawBody, signature, secret })).toThrow(
+      /not a parsed body; it is object/,
+    );
   });
 });
 
 const malformed = [
   [signature, signature],
   7,
-  {},
   true,
   [7],
-  Buffer.from(signature),
   // Characters that HTTP does not allow.
   ` ${signature}`,
   `${signature} `,
@@ -190,9 +190,20 @@ it.each<[unknown, string]>([
   expect(getVerdict({ ...genuine, signature: value as VerifyInput["signature"] })).toBe(verdict),
 );
 
+it.each([
+  [{ "service-signature": signature }, "it is object. Of headers, pass headers["],
+  [{}, "signature must be the text of the Service-Signature header; it is object."],
+  [Buffer.from(signature), "signature must be the text of the Service-Signature header"],
+  [Promise.resolve(signature), "it is promise (await it)."],
+])("throws a TypeError for %j as the signature", (value, message) => {
+  const input = { ...genuine, signature: value as never };
+  expect(() => verifyWebhookSync(input)).toThrow(TypeError);
+  expect(() => verifyWebhookSync(input)).toThrow(message);
+});
+
 // G20
 describe("verifyWebhook throws before it reads the delivery for an option that would disable the check:", () => {
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, "300", null])(
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, "300", null, 86_400.5])(
     "toleranceSeconds %s",
     async (value) => {
       const toleranceSeconds = value as number;
@@ -215,12 +226,14 @@ describe("verifyWebhook throws before it reads the delivery for an option that w
     [[secret, ""], /empty/],
     [undefined, /^secret is undefined: is LOYALTY_SIGNING_SECRET set\? .* --env-file=\.env\.$/],
     [null, /secret is null/],
+    ["undefined", /^secret is the text "undefined": is LOYALTY_SIGNING_SECRET set\?/],
+    [`${Promise.resolve(secret)}`, /^secret is the text "\[object Promise\]"/],
     [{ key: "" }, /empty/],
     [{ key: secret, notAfter: new Date(Number.NaN) }, /notAfter/],
     [{ key: secret, notAfter: "2026-01-01T00:00:00.000Z" }, /notAfter .* pass a Date/],
     [{ key: secret, notAfter: null }, /notAfter .* pass a Date/],
     [7, /^secret is a value of type number: it must be a string or bytes\.$/],
-    [Promise.resolve(secret), /^secret is a value of type object: it must be/],
+    [Promise.resolve(secret), /^secret is a value of type promise \(await it\): it must be/],
   ])("secret %j", async (value, message) => {
     expect(() => verifyWebhookSync({ ...genuine, secret: value as Secret })).toThrow(message);
     await expect(verifyWebhook({ ...genuine, secret: value as Secret })).rejects.toThrow(TypeError);
@@ -235,6 +248,8 @@ describe("a `now` option", () => {
     [Number.NaN, "NaN"],
     [Number.POSITIVE_INFINITY, "Infinity"],
     [8.64e15 + 1, "8640000000000001"], // past the last Date
+    [1e9, "1000000000"], // seconds
+    [9_999_999_999, "9999999999"],
     [new Date(), "a value of type object"],
     [1n, "a value of type bigint"],
     [Promise.resolve(Date.now()), "a value of type object"],
@@ -250,10 +265,13 @@ describe("a `now` option", () => {
     },
   );
 
-  it.each([0, -1, 0.5, 8.64e15, -8.64e15])("can return %d milliseconds", (nowMs) => {
-    const verdict = getVerdict({ ...genuine, now: () => nowMs });
-    expect(verdict).toBe(nowMs > 1e13 ? "stale" : "future");
-  });
+  it.each([0, -1, 0.5, 999_999_999, 1e10, 8.64e15, -8.64e15])(
+    "can return %d milliseconds",
+    (nowMs) => {
+      const verdict = getVerdict({ ...genuine, now: () => nowMs });
+      expect(verdict).toBe(nowMs > 1e13 ? "stale" : "future");
+    },
+  );
 
   it("throws a TypeError when it is not a function", async () => {
     const now = Date.now() as never;

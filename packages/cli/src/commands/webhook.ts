@@ -9,7 +9,7 @@ import { receiverOption } from "./trigger.ts";
 const tolerance = [
   "--tolerance <seconds>",
   "how far `t` may differ from the time",
-  parseWhole(0),
+  parseWhole(0, 86_400),
   300,
 ] as const;
 const body = ["--body <file>", "the raw body; - reads it from stdin", parseText] as const;

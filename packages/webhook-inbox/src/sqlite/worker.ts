@@ -15,7 +15,7 @@ import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
 import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createReturnedFunctionError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toBytes } from "../event.ts";
@@ -235,7 +235,9 @@ async function callHandler(
     writes.push(work);
   }
   try {
-    await untilAborted(signal, async () => handler(event, { ...delivery, signal, write }));
+    const work = async () => handler(event, { ...delivery, signal, write });
+    const result = await untilAborted(signal, work);
+    if (typeof result === "function") throw createReturnedFunctionError("handler");
     return writes;
   } finally {
     isOver = true;

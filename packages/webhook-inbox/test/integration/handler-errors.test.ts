@@ -58,6 +58,12 @@ const ways: Record<string, Way> = {
 const here = "packages/webhook-inbox/test/integration/handler-errors\\.test\\.ts:\\d+:\\d+";
 
 describe.each(Object.entries(ways))("in %s", (_name, run) => {
+  it("a handler that returns a function has failed, because nothing calls that", async () => {
+    const log: string[] = [];
+    await run(async () => () => {}, log, {});
+    expect(log).toEqual([expect.stringContaining("handler returned a function, which nothing")]);
+  });
+
   /** @returns the line that was logged. */
   async function readLog(handler: Parameters<Way>[0], options: Options = {}): Promise<string> {
     const log: string[] = [];

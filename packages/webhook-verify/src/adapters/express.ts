@@ -23,6 +23,9 @@ const missingHandler =
   "a delivery was verified and then got the response 404: expressReceiver has neither handler, afterResponse nor inbox, and no handler after it responded. " +
   'Write expressReceiver({ secret, handler: (event) => … }), or a handler after it: app.post("/webhooks/loyalty", expressReceiver({ secret }), (req, res) => { …req.webhookEvent…; res.sendStatus(204); }).';
 
+const missingNext =
+  "expressReceiver was called without next, and has no handler: write expressReceiver({ secret, handler: (event) => … }), or pass next.";
+
 /**
  * Creates a route handler. Without `handler`, `afterResponse` and `inbox` it sets
  * `req.webhookEvent` and calls `next()`, and the next handler responds. When no handler follows and
@@ -51,6 +54,7 @@ export function expressReceiver(options: ReceiverOptions): RequestHandler {
   );
   if (hasHandler(options)) return (request, response) => handle(request, response);
   return (request, response, next) => {
+    if (typeof next !== "function") throw new TypeError(missingNext);
     const forwardEvent = (event: WebhookEvent) => {
       request.webhookEvent = event;
       response.once("finish", () => {

@@ -50,7 +50,10 @@ const createKind = (name: string, fix: string) => ({
  */
 export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
   const kind = { ...createKind("nextRoute", routeFix), ownOptions: routeOptionNames };
-  return webHandler(kind, options, (done) => options.after?.(() => done));
+  const receive = webHandler(kind, options, (done) => options.after?.(() => done));
+  if (!["function", "undefined"].includes(typeof options.after))
+    throw new TypeError('after must be the function that "next/server" exports.');
+  return receive;
 }
 
 /**

@@ -100,6 +100,13 @@ describe("expressReceiver, with neither handler, afterResponse nor inbox", () =>
     await expect.poll(() => log).toEqual([expect.stringMatching(explained)]);
   });
 
+  it("throws without next, because nothing could handle the event", () => {
+    const receive = expressReceiver({ secret }) as (...args: unknown[]) => unknown;
+    expect(() => receive({}, {})).toThrow(
+      /without next, and has no handler: write expressReceiver/,
+    );
+  });
+
   it("throws for dedupe, because it cannot know whether the next handler succeeds", () => {
     expect(() => expressReceiver({ secret, dedupe: memoryDedupe() })).toThrow(
       /dedupe needs handler/,
@@ -221,11 +228,20 @@ describe("nextRoute and nextPagesHandler", () => {
       /^nextRoute needs options: write nextRoute\(/,
     );
     expect(() => nextPagesHandler(options)).toThrow(/nextPagesHandler has no option "after"/);
+    expect(() => nextRoute({ ...options, after: true as never })).toThrow(
+      /^after must be the func/,
+    );
   });
 
   it.each([
     [nextRoute, new IncomingMessage(new Socket()), /^nextRoute takes .*use nextPagesHandler/],
     [nextPagesHandler, toRequest(), /^nextPagesHandler takes .*use nextRoute/],
+    [nodeReceiver, new IncomingMessage(new Socket()), /a request and a response .* in this order/],
+    [
+      fetchReceiver,
+      { arrayBuffer() {} },
+      /^fetchReceiver takes a Request: in Hono context\.req\.raw/,
+    ],
     [
       expressReceiver,
       { raw: {}, headers: {} },
