@@ -341,7 +341,8 @@ it("is searched by kind, problems and words", async () => {
   // A status finds nothing else, although a key of a request can contain each number.
   await issue(toSignUp({}), { "idempotency-key": "user-401-503" });
   expect(await find("query=401")).toEqual(["delivery"]);
-  expect(await find("query=503")).toEqual([201]);
+  expect(await find("query=503")).toEqual([]);
+  expect(await find("query=401-503")).toEqual([201]);
   expect(await get("/_mock/traffic?query=422&kind=request&problems=true&limit=1")).toMatchObject({
     total: 1,
     problems: 1,

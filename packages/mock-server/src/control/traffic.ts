@@ -34,10 +34,9 @@ export function listTraffic(
   const { recentActions, deliveries } = domain.state;
   const sources = { request: requests, action: recentActions, delivery: deliveries.values() };
   const entries = kind.value === undefined ? Object.values(sources) : [sources[kind.value]];
-  const all = entries.flatMap((source): Entry[] => [...source]);
-  const isFound = createSearch(domain, all, words.trim().toLowerCase());
+  const isFound = createSearch(domain, words.trim().toLowerCase());
   const found: Row[] = [];
-  for (const entry of all) {
+  for (const entry of entries.flatMap((source): Entry[] => [...source])) {
     const position = "position" in entry ? entry.position : getPosition(entry.id);
     if (position > after && isFound(entry)) found.push({ position, entry });
   }
@@ -51,13 +50,12 @@ export function listTraffic(
 }
 
 /**
- * @returns whether an entry, or a name of its holder, contains the words. The status of an entry
- * finds only those that have it: each number is also in ids and bodies.
+ * @returns whether an entry, or a name of its holder, contains the words. A status finds only the
+ * entries that have it, because each number is also in ids and bodies.
  */
-function createSearch(domain: Domain, entries: Entry[], words: string): (entry: Entry) => boolean {
+function createSearch(domain: Domain, words: string): (entry: Entry) => boolean {
   if (words === "") return () => true;
-  const hasStatus = (entry: Entry) => getStatuses(entry).includes(Number(words));
-  if (/^\d{3}$/.test(words) && entries.some(hasStatus)) return hasStatus;
+  if (/^[2-5]\d\d$/.test(words)) return (entry) => getStatuses(entry).includes(Number(words));
   const { cards, customers } = domain.state;
   const holders = new Set<string>();
   const isNamed = (name = "") => name.toLowerCase().includes(words);
