@@ -59,7 +59,7 @@ describe("import", () => {
     ]);
     for (const stored of [
       '"privacyVersion":"2026-01"',
-      '"marketing":{"isGiven":true,"version":"news-3"}',
+      '"marketing":{"isGiven":true,"isWithdrawn":false,"version":"news-3"}',
       '"marketing":{"isGiven":false}',
     ])
       expect(readStored()).toContain(stored);
