@@ -2,13 +2,17 @@
  * A headless Chromium with an empty profile: the installed one when there is one, else the one from
  * npm.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
 import jsQR from "jsqr";
 import puppeteer from "puppeteer-core";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const require = createRequire(import.meta.url);
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const { "@sparticuz/chromium": version } = require("./package.json").devDependencies;
 
 const systemChromes = [
   "/usr/bin/google-chrome",
@@ -26,10 +30,35 @@ export async function openBrowser() {
     throw new Error("No Chrome found: set CHROME_PATH. The one from npm is for Linux x64.");
   }
   return puppeteer.launch({
-    executablePath: system ?? (await chromium.executablePath()),
+    executablePath: system ?? (await unpackChromium()),
     headless: "shell",
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-component-update"],
   });
+}
+
+/**
+ * Unpacks Chromium where it was not. The folder appears when it is complete: several processes may
+ * unpack it at once, and one may be killed.
+ */
+async function unpackChromium() {
+  const folder = join(tmpdir(), `loyalty-cards-chromium-${version}`);
+  if (!existsSync(folder)) {
+    const own = mkdtempSync(`${folder}-`);
+    const { TMPDIR } = process.env;
+    process.env.TMPDIR = own; // where the package writes
+    try {
+      await chromium.executablePath();
+    } finally {
+      if (TMPDIR === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = TMPDIR;
+    }
+    try {
+      renameSync(own, folder);
+    } catch {
+      rmSync(own, { recursive: true }); // another process was faster
+    }
+  }
+  return join(folder, "chromium");
 }
 
 /**
