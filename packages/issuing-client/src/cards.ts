@@ -3,7 +3,7 @@
  * response.
  */
 import type * as wire from "@loyalty-cards/openapi/types";
-import { configurationError, isPromise } from "./errors.ts";
+import { configurationError, describeNoText, isPromise, textsOfNoValue } from "./errors.ts";
 import type { Reading, UsableResponse } from "./response.ts";
 import { unusable } from "./transport.ts";
 
@@ -89,6 +89,8 @@ export function parseId(name: string, id: unknown, advice = ""): string {
         ? `The ${name} is a promise: await it.`
         : `The ${name} must be a string; it is of type ${typeof id}.${advice}`,
     );
+  if (textsOfNoValue.includes(id))
+    throw configurationError(`The ${name} ${describeNoText(id)}.${advice}`);
   // Dot segments would change the path; all other characters are encoded.
   if (id === "." || id === "..")
     throw configurationError(`The ${name} is "${id}", which is not an id.`);
@@ -97,7 +99,10 @@ export function parseId(name: string, id: unknown, advice = ""): string {
 }
 
 export function parseTemplateId(id: unknown): string {
-  const advice = " Is LOYALTY_TEMPLATE_ID set? Copy the id from the service's console.";
+  const advice =
+    typeof id === "object" && id !== null
+      ? " Pass its id, or what defineTemplate returns."
+      : " Is LOYALTY_TEMPLATE_ID set? Copy the id from the service's console.";
   return parseId("template id", id, advice);
 }
 

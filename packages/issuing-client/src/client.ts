@@ -20,7 +20,7 @@ import {
   readOperations,
   type Template,
 } from "./cards.ts";
-import { configurationError } from "./errors.ts";
+import { configurationError, describeNoText, textsOfNoValue } from "./errors.ts";
 import { createIssuingSteps, type IssueCardOptions, issueCard } from "./issue-card.ts";
 import { cardLinks } from "./links.ts";
 import {
@@ -225,8 +225,13 @@ const changeNames = { marketing: true, version: true } satisfies OptionNames<Con
 /** @throws {IssuingError} `configuration` for an invalid change of a consent. */
 function serializeChange(change: ConsentChange): string {
   const { marketing, version }: Record<string, unknown> = Object(change);
-  checkNames("The change of setConsent", change, changeNames, "member");
+  if (typeof change !== "boolean")
+    checkNames("The change of setConsent", change ?? {}, changeNames, "member");
   const isText = version === undefined || typeof version === "string";
+  if (textsOfNoValue.includes(version))
+    throw configurationError(
+      `The version of setConsent ${describeNoText(version)}: set the version of the text that the user accepted, or leave it out.`,
+    );
   if (typeof marketing === "boolean" && isText) return JSON.stringify({ marketing, version });
   throw configurationError(
     'setConsent needs marketing, true or false, and optionally version, a string: setConsent(card.id, { marketing: true, version: "2026-01" }).',

@@ -123,6 +123,24 @@ export function configurationError(message: string): IssuingError {
   return new IssuingError(message, { code: "configuration", outcome: "not-sent" });
 }
 
+/** What a template literal makes of a value that is missing, or that is not awaited. */
+export const textsOfNoValue: readonly unknown[] = [
+  "undefined",
+  "null",
+  "NaN",
+  "[object Object]",
+  "[object Promise]",
+];
+
+/** What is wrong with a value that is not the text that was meant, to follow its name. */
+export function describeNoText(value: unknown): string {
+  if (isPromise(value)) return "is a promise: await it";
+  if (value === undefined || value === null) return "is missing or blank";
+  if (typeof value !== "string") return `is of type ${typeof value}, not text`;
+  if (value === "[object Promise]") return "is the text of a promise: await it";
+  return textsOfNoValue.includes(value) ? `is the text "${value}"` : "is missing or blank";
+}
+
 /** Whether a value is a promise: a missing `await` is the cause of many invalid values. */
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as { then?: unknown } | null | undefined)?.then === "function";

@@ -4,7 +4,7 @@
  */
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { keyLifetimeMs } from "@loyalty-cards/internal/issuing-steps";
-import { configurationError, IssuingError } from "./errors.ts";
+import { configurationError, describeNoText, IssuingError, textsOfNoValue } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */
 export type UserId = string | number | bigint;
@@ -96,14 +96,13 @@ export const parseNamespace = (name: string, value: unknown): string =>
  * another person's.
  */
 function requireText(name: string, value: unknown): string {
+  if (textsOfNoValue.includes(value))
+    throw configurationError(`${name} ${describeNoText(value)}. Set it, or leave it out.`);
   if (typeof value === "string" && value.trim() !== "") return value;
   throw configurationError(
     `${name} is present but undefined, blank or not text: set it, or leave it out.`,
   );
 }
-
-/** What a template literal makes of a missing id: all users would share one card. */
-const textsOfNoId = ["undefined", "null", "NaN", "[object Object]"];
 
 /**
  * @throws {IssuingError} `configuration` for a value that is not a user id. The message has no
@@ -111,9 +110,9 @@ const textsOfNoId = ["undefined", "null", "NaN", "[object Object]"];
  */
 export function formatUserId(userId: unknown): string {
   if (typeof userId === "bigint" || Number.isSafeInteger(userId)) return String(userId);
-  if (textsOfNoId.includes(userId as string))
+  if (textsOfNoValue.includes(userId))
     throw configurationError(
-      `userId is the text "${userId}", which all users would share: pass the id of the user.`,
+      `userId is the text "${userId}", which all users would share: pass the id of the user. Is its saving awaited?`,
     );
   if (typeof userId === "string" && userId.trim() !== "") return userId;
   if (userId === undefined || userId === null)

@@ -11,7 +11,7 @@ import {
   readCard,
   type Template,
 } from "./cards.ts";
-import { configurationError, isPromise } from "./errors.ts";
+import { configurationError, describeNoText, isPromise, textsOfNoValue } from "./errors.ts";
 import {
   deriveIdempotencyKey,
   deriveKeySync,
@@ -198,7 +198,8 @@ function prepareRequest(
   template: string | Template<unknown>,
   request: IssueCardRequest<unknown>,
 ): PreparedRequest {
-  const templateId = parseTemplateId(typeof template === "string" ? template : template?.id);
+  const { id = template }: { id?: unknown } = Object(template);
+  const templateId = parseTemplateId(id);
   for (const name in Object(request))
     if (!Object.hasOwn(requestNames, name)) checkMember(name, request);
   // spec 4.1: {} when there is nothing to fill
@@ -256,14 +257,23 @@ function checkConsents(
   consents: { privacy?: { version?: unknown } | null; marketing?: unknown } | null | undefined,
 ): void {
   const version = consents?.privacy?.version;
-  if (typeof version !== "string" || isBlank(version))
+  if (typeof version !== "string" || isBlank(version) || textsOfNoValue.includes(version))
     throw configurationError(
-      'customer.consents.privacy.version is missing or blank: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.',
+      `customer.consents.privacy.version ${describeNoText(version)}: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.`,
     );
-  const marketing = consents?.marketing;
-  if (marketing === undefined || (typeof marketing === "object" && marketing !== null)) return;
+  if (consents?.marketing !== undefined) checkMarketing(consents.marketing);
+}
+
+function checkMarketing(marketing: unknown): void {
+  if (typeof marketing !== "object" || marketing === null)
+    throw configurationError(
+      "customer.consents.marketing must be an object, { version } or {}: leave it out when the user did not opt in to news and offers.",
+    );
+  const { version } = marketing as { version?: unknown };
+  if (version === undefined || version === null) return;
+  if (typeof version === "string" && !textsOfNoValue.includes(version)) return;
   throw configurationError(
-    "customer.consents.marketing must be an object, { version } or {}: leave it out when the user did not opt in to news and offers.",
+    `customer.consents.marketing.version ${describeNoText(version)}: set the version of the text that the user accepted, or leave it out.`,
   );
 }
 

@@ -3,14 +3,14 @@ import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
 import { type Clock, programAdvice } from "@loyalty-cards/internal/issuing-steps";
 import { describeValue } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import type { Result } from "@loyalty-cards/internal/result";
 import { version } from "../package.json";
+import { parseApiKeyOption } from "./api-key.ts";
 import type { ClientEvent, ResponseMeta } from "./call.ts";
 import { systemClock } from "./clock.ts";
-import { configurationError } from "./errors.ts";
+import { configurationError, describeNoText, textsOfNoValue } from "./errors.ts";
 import { parseHeaders } from "./headers.ts";
 import { parseNamespace } from "./idempotency.ts";
-import { describeMissingFetch, isNode, readEnvironment } from "./runtime.ts";
+import { describeMissing, describeMissingFetch, isNode, readEnvironment } from "./runtime.ts";
 import type { Transport } from "./transport.ts";
 import { createFetchTransport, type Fetch } from "./transport-fetch.ts";
 import { createNodeTransport } from "./transport-node.ts";
@@ -167,8 +167,9 @@ export function parseOptions(options: IssuingClientOptions): Settings {
   checkNames("testing of createIssuingClient", testing, testingNames);
   const { clock = systemClock, random = Math.random } = testing;
   return Object.freeze({
-    service: parseService(options),
+    // First, because it recognizes that the two are swapped.
     apiKey: parseApiKeyOption(options.apiKey ?? readEnvironment("LOYALTY_API_KEY")),
+    service: parseService(options),
     idempotencyNamespace: getNamespace(options),
     userAgent: parseUserAgent(options.userAgent),
     headers: parseHeaders(options.headers ?? {}),
@@ -192,6 +193,8 @@ export function parseCallOptions(
   const limits = parseLimits(options ?? {}, settings);
   if (onResponse && typeof Headers === "undefined")
     throw configurationError(describeMissingFetch("onResponse"));
+  if (signal && typeof signal.throwIfAborted !== "function")
+    throw configurationError("signal must be an AbortSignal: pass controller.signal.");
   signal?.throwIfAborted();
   return {
     ...settings,
@@ -207,7 +210,8 @@ export function parseCallOptions(
 /**
  * A call without a mistake stays in this file, so that its path has no further stop.
  * @param owner the function whose options these are, or the object.
- * @throws {IssuingError} `configuration` for a name that is not in the table.
+ * @throws {IssuingError} `configuration` for what is no object, and for a name that is not in the
+ * table.
  */
 export function checkNames(
   owner: string,
@@ -215,9 +219,9 @@ export function checkNames(
   names: Readonly<Record<string, true>>,
   noun: "option" | "member" = "option",
 ): void {
-  for (const name in options)
-    if (!Object.hasOwn(names, name))
-      requireKnownOptions(owner, options, names, { noun, toError: configurationError });
+  let isKnown = typeof options === "object";
+  for (const name in options) isKnown &&= Object.hasOwn(names, name);
+  if (!isKnown) requireKnownOptions(owner, options, names, { noun, toError: configurationError });
 }
 
 function parseFunction<Value>(name: string, value: Value | null | undefined): Value | undefined {
@@ -258,9 +262,6 @@ export function getService({ service }: Settings): Service {
   throw configurationError(describeMissing("baseUrl", "LOYALTY_URL"));
 }
 
-const describeMissing = (name: string, variable: string) =>
-  `${name} is missing or empty. Set the environment variable ${variable}, or the option. Node.js reads a file of variables with --env-file=.env.`;
-
 /** @returns undefined when the address is missing. */
 function parseService(options: IssuingClientOptions): Service | undefined {
   const fetch = parseFunction("fetch", options.fetch);
@@ -271,6 +272,8 @@ function parseService(options: IssuingClientOptions): Service | undefined {
 }
 
 function parseBaseUrl(address: string, allowInsecureHttp: boolean | undefined): string {
+  if (textsOfNoValue.includes(address))
+    throw configurationError(`baseUrl ${describeNoText(address)}: is LOYALTY_URL set?`);
   if (/^["']/.test(address))
     throw configurationError(
       "baseUrl begins with a quote, which a shell or a .env file did not remove. Remove it.",
@@ -309,31 +312,6 @@ function selectTransport(baseUrl: string, fetch: Fetch | undefined): Transport {
   return (request) => {
     transport ??= createNodeTransport(baseUrl) ?? createFetchTransport(baseUrl);
     return transport(request);
-  };
-}
-
-/** @returns undefined when the key is missing. */
-function parseApiKeyOption(apiKey: unknown): Settings["apiKey"] {
-  if (typeof apiKey === "function") return apiKey as () => unknown;
-  if (String(apiKey ?? "").trim() === "") return undefined;
-  const { value, failure } = readApiKey(apiKey);
-  if (failure !== undefined) throw configurationError(failure);
-  return value;
-}
-
-/** @returns the key, or what is wrong with it, without the key. */
-export function readApiKey(apiKey: unknown): Result<string, string> {
-  if (typeof apiKey !== "string" || apiKey.trim() === "")
-    return { failure: describeMissing("apiKey", "LOYALTY_API_KEY") };
-  if (/^["']/.test(apiKey))
-    return {
-      failure:
-        "apiKey begins with a quote, which a shell or a .env file did not remove. Remove it.",
-    };
-  if (/^[\x21-\x7e]+$/.test(apiKey)) return { value: apiKey };
-  return {
-    failure:
-      'apiKey contains a space, a line break or another character that a key cannot have. Pass the key alone, without "Bearer ".',
   };
 }
 

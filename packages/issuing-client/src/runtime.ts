@@ -5,6 +5,10 @@ import { describeHidden } from "@loyalty-cards/internal/builtin-module";
 export const describeMissingFetch = (user: string) =>
   describeHidden(user, "Headers, Request and Response");
 
+/** The message for an option whose default is an environment variable. */
+export const describeMissing = (name: string, variable: string) =>
+  `${name} is missing or empty. Set the environment variable ${variable}, or the option. Node.js reads a file of variables with --env-file=.env.`;
+
 /** What distinguishes the runtimes: others than Node.js have `process.versions.node` too. */
 interface Globals {
   process?: {

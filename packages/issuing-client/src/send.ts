@@ -4,10 +4,11 @@
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { Result } from "@loyalty-cards/internal/result";
 import { type EndpointId, endpoints } from "@loyalty-cards/openapi/endpoints";
+import { readApiKey } from "./api-key.ts";
 import type { Call, CallEnd, CallEvent, ResponseMeta } from "./call.ts";
 import { sleep, waitWithin } from "./clock.ts";
 import { IssuingError } from "./errors.ts";
-import { type CallSettings, readApiKey } from "./options.ts";
+import type { CallSettings } from "./options.ts";
 import { type CallFacts, toCallError, toRejection } from "./rejection.ts";
 import { type AttemptResult, getRequestId, readResponse, type UsableResponse } from "./response.ts";
 import { type CallState, decideNext, isIdempotent } from "./retry.ts";

@@ -57,6 +57,15 @@ const invalidOptions: Record<string, [message: RegExp, values: unknown[]][]> = {
       /^apiKey begins with a quote, which .* did not remove\. Remove it\./,
       ['"secret"', "'secret'"],
     ],
+    [/^apiKey is an address: are apiKey and baseUrl swapped\?/, ["https://cards.example.com"]],
+    [
+      /^apiKey is a signing secret, which verifies webhooks\. Pass a Website key/,
+      ["whsec_hunter2"],
+    ],
+    [
+      /^apiKey is (the text "undefined"|the text of a promise: await it|a promise: await it)\. Set the/,
+      [`${undefined}`, `${Promise.resolve()}`, Promise.resolve("hunter2")],
+    ],
   ],
   baseUrl: [
     [
@@ -70,6 +79,10 @@ const invalidOptions: Record<string, [message: RegExp, values: unknown[]][]> = {
         "[::1]:4115",
       ],
     ],
+    [
+      /^baseUrl is the text ("undefined"|of a promise: await it): is LOYALTY_URL set\?/,
+      [`${undefined}`, Promise.resolve("https://cards.test")],
+    ],
     [/baseUrl begins with a quote/, ['"https://cards.example.com"', "'https://cards.test'"]],
     [/allowInsecureHttp/, ["http://cards.example.com", "http://127.0.0.1.evil.test"]],
     [
@@ -82,6 +95,12 @@ const invalidOptions: Record<string, [message: RegExp, values: unknown[]][]> = {
       ],
     ],
     [/the client appends it/, ["https://cards.test/api/v1/"]],
+  ],
+  idempotencyNamespace: [
+    [
+      /^idempotencyNamespace is the text (of a promise: await it|"null")\. Set it, or leave it out/,
+      [`${Promise.resolve()}`, `${null}`],
+    ],
   ],
   timeoutMs: [[/timeoutMs must be/, [0, Number("x")]]],
   deadlineMs: [[/deadlineMs must be/, [-1]]],
@@ -260,9 +279,28 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
       null,
       { marketing: {} },
       ...[null, true, {}].map((privacy) => ({ privacy })),
-      ...[undefined, "", " \n", 2026].map((version) => ({ privacy: { version } })),
+      ...[undefined, "", " \n"].map((version) => ({ privacy: { version } })),
     ].map((consents) => issueTo({ phone: "hunter2", consents })),
   ],
+  [
+    /customer\.consents\.privacy\.version is (of type number, not text|the text "undefined"): set the version of the privacy text/,
+    [2026, `${undefined}`].map((version) => issueTo({ consents: { privacy: { version } } })),
+  ],
+  [
+    /customer\.consents\.marketing\.version is (of type number, not text|the text "null"): .* or leave it out/,
+    [2026, `${null}`].map((version) =>
+      issueTo({ consents: { privacy: { version: "1" }, marketing: { version } } }),
+    ),
+  ],
+  [
+    /The version of setConsent is the text "undefined": .* or leave it out/,
+    [(c) => c.setConsent("c", { marketing: true, version: `${undefined}` })],
+  ],
+  [
+    /The template id must be a string; it is of type object\. Pass its id, or what defineTemplate returns/,
+    [issue(signUp, { templateId: "t" }), issue(signUp, {})],
+  ],
+  [/The card id is the text "undefined"\. Pass card\.id/, [(c) => c.getCard(`${undefined}`)]],
   [
     /customer\.consents\.marketing must be an object.* leave it out when the user did not opt in/,
     [true, false, null, "2026-01"].map((marketing) =>
@@ -330,6 +368,18 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     ["1&hunter2", "1#", "1\r\nx: y", "10", null].map(
       (limit) => (c) => c.listOperations("c", { limit: limit as never }),
     ),
+  ],
+  [
+    /The query of listOperations takes an object: \{ limit \}\./,
+    [(c) => c.listOperations("c", 5 as never), (c) => c.listOperations("c", "10" as never)],
+  ],
+  [
+    /^(getCard|listOperations) takes an object: \{ timeoutMs, /,
+    [(c) => c.getCard("c", 5_000 as never), (c) => c.listOperations("c", {}, true as never)],
+  ],
+  [
+    /signal must be an AbortSignal: pass controller\.signal\./,
+    [(c) => c.getCard("c", { signal: new AbortController() as never })],
   ],
   [
     /The query of listOperations has no member "signal"\. Its members are limit\./,

@@ -207,7 +207,7 @@ const refusedOptions: [string, unknown[]][] = [
   ["userId is null: await the saving of the user, and pass its id\\.", [{ userId: null }]],
   [
     'userId is the text "\\S.*", which all users would share: pass the id of the user\\.',
-    [{ userId: `${undefined}` }, { userId: `${{}}` }],
+    [undefined, {}, Promise.resolve(1)].map((id) => ({ userId: `${id}` })),
   ],
   [
     "userId must be .*, not this string\\. Await the saving of the user",
