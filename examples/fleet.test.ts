@@ -36,7 +36,9 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
     const receivers = await Promise.all(
       Array.from({ length: count }, () =>
         openReceiver({
-          ...{ databaseUrl, schema, now },
+          databaseUrl,
+          schema,
+          now,
           testing: { clock: { monotonicMs: now } },
           onOutcome: (outcome) => void outcomes.push(outcome),
         }),

@@ -77,7 +77,9 @@ describe.each(Object.entries(builds))(
       ];
       const mock = await startMockServer({
         endpoints: paths.map((path) => ({
-          ...{ url: `http://127.0.0.1:${port}${path}`, events: ["balance.changed"], secret },
+          url: `http://127.0.0.1:${port}${path}`,
+          events: ["balance.changed"],
+          secret,
         })),
       });
       service = mock.service;

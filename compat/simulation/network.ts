@@ -102,7 +102,9 @@ export class Network<Process extends Host = Host> {
     const request = typeof input === "string" ? { ...init, url: input } : input;
     const { method = "GET", url, signal, redirect } = request;
     const message: Message = {
-      ...{ method, url, headers: Object.fromEntries(new Headers(request.headers)) },
+      method,
+      url,
+      headers: Object.fromEntries(new Headers(request.headers)),
       body: request instanceof Request ? await request.text() : String(init.body ?? ""),
     };
     from.effect();
@@ -217,7 +219,9 @@ const toFetchError = (code: string) =>
   Object.assign(new TypeError("fetch failed"), { cause: { code } });
 
 const toPage = (status: number): Reply => ({
-  ...{ status, headers: { "content-type": "text/html" }, body: "<html>A gateway</html>" },
+  status,
+  headers: { "content-type": "text/html" },
+  body: "<html>A gateway</html>",
 });
 
 function toResponse({ status, headers, body, isCut }: Reply): Response {

@@ -145,6 +145,8 @@ function toPhone(visitor: number, kind: PhoneKind): string {
 }
 
 const toRequest = (port: number, method: string, path: string, body: string): Message => ({
-  ...{ method, url: `http://localhost:${port}${path}`, body },
+  method,
+  url: `http://localhost:${port}${path}`,
+  body,
   headers: { "content-type": "application/json" },
 });

@@ -54,7 +54,12 @@ export async function setUp(history: History, images: Images, folder: string) {
   const booksMachine = new Machine("books", join(folder, "books.db"));
   const [booksSecret, shopSecrets] = ["whsec_of_the_books", ["whsec_of_the_shop"]];
   const stage = {
-    ...{ history, world, network, shopMachine, booksMachine, booksSecret },
+    history,
+    world,
+    network,
+    shopMachine,
+    booksMachine,
+    booksSecret,
     /** The last is that of the shop, the others were replaced. */
     shopSecrets,
     shops: [] as Process[],

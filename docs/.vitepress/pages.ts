@@ -55,16 +55,16 @@ export function resolveFile(file: string): string | undefined {
 
 /** The guides, in the order in which they are read; others follow. */
 const order = [
-  ...[
-    "getting-started",
-    "sign-up",
-    "receiving-webhooks",
-    "testing",
-    "production",
-    "outbox",
-    "command-line",
-  ],
-  ...["other-languages", "migration", "troubleshooting"],
+  "getting-started",
+  "sign-up",
+  "receiving-webhooks",
+  "testing",
+  "production",
+  "outbox",
+  "command-line",
+  "other-languages",
+  "migration",
+  "troubleshooting",
 ];
 
 const toPosition = (file: string) => {

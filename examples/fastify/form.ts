@@ -31,8 +31,11 @@ export const toRow = (
 export const toRequest = ({ name, email = "", phone = "", marketing }: Form) =>
   ({
     fieldValues: { name },
+    // Blank values are left out.
     customer: {
-      ...{ name, email, phone }, // blank values are left out
+      name,
+      email,
+      phone,
       consents: {
         privacy: { version: "2026-01" },
         ...(marketing && { marketing: { version: "2026-01-news" } }),

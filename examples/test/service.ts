@@ -27,7 +27,10 @@ export async function openService(options: MockServerOptions = {}) {
     apiKey: service.apiKeys.website,
   });
   return {
-    ...{ mock, url, service, client },
+    mock,
+    url,
+    service,
+    client,
     /** For snippets that read the environment. */
     setEnvironment: () =>
       void Object.assign(process.env, {

@@ -105,7 +105,10 @@ export class LoyaltyCard {
       `INSERT INTO facts VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE
        SET value = excluded.value, created_at = excluded.created_at, event_id = excluded.event_id
        WHERE (excluded.created_at, excluded.event_id) > (created_at, event_id)`,
-      ...[name, JSON.stringify(value ?? null), createdAt, id],
+      name,
+      JSON.stringify(value ?? null),
+      createdAt,
+      id,
     );
   }
 }

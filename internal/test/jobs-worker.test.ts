@@ -77,11 +77,9 @@ function openWork(
       { concurrency: 8, maxPerSecond: Number.POSITIVE_INFINITY, pollMs: 1_000, ...options },
       limits && {
         getLeaseDelay: async () => database.run(getLeaseDelayMs(tables)),
-        ...{
-          maxIdleMs: 10_000,
-          maxJobs: Number.POSITIVE_INFINITY,
-          endsAtMs: Number.POSITIVE_INFINITY,
-        },
+        maxIdleMs: 10_000,
+        maxJobs: Number.POSITIVE_INFINITY,
+        endsAtMs: Number.POSITIVE_INFINITY,
         ...limits,
       },
     );

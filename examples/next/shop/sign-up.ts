@@ -82,8 +82,12 @@ function readForm(form: FormData) {
     return typeof value === "string" ? value.trim().slice(0, 200) : "";
   };
   const values = {
-    ...{ name: read("name"), phone: read("phone"), email: read("email") },
-    ...{ privacy: read("privacy"), news: read("news"), formId: read("formId") },
+    name: read("name"),
+    phone: read("phone"),
+    email: read("email"),
+    privacy: read("privacy"),
+    news: read("news"),
+    formId: read("formId"),
   };
   const { email, news } = values;
   const errors: FormState["errors"] = {};

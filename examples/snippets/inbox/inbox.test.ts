@@ -65,7 +65,10 @@ async function openShopOnClock(
   const now = () => clock.now();
   const sleep = (ms: number) => clock.advance(ms);
   return {
-    ...{ mock, cardId, balance, clock },
+    mock,
+    cardId,
+    balance,
+    clock,
     reconcile: (
       loyalty: IssuingClient,
       cards: string[] = [cardId],

@@ -79,8 +79,11 @@ it("finds what an operator must know", () => {
   const healthy = { paused: [], oldestWaitingMs: 3_600_000, nextExpiryAt: at(6) };
   expect(findAlarms({ ...counts, ...healthy }, nowMs)).toEqual([]);
   const alarming: OutboxCounts = {
-    ...{ ...counts, undelivered: 1, unknown: 1 },
-    ...{ oldestWaitingMs: 3_600_001, nextExpiryAt: at(5.99) },
+    ...counts,
+    undelivered: 1,
+    unknown: 1,
+    oldestWaitingMs: 3_600_001,
+    nextExpiryAt: at(5.99),
     paused: [
       { reason: "server", template: "tpl_coffee", since: at(0) },
       { reason: "unauthorized", template: "tpl_tea", since: at(0) },

@@ -127,7 +127,9 @@ function createApp(secret: string, save: Save) {
 
 const secret = "whsec_migration";
 const event = {
-  ...{ id: "evt_1", type: "balance.changed", createdAt: "2026-11-20T10:00:00Z" },
+  id: "evt_1",
+  type: "balance.changed",
+  createdAt: "2026-11-20T10:00:00Z",
   data: { passId: "card_1", balance: 5 },
 };
 const compact = JSON.stringify(event);

@@ -186,9 +186,20 @@ describe.each([
       expect(await add("user 1", { key: "another" })).toMatchObject({ state: "waiting", key: "k" });
       expect(await add("user 1", { topic: "tpl_2" })).toBeUndefined();
       expect(await find("user 1")).toMatchObject({
-        ...{ topic: "tpl_1", name: "user 1", key: "k", suffix: "2", body: "{}", state: "waiting" },
-        ...{ rank: ranks.new, attempts: 0, addedAtMs: clock.nowMs, dueAtMs: clock.nowMs },
-        ...{ startedAtMs: undefined, lease: undefined, result: undefined, endedAtMs: undefined },
+        topic: "tpl_1",
+        name: "user 1",
+        key: "k",
+        suffix: "2",
+        body: "{}",
+        state: "waiting",
+        rank: ranks.new,
+        attempts: 0,
+        addedAtMs: clock.nowMs,
+        dueAtMs: clock.nowMs,
+        startedAtMs: undefined,
+        lease: undefined,
+        result: undefined,
+        endedAtMs: undefined,
       });
       await add("started", { startedAtMs: clock.nowMs - 5 });
       expect(await find("started")).toMatchObject({ suffix: "", rank: ranks.retry });
@@ -298,7 +309,11 @@ describe.each([
       expect(await settle(second, done)).toEqual({ isLost: false });
       expect(await settle(second, done)).toEqual({ isLost: true });
       expect(await find(1)).toMatchObject({
-        ...{ state: "done", rank: undefined, lease: undefined, body: undefined, result: { id: 1 } },
+        state: "done",
+        rank: undefined,
+        lease: undefined,
+        body: undefined,
+        result: { id: 1 },
         endedAtMs: clock.nowMs,
       });
       expect(await lease()).toEqual([]);

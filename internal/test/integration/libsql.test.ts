@@ -20,8 +20,13 @@ async function runBundle(format: "esm" | "cjs", libsqlEntry: string) {
   });
   const outfile = join(folder, format === "esm" ? "program.mjs" : "program.cjs");
   await build({
-    ...{ entryPoints: [join(folder, "entry.ts")], outfile, format },
-    ...{ bundle: true, platform: "node", external: ["libsql"], logLevel: "error" },
+    entryPoints: [join(folder, "entry.ts")],
+    outfile,
+    format,
+    bundle: true,
+    platform: "node",
+    external: ["libsql"],
+    logLevel: "error",
   });
   const output = execFileSync(process.execPath, [outfile, join(folder, "shop.db")]);
   return { output: output.toString().trim(), code: readFileSync(outfile, "utf8") };

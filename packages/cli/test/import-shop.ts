@@ -37,7 +37,13 @@ export async function openShop(list: string[] | Record<string, string | Uint8Arr
   const run = (line: readonly string[] = command, options: RunOptions = {}) =>
     runCommand(line, { cwd: folder, ...options, env: { ...own, ...options.env } });
   return {
-    ...{ folder, path, read, run, env: own, service, requests },
+    folder,
+    path,
+    read,
+    run,
+    env: own,
+    service,
+    requests,
     /** Stops after ten cards. */
     stopAfterTen: (more: readonly string[] = []) =>
       run([...asking, ...more], { isTTY: true, stdin: "n\n" }),

@@ -272,7 +272,9 @@ describe("a template that is not found", () => {
     expect(clock.monotonicMs()).toBe(startedMs);
     await clock.pass(hour);
     expect(await outbox.count()).toMatchObject({
-      ...{ issued: 1, waiting: 1_000, rejected: 0 },
+      issued: 1,
+      waiting: 1_000,
+      rejected: 0,
       paused: [{ reason: "not-found", template: "tpl_later" }],
     });
     expect(names().filter((name) => name === "paused")).toHaveLength(1);

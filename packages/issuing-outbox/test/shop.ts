@@ -93,7 +93,8 @@ const nextPhone = () => `+${++lastPhone}`;
 
 /** What `add` takes for a user with a phone of their own. */
 export const toEntry = (userId: number | string) => ({
-  ...{ userId, template },
+  userId,
+  template,
   request: toRequest({ phone: nextPhone() }),
 });
 export const toEntries = (count: number) =>

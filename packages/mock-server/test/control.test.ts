@@ -238,7 +238,10 @@ it("returns the settings that a website needs", async () => {
   const { baseUrl, templateId } = service;
   const apiKeys = { website: "mock_website_key", full: "mock_full_key" };
   expect(await get("/_mock/settings")).toMatchObject({
-    ...{ baseUrl, apiKeys, templateId, wallets: { first: "apple", second: "google" } },
+    baseUrl,
+    apiKeys,
+    templateId,
+    wallets: { first: "apple", second: "google" },
     events: expect.arrayContaining(["ping"]),
   });
 });

@@ -106,8 +106,11 @@ describe("the customer", () => {
     ..."a@bücher.example/path a@bücher:80.example a\u0000@example.com a\ud800@example.com".split(
       " ",
     ),
-    ...["a b@bücher.example", "a\u00a0b@example.com", "a@bü cher.example"],
-    ...[`a@${"ü".repeat(64)}.example`, `${"ü".repeat(255)}@example.com`],
+    "a b@bücher.example",
+    "a\u00a0b@example.com",
+    "a@bü cher.example",
+    `a@${"ü".repeat(64)}.example`,
+    `${"ü".repeat(255)}@example.com`,
   ])("is not identified by the malformed email %j", async (email) => {
     const { status, body } = await openShop().issue(toSignUp({ email }));
     expect([status, body.detail]).toEqual([422, "The email address is not valid."]);

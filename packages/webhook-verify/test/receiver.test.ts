@@ -191,9 +191,8 @@ describe("a valid delivery whose data differs from the contract", () => {
     const { receive, log, outcomes } = createTestReceiver();
     const personal = { ...whole, passId: 600100200, balance: "anna@example.com" };
     for (let count = 0; count < 3; count++) {
-      await receive(
-        post(signedDelivery({ ...other("balance.changed", personal), ...{ id: `evt_${count}` } })),
-      );
+      const event = { ...other("balance.changed", personal), id: `evt_${count}` };
+      await receive(post(signedDelivery(event)));
       await receive(post(signedDelivery(other("card.added", null))));
     }
     expect(log).toEqual([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findDenseCode } from "../dense-code.ts";
+import { findDenseCode, findSpreadLiterals } from "../dense-code.ts";
 
 const filler = "x".repeat(90);
 const lines = (count: number) => "  f();\n".repeat(count);
@@ -29,5 +29,10 @@ describe("dense code", () => {
     ],
   ])("is not: %s", (_, text) => {
     expect(findDenseCode(text)).toEqual([]);
+  });
+
+  it("of a test is a spread literal only", () => {
+    const text = `const list = [\n  ...[1, 2],\n]; // ${filler}`;
+    expect(findSpreadLiterals(text)).toEqual([expect.stringMatching(/^2: a literal is spread/)]);
   });
 });

@@ -75,7 +75,10 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       await drained;
       await outbox.drain({ maxMs: 20_000 });
       expect(await outbox.count()).toMatchObject({
-        ...{ waiting: 0, unknown: 3, issued: 1, paused: [] },
+        waiting: 0,
+        unknown: 3,
+        issued: 1,
+        paused: [],
       });
     });
   });

@@ -108,7 +108,11 @@ describe("loyalty-cards-mock", () => {
       { ...sent, status: 422, reason: "customer.phone: The phone number is not valid" },
       { kind: "request", ...unknown, status: 404 },
       {
-        ...{ ...delivery, attempt: 1, status: 401, state: "pending", url },
+        ...delivery,
+        attempt: 1,
+        status: 401,
+        state: "pending",
+        url,
         responseStart: "\u009b31m\u202e",
         nextAttemptInMs: expect.any(Number),
       },

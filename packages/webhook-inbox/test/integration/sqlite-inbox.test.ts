@@ -46,7 +46,10 @@ describe.each(engines)("with %s", (name, open) => {
     expect(ids).toEqual(["evt_1", "evt_2"]);
     expect(await inbox.list({ state: "done" })).toEqual([]);
     expect(await inbox.health()).toEqual({
-      ...{ isReachable: true, waiting: 3, dead: 0, oldestWaitingMs: expect.any(Number) },
+      isReachable: true,
+      waiting: 3,
+      dead: 0,
+      oldestWaitingMs: expect.any(Number),
     });
   });
 
