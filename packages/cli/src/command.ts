@@ -60,6 +60,14 @@ export function parseText(value: string): string {
   throw new InvalidArgumentError("It must not be blank.");
 }
 
+/** Parses the version of a text. An answer such as `no` would give the consent that it denies. */
+export function parseVersion(value: string): string {
+  if (!/^(?:yes|no|true|false)$/i.test(value)) return value;
+  throw new InvalidArgumentError(
+    "It must be the version of the text that was accepted. Leave the option out when it was not.",
+  );
+}
+
 /** Connects a command with its action. */
 export function setAction<Options extends object>(
   cli: Cli,

@@ -49,6 +49,12 @@ export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Source
   }
   if (text.includes("\0"))
     throw new CommandError(".env is not UTF-8", { fix: "Save it as UTF-8." });
+  const lines = text.split("\n");
+  const wrong = lines.findIndex((line) => /^\s*(?:export\s+)?LOYALTY_\w+(?!\w|\s*=)/.test(line));
+  if (wrong >= 0)
+    throw new CommandError(`.env line ${wrong + 1} has no "=" after the name`, {
+      fix: "Write NAME=value. Nothing was sent.",
+    });
   const { LOYALTY_API_KEY_COMMAND: _, ...file } = parseEnv(text);
   return { process: env, file, all: { ...file, ...env } };
 }
@@ -67,7 +73,7 @@ export function readApiKey({ all }: Sources): string {
     });
   }
   throw new CommandError("There is no API key", {
-    fix: "Set LOYALTY_API_KEY in the environment or in .env, or LOYALTY_API_KEY_COMMAND in the environment, and not in .env, to a command that prints it.",
+    fix: `Set LOYALTY_API_KEY in the environment or in .env, or LOYALTY_API_KEY_COMMAND in the environment, and not in .env, to a command that prints it.${describeUnread(all)}`,
   });
 }
 
@@ -89,6 +95,14 @@ function runKeyCommand(command: string): string {
   });
 }
 
+/** The variables that are set under another name than the one that is missing. */
+function describeUnread(environment: Environment): string {
+  const names = Object.keys(environment).filter(
+    (name) => name.startsWith("LOYALTY_") && !Object.hasOwn(variables, name),
+  );
+  return names.length === 0 ? "" : ` No command reads ${names.join(", ")}: rename what you meant.`;
+}
+
 /**
  * `--base-url`, or `LOYALTY_URL`.
  * @throws {CommandError} when neither is set.
@@ -97,7 +111,7 @@ export function readBaseUrl(option: string | undefined, environment: Environment
   const baseUrl = option ?? environment.LOYALTY_URL;
   if (baseUrl) return baseUrl;
   throw new CommandError("There is no address", {
-    fix: "Use --base-url, or set LOYALTY_URL in the environment or in .env. For a service on this machine run `loyalty-cards dev`.",
+    fix: `Use --base-url, or set LOYALTY_URL in the environment or in .env. For a service on this machine run \`loyalty-cards dev\`.${describeUnread(environment)}`,
   });
 }
 
@@ -122,7 +136,7 @@ export function readTemplateId(option: string | undefined, environment: Environm
   const templateId = option ?? environment.LOYALTY_TEMPLATE_ID;
   if (templateId) return templateId;
   throw new CommandError(
-    "There is no template: use --template, or set LOYALTY_TEMPLATE_ID in the environment or in .env. The service's console shows the ids of your templates.",
+    `There is no template: use --template, or set LOYALTY_TEMPLATE_ID in the environment or in .env. The service's console shows the ids of your templates.${describeUnread(environment)}`,
   );
 }
 

@@ -2,6 +2,7 @@
  * Runs one command line: parses the arguments, runs the command, and turns errors into messages and
  * exit codes.
  */
+import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addExamples, type Cli, parseWhole } from "./command.ts";
@@ -55,7 +56,7 @@ async function printError(
   }
   const shown =
     error instanceof CommanderError
-      ? describeUsageError(error, nameCommand(program, args))
+      ? describeUsageError(error, findCommand(program, args))
       : await describeError(error);
   const { code, text: message, exitCode } = shown;
   const json = { error: { code, message: message.format(true), exitCode } };
@@ -131,26 +132,66 @@ function formatEnvironment(): Text {
 }
 
 /** The command that the arguments name, such as `loyalty-cards webhook listen`. */
-function nameCommand(program: Command, args: readonly string[]): string {
+function findCommand(program: Command, args: readonly string[]): Command {
   let command = program;
-  const names = [program.name()];
   for (const argument of args) {
     const child = command.commands.find((one) => one.name() === argument);
-    if (child === undefined) continue; // an option or an argument
-    command = child;
-    names.push(argument);
+    if (child !== undefined) command = child; // else an option or an argument
   }
-  return names.join(" ");
+  return command;
 }
+
+const nameCommand = (command: Command): string =>
+  command.parent === null ? command.name() : `${nameCommand(command.parent)} ${command.name()}`;
 
 /**
  * Describes an error of commander. It quotes arguments, so only the line break before a suggestion
  * is kept.
  */
-function describeUsageError({ code, message }: CommanderError, command: string): CommandError {
-  if (code === "commander.help") return new CommandError("a command is missing");
-  const [problem = "", ...suggestion] = message
+function describeUsageError(error: CommanderError, command: Command): CommandError {
+  if (error.code === "commander.help") return new CommandError("a command is missing");
+  const [problem = "", ...suggestion] = error.message
     .replace(/^error: /, "")
     .split(/\n(?=\(Did you mean [^\n]*\)$)/);
-  return new CommandError(Text.lines([problem, ...suggestion, `See ${command} --help.`]));
+  const lines = explainUsageError(error, command) ?? [problem, ...suggestion];
+  return new CommandError(Text.lines([...lines, `See ${nameCommand(command)} --help.`]));
+}
+
+const keyAdvice = "(Set LOYALTY_API_KEY in the environment or in .env: no option takes the key.)";
+
+/** For options that other programs have. */
+const insteadOfOption: Readonly<Record<string, string>> = {
+  "--api-key": keyAdvice,
+  "--key": keyAdvice,
+  "--dry-run": "(Did you mean loyalty-cards import check?)",
+  "--url": "(Did you mean --to for a receiver, or --base-url for the service?)",
+};
+
+/** For commands that take as an option what was given as an argument. */
+const insteadOfArgument: Readonly<Record<string, string>> = {
+  dev: "--port <number>",
+  listen: "--to <url>",
+  trigger: "--to <url>",
+};
+
+/** @returns undefined when the message of commander says enough. */
+function explainUsageError(
+  { code, message }: CommanderError,
+  command: Command,
+): string[] | undefined {
+  const isMissing = code === "commander.missingMandatoryOptionValue";
+  const [unknown] = command.args.find((one) => one.startsWith("--"))?.split("=") ?? [];
+  if (unknown !== undefined) {
+    // Commander reports a required option before a misspelt one.
+    const names = command.options.map(({ long }) => long ?? "");
+    const nearest = isMissing ? findNearestName(unknown, names) : undefined;
+    const suggestion = nearest === undefined ? undefined : `(Did you mean ${nearest}?)`;
+    const advice = insteadOfOption[unknown] ?? suggestion;
+    return advice === undefined ? undefined : [`unknown option '${unknown}'`, advice];
+  }
+  if (command.args.length <= command.registeredArguments.length) return undefined;
+  const [, required] = /'(--.*)'/.exec(message) ?? [];
+  const option = isMissing ? required : insteadOfArgument[command.name()];
+  if (option === undefined) return undefined;
+  return [message.replace(/^error: /, ""), `(Did you mean ${option}?)`];
 }

@@ -90,6 +90,28 @@ describe(".env", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("There is no address")]);
   });
 
+  it.each([
+    [
+      "LOYALTY_BASE_URL=http://localhost:1\nLOYALTY_KEY=k",
+      "No command reads LOYALTY_BASE_URL, LOYALTY_KEY: rename",
+    ],
+    [
+      "LOYALTY_URL=http://localhost:1\nLOYALTY_APIKEY=lk_1",
+      "No command reads LOYALTY_APIKEY: rename",
+    ],
+    [
+      "A=1\nLOYALTY_URL: http://localhost:1\n",
+      '.env line 2 has no "=" after the name. Write NAME=value.',
+    ],
+  ])("with a misspelt name or line is explained: %j", async (text, message) => {
+    const { code, stderr } = await run(card, {
+      columns: 1_000,
+      cwd: createFolder({ ".env": text }),
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(stderr).not.toContain("lk_1");
+  });
+
   it("is refused in UTF-16", async () => {
     const cwd = createFolder({ ".env": Buffer.from(`\ufeff${format(key)}`, "utf16le") });
     const { code, stderr } = await run(card, { cwd });

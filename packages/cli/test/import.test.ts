@@ -302,6 +302,11 @@ describe("nothing is sent", () => {
       "There is no template: use --template, or set LOYALTY_TEMPLATE_ID in the environment or in .env. The service's console shows the ids of your templates.",
     ],
     [
+      "a privacy version, which is said before --yes",
+      ["--template", "t"],
+      "There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.",
+    ],
+    [
       "--yes without a terminal",
       ["--privacy", "1", "--template", "t"],
       "There is no terminal to ask on: use --yes to import without a question.",
@@ -319,8 +324,8 @@ describe("nothing is sent", () => {
   it.each([
     // Before what is not set.
     ["nofile.csv", "nofile.csv cannot be used: no such file or directory (ENOENT)."],
-    ["lists", "A file cannot be used: illegal operation on a directory (EISDIR)."],
-    ["", "A file cannot be used: illegal operation on a directory (EISDIR)."], // an unset variable of the shell
+    ["lists", '"lists" is a folder: name the list in it.'],
+    ["", '"" is a folder: name the list in it.'], // an unset variable of the shell
   ])("without a file, but with %j", async (file, message) => {
     const { run } = await openShop({ "lists/members.csv": "" });
     for (const command of [["import"], ["import", "check"]])

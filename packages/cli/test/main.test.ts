@@ -31,6 +31,37 @@ describe("an error of usage", () => {
     ],
     ["card", "missing required argument 'card-id'", "card "],
     ["issue", "required option '--user-id <id>' not specified", "issue "],
+    ["issue --userid 7", "unknown option '--userid'\n(Did you mean --user-id?)", "issue "],
+    [
+      "issue --user-id 7 --privacy 1 --api-key lk_1",
+      "unknown option '--api-key'\n(Set LOYALTY_API_KEY in the environment or in .env: no option takes the key.)",
+      "issue ",
+    ],
+    [
+      "import members.csv --dry-run",
+      "unknown option '--dry-run'\n(Did you mean loyalty-cards import check?)",
+      "import ",
+    ],
+    [
+      "trigger ping http://localhost:3000/",
+      "too many arguments for 'trigger'. Expected 1 argument but got 2.\n(Did you mean --to <url>?)",
+      "trigger ",
+    ],
+    [
+      "trigger ping --url http://localhost:3000/",
+      "unknown option '--url'\n(Did you mean --to for a receiver, or --base-url for the service?)",
+      "trigger ",
+    ],
+    [
+      "webhook sign b.json",
+      "required option '--body <file>' not specified\n(Did you mean --body <file>?)",
+      "webhook sign ",
+    ],
+    [
+      "dev 4179",
+      "too many arguments for 'dev'. Expected 0 arguments but got 1.\n(Did you mean --port <number>?)",
+      "dev ",
+    ],
     ["import check", "missing required argument 'file'", "import check "],
     ["webhook sing", "unknown command 'sing'\n(Did you mean sign?)", "webhook "],
     [
@@ -64,6 +95,19 @@ describe("an error of usage", () => {
       code: 2,
       stderr: expect.stringContaining("'--user-id <id>' argument ' '"),
     });
+  });
+
+  it.each([
+    "issue --user-id 7 --privacy yes",
+    "issue --user-id 7 --privacy 1 --marketing no",
+    "consent card_1 --set yes --version true",
+    "import members.csv --privacy True",
+    "import members.csv --privacy 1 --marketing-version no",
+    "import check members.csv --privacy FALSE",
+  ])("is an answer in the place of a version, which would give a consent: %s", async (line) => {
+    const { code, stderr } = await run(line.split(" "), { columns: 1_000 });
+    const advice = "is invalid. It must be the version of the text that was accepted. Leave the";
+    expect([code, stderr]).toEqual([2, expect.stringContaining(advice)]);
   });
 });
 

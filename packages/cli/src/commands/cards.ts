@@ -7,6 +7,7 @@ import {
   type Context,
   collect,
   parseText,
+  parseVersion,
   parseWhole,
   setAction,
 } from "../command.ts";
@@ -26,6 +27,8 @@ interface IssueOptions {
   marketing?: string | true;
 }
 
+const parseGivenVersion = (version: string) => parseText(parseVersion(version));
+
 export function addCardCommands(program: Command, cli: Cli): void {
   const issue = program
     .command("issue")
@@ -35,9 +38,13 @@ export function addCardCommands(program: Command, cli: Cli): void {
     .requiredOption(
       "--privacy <version>",
       "version of the accepted privacy text (required)",
-      parseText,
+      parseGivenVersion,
     )
-    .option("--marketing [version]", "the user opted in to marketing; version of its text")
+    .option(
+      "--marketing [version]",
+      "the user opted in to marketing; version of its text",
+      parseGivenVersion,
+    )
     .option("--phone <number>", "phone number; it identifies the customer first")
     .option("--email <address>", "email address")
     .option("--name <name>", "name of the customer")
@@ -85,7 +92,11 @@ export function addCardCommands(program: Command, cli: Cli): void {
     .description("print or change the marketing consent")
     .argument("<card-id>", "id of the card")
     .addOption(new Option("--set <answer>", "give or withdraw the consent").choices(["yes", "no"]))
-    .option("--version <label>", "version of the text that the customer agreed to, with --set");
+    .option(
+      "--version <label>",
+      "version of the text that the customer agreed to, with --set",
+      parseGivenVersion,
+    );
   addExamples(consent, "loyalty-cards consent card_8sT2kq --set yes --version 2026-01");
   type Options = { set?: "yes" | "no"; version?: string };
   setAction<Options>(

@@ -8,6 +8,7 @@ import {
   type Cli,
   collect,
   parseText,
+  parseVersion,
   parseWhole,
   setLazyAction,
 } from "../command.ts";
@@ -55,8 +56,12 @@ export function addImportCommands(program: Command, cli: Cli): void {
 function addMapping(cli: Cli, command: Command, example: string): void {
   command
     .option("--map <target=column>", "a column of the file (repeatable; see below)", collect)
-    .option("--privacy <version>", "version of the privacy text that the members accepted")
-    .option("--marketing-version <version>", "version of the marketing text")
+    .option(
+      "--privacy <version>",
+      "version of the privacy text that the members accepted",
+      parseVersion,
+    )
+    .option("--marketing-version <version>", "version of the marketing text", parseVersion)
     .option("--number-field <key>", "send field.KEY as a number (repeatable)", collect)
     .option("--allow-same-person", "issue cards to users that share a phone or email");
   addExamples(command, example);

@@ -1,10 +1,11 @@
 /**
  * The check of a list: reads all rows, and groups their problems. `import check FILE` prints them.
  */
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Result } from "@loyalty-cards/internal/result";
 import type { Context } from "../command.ts";
-import { exitCodes } from "../command-error.ts";
+import { CommandError, exitCodes } from "../command-error.ts";
 import { formatCount, formatNumber, Text, text } from "../printable.ts";
 import { createIndex, type ListIndex } from "./duplicates.ts";
 import { type List, openList } from "./list.ts";
@@ -104,8 +105,16 @@ export async function* readRows(
 }
 
 /** Opens a file, or stdin for `-`. */
-export const openListFile = ({ stdin, cwd }: Context["terminal"], file: string): Promise<List> =>
-  file === "-" ? openList("stdin", stdin) : openList(resolve(cwd, file));
+export async function openListFile(
+  { stdin, cwd }: Context["terminal"],
+  file: string,
+): Promise<List> {
+  if (file === "-") return openList("stdin", stdin);
+  const path = resolve(cwd, file);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new CommandError(`"${file}" is a folder: name the list in it.`);
+  return openList(path);
+}
 
 /** `import check FILE`. */
 export async function checkFile(

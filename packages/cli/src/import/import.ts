@@ -18,7 +18,7 @@ import {
   removeOthers,
   toRunError,
 } from "./list-outbox.ts";
-import type { MappingOptions } from "./mapping.ts";
+import { type MappingOptions, parseMapping } from "./mapping.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import * as report from "./report.ts";
 import type { ImportRow } from "./rows.ts";
@@ -83,6 +83,7 @@ export async function importFile(
 async function prepare(context: Context, options: ImportOptions, file: string): Promise<Run> {
   const files = toFiles(context.terminal.cwd, file, options.outbox);
   const list = await openListFile(context.terminal, file);
+  parseMapping(list, options); // what is missing is said before the question
   const template = readTemplateId(options.template, context.environment);
   if (context.ask === undefined && !options.yes)
     throw new CommandError(
