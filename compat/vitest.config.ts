@@ -29,15 +29,16 @@ const fromSource = (
 });
 
 /** A suite that tests the built packages. */
-const built = (name: string, testTimeout: number, folder = name, include = ["*.test.mjs"]) => ({
+const built = (name: string, testTimeout: number, folder = name, options = {}) => ({
   test: {
     name,
     dir: here(folder),
-    include,
+    include: ["*.test.mjs"],
     testTimeout,
     expect: { poll },
     hookTimeout: 300_000,
     server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
+    ...options,
   },
 });
 
@@ -49,10 +50,12 @@ export default defineConfig({
     projects: [
       built("runtimes", 90_000),
       built("bundlers", 60_000),
-      built("browser", 120_000, "..", [
-        "packages/*/test/browser/*.test.mjs",
-        "examples/test/*.test.mjs",
-      ]),
+      built("browser", 120_000, "..", {
+        include: ["packages/*/test/browser/*.test.mjs", "examples/test/*.test.mjs"],
+        // They mostly wait, each file for its own browser and services.
+        fileParallelism: true,
+        maxWorkers: 2,
+      }),
       built("site", 120_000, "../tools/docs/test/browser"),
       built("next", 60_000),
       // Needs the Node 24 in node_modules, as the suite msw3.
