@@ -13,6 +13,9 @@ const conditions = ["@loyalty-cards/source"];
  */
 const poll = { timeout: 30_000 };
 
+/** For suites that mostly wait. */
+const twoAtATime = { fileParallelism: true, maxWorkers: 2 };
+
 /**
  * A suite that tests the sources. It runs files of the packages with another major version of a
  * peer, which its alias names.
@@ -21,11 +24,12 @@ const fromSource = (
   name: string,
   include: string[],
   alias: { find: RegExp; replacement: string }[] = [],
+  options = {},
 ) => ({
   root: here(".."),
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
   resolve: { conditions, alias },
-  test: { name, include, testTimeout: 60_000, hookTimeout: 60_000, expect: { poll } },
+  test: { name, include, testTimeout: 60_000, hookTimeout: 60_000, expect: { poll }, ...options },
 });
 
 /** A suite that tests the built packages. */
@@ -52,18 +56,21 @@ export default defineConfig({
       built("bundlers", 60_000),
       built("browser", 120_000, "..", {
         include: ["packages/*/test/browser/*.test.mjs", "examples/test/*.test.mjs"],
-        // They mostly wait, each file for its own browser and services.
-        fileParallelism: true,
-        maxWorkers: 2,
+        ...twoAtATime, // each file has its own browser and services
       }),
       built("site", 120_000, "../tools/docs/test/browser"),
       built("next", 60_000),
       // Needs the Node 24 in node_modules, as the suite msw3.
-      fromSource("pg-boss", [
-        "packages/webhook-inbox/test/integration/{pg-boss,outage,many-processes,postgres-crash.slow}.test.ts",
-        "examples/fleet.test.ts",
-        "examples/snippets/{erase,inbox/inbox}.test.ts",
-      ]),
+      fromSource(
+        "pg-boss",
+        [
+          "packages/webhook-inbox/test/integration/{pg-boss,outage,many-processes,postgres-crash.slow}.test.ts",
+          "examples/fleet.test.ts",
+          "examples/snippets/{erase,inbox/inbox}.test.ts",
+        ],
+        [],
+        twoAtATime, // each file has its own databases
+      ),
       fromSource("frameworks", ["compat/frameworks/*.test.ts"]),
       fromSource(
         "express-4",
