@@ -32,7 +32,6 @@ const stages: readonly (readonly Gate[])[] = [
     ["packages of compat and docs", "node --import tsx tools/install.ts compat docs"],
     ["build", `npm run build${pack}`],
     ["format and lint", "npm run lint"],
-    ["generated files are fresh", "npm run generate -- --check"],
     ["demo", "npm run demo"],
   ],
   [
