@@ -40,7 +40,8 @@ export function createApi<Paths extends object>(settings: Settings): Api<Paths> 
 
   async function fetch(request: Request): Promise<Response> {
     const { method, url, signal } = request;
-    const { "content-type": contentType, ...headers } = Object.fromEntries(request.headers);
+    const given: Record<string, string> = Object.fromEntries(request.headers);
+    const { "content-type": contentType, authorization: _, ...headers } = given;
     const callSettings = parseCallOptions({ signal, headers }, settings);
     checkAddress(root, url); // again, because a middleware can replace the request
     const ownKey = callSettings.headers["idempotency-key"];

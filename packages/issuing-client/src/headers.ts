@@ -16,6 +16,8 @@ export function parseHeaders(headers: Record<string, string>): Record<string, st
       throw configurationError(
         `headers must not have ${JSON.stringify(name)}: the client or the connection sets it.`,
       );
+    if (name.toLowerCase() === "authorization")
+      throw configurationError('headers must not have "authorization": use the option apiKey.');
     const text = String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
     // Not checked by `Headers`, which takes ten times as long to load as this package. node:http
     // accepts no control characters.

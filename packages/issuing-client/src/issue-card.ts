@@ -131,6 +131,10 @@ export async function issueCard<Fields>(
   const { templateId } = prepared;
   const namespace = settings.idempotencyNamespace;
   const { key, firstAttemptAt } = parseIssueOptions(options);
+  if (callSettings.headers["idempotency-key"] !== undefined)
+    throw configurationError(
+      'headers must not have "idempotency-key" in issueCard: use the option idempotencyKey.',
+    );
   const idempotencyKey =
     typeof key === "string" ? key : await deriveIdempotencyKey({ ...key, templateId, namespace });
   return sendCard({ ...prepared, idempotencyKey, firstAttemptAt }, callSettings, "unknown");

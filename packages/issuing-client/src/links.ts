@@ -93,8 +93,13 @@ export function cardLinks(
 function parseHttpUrl(name: string, address: string | URL | undefined): URL {
   const url = parseUrl(address);
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
-  const advice = name === "publicUrl" ? ": pass the card, or its publicUrl" : "";
-  throw configurationError(`${name} is not an http or https address${advice}.`);
+  const isMissing = address === undefined || address === null;
+  const advice = isMissing
+    ? ": it is missing. Is the card issued?"
+    : ": pass the card, or its publicUrl.";
+  throw configurationError(
+    `${name} is not an http or https address${name === "publicUrl" ? advice : "."}`,
+  );
 }
 
 /** Appends a path to the path of an address, before its query. */

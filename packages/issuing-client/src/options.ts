@@ -40,8 +40,8 @@ export interface CallOptions extends LimitOptions {
   /** Aborts the call, which then rejects with `signal.reason`. */
   signal?: AbortSignal | undefined;
   /**
-   * Extra headers. A `user-agent` is appended to the client's. `authorization`, `accept` and, in
-   * `issueCard`, `idempotency-key` are replaced by the client's. `content-*`, `expect`, `host`,
+   * Extra headers. A `user-agent` is appended to the client's. `accept` is replaced by the
+   * client's. `authorization`, in `issueCard` `idempotency-key`, `content-*`, `expect`, `host`,
    * `proxy-*` and headers of the connection, such as `te`, throw.
    */
   headers?: Record<string, string> | undefined;

@@ -59,9 +59,10 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
   let state = createState(call, settings);
   let result: AttemptResult = { failure: notBegun };
   const getFacts = () => ({ attempts: state.attempts, outcome: state.outcome, idempotencyKey });
+  const fail = (failure: AttemptFailure) => toCallError(withLimit(failure, settings), getFacts());
   try {
     const apiKey = await getApiKey(settings);
-    if (apiKey.failure !== undefined) throw toCallError(apiKey.failure, getFacts());
+    if (apiKey.failure !== undefined) throw fail(apiKey.failure);
     const request = createRequest(call, settings, apiKey.value);
     while (true) {
       signal?.throwIfAborted();
@@ -80,7 +81,7 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
       await sleep(delayMs, settings);
     }
 
-    if (result.failure !== undefined) throw toCallError(result.failure, getFacts());
+    if (result.failure !== undefined) throw fail(result.failure);
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
     const { value: response } = result;
     const { attempts } = state;
@@ -134,6 +135,14 @@ const timedOut: AttemptFailure = {
   wasSent: true,
   retryable: true,
 };
+
+/** Adds the value of the limit that ended a call. */
+function withLimit(failure: AttemptFailure, limits: CallSettings): AttemptFailure {
+  const { code, message } = failure;
+  if (code !== "deadline" && code !== "timeout") return failure;
+  const ms = code === "deadline" ? limits.deadlineMs : limits.timeoutMs;
+  return { ...failure, message: `${message.slice(0, -1)} (${code}Ms: ${ms}).` };
+}
 
 /** Sends the request once, within the time limit of an attempt and the deadline. */
 async function attempt(

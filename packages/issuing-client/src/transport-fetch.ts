@@ -48,6 +48,14 @@ export function createFetchTransport(
   const fail = (error: unknown, hasHead: boolean) =>
     describeNetworkFailure(error, { hasHead, baseUrl });
 
+  /** @returns why what `fetch` resolved to is no response. */
+  function findFailure(response: FetchedResponse) {
+    if (typeof response?.text !== "function") return noResponse; // such as that of axios
+    // An interceptor, such as MSW, may pass on a network error as a response.
+    const isNetworkError = response.status === 0 && response.type !== "opaqueredirect";
+    return isNetworkError ? fail(undefined, false) : undefined;
+  }
+
   return ({ method, path, headers, body = null }) => {
     const controller = new AbortController();
     let reader: Reader | undefined;
@@ -67,7 +75,8 @@ export function createFetchTransport(
         abort(); // fetch rejects a 407, and leaves its body unread
         return fail(error, false);
       }
-      if (isNetworkError(response)) return fail(undefined, false);
+      const failure = findFailure(response);
+      if (failure !== undefined) return failure;
       const head = readHead(response);
       let text: HttpResponse["body"];
       try {
@@ -87,9 +96,15 @@ export function createFetchTransport(
   };
 }
 
-/** Whether an interceptor, such as MSW, passed on a network error as a response. */
-const isNetworkError = ({ status, type }: FetchedResponse) =>
-  status === 0 && type !== "opaqueredirect";
+const noResponse: { failure: AttemptFailure } = {
+  failure: {
+    code: "invalid-response",
+    message:
+      "The option fetch returned no Response: pass a function that returns one, as the global fetch does.",
+    wasSent: true,
+    retryable: false,
+  },
+};
 
 type Reader = ReturnType<ByteStream["getReader"]>;
 

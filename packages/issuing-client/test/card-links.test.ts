@@ -94,6 +94,13 @@ describe("cardLinks", () => {
       );
   });
 
+  it("asks whether the card is issued for an entry without an address", () => {
+    for (const waiting of [{ state: "waiting" }, { publicUrl: null }])
+      expect(() => cardLinks(waiting as never)).toThrow(
+        "publicUrl is not an http or https address: it is missing. Is the card issued?",
+      );
+  });
+
   it("rejects an option that it does not have", () => {
     expect(() => cardLinks(page, { baseURL: page } as object)).toThrow(
       'cardLinks has no option "baseURL". Did you mean baseUrl?',

@@ -178,6 +178,19 @@ it("takes null for fetch as no fetch", async () => {
   await expect(client.getCard("c")).rejects.toMatchObject({ code: "network", outcome: "not-sent" });
 });
 
+it.each([undefined, { data: card }, { status: 201, headers: {}, data: card }])(
+  "says that the option fetch returned no Response, as that of axios does: %j",
+  async (response) => {
+    const client = createIssuingClient({ ...good, fetch: async () => response as never });
+    await expect(client.issueCard("t", signUp, { userId: 1 })).rejects.toMatchObject({
+      code: "invalid-response",
+      outcome: "unknown", // the request may have been sent
+      attempts: 1,
+      message: expect.stringMatching(/^The option fetch returned no Response: pass a function/),
+    });
+  },
+);
+
 it("rejects an option that createIssuingClient does not have, and names the nearest one", () => {
   expect(getRejection(make({ baseURL: "https://cards.test" }))).toMatch(
     /^createIssuingClient has no option "baseURL"\. Did you mean baseUrl\? Its options are /,
@@ -437,6 +450,14 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     new RegExp(`headers must not have "${name}"`),
     [withHeader(name, "1")],
   ]),
+  [
+    /headers must not have "authorization": use the option apiKey\./,
+    [withHeader("Authorization", "Bearer hunter2")],
+  ],
+  [
+    /headers must not have "idempotency-key" in issueCard: use the option idempotencyKey\./,
+    [issue(signUp, "t", { userId: 1, headers: { "Idempotency-Key": "hunter2" } })],
+  ],
   [
     /headers has an invalid entry, "x-a"/,
     [withHeader("x-a", "b\nhunter2"), withHeader("x-a", "b\u0001")],

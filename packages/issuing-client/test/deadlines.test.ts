@@ -35,7 +35,7 @@ describe("timeoutMs and deadlineMs", () => {
       const failure = catchIssuingError(
         client.issueCard(template.id, signUp, { userId: 1, timeoutMs: 500 }),
       );
-      const message = expect.stringContaining("did not respond in time");
+      const message = expect.stringContaining("did not respond in time (timeoutMs: 500).");
       const expected = {
         code: "timeout",
         outcome: "unknown",
@@ -60,7 +60,9 @@ describe("timeoutMs and deadlineMs", () => {
         deadlineMs: 500,
       });
       const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
-      const message = expect.stringContaining("did not succeed before its deadline");
+      const message = expect.stringContaining(
+        "did not succeed before its deadline (deadlineMs: 500).",
+      );
       const expected = { code: "deadline", outcome: "unknown", attempts, message };
       expect(await clock.run(failure)).toMatchObject(expected);
       expect([clock.monotonicMs(), requests.length, clock.pendingTimers]).toEqual([

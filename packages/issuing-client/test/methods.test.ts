@@ -49,7 +49,7 @@ describe("issueCard", () => {
 
   it("sends the body and headers of the specification", async () => {
     const { client, requests } = scripted([json(card, 201)]);
-    const ignored = { authorization: "Basic x", "Idempotency-Key": "mine", Accept: "text/html" };
+    const ignored = { Accept: "text/html" };
     await client.issueCard("tpl a/b", signUp, {
       userId: 1,
       headers: { "user-agent": "shop/1", ...ignored },

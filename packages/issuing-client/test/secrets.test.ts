@@ -165,7 +165,7 @@ const failingCalls: Record<string, FailingCall> = {
     code: "server",
     script: problem(500),
     call: (client, { name }, options) =>
-      client.setConsent("card_1", { marketing: true, version: name }, options),
+      client.setConsent("card_1", { marketing: true, version: `v${name}` }, options),
   },
   "a request of client.api": {
     code: undefined,
