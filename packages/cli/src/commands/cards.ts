@@ -29,7 +29,7 @@ interface IssueOptions {
 
 const parseGivenVersion = (version: string) => parseText(parseVersion(version));
 
-export function addCardCommands(program: Command, cli: Cli): void {
+function addIssueCommand(program: Command, cli: Cli): void {
   const issue = program
     .command("issue")
     .description("issue a card to one user")
@@ -59,7 +59,10 @@ export function addCardCommands(program: Command, cli: Cli): void {
     "  --field name=Anna",
   );
   setAction<IssueOptions>(cli, issue, runIssue);
+}
 
+export function addCardCommands(program: Command, cli: Cli): void {
+  addIssueCommand(program, cli);
   const card = program
     .command("card")
     .description("print a card")
