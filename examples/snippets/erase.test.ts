@@ -77,6 +77,14 @@ it.each([false, true])(
     if (isProcessed) await inbox.drain(() => {});
 
     const [first = anna, second = ben] = people;
+    const withoutCard = { userId: "nobody", cardId: "" };
+    await erase(outbox, withoutCard);
+    await inbox.write((database) => {
+      eraseEvents(database, withoutCard);
+      const count = "SELECT count(*) AS rows FROM webhook_inbox_newest";
+      expect(database.prepare(count).get()).toMatchObject({ rows: 2 });
+    });
+    expect(await inbox.list()).toHaveLength(4);
     await erase(outbox, first);
     await inbox.write((database) => eraseEvents(database, first));
     expect(await outbox.get(first.userId)).toBeUndefined();

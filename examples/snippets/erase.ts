@@ -2,8 +2,11 @@
 // #region erase
 import type { SqliteDatabase, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 
-/** `getCard` has the `customerId`, until the card is deleted. */
-export type Person = Record<"userId" | "cardId" | "customerId", string>;
+export interface Person {
+  userId: string;
+  cardId?: string | undefined; // without a card there are no events
+  customerId?: string | undefined; // of getCard, until the card is deleted
+}
 
 export async function erase(outbox: SqliteOutbox, person: Person) {
   const { userId, cardId } = person;
@@ -11,22 +14,25 @@ export async function erase(outbox: SqliteOutbox, person: Person) {
   await outbox.write((database) => {
     // The shop's own tables: use the names of yours.
     database.prepare("DELETE FROM users WHERE id = ?").run(userId);
+    if (!cardId) return;
     database.prepare("DELETE FROM balances WHERE cardId = ?").run(cardId);
-    // Of isNewest.
-    const newest = "DELETE FROM webhook_inbox_newest WHERE instr(key, ?)";
-    database.prepare(newest).run(cardId);
+    // The keys that your handlers pass to isNewest.
+    const newest = "DELETE FROM webhook_inbox_newest WHERE key = ?";
+    for (const value of ["balance", "tier", "consent"])
+      database.prepare(newest).run(`${value} of ${cardId}`);
   });
 }
 
 /** Only with an inbox: `inbox.write((database) => eraseEvents(database, person))`. */
 export function eraseEvents(database: SqliteDatabase, person: Person) {
-  const { cardId, customerId } = person;
-  const events = `SELECT id FROM webhook_inbox_events_bodies
-    WHERE instr(body, ?) OR instr(body, ?)`;
-  for (const table of ["webhook_inbox_events", "webhook_inbox_events_bodies"])
-    database
-      .prepare(`DELETE FROM ${table} WHERE id IN (${events})`)
-      .run(`"${cardId}"`, `"${customerId}"`);
+  const bodies = "webhook_inbox_events_bodies";
+  const events = `SELECT id FROM ${bodies} WHERE instr(body, ?)`;
+  const ids = [person.cardId, person.customerId].filter(Boolean);
+  for (const id of ids)
+    for (const table of ["webhook_inbox_events", bodies])
+      database
+        .prepare(`DELETE FROM ${table} WHERE id IN (${events})`)
+        .run(`"${id}"`);
 }
 
 // #endregion
