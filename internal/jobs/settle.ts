@@ -11,24 +11,28 @@ import {
   readJob,
 } from "./tables.ts";
 
+/** What may come of an attempt that ended. */
+export type Effect =
+  /** Nothing: then it does not count as the first attempt. */
+  | "none"
+  /** Perhaps something: it got no response, or one such as a 500. */
+  | "possible"
+  /** Nothing, but what came of an earlier attempt is not known. */
+  | "earlier"
+  /** What the state says. */
+  | "known";
+
 /** How an attempt ended. */
 export interface End {
   state: string;
+  effect: Effect;
   /** What is due next; undefined when nothing is. */
   rank?: number | undefined;
   /** Until it is due. Default 0. */
   delayMs?: number;
-  /** Default: what is stored stays. */
+  /** What the package stores from now on, as JSON. Default: nothing. */
   result?: unknown;
-  /** Default: none, and what is stored is removed. */
   error?: unknown;
-  /**
-   * Whether nothing can come from this attempt: then it does not count as the first one. Default:
-   * something can.
-   */
-  hasNoEffect?: boolean;
-  /** Whether only an earlier attempt can have an effect: the times of attempts stay. */
-  isOfEarlier?: boolean;
   isErased?: boolean;
   /**
    * What the end says of the topic: `works` closes its breaker, a failure counts. Default: nothing.
@@ -93,6 +97,14 @@ function* settleFailed(
 /** The instant of the first attempt, without that of the attempt that ends. */
 const startedWithoutThis = "CASE WHEN starter = lease THEN NULL ELSE started END";
 
+/** What the times of the first attempt and of the last lost one become. */
+const timesAfter: Readonly<Record<Effect, { started: string; lost: string }>> = {
+  none: { started: startedWithoutThis, lost: "lost" },
+  possible: { started: "started", lost: "tried" },
+  earlier: { started: "started", lost: "lost" },
+  known: { started: "started", lost: "lost" },
+};
+
 /** JSON in ASCII, which a database with any encoding stores. */
 function formatJson(value: unknown): string | null {
   const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -105,20 +117,19 @@ function* recordEnd(
   { id, lease }: Job,
   end: End,
 ): Statements<{ job: Job | undefined; failures: number }> {
-  const { state, rank, delayMs = 0, hasNoEffect = false, isOfEarlier = false } = end;
-  const isWaiting = state === "waiting";
-  const isLost = isWaiting && !hasNoEffect && !isOfEarlier;
+  const { state, rank, delayMs = 0 } = end;
+  const times = timesAfter[end.effect];
   const [row] = yield* query(
     `UPDATE ${tables.jobs}
      SET state = :state,
        rank = :rank,
        due = :now + :delayMs,
        lease = NULL,
-       result = coalesce(:result, result),
+       result = :result,
        error = :error,
-       started = ${hasNoEffect ? startedWithoutThis : "started"},
-       lost = ${isLost ? "tried" : "lost"},
-       ended = ${isWaiting ? "NULL" : "coalesce(ended, :now)"}
+       started = ${times.started},
+       lost = ${times.lost},
+       ended = ${state === "waiting" ? "NULL" : "coalesce(ended, :now)"}
      WHERE id = :id
        AND coalesce(lease, '') = :lease
      RETURNING *,

@@ -21,10 +21,10 @@ import { openSqlite } from "../sqlite/database-node.ts";
 
 const tables = nameTables("work");
 const leaseMs = 40_000;
-const done: End = { state: "done", finding: "works" };
+const done: End = { state: "done", effect: "known", finding: "works" };
+const retried: End = { state: "waiting", effect: "possible", rank: ranks.retry };
 const failing = (job: LeasedJob): End => ({
-  state: "waiting",
-  rank: ranks.retry,
+  ...retried,
   delayMs: getBackoffMs(job.attempts, () => 1),
   finding: { reason: "server" },
 });
@@ -387,7 +387,7 @@ describe("startWorker", () => {
       if (job.name === "slow")
         await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       else await work.clock.wait(500);
-      return signal.aborted ? { state: "waiting", rank: ranks.retry } : done;
+      return signal.aborted ? retried : done;
     });
     work.add("quick");
     work.add("slow");

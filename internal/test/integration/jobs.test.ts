@@ -118,13 +118,10 @@ describe.each([
       if (job === undefined) throw new Error(`job ${name} cannot be leased`);
       return job;
     };
-    const failed = (delayMs = 1_000): End => ({
-      state: "waiting",
-      rank: ranks.retry,
-      delayMs,
-      finding: { reason: "server" },
-    });
-    const done: End = { state: "done", finding: "works", isErased: true, result: { id: 1 } };
+    const retried: End = { state: "waiting", effect: "possible", rank: ranks.retry };
+    const failed = (): End => ({ ...retried, delayMs: 1_000, finding: { reason: "server" } });
+    const ended = (state: string): End => ({ state, effect: "known" });
+    const done: End = { ...ended("done"), finding: "works", isErased: true, result: { id: 1 } };
     /** Adds jobs, and fails each of them once. */
     async function failEach(...names: (string | number)[]) {
       const ends = [];
@@ -142,7 +139,7 @@ describe.each([
       await add("tried", {}, 0);
       await add("later", {}, dayMs);
       const tried = (await leaseOne("tried")) as LeasedJob;
-      await settle(tried, { state: "waiting", rank: ranks.retry, delayMs: 1_000 });
+      await settle(tried, { ...retried, delayMs: 1_000 });
       const addDay = (where: string, ...columns: string[]) =>
         run(() =>
           query(
@@ -174,7 +171,7 @@ describe.each([
       expect(await neglected()).toBe(0);
       clock.nowMs += 1; // the process with the lease has ended, and nobody took over
       expect(await neglected()).toBe(2);
-      await settle(first as LeasedJob, { state: "done" });
+      await settle(first as LeasedJob, ended("done"));
       expect(await neglected()).toBe(0);
       clock.nowMs += 7_200_000;
       expect(await neglected()).toBe(1);
@@ -225,8 +222,8 @@ describe.each([
       await add("new");
       await add("delivered");
       await add("tried");
-      await settle(await leased("delivered"), { state: "done", rank: ranks.callback });
-      await settle(await leased("tried"), { state: "waiting", rank: ranks.retry });
+      await settle(await leased("delivered"), { ...ended("done"), rank: ranks.callback });
+      await settle(await leased("tried"), retried);
       const order: string[] = [];
       for (let jobsLeft = await lease(); jobsLeft.length > 0; jobsLeft = await lease())
         order.push(...namesOf(jobsLeft));
@@ -253,30 +250,30 @@ describe.each([
       const firstMs = clock.nowMs;
       const first = await leased(1);
       expect(first).toMatchObject({ startedAtMs: firstMs, attempts: 1, isFirstAttempt: true });
-      await settle(first, { state: "waiting", rank: ranks.retry, hasNoEffect: true });
+      await settle(first, { ...retried, effect: "none" });
       expect(await find(1)).toMatchObject({ startedAtMs: undefined });
       advance(10);
-      await settle(await leased(1), { state: "waiting", rank: ranks.retry });
+      await settle(await leased(1), retried);
       advance(10);
       const third = await leased(1);
       expect(third).toMatchObject({ startedAtMs: firstMs + 10, isFirstAttempt: false });
-      await settle(third, { state: "waiting", rank: ranks.retry, hasNoEffect: true });
+      await settle(third, { ...retried, effect: "none" });
       expect(await find(1)).toMatchObject({ startedAtMs: firstMs + 10, attempts: 3 });
     });
 
     it("stores when the last attempt began that may still have an effect, also of a process that ended", async () => {
       await add(1);
       const firstMs = clock.nowMs;
-      await settle(await leased(1), { state: "waiting", rank: ranks.retry });
+      await settle(await leased(1), retried);
       advance(10);
-      await settle(await leased(1), { state: "waiting", rank: ranks.retry, hasNoEffect: true });
+      await settle(await leased(1), { ...retried, effect: "none" });
       expect(await find(1)).toMatchObject({ lostAtMs: firstMs, startedAtMs: firstMs });
       advance(10);
       await leased(1); // its process ends
       advance(leaseMs);
       const last = await leased(1);
       expect(last).toMatchObject({ lostAtMs: firstMs + 20 });
-      await settle(last, { state: "rejected" }); // its effect is known
+      await settle(last, ended("rejected")); // its effect is known
       expect(await find(1)).toMatchObject({ lostAtMs: firstMs + 20 });
     });
 
@@ -284,7 +281,7 @@ describe.each([
       await add(1);
       const first = await leased(1);
       const firstMs = clock.nowMs;
-      await settle(first, { state: "waiting", rank: ranks.retry, isOfEarlier: true });
+      await settle(first, { ...retried, effect: "earlier" });
       expect(await find(1)).toMatchObject({ startedAtMs: firstMs, lostAtMs: undefined });
     });
 
@@ -494,13 +491,17 @@ describe.each([
       await run(() => giveBack(tables, first as LeasedJob));
       const second = await probe();
       expect(second).toMatchObject({ name: "2", probe: 1 });
-      await settle(second as LeasedJob, { state: "unknown" });
+      await settle(second as LeasedJob, ended("unknown"));
       expect(await probe()).toMatchObject({ name: "3", probe: 1 });
     });
 
     it("delivers callbacks while the breaker is open", async () => {
       await add("delivered");
-      await settle(await leased("delivered"), { state: "done", rank: ranks.callback, delayMs: 10 });
+      await settle(await leased("delivered"), {
+        ...ended("done"),
+        rank: ranks.callback,
+        delayMs: 10,
+      });
       await failEach(1, 2, 3);
       advance(10);
       const [job] = await lease();
@@ -511,7 +512,7 @@ describe.each([
       await add(1);
       const job = await leased(1);
       const changes = { key: "new", suffix: "2", body: '{"a":1}' };
-      await settle(job, { state: "rejected", rank: ranks.callback, error: { code: "server" } });
+      await settle(job, { ...ended("rejected"), rank: ranks.callback, error: { code: "server" } });
       const [callback] = await lease();
       await run(() => restartJob(tables, { ...job, ...changes, startedAtMs: undefined }));
       expect(await find(1)).toMatchObject({
@@ -522,7 +523,7 @@ describe.each([
         startedAtMs: undefined,
         error: undefined,
       });
-      expect(await settle(callback as LeasedJob, { state: "rejected" })).toEqual({ isLost: true });
+      expect(await settle(callback as LeasedJob, ended("rejected"))).toEqual({ isLost: true });
       await run(() => restartJob(tables, { ...job, ...changes, startedAtMs: clock.nowMs }, 60_000));
       expect(await find(1)).toMatchObject({ rank: ranks.retry, startedAtMs: clock.nowMs });
       expect(await lease()).toEqual([]);
@@ -577,11 +578,11 @@ describe.each([
       expect(await run(() => leaseDue(tables, leaseMs, { limit: 10, topic: "tpl_1" }))).toEqual([]);
       expect(await run(() => getDelayMs(tables, "tpl_1"))).toBe(leaseMs);
       expect(await run(() => getDelayMs(tables, "tpl_2"))).toBe(0);
-      await settle(job as LeasedJob, { state: "done" });
+      await settle(job as LeasedJob, ended("done"));
       expect(await run(() => getDelayMs(tables, "tpl_1"))).toBeUndefined();
       expect((await run(() => countJobs(tables, "tpl_1"))).states).toEqual({ done: 1 });
       const [other] = await run(() => leaseDue(tables, leaseMs, { limit: 1, topic: "tpl_2" }));
-      await settle(other as LeasedJob, { state: "waiting", rank: ranks.retry });
+      await settle(other as LeasedJob, retried);
       expect(await run(() => countJobs(tables, "tpl_1"))).toMatchObject({
         oldestStartedMs: undefined,
       });
@@ -598,7 +599,7 @@ describe.each([
 
     it("lists, counts, sweeps and deletes", async () => {
       for (const name of [1, 2, 3]) await add(name);
-      await settle(await leased(2), { state: "rejected", error: { code: "server" } });
+      await settle(await leased(2), { ...ended("rejected"), error: { code: "server" } });
       const all = await run(() => listJobs(tables, {}, { limit: 10 }));
       expect(namesOf(all)).toEqual(["1", "2", "3"]);
       advance(5);

@@ -76,9 +76,10 @@ async function attempt(
   // The callback of a visitor's entry runs in the async context of its own request.
   const transact = isVisitor ? database.transact : database.transactTogether;
   if (job.rank === ranks.callback) {
-    const { state, error } = job; // keeps the error that is stored
+    const { state, result, error } = job;
+    const end = { state, result, error, effect: "known" } as const;
     const outcome = { outcome: "delivered", entry: toRef(job) } as const;
-    return recordWithCallback(context, { job, end: { state, error }, outcome, transact });
+    return recordWithCallback(context, { job, end, outcome, transact });
   }
   // The process may have been stopped for hours since the lease. The body is missing when another
   // transaction replaces it now.

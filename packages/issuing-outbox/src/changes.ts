@@ -117,7 +117,7 @@ export async function resolve(
   const job = requireUnknown(await readEntry());
   const { entry } = await recordWithCallback(context, {
     job,
-    end: { state: "issued", result: { cardId }, isErased: true },
+    end: { state: "issued", effect: "known", result: { cardId }, isErased: true },
     transact: database.transact,
   });
   return entry ?? toEntry(await readEntry());

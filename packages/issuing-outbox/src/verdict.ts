@@ -140,9 +140,9 @@ export function judge(
   const meaning = getMeaning(failure, facts);
   switch (meaning) {
     case "invalid-form":
-      return { state: "rejected", error, hasNoEffect: true, finding: "works" };
+      return { state: "rejected", error, effect: "none", finding: "works" };
     case "undecidable":
-      return { state: "unknown", error };
+      return { state: "unknown", error, effect: "earlier" };
     default:
       return toWaiting(failure, meaning, facts, random);
   }
@@ -157,6 +157,7 @@ function getMeaning(failure: CallFailure, facts: AttemptFacts): Meaning {
 
 const toIssued = (result: StoredCard): Verdict => ({
   state: "issued",
+  effect: "known",
   result,
   isErased: true,
   finding: "works",
@@ -186,16 +187,15 @@ function toWaiting(
     rank: ranks.retry,
     delayMs: Math.max(backoffMs, requestedMs),
     error,
-    hasNoEffect: !isConflict && hasNoEffect(failure),
-    isOfEarlier: isConflict,
+    effect: isConflict ? "earlier" : getEffect(failure),
     finding: findings[meaning],
   };
 }
 
-/** Whether this attempt issues no card, whatever earlier ones do. */
-function hasNoEffect({ status = 0, outcome }: CallFailure): boolean {
+/** Whether this attempt may issue a card, whatever earlier ones do. */
+function getEffect({ status = 0, outcome }: CallFailure): "none" | "possible" {
   const isRefused = status >= 400 && status < 500 && status !== 408;
-  return isRefused || outcome !== "unknown";
+  return isRefused || outcome !== "unknown" ? "none" : "possible";
 }
 
 /** Reads what `send` threw: an error of the client, or the reason of an abort. */

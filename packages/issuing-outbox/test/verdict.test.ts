@@ -38,12 +38,12 @@ function judgeError(
  * A verdict in words: the state, what it says of the service, and whether a card may come of this
  * attempt.
  */
-function format({ state, finding, hasNoEffect = false, isOfEarlier = false }: Verdict): string {
+function format({ state, finding, effect }: Verdict): string {
   const words = [state as string];
   if (finding === "works") words.push("works");
   if (typeof finding === "object") words.push(`fails with ${finding.reason}`);
-  if (hasNoEffect) words.push("no effect");
-  if (isOfEarlier) words.push("of an earlier attempt");
+  if (effect === "none") words.push("no effect");
+  if (effect === "earlier") words.push("of an earlier attempt");
   return words.join(", ");
 }
 
@@ -52,6 +52,7 @@ const problem = { type: "about:blank", status: 400 };
 const rejected = "rejected, works, no effect";
 /** The attempt has issued no card. */
 const nothing = "waiting, works, no effect";
+const undecidable = "unknown, of an earlier attempt";
 
 describe.each(["worker", "visitor"])("judges for a %s", (who) => {
   const isVisitor = who === "visitor";
@@ -69,7 +70,7 @@ describe.each(["worker", "visitor"])("judges for a %s", (who) => {
     ],
     ["400 of a proxy", { code: "rejected", status: 400, problem }, nothing, nothing],
     // spec 8: 24 hours
-    ["an old key", { code: "idempotency-expired", outcome: "not-sent" }, "unknown", "unknown"],
+    ["an old key", { code: "idempotency-expired", outcome: "not-sent" }, undecidable, undecidable],
     // the service works
     [
       "202 without a card",
@@ -155,7 +156,7 @@ describe.each(["worker", "visitor"])("judges for a %s", (who) => {
     ["first", "waiting, works, of an earlier attempt"],
     ["again", "waiting, works, of an earlier attempt"],
     ["after a conflict", "waiting, works, of an earlier attempt"],
-    ["after ten minutes of conflicts", "unknown"],
+    ["after ten minutes of conflicts", undecidable],
   ])("409 and 423: %s", (column, expected) => {
     for (const status of [409, 423]) {
       const error = createError({ code: "conflict", status, outcome: "rejected" });
@@ -193,6 +194,7 @@ describe("a card", () => {
     const result = { cardId: "card_1", publicUrl: "https://cards.test/1" };
     expect(judgeCard("card_1")).toEqual({
       state: "issued",
+      effect: "known",
       result,
       isErased: true,
       finding: "works",

@@ -5,7 +5,7 @@
 import { deleteEnded } from "@loyalty-cards/internal/jobs/erase";
 import { leaseDue } from "@loyalty-cards/internal/jobs/lease";
 import { getDelayMs } from "@loyalty-cards/internal/jobs/read";
-import { giveBack, settleJob } from "@loyalty-cards/internal/jobs/settle";
+import { type End, giveBack, settleJob } from "@loyalty-cards/internal/jobs/settle";
 import {
   requireSynchronous,
   type SqliteJobsDatabase,
@@ -68,6 +68,9 @@ export interface SqliteWorkerOptions {
 const recordingMs = 30_000;
 const sweepIntervalMs = 3_600_000;
 
+const done: End = { state: "done", effect: "known" };
+const dead: End = { state: "dead", effect: "known" };
+
 /** An inbox, as its workers see it. */
 export interface InboxContext {
   source: string;
@@ -128,7 +131,7 @@ export function startEventWorker(
    */
   function markDone(job: LeasedJob, writes: readonly Write[]): boolean {
     return database.transact((connection) => {
-      const settled = database.runIn(connection, settleJob(tables, job, { state: "done" }));
+      const settled = database.runIn(connection, settleJob(tables, job, done));
       if (settled.job === undefined) return false;
       for (const write of writes) requireSynchronous("write", write(connection));
       return true;
@@ -138,7 +141,7 @@ export function startEventWorker(
   /** No attempt can read the event. A new delivery of it replaces the dead letter. */
   function buryDamaged(job: LeasedJob, attempt: number): void {
     const error = withSafeMessage(new Error("The stored event is damaged."));
-    const end = { state: "dead", error: describe(error) };
+    const end = { ...dead, error: describe(error) };
     if (database.run(settleJob(tables, job, end)).job === undefined) return;
     report({ outcome: "dead", event: { id: job.name, type: "" }, attempt, error });
   }
@@ -154,9 +157,9 @@ export function startEventWorker(
     // Less up to a half, so that events that failed together are not retried together.
     const retryInMs = Math.round(fullMs * (0.5 + random() / 2));
     // A retry is due in the order of time, as if it were a new event.
-    const next = isLast
-      ? { state: "dead" }
-      : { state: "waiting", rank: ranks.new, delayMs: retryInMs };
+    const next: End = isLast
+      ? dead
+      : { state: "waiting", effect: "possible", rank: ranks.new, delayMs: retryInMs };
     const settled = database.run(settleJob(tables, job, { ...next, error: describe(error) }));
     if (settled.job === undefined) report({ outcome: "lease-lost", ...facts });
     else if (isLast) report({ outcome: "dead", ...facts, error });
