@@ -19,15 +19,16 @@ export interface Ended {
   transact: OutboxDatabase["transact"];
 }
 
-/** A callback of the shop, and the option that it is. */
+/** A callback of the shop, the option that it is, and whether it was called. */
 interface ShopCallback {
   name: "onIssued" | "onRejected";
   call: Callback;
+  isCalled: boolean;
 }
 
 /**
- * Records an end in the transaction of its callback. If that fails, records it without the
- * callback, which is called later.
+ * Records an end in the transaction of its callback. If that fails, also by an error of the
+ * database, records it without the callback, which is called later: a card must not be lost.
  */
 export async function recordWithCallback(context: OutboxContext, ended: Ended): Promise<Recorded> {
   const callback = findCallback(context, ended.end.state);
@@ -35,7 +36,7 @@ export async function recordWithCallback(context: OutboxContext, ended: Ended): 
   try {
     return await record(context, ended, callback);
   } catch (error) {
-    return postponeCallback(context, ended, error);
+    return postponeCallback(context, ended, callback, error);
   }
 }
 
@@ -44,16 +45,18 @@ function findCallback(
   { onIssued, onRejected }: OutboxContext,
   state: string,
 ): ShopCallback | undefined {
-  if (state === "issued" && onIssued !== undefined) return { name: "onIssued", call: onIssued };
+  if (state === "issued" && onIssued !== undefined)
+    return { name: "onIssued", call: onIssued, isCalled: false };
   if (state === "rejected" && onRejected !== undefined)
-    return { name: "onRejected", call: onRejected };
+    return { name: "onRejected", call: onRejected, isCalled: false };
   return undefined;
 }
 
-/** Records an end whose callback failed, and when the callback is repeated. */
+/** Records an end without its callback, and when this is called again. */
 async function postponeCallback(
   context: OutboxContext,
   { job, end, outcome, transact }: Ended,
+  { isCalled }: ShopCallback,
   error: unknown,
 ): Promise<Recorded> {
   const isRepeated = job.rank === ranks.callback;
@@ -66,8 +69,10 @@ async function postponeCallback(
   };
   const recorded = await record(context, postponed);
   // Not when the lease was lost, and the callback succeeded in another process.
-  if (recorded.entry?.isDelivered === false)
-    context.report({ outcome: "not-delivered", entry: toRef(job), error, retryInMs });
+  if (recorded.entry?.isDelivered !== false) return recorded;
+  // An error of COMMIT counts as the callback's, which can be the cause: by a deferred constraint.
+  if (isCalled) context.report({ outcome: "not-delivered", entry: toRef(job), error, retryInMs });
+  else context.report({ outcome: "unavailable", error });
   return recorded;
 }
 
@@ -120,6 +125,7 @@ function* settleAndCall(
     own === undefined ? yield* settleWithoutLease(tables, ended) : { settled: own, outcome };
   if (committed.settled !== undefined && callback !== undefined) {
     const entry = toEntry(committed.settled) as never;
+    callback.isCalled = true;
     yield { name: callback.name, call: (transaction) => callback.call(entry, transaction) };
   }
   return { ...committed, breaker };

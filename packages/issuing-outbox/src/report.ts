@@ -25,7 +25,8 @@ export type OutboxOutcome =
   /** Alarm: it is unknown whether a card exists. A person must find out, and call `resolve`. */
   | { outcome: "unknown"; entry: EntryRef; code: string; attempts: number; error: unknown }
   /**
-   * Your callback threw or rejected. It is called again after `retryInMs`; nothing is sent again.
+   * Your callback threw or rejected, or its transaction could not be committed. It is called again
+   * after `retryInMs`; nothing is sent again.
    */
   | { outcome: "not-delivered"; entry: EntryRef; error: unknown; retryInMs: number }
   /** A callback that had failed before succeeded. */

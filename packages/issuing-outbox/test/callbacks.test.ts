@@ -1,6 +1,7 @@
 /** Callbacks: in the transaction that records the state, repeated without another request. */
+import type { OpenSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { expect, it } from "vitest";
-import { openVirtualShop, toEntries } from "./shop.ts";
+import { openVirtualShop, openWithoutSync, toEntries } from "./shop.ts";
 
 const minute = 60_000;
 
@@ -26,6 +27,43 @@ it("records the card without a callback that throws, and repeats the callback un
   expect(calls).toBe(11);
   expect(names().filter((name) => name === "not-delivered")).toHaveLength(10);
   expect(names().at(-1)).toBe("delivered");
+});
+
+it("reports an error of the database before the callback as that, and calls the callback later", async () => {
+  let isFailing = true;
+  const open: OpenSqlite = (file) => {
+    const connection = openWithoutSync(file);
+    const prepare = connection.prepare.bind(connection);
+    connection.prepare = (sql) => {
+      if (!isFailing || !sql.includes("SET state = ?")) return prepare(sql);
+      isFailing = false;
+      throw new Error("disk I/O error");
+    };
+    return connection;
+  };
+  let calls = 0;
+  const onIssued = () => (calls += 1);
+  const { outbox, run, signUp, names, requests } = openVirtualShop({ open, onIssued });
+  await run(signUp("1"));
+  expect(await run(outbox.issue(1))).toMatchObject({ state: "issued", isDelivered: false });
+  expect(names()).toEqual(["issued", "unavailable"]);
+  expect(await run(outbox.drain())).toMatchObject({ issued: 1, undelivered: 0 });
+  expect(names()).toEqual(["issued", "unavailable", "delivered"]);
+  expect(requests).toHaveLength(1);
+  expect(calls).toBe(1);
+});
+
+it("records the card without a callback whose constraint fails at the commit", async () => {
+  const { outbox, run, signUp, database, outcomes, requests } = openVirtualShop({
+    onIssued: (_entry, own) => own.prepare("INSERT INTO owners VALUES ('nobody')").run(),
+  });
+  const reference = "REFERENCES users (id) DEFERRABLE INITIALLY DEFERRED";
+  database.exec(`CREATE TABLE owners (id TEXT ${reference})`);
+  await run(signUp("1"));
+  expect(await run(outbox.issue(1))).toMatchObject({ state: "issued", isDelivered: false });
+  const error = { message: expect.stringContaining("FOREIGN KEY") };
+  expect(outcomes.at(-1)).toMatchObject({ outcome: "not-delivered", error });
+  expect(requests).toHaveLength(1);
 });
 
 it("reports when a callback that failed is due", async () => {
