@@ -19,21 +19,24 @@ import {
 /** Probes 16, 32, 64 and so on try a new job, in case all retries make the service fail. */
 const firstNewProbe = 16;
 
+/** A condition: whether an attempt is leased, and not a callback. */
+const isAttempt = `rank > ${ranks.callback}`;
+
 /**
- * Sets a column, but not when a callback is leased: that is no attempt.
+ * Sets a column, but not when a callback is leased.
  * @param valueSql the new value.
  */
 export const unlessCallback = (column: string, valueSql: string | number): string =>
-  `${column} = CASE WHEN rank = ${ranks.callback} THEN ${column} ELSE ${valueSql} END`;
+  `${column} = CASE WHEN ${isAttempt} THEN ${valueSql} ELSE ${column} END`;
 
 /**
- * A lease that is still there has expired. Its attempt may have an effect, so `lost` becomes the
- * time of that attempt.
+ * The end of an attempt clears its lease. A job that still has one was leased before and never
+ * settled, so its last attempt is lost: `lost` becomes the time of it.
  */
 const setLease = `SET lease = :lease,
        due = :now + :leaseMs,
-       ${unlessCallback("lost", "CASE WHEN lease IS NULL THEN lost ELSE tried END")},
-       ${unlessCallback("starter", "CASE WHEN started IS NULL THEN :lease ELSE starter END")},
+       lost = CASE WHEN ${isAttempt} AND lease IS NOT NULL THEN tried ELSE lost END,
+       starter = CASE WHEN ${isAttempt} AND started IS NULL THEN :lease ELSE starter END,
        ${unlessCallback("started", "coalesce(started, :now)")},
        ${unlessCallback("tried", ":now")},
        ${unlessCallback("attempts", "attempts + 1")},
@@ -48,8 +51,9 @@ interface Choice {
 }
 
 /**
- * Leases chosen jobs. The bodies are locked too: then PostgreSQL returns those that were committed
- * last, not those at the start of the statement.
+ * Leases chosen jobs. RECURSIVE is for `formatTopics`, which a choice may read. The bodies are
+ * locked too: then PostgreSQL returns those that were committed last, not those at the start of the
+ * statement.
  */
 function* leaseChosen(tables: JobTables, leaseMs: number, choice: Choice): Statements<LeasedJob[]> {
   const { jobs, bodies, guard } = tables;
