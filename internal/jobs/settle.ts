@@ -154,7 +154,11 @@ function* recordEnd(
   return { job: readJob(row), failures: toNumber(row["failures"]) };
 }
 
-/** Returns a job unsent: the attempt did not begin. It is due after `delayMs`. */
+/**
+ * Returns a job unsent: the attempt did not begin. It is due after `delayMs`. It stays a retry, and
+ * goes before new jobs: it was chosen once, and the rank before is not stored. `tried` stays the
+ * time of this lease, so that a breaker that opens tries others first.
+ */
 export function* giveBack(tables: JobTables, job: LeasedJob, delayMs = 0): Statements<void> {
   yield* withdrawProbe(tables, job);
   yield* query(

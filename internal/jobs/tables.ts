@@ -2,8 +2,8 @@
 import { type Row, toNumber, toOptionalNumber, toOptionalText, type Values } from "./statement.ts";
 
 /**
- * What is due next for a job, in this order; undefined when nothing is. A retry is of a job that
- * was leased before.
+ * What is due next for a job, in this order; undefined when nothing is. A lease makes a job a
+ * retry; how its attempt ends may say something else.
  */
 export const ranks = { callback: 0, retry: 1, new: 2, bulk: 3 } as const;
 

@@ -316,18 +316,17 @@ describe.each([
       expect(await lease()).toEqual([]);
     });
 
-    it("takes back a job that was not sent, as if it had not been leased", async () => {
+    it("takes back a job that was not sent: it has no attempt, and goes before new ones", async () => {
       await add(1);
       const job = await leased(1);
       await run(() => giveBack(tables, { ...job, lease: "another" }));
       advance(5);
       await run(() => giveBack(tables, job));
-      expect(await find(1)).toMatchObject({
-        attempts: 0,
-        startedAtMs: undefined,
-        lease: undefined,
-      });
+      const returned = { attempts: 0, startedAtMs: undefined, lease: undefined };
+      expect(await find(1)).toMatchObject(returned);
+      await add(2, {}, -10);
       expect(namesOf(await lease())).toEqual(["1"]);
+      expect(namesOf(await lease())).toEqual(["2"]);
     });
 
     it("opens the breaker of a topic after failures of three jobs in a row, where one job counts once", async () => {

@@ -156,7 +156,7 @@ export function startEventWorker(
     const fullMs = Math.min(maxDelayMs, initialDelayMs * 2 ** Math.min(job.attempts - 1, 40));
     // Less up to a half, so that events that failed together are not retried together.
     const retryInMs = Math.round(fullMs * (0.5 + random() / 2));
-    // A retry is due in the order of time, as if it were a new event.
+    // Not a retry, which would go before new events: these must not wait for one that fails.
     const next: End = isLast
       ? dead
       : { state: "waiting", effect: "possible", rank: ranks.new, delayMs: retryInMs };
