@@ -87,6 +87,7 @@ function* pauseTopic(
   topic: string,
   { pauseMs, fromMs, requestedMs }: Pause,
 ): Statements<void> {
+  // The later of two times. PostgreSQL has greatest() for it, SQLite a max() of two values.
   yield* query(
     `UPDATE ${breakers}
      SET due = (
