@@ -66,7 +66,7 @@ function* putBody({ bodies }: JobTables, id: number, body: string): Statements<v
 const rowParameters = ["topic", "name", "key", "suffix", "rank", "startedAtMs"] as const;
 
 /**
- * Adds many jobs, which are due after all others.
+ * Adds many jobs, which are due after all others, in a transaction of our own.
  * @returns how many had no job with their topic and name.
  */
 export function* addJobs({ jobs, bodies }: JobTables, list: readonly NewJob[]): Statements<number> {
@@ -75,6 +75,7 @@ export function* addJobs({ jobs, bodies }: JobTables, list: readonly NewJob[]): 
     const { topic, name, key, suffix = "", startedAtMs = null } = job;
     return { topic, name, key, suffix, rank: getRank(job, ranks.bulk), startedAtMs };
   });
+  // With WHERE, SQLite does not read ON CONFLICT as the ON of a join.
   const added = yield* query(
     `WITH given (topic, name, key, suffix, rank, started) AS (
        VALUES ${formatRows(rowParameters, rows.length)}
@@ -97,14 +98,8 @@ export function* addJobs({ jobs, bodies }: JobTables, list: readonly NewJob[]): 
     body: bodyOf.get(toIdentity(topic, name)) ?? "",
   }));
   yield* query(
-    `WITH given (id, body) AS (
-       VALUES ${formatRows(["id", "body"], newBodies.length)}
-     )
-     INSERT INTO ${bodies} (id, body)
-     SELECT id, body
-     FROM given
-     WHERE :inTransaction
-     RETURNING id`,
+    `INSERT INTO ${bodies} (id, body)
+     VALUES ${formatRows(["id", "body"], newBodies.length)}`,
     toRowValues(newBodies),
   );
   return added.length;
