@@ -57,10 +57,10 @@ function* correctRejected(
 ): Statements<"accepted" | "waiting"> {
   const { tables } = context;
   const { lostAtMs } = job;
-  const startedAtMs = job.startedAtMs ?? lostAtMs; // that request may still issue a card
   const runningMs = lostAtMs === undefined ? 0 : lostAtMs + maxRunningMs - (yield* getNowMs());
   if (runningMs > 0) {
-    yield* restartJob(tables, { ...job, body: requireBody(job), startedAtMs }, runningMs);
+    // Its attempt set `startedAtMs`, or found it set, and only an attempt without effect clears it.
+    yield* restartJob(tables, { ...job, body: requireBody(job) }, runningMs);
     return "waiting";
   }
   yield* beginAnew(context, job, body);
