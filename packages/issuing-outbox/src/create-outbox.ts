@@ -20,7 +20,7 @@ import { createFailureLog, createOutboxReport } from "./report.ts";
 import { createWorkers, work } from "./work.ts";
 
 /**
- * @param database opens at first use: after that, `claimSettings` has run.
+ * @param database opens at first use: after that, `requireOwnSettings` has run.
  * @returns the methods that do not depend on the database, and the statements of `add` and
  * `correct`, which run in the user's transaction.
  */

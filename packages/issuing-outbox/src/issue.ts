@@ -11,7 +11,7 @@ import type { OutboxContext, Recorded } from "./context.ts";
 import { invalid, type OutboxEntry } from "./entry.ts";
 import { findJob, parseEntryKey, toEntry } from "./job.ts";
 import type { IssueOptions } from "./outbox.ts";
-import { claimSettings } from "./tables.ts";
+import { requireOwnSettings } from "./tables.ts";
 
 /** After a crash an entry waits for the end of its attempt's deadline. */
 export const maxDeadlineMs = 3_600_000;
@@ -93,7 +93,7 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<Next> {
     const attempt = runAttempt(context, leased, { isVisitor: true, signal: aborting });
     return waitForAttempt(context, visit, { job, attempt });
   }
-  await database.run(() => claimSettings(context.client)); // a lease also returns nothing for them
+  await database.run(() => requireOwnSettings(context.client)); // with others a lease finds nothing
   if (await isPaused(context, job)) return { entry: toEntry(job) };
   return { waitMs: Math.min(pollMs, leftMs) }; // another process has it
 }

@@ -28,7 +28,12 @@ import {
   parseOutboxOptions,
   type TemplateOption,
 } from "./outbox.ts";
-import { claimSettings, findPostgresTables, nameOutboxTables, postgresTables } from "./tables.ts";
+import {
+  findPostgresTables,
+  nameOutboxTables,
+  postgresTables,
+  requireOwnSettings,
+} from "./tables.ts";
 
 export { fromDrizzle, fromKysely } from "@loyalty-cards/internal/postgres/adapters";
 export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/transaction";
@@ -162,7 +167,7 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
     pool: pool as PostgresClient | undefined,
     adapt,
     now: testing?.clock && (() => client.clock.now()),
-    check: () => claimSettings(client),
+    check: () => requireOwnSettings(client),
     missingTables:
       "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql.",
   });

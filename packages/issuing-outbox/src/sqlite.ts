@@ -32,7 +32,7 @@ import {
   parseOutboxOptions,
   type TemplateOption,
 } from "./outbox.ts";
-import { claimSettings, nameOutboxTables, settingsTables, sqliteTables } from "./tables.ts";
+import { nameOutboxTables, requireOwnSettings, settingsTables, sqliteTables } from "./tables.ts";
 
 const optionNames = {
   file: true,
@@ -129,7 +129,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   });
   function prepareTables(connection: SqliteDatabase): void {
     connection.exec(settingsTables); // first, so that tables of another version are not changed
-    jobsDatabase.runIn(connection, claimSettings(client));
+    jobsDatabase.runIn(connection, requireOwnSettings(client));
     connection.exec(sqliteTables);
   }
   /** What workers record in this turn of the event loop, which is one transaction. */

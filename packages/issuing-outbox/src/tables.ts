@@ -60,12 +60,11 @@ export function nameOutboxTables({ baseUrl, idempotencyNamespace }: Service): Jo
 }
 
 /**
- * Reads the settings, and writes those that are missing: of new tables, and of those that a test
- * suite emptied.
- * @throws when this process must not use the tables: another process changed the settings, and then
- * a lease returns nothing either.
+ * Requires that the tables are of this version, and of the service of this process. Settings that
+ * are missing become its own: of new tables, and of those that a test suite emptied.
+ * @throws when another process changed the settings: then a lease returns nothing either.
  */
-export function* claimSettings(service: Service): Statements<void> {
+export function* requireOwnSettings(service: Service): Statements<void> {
   const settings = (yield* readSettings()) ?? (yield* writeSettings(service));
   requireVersion(toNumber(settings?.["version"]));
   const { baseUrl, idempotencyNamespace } = service;

@@ -13,7 +13,7 @@ import type { OutboxContext, Recorded } from "./context.ts";
 import { requireInteger } from "./entry.ts";
 import { requireOpen } from "./job.ts";
 import type { OutboxWorker, WorkOptions } from "./outbox.ts";
-import { claimSettings } from "./tables.ts";
+import { requireOwnSettings } from "./tables.ts";
 
 const sweepIntervalMs = 600_000;
 
@@ -43,7 +43,7 @@ export function createWorkers(context: OutboxContext): Workers {
   }
 
   function* getDelay(): Statements<number | undefined> {
-    yield* claimSettings(client);
+    yield* requireOwnSettings(client);
     return yield* getDelayMs(tables);
   }
 
