@@ -70,7 +70,7 @@ export interface Guard {
 /** The names of the tables, and the guard of their leases: the first argument of each function. */
 export interface JobTables {
   readonly jobs: string;
-  /** What is sent. */
+  /** What is sent, apart from the jobs, so that it can be erased: see {@link formatTables}. */
   readonly bodies: string;
   /** Topics of which a job failed since one worked. */
   readonly breakers: string;

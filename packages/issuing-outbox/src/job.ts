@@ -181,7 +181,7 @@ export function toRef({ name, topic }: Pick<Job, "name" | "topic">): EntryRef {
   return { userId: name, template: topic };
 }
 
-/** What is sent. */
+/** A job without a body is not sent: see `attempt`. */
 export function toRequest(job: Job): PreparedRequest & { idempotencyKey: string } {
   const { topic, body = "", key } = job;
   return { templateId: topic, body, idempotencyKey: key };

@@ -36,7 +36,10 @@ PERFORM pg_advisory_xact_lock(7021926012);
 ${formatTables(nameTables(entriesTable), idTypes.postgres)}${settingsTables}END $$;
 `;
 
-/** Returns a row when the tables exist: the settings are the last of them. */
+/**
+ * Returns a row when the tables exist: the settings are the last of them. Version and settings are
+ * checked at first use, by the client that the outbox has.
+ */
 export const findPostgresTables = `SELECT 1 AS found
 WHERE to_regclass('${settingsTable}') IS NOT NULL`;
 
