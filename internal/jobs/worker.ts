@@ -81,7 +81,7 @@ export interface WorkerState {
   lookedAtMs: number;
   /** When the next job may begin, with `maxPerSecond`. */
   nextAtMs: number;
-  /** Undefined when a job ended, or was added, since the last look. */
+  /** Undefined when a job ended, or was added, since the last look began. */
   outlook: Outlook | undefined;
 }
 
@@ -160,20 +160,20 @@ export function startWorker<Leased extends LeasedJob>(
     isCareful: true,
     lookedAtMs: Number.NEGATIVE_INFINITY,
     nextAtMs: Number.NEGATIVE_INFINITY,
-    outlook: undefined as Outlook | undefined,
   };
+  /** Rises when a job ends or is added, and after a wait: an outlook of before is out of date. */
+  let version = 0;
+  let last: { outlook: Outlook | undefined; version: number } | undefined;
   const getState = (): WorkerState => ({
     ...state,
     running: running.size,
     nowMs: clock.monotonicMs(),
+    outlook: last?.version === version ? last.outlook : undefined,
   });
-  /** Whether a job ended, or was added, since the last look began. */
-  let isWoken = false;
   let endWait = () => {};
 
   function wake(): void {
-    isWoken = true;
-    state.outlook = undefined;
+    version += 1;
     endWait();
   }
 
@@ -228,12 +228,12 @@ export function startWorker<Leased extends LeasedJob>(
   }
 
   async function lookOrReport(count: number): Promise<void> {
-    isWoken = false;
+    const versionBefore = version;
     const outlook = await look(count).catch((error: unknown): Outlook => {
       context.onUnavailable(error);
       return { delayMs: options.pollMs, isUnavailable: true };
     });
-    if (!isWoken) state.outlook = outlook;
+    last = { outlook, version: versionBefore };
   }
 
   async function loop(): Promise<void> {
@@ -243,7 +243,7 @@ export function startWorker<Leased extends LeasedJob>(
       if ("look" in plan) await lookOrReport(plan.look);
       else {
         await wait(plan.waitMs);
-        state.outlook = undefined;
+        version += 1;
       }
     }
     while (running.size > 0) await Promise.all(running.keys());
