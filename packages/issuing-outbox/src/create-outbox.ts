@@ -79,7 +79,11 @@ export function createOutbox(
     async issue(userId, issueOptions) {
       const visit = issue(context, userId, issueOptions);
       visits.add(visit);
-      return visit.finally(() => visits.delete(visit));
+      try {
+        return await visit;
+      } finally {
+        visits.delete(visit);
+      }
     },
     work: (workOptions) => work(workers, workOptions),
     drain: (drainOptions) => drain(context, workers, drainOptions),
