@@ -105,30 +105,25 @@ async function send(
   job: OwnLease,
   signal: AbortSignal,
 ): Promise<Result<Card, CallFailure>> {
-  const { deadlineMs } = job;
-  const firstAttemptAt = job.isFirstAttempt ? undefined : getFirstAttemptAt(job, client.clock);
-  const request = {
-    ...toRequest(job),
-    ...(firstAttemptAt !== undefined && { firstAttemptAt }),
-  };
+  const { clock } = client;
+  // By the client's clock, which can differ from the database's.
+  const firstAttemptAt = job.isFirstAttempt ? undefined : clock.now() - getKeyAgeMs(job, clock);
+  const request = { ...toRequest(job), ...(firstAttemptAt !== undefined && { firstAttemptAt }) };
   try {
-    return { value: await client.send(request, { deadlineMs, signal }) };
+    return { value: await client.send(request, { deadlineMs: job.deadlineMs, signal }) };
   } catch (error) {
     return { failure: toFailure(error) };
   }
 }
 
-/**
- * When the first attempt began, on the client's clock, which can differ from the database's. It is
- * earlier by a whole deadline: the client sends nothing when the key is too old, and this attempt
- * must end before.
- */
-function getFirstAttemptAt(job: OwnLease, clock: Clock): number {
+/** With a key of this age the client sends nothing. */
+const tooOldMs = 2 * keyLifetimeMs;
+
+/** How old the key can be when this attempt ends: the service must still know it then. */
+function getKeyAgeMs(job: OwnLease, clock: Clock): number {
   const { leasedAtMs, startedAtMs = leasedAtMs, deadlineMs } = job;
-  // By a clock that was ahead: nobody knows when it was, so the key counts as too old.
-  if (startedAtMs - leasedAtMs > maxAheadMs) return clock.now() - 2 * keyLifetimeMs;
-  const sinceFirstMs = leasedAtMs - startedAtMs + getAgeMs(job, clock);
-  return clock.now() - sinceFirstMs - deadlineMs;
+  const isAhead = startedAtMs - leasedAtMs > maxAheadMs; // then nobody knows when it really was
+  return isAhead ? tooOldMs : leasedAtMs - startedAtMs + getAgeMs(job, clock) + deadlineMs;
 }
 
 /** How long ago this process leased the job, on the clock that shows more. */
