@@ -89,7 +89,8 @@ async function attempt(
     return {};
   }
   const sent = await send(context, job, signal);
-  if (sent.failure !== undefined && isOptionWrong(sent.failure.thrown)) context.halt();
+  if (sent.failure !== undefined && isOptionWrong(sent.failure.thrown))
+    context.lifecycle.enter("halted");
   const end = judge(sent, { job, isVisitor }, random);
   const outcome = toOutcome(job, end, {
     thrown: sent.failure?.thrown,

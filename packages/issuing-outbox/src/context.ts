@@ -1,10 +1,11 @@
-/** What the methods of an outbox share: database, engine, client, callbacks, running attempts. */
+/** What the methods of an outbox share: database, tables, client, callbacks, running attempts. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker } from "@loyalty-cards/internal/jobs/worker";
 import type { Card } from "@loyalty-cards/issuing-client";
 import type { OutboxEntry } from "./entry.ts";
+import type { Lifecycle } from "./lifecycle.ts";
 import type { createFailureLog, Report } from "./report.ts";
 
 /** Runs statements. Each promise resolves after the commit. */
@@ -61,19 +62,5 @@ export interface OutboxContext {
   running: Map<number, Promise<Recorded>>;
   /** The workers of this process. */
   activeWorkers: Set<Worker>;
-  /** Aborted when `close` is called: from then on methods reject. */
-  closing: AbortSignal;
-  /**
-   * Ends the waits of `issue`, which `close` calls. They are no listeners of `closing`, because
-   * Node.js warns about more than ten.
-   */
-  waits: Set<() => void>;
-  /**
-   * Aborted by `halt`, when an option of the client is wrong: from then on this process leases
-   * nothing, and others do.
-   */
-  halted: AbortSignal;
-  halt(): void;
-  /** Aborted at the end of the grace period of `close`: requests of `issue` are aborted. */
-  aborting: AbortSignal;
+  lifecycle: Lifecycle;
 }

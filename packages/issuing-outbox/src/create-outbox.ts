@@ -14,6 +14,7 @@ import { drain } from "./drain.ts";
 import type { OutboxState, OwedCard } from "./entry.ts";
 import { createNeglectWarning, issue, maxDeadlineMs } from "./issue.ts";
 import { findJob, parseEntryKey, requireOpen, toEntry } from "./job.ts";
+import { createLifecycle } from "./lifecycle.ts";
 import { list } from "./list.ts";
 import type { Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
 import { createFailureLog, createOutboxReport } from "./report.ts";
@@ -33,9 +34,7 @@ export function createOutbox(
   const { retentionDays = 30, onIssued, onRejected, testing } = options;
   requireNumber("retentionDays", retentionDays, 1, 3_650);
   requireNumber("deadlineMs of the client", client.deadlineMs, 1, maxDeadlineMs);
-  const closing = new AbortController();
-  const aborting = new AbortController();
-  const halting = new AbortController();
+  const lifecycle = createLifecycle();
   const activeWorkers = new Set<Worker>();
   const log = createLog("issuing-outbox", options.log);
   const hasWorker = () => activeWorkers.size > 0;
@@ -50,27 +49,20 @@ export function createOutbox(
     onIssued,
     onRejected,
     running: new Map(),
-    closing: closing.signal,
-    waits: new Set(),
-    halted: halting.signal,
-    halt: () => halting.abort(),
-    aborting: aborting.signal,
+    lifecycle,
   };
   const workers = createWorkers(context);
   const visits = new Set<Promise<unknown>>();
   let closed: Promise<void> | undefined;
 
   async function close(graceMs: number): Promise<void> {
-    closing.abort();
-    for (const endWait of [...context.waits]) endWait();
+    lifecycle.enter("closing");
     const end = async () => {
       await workers.stop(graceMs);
       await Promise.allSettled(visits);
       await Promise.all(context.running.values());
     };
-    await endWithin(client.clock, end(), graceMs, () =>
-      aborting.abort(new Error("The outbox is closed.")),
-    );
+    await endWithin(client.clock, end(), graceMs, lifecycle.abort);
     database.close();
   }
 

@@ -76,21 +76,21 @@ async function tryToIssue(context: OutboxContext, visit: Visit): Promise<Next> {
 }
 
 async function issueOnce(context: OutboxContext, visit: Visit): Promise<Next> {
-  const { database, tables, running, closing, halted, aborting } = context;
+  const { database, tables, running, lifecycle } = context;
   const job = await database.run(() => findJob(tables, visit.entryKey));
   if (job === undefined)
     throw invalid(
       "outbox.issue found no committed entry of this user: call outbox.add in the transaction that saves the user, in the same file or database and with the same template, and outbox.issue after its commit.",
     );
   const leftMs = getLeftMs(context, visit);
-  const isOver = leftMs < 1 || closing.aborted || halted.aborted;
+  const isOver = leftMs < 1 || lifecycle.phase !== "open";
   if (job.state !== "waiting" || isOver) return { entry: toEntry(job) };
 
   const joined = running.get(job.id);
   if (joined !== undefined) return waitForAttempt(context, visit, { job, attempt: joined });
   const leased = await lease(context, job, leftMs);
   if (leased !== undefined) {
-    const attempt = runAttempt(context, leased, { isVisitor: true, signal: aborting });
+    const attempt = runAttempt(context, leased, { isVisitor: true, signal: lifecycle.aborting });
     return waitForAttempt(context, visit, { job, attempt });
   }
   await database.run(() => requireOwnSettings(context.client)); // with others a lease finds nothing
@@ -153,7 +153,7 @@ async function waitForAttempt(
   if (entry === undefined) return { waitMs: pollMs }; // nothing was recorded
   if (card !== undefined) return { entry: { ...entry, card } };
   if (entry.state !== "waiting") return { entry };
-  const isTooLate = retryInMs > getLeftMs(context, visit) || context.halted.aborted;
+  const isTooLate = retryInMs > getLeftMs(context, visit) || context.lifecycle.phase === "halted";
   if (isTooLate || (await isPaused(context, job))) return { entry };
   return { waitMs: retryInMs };
 }
@@ -173,22 +173,23 @@ function getLeftMs({ client }: OutboxContext, { endsAtMs }: Visit): number {
  * @returns undefined when the time is over, the caller's signal is aborted, or the outbox closes.
  */
 function wait<Result>(
-  { client, closing, waits }: OutboxContext,
+  { client, lifecycle }: OutboxContext,
   { signal }: Visit,
   { ms, work }: { ms: number; work?: Promise<Result> },
 ): Promise<Result | undefined> {
+  const { closing } = lifecycle.listeners;
   return new Promise((resolve) => {
     const end = (result?: Result) => {
       cancelTimer();
       signal?.removeEventListener("abort", endEarly);
-      waits.delete(endEarly);
+      closing.delete(endEarly);
       resolve(result);
     };
     const endEarly = () => end();
     const cancelTimer = client.clock.after(ms, endEarly);
     signal?.addEventListener("abort", endEarly);
-    waits.add(endEarly);
+    closing.add(endEarly);
     work?.then(end);
-    if (signal?.aborted || closing.aborted) endEarly(); // while the entry was leased
+    if (signal?.aborted || lifecycle.phase === "closing") endEarly(); // while the entry was leased
   });
 }

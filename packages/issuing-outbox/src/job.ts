@@ -68,8 +68,8 @@ export function deriveKey(
 }
 
 /** @throws {TypeError} after `close`. */
-export function requireOpen({ closing }: Pick<OutboxContext, "closing">): void {
-  if (closing.aborted) throw invalid("The outbox is closed.");
+export function requireOpen({ lifecycle }: Pick<OutboxContext, "lifecycle">): void {
+  if (lifecycle.phase === "closing") throw invalid("The outbox is closed.");
 }
 
 /**

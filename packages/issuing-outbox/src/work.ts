@@ -29,12 +29,12 @@ export interface Workers {
 }
 
 export function createWorkers(context: OutboxContext): Workers {
-  const { database, tables, client, report, halted, activeWorkers } = context;
+  const { database, tables, client, report, lifecycle, activeWorkers } = context;
   const { clock, deadlineMs } = client;
   const sweep = createSweep(context);
   const stop = (graceMs: number) =>
     Promise.all([...activeWorkers].map((worker) => worker.stop(graceMs)));
-  halted.addEventListener("abort", () => void stop(maxTimerMs));
+  lifecycle.listeners.halted.add(() => void stop(maxTimerMs));
 
   async function lease(limit: number): Promise<OwnLease[]> {
     const times = getLeaseTimes(clock, deadlineMs);
@@ -65,7 +65,7 @@ export function createWorkers(context: OutboxContext): Workers {
           },
         },
         options,
-        halted.aborted ? { ...limits, maxJobs: 0 } : limits,
+        lifecycle.phase === "halted" ? { ...limits, maxJobs: 0 } : limits,
       );
       activeWorkers.add(worker);
       void worker.ended.then(() => activeWorkers.delete(worker));
