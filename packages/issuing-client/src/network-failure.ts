@@ -109,7 +109,7 @@ export function describeNetworkFailure(
   }
   const failure: AttemptFailure = {
     code: "network",
-    message: `The connection to ${origin} failed (${shownCode})${findHint(networkError)}`,
+    message: `The connection to ${origin} failed (${shownCode})${findHint(networkError, origin)}`,
     wasSent: phase === "sent",
     retryable: true,
     networkCode,
@@ -143,7 +143,9 @@ function findPhase({ code = "", syscall, message }: NetworkError, isHttps: boole
   return includesAny(message, notConnectedMessages) ? "not-connected" : "sent";
 }
 
-function findHint({ code = "", message }: NetworkError): string {
+function findHint({ code = "", message }: NetworkError, origin: string): string {
+  if (origin === "https://cards.mock.test")
+    return ": this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.";
   if (noService.has(code)) return ": is the service running, and is baseUrl correct?";
   // Bytes of an earlier response on a kept connection cause the same error, so the service may have
   // received the request.

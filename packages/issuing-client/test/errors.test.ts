@@ -155,6 +155,14 @@ it.each([
   },
 );
 
+it("says what to start when the address is that of a mock service without a port", async () => {
+  const options = { baseUrl: "https://cards.mock.test", maxRetries: 0 };
+  const error = await catchIssuingError(issueScripted([networkError("ENOTFOUND")], options).result);
+  expect(readText(error)).toBe(
+    "The connection to https://cards.mock.test failed (ENOTFOUND): this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.",
+  );
+});
+
 it.each([401, 403])(
   "says in the message of a %i that the apiKey is to be checked",
   async (status) => {

@@ -271,7 +271,11 @@ function createService(backend: Backend, app: App): MockService {
     },
     templateId: settings.templates[0]?.id ?? "",
     endpoints: structuredClone(settings.endpoints),
-    fetch: async (request) => toResponse(await getReply(app, request), request),
+    async fetch(request) {
+      if (typeof request?.url !== "string")
+        throw new TypeError("service.fetch takes a Request: fetch(new Request(url, init)).");
+      return toResponse(await getReply(app, request), request);
+    },
     templates: {
       create: (input) => structuredClone(createTemplate(domain, input)),
       archive: (templateId) => void archiveTemplate(domain, templateId),

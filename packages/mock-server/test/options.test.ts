@@ -8,6 +8,7 @@ import { noon, openShop } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 import {
   createMockService,
+  type MockService,
   type MockServiceOptions,
   manualClock,
   type TemplateInput,
@@ -53,6 +54,7 @@ it.each([
   [{ onTraffic: true }, /^onTraffic must be a function/],
   [{ dataFile: {} }, /^dataFile must be a string/],
   [{ templates: 5 }, /^templates must be a list of objects/],
+  [{ seedFile: "/nowhere/seed.json" }, /^seedFile or --seed .* cannot be used: ENOENT/],
   [{ prot: 4010 }, /^startMockServer has no option "prot"\. Did you mean port\?/],
 ])("rejects startMockServer(%j)", async (options, message) => {
   await expect(startMockServer(options as unknown as MockServerOptions)).rejects.toThrow(message);
@@ -73,6 +75,26 @@ it.each([
   const { templates } = createMockService();
   expect(() => templates.create(input as unknown as TemplateInput)).toThrow(message);
   expect(() => templates.archive("tpl_none")).toThrow(/no template/);
+});
+
+it.each<[message: string, call: (service: MockService) => unknown]>([
+  ["service.fetch takes a Request:", ({ fetch }) => fetch("https://cards.test/" as never)],
+  ["The template must be of type object.", ({ templates }) => templates.create("x" as never)],
+  ["The fault must be of type object.", ({ faults }) => faults.add(503 as never)],
+  ["The endpoint must be of type object.", (one) => one.webhooks.createEndpoint("x" as never)],
+  [
+    "The id of a fault is a string; it is object. Pass the member id.",
+    ({ faults }) => faults.remove({ id: "flt_1" } as never),
+  ],
+  [
+    "The id of a card is a string; it is undefined. Pass the member id.",
+    ({ cards }) => cards.get(undefined as never),
+  ],
+])("says what a method takes: %s", async (message, call) => {
+  const error: unknown = await new Promise((resolve) => resolve(call(createMockService()))).catch(
+    (each) => each,
+  );
+  expect((error as Error).message).toContain(message);
 });
 
 it("starts with the API keys of the options, and creates and revokes others", async () => {

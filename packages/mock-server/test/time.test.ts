@@ -234,7 +234,7 @@ it("rejects an invalid condition with the name of the member", async () => {
   );
   await expect(wait({ event: { tipe: "ping" } })).rejects.toThrow(/"event.tipe" is not known/);
   await expect(wait({ card: null })).rejects.toThrow(/"card" must be of type object/);
-  await expect(wait(null)).rejects.toThrow(/must be of type object/);
+  await expect(wait(null)).rejects.toThrow(/^The condition must be of type object/);
   for (const timeoutMs of [Number.NaN, -1, Number.POSITIVE_INFINITY, 2 ** 31]) {
     await expect(wait({ event: {} }, { timeoutMs })).rejects.toThrow(
       /"timeoutMs" must be a number/,

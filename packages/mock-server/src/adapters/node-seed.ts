@@ -22,7 +22,7 @@ export function addSeed<Options extends MockServiceOptions>(
   try {
     seed = parseSeed(new TextDecoder().decode(readFileSync(file))); // without a byte order mark
   } catch (error) {
-    throw new Error(`--seed ${file} cannot be used: ${(error as Error).message}`);
+    throw new Error(`seedFile or --seed ${file} cannot be used: ${(error as Error).message}`);
   }
   const endpoints = [...(options.endpoints ?? []), ...(seed.endpoints ?? [])];
   return { ...seed, ...options, endpoints };

@@ -51,7 +51,7 @@ export async function waitFor<Condition extends WaitCondition>(
   condition: Condition,
   { timeoutMs = defaultTimeoutMs, signal }: WaitOptions = {},
 ): Promise<WaitResult<Condition>> {
-  validateInput(isWaitCondition, condition);
+  validateInput(isWaitCondition, condition, "The condition");
   if (isDeeperThan(maxLevels, condition))
     throw new TypeError(`The condition is nested deeper than ${maxLevels} levels.`);
   if (!(timeoutMs >= 0 && timeoutMs <= maxTimerMs))

@@ -69,7 +69,7 @@ export const getEndpoint = ({ state }: Domain, endpointId: string): Endpoint =>
   getById(state.endpoints, endpointId, "webhook endpoint");
 
 function checkEndpoint({ forwardTo }: Domain, input: EndpointInput): void {
-  const { url } = validateInput(isEndpointInput, input);
+  const { url } = validateInput(isEndpointInput, input, "The endpoint");
   if (!URL.canParse(url)) throw new TypeError(`The endpoint's url "${url}" is not a URL.`);
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "")

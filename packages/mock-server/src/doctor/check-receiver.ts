@@ -84,7 +84,9 @@ export interface ReceiverReport {
  */
 export async function checkReceiver(options: CheckReceiverOptions): Promise<ReceiverReport> {
   if (typeof options !== "object" || options?.url === undefined)
-    throw new TypeError("checkReceiver takes one object: checkReceiver({ url, secret }).");
+    throw new TypeError(
+      "checkReceiver takes one object with a url: checkReceiver({ url, secret }).",
+    );
   const { secret, toleranceSeconds = 300, timeoutMs = 10_000, onFinding, signal } = options;
   const { cardId = "card_doctor" } = options;
   createReceiver({ secret, toleranceSeconds, handler() {} }); // it rejects invalid options

@@ -1,4 +1,5 @@
 /** The context of the domain's functions: state, clock, settings, events, change notifications. */
+import { formatType } from "@loyalty-cards/internal/format";
 import type { Clock } from "./clock.ts";
 import type { SortableIds } from "./ids.ts";
 import type { ApiKeys, Delivery, EventData, EventType, State, TrafficRequest } from "./state.ts";
@@ -67,6 +68,15 @@ export class NotFoundError extends RangeError {
   override name = "NotFoundError" as const;
 }
 
+/** Describes an id that does not exist, or an object in its place. */
+export function createNotFoundError(what: string, id: unknown): NotFoundError {
+  const problem =
+    typeof id === "string"
+      ? `There is no ${what} "${id}".`
+      : `The id of a ${what} is a string; it is ${formatType(id)}. Pass the member id.`;
+  return new NotFoundError(problem);
+}
+
 /** @throws {NotFoundError} that names the id. */
 export function getById<Value>(
   values: ReadonlyMap<string, Value>,
@@ -74,6 +84,6 @@ export function getById<Value>(
   what: string,
 ): Value {
   const value = values.get(id);
-  if (value === undefined) throw new NotFoundError(`There is no ${what} "${id}".`);
+  if (value === undefined) throw createNotFoundError(what, id);
   return value;
 }

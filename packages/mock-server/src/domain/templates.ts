@@ -12,7 +12,7 @@ export type TemplateInput = components["schemas"]["TemplateInput"];
 
 /** @throws {TypeError} for an invalid template; the message names the member. */
 export function createTemplate({ state, notifyChange }: Domain, input: TemplateInput): Template {
-  const valid = validateInput(isTemplateInput, input);
+  const valid = validateInput(isTemplateInput, input, "The template");
   const { id = generateId("tpl"), name, fields = [], tiers = [] } = valid;
   if (!/^\w[\w.-]*$/.test(id)) {
     throw new TypeError(

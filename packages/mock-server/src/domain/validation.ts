@@ -32,12 +32,16 @@ const rules: Readonly<Record<string, (error: SchemaError) => string>> = {
 /**
  * Returns where the value is and which rule it violates, such as `"points" is missing.`. The
  * pointer of a missing or an unknown member is that of the member, not of its object.
+ * @param whole what the value is.
  */
-export function explainSchemaError(error: SchemaError): { pointer: string; rule: string } {
+export function explainSchemaError(
+  error: SchemaError,
+  whole = "The body",
+): { pointer: string; rule: string } {
   const { instancePath, params, keyword, message } = error;
   const member = params["missingProperty"] ?? params["additionalProperty"];
   const pointer = member === undefined ? instancePath : `${instancePath}/${member}`;
-  const name = pointer === "" ? "The body" : `"${toMemberName(pointer)}"`;
+  const name = pointer === "" ? whole : `"${toMemberName(pointer)}"`;
   const rule = rules[keyword]?.(error) ?? message ?? "is not valid";
   return { pointer, rule: `${name} ${rule}.` };
 }
@@ -60,16 +64,21 @@ export class InputError extends TypeError {
 }
 
 /**
+ * @param whole what the value is, when it is not a body.
  * @returns the value, with the type of the schema.
  * @throws {InputError} with all errors.
  */
-export function validateInput<Value>(validator: ControlValidator<Value>, value: unknown): Value {
+export function validateInput<Value>(
+  validator: ControlValidator<Value>,
+  value: unknown,
+  whole?: string,
+): Value {
   if (validator(value)) return value;
   const errors = new Map<string, FieldError>();
   for (const error of validator.errors ?? []) {
     // The `enum` of the same member reports it too.
     if (error.keyword === "discriminator") continue;
-    const { pointer, rule } = explainSchemaError(error);
+    const { pointer, rule } = explainSchemaError(error, whole);
     errors.set(`${pointer} ${rule}`, { pointer, detail: rule });
   }
   throw new InputError([...errors.values()]);

@@ -1,7 +1,7 @@
 /** Rules for injected faults: adds them, removes them, and finds the one that applies. */
 import type { components } from "@loyalty-cards/openapi/control";
 import { isFaultInput } from "@loyalty-cards/openapi/control-validators";
-import { type Domain, NotFoundError } from "../domain/context.ts";
+import { createNotFoundError, type Domain } from "../domain/context.ts";
 import { generateId } from "../domain/ids.ts";
 import type { EventType, Fault } from "../domain/state.ts";
 import { validateInput } from "../domain/validation.ts";
@@ -33,7 +33,7 @@ export interface FaultTarget extends EarlierRequests {
 /** @throws {InputError} for an invalid rule; the message names the member. */
 export function addFault(domain: Domain, input: FaultInput): Fault {
   // A copy, which the caller cannot change later.
-  const valid = validateInput(isFaultInput, structuredClone(input));
+  const valid = validateInput(isFaultInput, structuredClone(input), "The fault");
   const fault: Fault = { id: generateId("flt"), ...valid };
   domain.state.faults.set(fault.id, fault);
   domain.notifyChange();
@@ -41,7 +41,7 @@ export function addFault(domain: Domain, input: FaultInput): Fault {
 }
 
 export function removeFault({ state, notifyChange }: Domain, id: string): void {
-  if (!state.faults.delete(id)) throw new NotFoundError(`There is no fault "${id}".`);
+  if (!state.faults.delete(id)) throw createNotFoundError("fault", id);
   notifyChange();
 }
 

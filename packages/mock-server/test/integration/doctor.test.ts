@@ -377,7 +377,7 @@ it.each(["https://shop.example/", new URL("https://shop.example/"), undefined])(
   "takes one object, and not %s",
   async (url) => {
     const check = checkReceiver as (...args: unknown[]) => Promise<unknown>;
-    const usage = "checkReceiver takes one object: checkReceiver({ url, secret }).";
+    const usage = "checkReceiver takes one object with a url: checkReceiver({ url, secret }).";
     await expect(check(url, secret)).rejects.toThrow(usage);
   },
 );
