@@ -33,7 +33,7 @@ export type Transact<Transaction> = <Result>(
  * 40001 serialization_failure, 40P01 deadlock_detected: PostgreSQL rolled back, and says that the
  * transaction may be repeated.
  */
-export const isConflict = (error: unknown): boolean => hasCode(error, "40001", "40P01");
+export const isTransactionConflict = (error: unknown): boolean => hasCode(error, "40001", "40P01");
 const maxAttempts = 5;
 /**
  * Two transactions that were in each other's way would be again: they wait for a random time,
@@ -105,7 +105,7 @@ export function createPostgresDatabase<Transaction>(
     };
     return repeat(
       () => runOnce(work),
-      (error) => isConflict(error) || (!isCommitting && isServerLost(error)),
+      (error) => isTransactionConflict(error) || (!isCommitting && isServerLost(error)),
     );
   }
 
@@ -146,7 +146,7 @@ export function createPostgresDatabase<Transaction>(
       const connection = { send: trustTransaction(pool) };
       return repeat(
         () => executeAll(connection, start()),
-        (error) => isConflict(error) || isServerLost(error),
+        (error) => isTransactionConflict(error) || isServerLost(error),
       );
     },
     /**

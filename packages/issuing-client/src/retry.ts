@@ -81,7 +81,7 @@ function decideAfterFailure(state: CallState, result: AttemptResult, nowMs: numb
   if (!isRetryable(result)) return { state, end: "final" };
   if (!state.isIdempotent) return { state, end: "not-idempotent" };
   if (state.failures > state.maxRetries) return { state, end: "no-retries-left" };
-  const ownDelayMs = getBackoffMs(state.attempts, state.random);
+  const ownDelayMs = getJitteredDelayMs(state.attempts, state.random);
   return retryBeforeDeadline(state, lengthen(ownDelayMs, result), nowMs);
 }
 
@@ -92,7 +92,7 @@ function decideAfterConflict(before: CallState, result: AttemptResult, nowMs: nu
   const state = { ...before, firstConflictAtMs, outcome };
   if (state.maxRetries === 0) return { state, end: "no-retries-left" };
   const { minDelayMs, maxDelayMs, maxMs } = retryPolicy.conflict;
-  const ownDelayMs = Math.min(maxDelayMs, getBackoffMs(state.attempts, state.random));
+  const ownDelayMs = Math.min(maxDelayMs, getJitteredDelayMs(state.attempts, state.random));
   const delayMs = lengthen(Math.max(minDelayMs, ownDelayMs), result);
   const isLasting = nowMs + delayMs - firstConflictAtMs > maxMs;
   // If no earlier attempt is known, a conflict that lasts is an error of the request.
@@ -154,7 +154,7 @@ function getOutcome({ value, failure }: AttemptResult): Outcome {
  * @param retry 1 for the first retry.
  * @param random returns a number from 0 to 1.
  */
-export function getBackoffMs(retry: number, random: () => number): number {
+export function getJitteredDelayMs(retry: number, random: () => number): number {
   const { initialDelayMs, maxDelayMs } = retryPolicy;
   return Math.round(random() * Math.min(maxDelayMs, initialDelayMs * 2 ** (retry - 1)));
 }

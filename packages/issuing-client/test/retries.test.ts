@@ -16,7 +16,12 @@ import {
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { sleep, systemClock, waitWithin } from "../src/clock.ts";
 import { parseRetryAfter } from "../src/response.ts";
-import { getBackoffMs, isIdempotent, isRetryableStatus, retryableStatuses } from "../src/retry.ts";
+import {
+  getJitteredDelayMs,
+  isIdempotent,
+  isRetryableStatus,
+  retryableStatuses,
+} from "../src/retry.ts";
 
 const issued = () => json(card, 201);
 const cutBody = () =>
@@ -247,7 +252,7 @@ it("retries 408, 425, 429 and every 5xx, and no other status of an error", () =>
 });
 
 it("rounds a pause to whole milliseconds", () => {
-  expect(getBackoffMs(1, () => 1 / 7)).toBe(43);
+  expect(getJitteredDelayMs(1, () => 1 / 7)).toBe(43);
 });
 
 const nowMs = Date.parse("2026-03-01T12:00:00.000Z");

@@ -29,7 +29,7 @@ interface Visit {
 }
 
 /** Return the entry, or try again after some time. */
-type Next = { entry: IssuedEntry } | { waitMs: number };
+type NextStep = { entry: IssuedEntry } | { waitMs: number };
 
 export async function issue(
   context: OutboxContext,
@@ -65,7 +65,7 @@ function parseIssueOptions(options: IssueOptions): IssueOptions {
 }
 
 /** Tries once. When other transactions are in the way, it is tried again soon. */
-async function tryToIssue(context: OutboxContext, visit: Visit): Promise<Next> {
+async function tryToIssue(context: OutboxContext, visit: Visit): Promise<NextStep> {
   try {
     return await issueOnce(context, visit);
   } catch (error) {
@@ -75,7 +75,7 @@ async function tryToIssue(context: OutboxContext, visit: Visit): Promise<Next> {
   }
 }
 
-async function issueOnce(context: OutboxContext, visit: Visit): Promise<Next> {
+async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep> {
   const { database, tables, running, lifecycle } = context;
   const job = await database.run(() => findJob(tables, visit.entryKey));
   if (job === undefined)
@@ -146,7 +146,7 @@ async function waitForAttempt(
   context: OutboxContext,
   visit: Visit,
   { job, attempt }: { job: Job; attempt: Promise<Recorded> },
-): Promise<Next> {
+): Promise<NextStep> {
   const result = await wait(context, visit, { ms: getLeftMs(context, visit), work: attempt });
   if (result === undefined) return { waitMs: 0 }; // the time is over, or the wait was ended
   const { entry, card, retryInMs = 0 } = result;

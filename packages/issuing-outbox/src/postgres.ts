@@ -2,7 +2,7 @@
 import { correctTimes } from "@loyalty-cards/internal/jobs/clock";
 import {
   createPostgresDatabase,
-  isConflict,
+  isTransactionConflict,
   type Transact,
 } from "@loyalty-cards/internal/jobs/postgres";
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
@@ -174,7 +174,7 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
   const { outbox, add, correct } = createOutbox(options as never, client, tables, {
     ...database,
     transactTogether: database.transact, // PostgreSQL commits concurrent transactions together
-    isRepeatable: isConflict,
+    isRepeatable: isTransactionConflict,
     correctTimes: () => database.run(() => correctTimes(tables)),
     tidy() {}, // PostgreSQL removes deleted rows itself
     close() {}, // the pool is the program's

@@ -9,7 +9,7 @@ import { CommandError, exitCodes } from "../command-error.ts";
 import { formatCount, formatNumber, Text, text } from "../printable.ts";
 import { createIndex, type ListIndex } from "./duplicates.ts";
 import { type List, openList } from "./list.ts";
-import type { Problem } from "./mapped-record.ts";
+import type { RowProblem } from "./mapped-record.ts";
 import { type MappingOptions, parseMapping } from "./mapping.ts";
 import { type ImportRow, type InvalidRow, readRow } from "./rows.ts";
 
@@ -17,14 +17,14 @@ import { type ImportRow, type InvalidRow, readRow } from "./rows.ts";
 interface Group {
   rows: number;
   /** The first ones. */
-  problems: Problem[];
+  problems: RowProblem[];
 }
 
 /** How many rows with one problem are named. */
 const maxNamedRows = 5;
 
 /** What was found in a list. */
-export class Check {
+export class ListCheck {
   rows = 0;
   valid = 0;
   problems = 0;
@@ -33,7 +33,7 @@ export class Check {
   readonly #groups = new Map<string, Group>();
 
   /** @param problems those of one row. */
-  add(problems: readonly Problem[]): void {
+  add(problems: readonly RowProblem[]): void {
     this.rows += 1;
     if (problems.length === 0) this.valid += 1;
     this.problems += problems.length;
@@ -124,7 +124,7 @@ export async function checkFile(
 ): Promise<number> {
   const { print, terminal } = context;
   const list = await openListFile(terminal, file);
-  const check = new Check();
+  const check = new ListCheck();
   for await (const { failure } of readRows(context, list, options, createIndex())) {
     const problems = failure?.problems ?? [];
     check.add(problems);

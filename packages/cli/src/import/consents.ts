@@ -1,11 +1,20 @@
 /** The consents of a row. Each is explicit: a wrong guess would be a consent that was not given. */
 import type { IssueCardRequest } from "@loyalty-cards/issuing-client";
-import { combine, type MappedRecord, type Reading, readText, toProblem } from "./mapped-record.ts";
+import {
+  combine,
+  type FieldReading,
+  type MappedRecord,
+  readText,
+  toProblem,
+} from "./mapped-record.ts";
 import type { MappingOptions } from "./mapping.ts";
 
 type Consents = IssueCardRequest["customer"]["consents"];
 
-export function readConsents(mapped: MappedRecord, options: MappingOptions): Reading<Consents> {
+export function readConsents(
+  mapped: MappedRecord,
+  options: MappingOptions,
+): FieldReading<Consents> {
   const readings = combine({
     version: readPrivacyVersion(mapped, options.privacy),
     optsIn: readMarketing(mapped),
@@ -29,7 +38,10 @@ const unclear = "must be yes, true or 1, or no, false, 0 or empty";
  * (spec 2.4).
  * @param version that of all members who accepted the text. Without it, the column has the version.
  */
-function readPrivacyVersion(mapped: MappedRecord, version: string | undefined): Reading<string> {
+function readPrivacyVersion(
+  mapped: MappedRecord,
+  version: string | undefined,
+): FieldReading<string> {
   if (version && !mapped.mapping.has("privacy")) return { value: version };
   const reading = readText(mapped, "privacy");
   if (reading.failure !== undefined) return reading;
@@ -50,7 +62,7 @@ function readPrivacyVersion(mapped: MappedRecord, version: string | undefined): 
 }
 
 /** Reads whether the member opted in to news and offers. */
-function readMarketing(mapped: MappedRecord): Reading<boolean> {
+function readMarketing(mapped: MappedRecord): FieldReading<boolean> {
   const reading = readText(mapped, "marketing");
   if (reading.failure !== undefined) return reading;
   const answer = toAnswer(reading.value);

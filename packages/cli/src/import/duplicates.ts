@@ -4,7 +4,7 @@
  */
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import type { IdentityReadings } from "./identity.ts";
-import { type MappedRecord, type Problem, toProblem } from "./mapped-record.ts";
+import { type MappedRecord, type RowProblem, toProblem } from "./mapped-record.ts";
 import type { MappingOptions, Target } from "./mapping.ts";
 
 /** A value that must occur once in a list. */
@@ -35,8 +35,8 @@ export function findDuplicates(
   mapped: MappedRecord,
   values: readonly UniqueValue[],
   index: ListIndex,
-): Problem[] {
-  const problems: Problem[] = [];
+): RowProblem[] {
+  const problems: RowProblem[] = [];
   for (const { target, text } of values) {
     const line = index.find(text);
     if (line === undefined) continue;

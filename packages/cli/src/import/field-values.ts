@@ -2,8 +2,8 @@
 import type { FieldValues } from "@loyalty-cards/issuing-client";
 import {
   combine,
+  type FieldReading,
   type MappedRecord,
-  type Reading,
   readText,
   readValue,
   toProblem,
@@ -13,8 +13,8 @@ import type { MappingOptions, Target } from "./mapping.ts";
 export function readFieldValues(
   mapped: MappedRecord,
   { numberField = [] }: MappingOptions,
-): Reading<FieldValues> {
-  const readings: Record<string, Reading<string | number>> = {};
+): FieldReading<FieldValues> {
+  const readings: Record<string, FieldReading<string | number>> = {};
   for (const target of mapped.mapping.keys()) {
     const [, key] = /^field\.(.+)$/.exec(target) ?? [];
     if (key === undefined) continue;
@@ -26,7 +26,7 @@ export function readFieldValues(
   return combine<FieldValues>(readings);
 }
 
-function readNumber(mapped: MappedRecord, target: Target): Reading<number> {
+function readNumber(mapped: MappedRecord, target: Target): FieldReading<number> {
   const value = readValue(mapped, target);
   const reading = typeof value === "number" ? { value: String(value) } : readText(mapped, target);
   if (reading.failure !== undefined) return reading;

@@ -1,7 +1,7 @@
 /** Who the member of a row is: the id in the shop, and how the service finds the customer. */
 import {
+  type FieldReading,
   type MappedRecord,
-  type Reading,
   readIdentifierText,
   readText,
   toProblem,
@@ -16,7 +16,7 @@ export interface Identity {
 }
 
 /** Each value by itself, so that a duplicate is found beside another problem of its row. */
-export type IdentityReadings = { [Name in keyof Identity]: Reading<string> };
+export type IdentityReadings = { [Name in keyof Identity]: FieldReading<string> };
 
 export const readIdentity = (mapped: MappedRecord): IdentityReadings => ({
   userId: readUserId(mapped),
@@ -25,7 +25,7 @@ export const readIdentity = (mapped: MappedRecord): IdentityReadings => ({
   name: readText(mapped, "name"),
 });
 
-function readUserId(mapped: MappedRecord): Reading<string> {
+function readUserId(mapped: MappedRecord): FieldReading<string> {
   const userId = readIdentifier(mapped, "userId", isUserId, "is too long or not Unicode");
   if (userId.value !== "") return userId;
   return { failure: [toProblem(mapped, "missing", "is missing", "userId")] };
@@ -42,7 +42,7 @@ function readIdentifier(
   target: Target,
   isValid: (text: string) => boolean,
   message: string,
-): Reading<string> {
+): FieldReading<string> {
   const reading = readIdentifierText(mapped, target);
   if (reading.failure !== undefined) return reading;
   const text = reading.value;

@@ -5,7 +5,7 @@ import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
-import { Check, openListFile, readRows } from "./check.ts";
+import { ListCheck, openListFile, readRows } from "./check.ts";
 import { createIndex, type ListIndex } from "./duplicates.ts";
 import type { List } from "./list.ts";
 import {
@@ -121,7 +121,7 @@ function toFiles(cwd: string, file: string, outbox: string | undefined): report.
  */
 async function read({ context, options, list, template, outbox, index }: Run) {
   const { print } = context;
-  const check = new Check();
+  const check = new ListCheck();
   const invalid: string[][] = [];
   async function* readValidRows(): AsyncGenerator<ImportRow> {
     for await (const { value, failure } of readRows(context, list, options, index)) {

@@ -6,7 +6,7 @@ import type { Result } from "@loyalty-cards/internal/result";
 import type { ListRecord } from "./list.ts";
 import type { Mapping, Target } from "./mapping.ts";
 
-export interface Problem {
+export interface RowProblem {
   line: number;
   column: number;
   code: string;
@@ -18,7 +18,7 @@ export interface Problem {
 }
 
 /** A part of a row, or all that is wrong with it. */
-export type Reading<Value> = Result<Value, readonly Problem[]>;
+export type FieldReading<Value> = Result<Value, readonly RowProblem[]>;
 
 /** A record, and which of its values is what. */
 export interface MappedRecord {
@@ -32,7 +32,7 @@ export function toProblem(
   code: string,
   message: string,
   target?: Target,
-): Problem {
+): RowProblem {
   const position = record.locate(target && mapping.get(target));
   return { ...position, code, target, message: `${target ?? "the row"} ${message}` };
 }
@@ -92,7 +92,7 @@ const idDamages: readonly Damage[] = [
 ];
 
 /** Reads an id or a phone as text, without the space around it. */
-export const readIdentifierText = (mapped: MappedRecord, target: Target): Reading<string> =>
+export const readIdentifierText = (mapped: MappedRecord, target: Target): FieldReading<string> =>
   readText(mapped, target, [...damages, ...idDamages]);
 
 /** Reads a value as text, without the space around it. */
@@ -100,10 +100,10 @@ export function readText(
   mapped: MappedRecord,
   target: Target,
   damaged: readonly Damage[] = damages,
-): Reading<string> {
+): FieldReading<string> {
   const value = readValue(mapped, target);
   const text = String(value).trim();
-  const problems: Problem[] = [];
+  const problems: RowProblem[] = [];
   const isInexact = typeof value === "number" && !Number.isSafeInteger(value);
   if (typeof value === "object" || isInexact)
     problems.push(toProblem(mapped, "not-text", "must be a text", target));
@@ -112,17 +112,17 @@ export function readText(
   return problems.length > 0 ? { failure: problems } : { value: text };
 }
 
-type Readings<Values> = { readonly [Name in keyof Values]: Reading<Values[Name]> };
+type FieldReadings<Values> = { readonly [Name in keyof Values]: FieldReading<Values[Name]> };
 
 /**
  * @param others more problems of the same row.
  * @returns the values of all readings, or all problems.
  */
 export function combine<Values extends object>(
-  readings: Readings<Values>,
-  others: readonly Problem[] = [],
-): Reading<Values> {
-  const entries = Object.entries<Reading<unknown>>(readings);
+  readings: FieldReadings<Values>,
+  others: readonly RowProblem[] = [],
+): FieldReading<Values> {
+  const entries = Object.entries<FieldReading<unknown>>(readings);
   const problems = [...entries.flatMap(([, { failure = [] }]) => failure), ...others];
   if (problems.length > 0) return { failure: problems };
   return { value: Object.fromEntries(entries.map(([name, { value }]) => [name, value])) as Values };

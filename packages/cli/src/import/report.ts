@@ -14,7 +14,7 @@ import { CommandError, describeRejection, exitCodes } from "../command-error.ts"
 import { formatCount, formatNumber, formatTable, text } from "../printable.ts";
 import { type ListIndex, toUserKey } from "./duplicates.ts";
 import { countEnded } from "./list-outbox.ts";
-import type { Problem } from "./mapped-record.ts";
+import type { RowProblem } from "./mapped-record.ts";
 import type { InvalidRow } from "./rows.ts";
 
 /** The paths of what an import writes beside its list. */
@@ -108,7 +108,7 @@ export async function* listCards(outbox: SqliteOutbox): AsyncGenerator<string[],
 
 /** @returns the line of an invalid row: its first problem has the code. */
 export function toRejectedLine({ userId, problems }: InvalidRow): string[] {
-  const { line, code } = problems[0] as Problem;
+  const { line, code } = problems[0] as RowProblem;
   const reason = problems.map(({ message }) => message).join("; ");
   return [String(line), userId, code, reason, ""];
 }

@@ -6,7 +6,13 @@ import { findDuplicates, type ListIndex, toUniqueValues } from "./duplicates.ts"
 import { readFieldValues } from "./field-values.ts";
 import { readIdentity } from "./identity.ts";
 import type { ListRecord } from "./list.ts";
-import { combine, type MappedRecord, type Problem, readValue, toProblem } from "./mapped-record.ts";
+import {
+  combine,
+  type MappedRecord,
+  type RowProblem,
+  readValue,
+  toProblem,
+} from "./mapped-record.ts";
 import { isTarget, type Mapping, type MappingOptions } from "./mapping.ts";
 
 export interface ImportRow {
@@ -17,7 +23,7 @@ export interface ImportRow {
 export interface InvalidRow {
   /** As it stands in the list; empty when there is none. */
   userId: string;
-  problems: readonly Problem[];
+  problems: readonly RowProblem[];
 }
 
 /** @param index the valid rows that were read before; a valid row is added. */
@@ -28,7 +34,7 @@ export function readRow(
   index: ListIndex,
 ): Result<ImportRow, InvalidRow> {
   const mapped: MappedRecord = { record, mapping };
-  const fail = (problems: readonly Problem[]) => ({
+  const fail = (problems: readonly RowProblem[]) => ({
     failure: { userId: String(readValue(mapped, "userId")), problems },
   });
   const malformed = record.malformed ?? findRepeatedHeader(mapped);
@@ -59,7 +65,7 @@ function findRepeatedHeader(mapped: MappedRecord): string | undefined {
 }
 
 /** Finds members of a record of NDJSON that the first record does not have. */
-function findUnmapped(mapped: MappedRecord): Problem[] {
+function findUnmapped(mapped: MappedRecord): RowProblem[] {
   const names = [...mapped.record.values.keys()];
   return names
     .filter((name) => isTarget(name) && !mapped.mapping.has(name))

@@ -74,7 +74,7 @@ export function warnAboutUnknownFields(
   const keys = fields.map(({ key }) => key);
   const hint =
     keys.length === 0 ? "The template has no fields." : `Its fields are ${listNames(keys)}.`;
-  const checks: Check[] = [
+  const checks: NameCheck[] = [
     {
       type: "unknown-fields",
       what: `fieldValues has keys that template ${id} does not have`,
@@ -119,7 +119,7 @@ export function warnAboutSecondCard(
 }
 
 /** An object of the request, and the names that it may have. */
-interface Check {
+interface NameCheck {
   type: RequestWarning["type"];
   /** The beginning of the message. */
   what: string;
@@ -130,7 +130,7 @@ interface Check {
 }
 
 /** @returns one warning, or none. */
-function findUnknownNames({ type, what, value, known, hint }: Check): RequestWarning[] {
+function findUnknownNames({ type, what, value, known, hint }: NameCheck): RequestWarning[] {
   const unknown = Object.keys(value).filter((key) => !known.includes(key));
   if (unknown.length === 0) return [];
   const names = listNames(unknown, (key) => {
