@@ -13,11 +13,19 @@ export const hasIssuingErrorBrand = <IssuingError>(value: unknown): value is Iss
   (value as Record<symbol, unknown>)[issuingErrorBrand] === true;
 
 /**
- * How long after its first attempt a key may be used: the 24 hours for which the service stores it
- * ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)), less a minute,
- * because clocks differ and a request takes time.
+ * How long the service stores a key ([spec
+ * 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
  */
-export const keyLifetimeMs = 24 * 3_600_000 - 60_000;
+export const keyRetentionMs = 24 * 3_600_000;
+
+/**
+ * How long after its first attempt a key may be used: a minute less, because clocks differ and a
+ * request takes time.
+ */
+export const keyLifetimeMs = keyRetentionMs - 60_000;
+
+/** No attempt is earlier: a time in seconds, read as milliseconds, is in 1970. */
+export const earliestAttemptMs = Date.UTC(2001, 0, 1);
 
 /** The `userMessage` of an error whose own text must not be shown to the user. */
 export const generalUserMessage = "The loyalty service is not available right now.";

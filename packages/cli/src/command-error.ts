@@ -94,7 +94,8 @@ const connectionAdvice: Readonly<Record<string, string>> = {
 };
 
 /**
- * What to do when there was no response.
+ * What to do when there was no response. `network-failure` of the client has the codes that its
+ * messages explain.
  * @param code of the system, or the name of the error.
  */
 export function describeNoResponse(code: string, { protocol }: URL): string {

@@ -3,7 +3,7 @@
  * card; and the 24 hours for which the service stores them.
  */
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
-import { keyLifetimeMs } from "@loyalty-cards/internal/issuing-steps";
+import { earliestAttemptMs, keyLifetimeMs } from "@loyalty-cards/internal/issuing-steps";
 import { configurationError, describeNoText, IssuingError, textsOfNoValue } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */
@@ -31,9 +31,6 @@ const version = "lc1";
 
 /** By how much the clock that took `firstAttemptAt` may be ahead of this one. */
 const maxClockDifferenceMs = 60_000;
-
-/** The service is newer. A time in seconds, read as milliseconds, is in 1970. */
-const earliestMs = Date.UTC(2001, 0, 1);
 
 /**
  * Derives the Idempotency-Key ([spec
@@ -168,7 +165,7 @@ export function getRemainingRetentionMs(
   key: string,
 ): number {
   if (firstAttemptAt === undefined) return keyLifetimeMs;
-  if (!(firstAttemptAt >= earliestMs && firstAttemptAt <= nowMs + maxClockDifferenceMs))
+  if (!(firstAttemptAt >= earliestAttemptMs && firstAttemptAt <= nowMs + maxClockDifferenceMs))
     throw configurationError(
       "firstAttemptAt must be a Date or a time in milliseconds, after 2000 and not in the future. A time in seconds is in 1970.",
     );

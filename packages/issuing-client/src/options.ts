@@ -283,8 +283,9 @@ function parseBaseUrl(address: string, allowInsecureHttp: boolean | undefined): 
     throw configurationError(
       "baseUrl has no scheme: write https:// before the host, or http:// for the mock service.",
     );
-  const url = parseHttpUrl(address);
-  if (url === undefined || url.username + url.password + url.search + url.hash !== "")
+  const url = parseUrl(address);
+  const isHttp = /^https?:$/.test(url?.protocol ?? "");
+  if (url === undefined || !isHttp || url.username + url.password + url.search + url.hash !== "")
     throw configurationError(
       'baseUrl must be an address such as "https://cards.example.com", without user, password, query or fragment.',
     );
@@ -296,11 +297,6 @@ function parseBaseUrl(address: string, allowInsecureHttp: boolean | undefined): 
   if (!baseUrl.endsWith("/api/v1")) return baseUrl;
   throw configurationError("baseUrl must not end in /api/v1: the client appends it.");
 }
-
-const parseHttpUrl = (address: string): URL | undefined => {
-  const url = parseUrl(address);
-  return /^https?:$/.test(url?.protocol ?? "") ? url : undefined;
-};
 
 /**
  * node:http on Node.js, and fetch in other runtimes, even those that have node:http. Created at the

@@ -2,7 +2,7 @@
  * The errors of a call: that of a 4xx or 5xx, from its problem details (RFC 9457, spec 7), and that
  * of a call without a usable response.
  */
-import { programAdvice } from "@loyalty-cards/internal/issuing-steps";
+import { keyRetentionMs, programAdvice } from "@loyalty-cards/internal/issuing-steps";
 import type { Call } from "./call.ts";
 import { isObject } from "./cards.ts";
 import {
@@ -39,8 +39,8 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
   429: "rate-limited",
 };
 
-/** After 24 hours the service has deleted the idempotency key (spec 8). */
-const maxRetryAfterMs = 24 * 3_600_000;
+/** Later the service has deleted the idempotency key. */
+const maxRetryAfterMs = keyRetentionMs;
 
 /**
  * Creates the error of a call that ended with a 4xx or 5xx. Its message contains no text of the

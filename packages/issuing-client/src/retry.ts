@@ -142,6 +142,7 @@ function addOutcome(outcome: Outcome, result: AttemptResult): Outcome {
 
 /**
  * After a 2xx, a 5xx, a 408 or a lost response the card may exist; after another 4xx it does not.
+ * `verdict` of the outbox has the same rule.
  */
 function getOutcome({ value, failure }: AttemptResult): Outcome {
   if (value === undefined) return failure.wasSent ? "unknown" : "not-sent";

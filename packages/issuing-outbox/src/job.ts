@@ -2,7 +2,11 @@
  * An entry is a job of the engine, whose topic is the template, and whose name is the user. Only
  * this file translates between them: what a program passes, and what it gets.
  */
-import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
+import {
+  earliestAttemptMs,
+  type IssuingSteps,
+  type PreparedRequest,
+} from "@loyalty-cards/internal/issuing-steps";
 import type { NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { OpenBreaker } from "@loyalty-cards/internal/jobs/breaker";
 import { findJobs, type JobName, lockJobs } from "@loyalty-cards/internal/jobs/read";
@@ -124,7 +128,7 @@ function requireStorable(name: string, id: string, maxLength = 255): void {
 /** Parses `firstAttemptAt`: the database stores it, so it is not in the future by any clock. */
 function parseFirstAttempt(value: Date | number, nowMs: number): number {
   const atMs = Number(value);
-  if (value !== null && Number.isFinite(atMs) && atMs >= Date.UTC(2001, 0, 1) && atMs <= nowMs)
+  if (value !== null && Number.isFinite(atMs) && atMs >= earliestAttemptMs && atMs <= nowMs)
     return Math.round(atMs);
   throw invalid(
     "firstAttemptAt must be a Date or a time in milliseconds after 2000, and not in the future.",

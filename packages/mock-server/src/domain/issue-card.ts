@@ -2,6 +2,7 @@
  * Issues a card (spec 4.1): idempotency (spec 8), template, customer, card, consents, in this order
  * and all at once.
  */
+import { keyRetentionMs } from "@loyalty-cards/internal/issuing-steps";
 import type { Result } from "@loyalty-cards/internal/result";
 import { isIssueCardRequest } from "@loyalty-cards/openapi/validators";
 import { createCard, getCard } from "./cards.ts";
@@ -112,13 +113,10 @@ function trimValues(values: FieldValues): FieldValues {
   );
 }
 
-/** How long the card or the refusal of each idempotency key is stored. */
-const retentionMs = 24 * 3_600_000;
-
 /** The record of this key, for 24 hours. */
 export function findKeyRecord({ state, nowMs }: Domain, key: string): KeyRecord | undefined {
   const record = state.keyRecords.get(key);
-  return record !== undefined && nowMs() - record.atMs < retentionMs ? record : undefined;
+  return record !== undefined && nowMs() - record.atMs < keyRetentionMs ? record : undefined;
 }
 
 function storeKeyRecord(
@@ -129,7 +127,7 @@ function storeKeyRecord(
   state.keyRecords.delete(key); // the newest are last
   state.keyRecords.set(key, record);
   for (const [oldest, { atMs }] of state.keyRecords) {
-    if (nowMs() - atMs < retentionMs) break;
+    if (nowMs() - atMs < keyRetentionMs) break;
     state.keyRecords.delete(oldest);
   }
   notifyChange();
