@@ -58,8 +58,8 @@ describe("cards", () => {
     }
   });
 
-  it("show everything about one card, and record operations", async () => {
-    const { get, post, send, issue } = await openControlledShop();
+  it("record operations, and list them newest first", async () => {
+    const { get, post, issue } = await openControlledShop();
     const { id } = (await issue()).body;
     const points = async (act: string, amount: number) =>
       (await post(`/_mock/cards/${id}/${act}`, { points: amount })).body;
@@ -77,19 +77,24 @@ describe("cards", () => {
     await points("reward", 30);
     const cancelled = await post(`/_mock/operations/${purchase.id}/cancel`);
     expect(cancelled).toMatchObject({ status: 201, body: { type: "cancellation", change: -120 } });
-    expect((await send("PUT", `/_mock/cards/${id}/wallets/apple`)).status).toBe(204);
-    expect((await send("PUT", `/_mock/cards/${id}/wallets/apple`)).status).toBe(409);
-    expect(await get(`/_mock/cards/${id}`)).toMatchObject({
-      loyaltyBalance: 9,
-      wallets: ["apple"],
-      customer: {},
-    });
-    expect((await send("DELETE", `/_mock/cards/${id}/wallets/apple`)).status).toBe(204);
+    expect(await get(`/_mock/cards/${id}`)).toMatchObject({ loyaltyBalance: 9 });
     const history = await get(`/_mock/cards/${id}/operations?limit=2`);
     expect(history).toMatchObject({
       total: 6,
       items: [{ type: "cancellation" }, { type: "reward" }],
     });
+  });
+
+  it("are in a wallet once, until they are removed from it", async () => {
+    const { get, send, issue } = await openControlledShop();
+    const { id } = (await issue()).body;
+    const wallet = `/_mock/cards/${id}/wallets/apple`;
+    expect((await send("PUT", wallet)).status).toBe(204);
+    expect((await send("PUT", wallet)).status).toBe(409);
+    const held = await get(`/_mock/cards/${id}`);
+    expect(held).toMatchObject({ wallets: ["apple"], customer: {} });
+    expect((await send("DELETE", wallet)).status).toBe(204);
+    expect(await get(`/_mock/cards/${id}`)).toMatchObject({ wallets: [] });
   });
 });
 

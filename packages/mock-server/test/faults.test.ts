@@ -59,6 +59,7 @@ it.each(afterCommit)(
   "issues one card under %j, also for 30 concurrent calls with one key",
   async (fault, met) => {
     const shop = openShop();
+    // The first call, and 20 of the 30: none is left for the last call.
     shop.service.faults.add({ ...fault, times: 21 });
     expect(await issueOnce(shop, "user-1")).toMatchObject(met);
     expect(await countCards(shop)).toBe(1);
