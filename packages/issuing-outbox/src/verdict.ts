@@ -192,7 +192,7 @@ function toWaiting(
   };
 }
 
-/** Whether this attempt may issue a card, whatever earlier ones do. */
+/** Whether this attempt may issue a card, whatever earlier ones do; as in `retry` of the client. */
 function getEffect({ status = 0, outcome }: CallFailure): "none" | "possible" {
   const isRefused = status >= 400 && status < 500 && status !== 408;
   return isRefused || outcome !== "unknown" ? "none" : "possible";
