@@ -29,6 +29,13 @@ export function requirePositive(name: string, value: unknown, max = Number.MAX_S
   );
 }
 
+/** @throws {TypeError} for a value that is not a signal, such as its controller. */
+export function requireSignal(signal: unknown): void {
+  if (signal === undefined || signal === null) return;
+  if (typeof (signal as { throwIfAborted?: unknown }).throwIfAborted === "function") return;
+  throw withSafeMessage(new TypeError("signal must be an AbortSignal: pass controller.signal."));
+}
+
 /**
  * How long a worker that is stopped may go on.
  * @throws {TypeError} for an invalid number.

@@ -27,7 +27,7 @@ export function requireKnownOptions(
   names: Readonly<Record<string, true>>,
   { noun = "option", toError = (message) => new TypeError(message) }: UnknownName = {},
 ): void {
-  if (typeof options !== "object")
+  if (typeof options !== "object" || options === null)
     throw toError(`${owner} takes an object: { ${Object.keys(names).join(", ")} }.`);
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return;

@@ -58,8 +58,7 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
     await client.query("BEGIN");
     const result = await Promise.race([work(client), connection.lost]);
     isCommitting = true;
-    const { command } = await client.query("COMMIT");
-    requireCommitted(command);
+    await commitPg(client);
     return result;
   } catch (error) {
     if (isServerLost(error)) connection.setLost(error as Error);
@@ -69,6 +68,34 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
   } finally {
     connection.release();
   }
+}
+
+/** The notices of PostgreSQL, which `pg` emits before it resolves a query. */
+interface Notices {
+  on(event: "notice", listener: (notice: unknown) => void): unknown;
+  removeListener(event: "notice", listener: (notice: unknown) => void): unknown;
+}
+
+/** @throws when there was nothing to commit. */
+async function commitPg(client: PgPoolClient): Promise<void> {
+  const notices = client as unknown as Notices;
+  let isOutside = false;
+  const onNotice = (notice: unknown) => {
+    isOutside ||= hasCode(notice, "25P01"); // no_active_sql_transaction
+  };
+  notices.on("notice", onNotice);
+  try {
+    const { command } = await client.query("COMMIT");
+    requireCommitted(command);
+  } finally {
+    notices.removeListener("notice", onNotice);
+  }
+  if (!isOutside) return;
+  throw withSafeMessage(
+    new Error(
+      "The transaction was ended inside of its function, with COMMIT or ROLLBACK. Leave both out: to roll back, throw an error.",
+    ),
+  );
 }
 
 /** Takes a client of a pool, and notices when its connection is lost. */

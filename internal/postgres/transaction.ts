@@ -55,6 +55,23 @@ export async function queryRows(
   return rows as PostgresRow[];
 }
 
+/**
+ * @throws {TypeError} for a value that sends no statements, and for a Client of pg that is not
+ * connected, whose queries would wait for ever.
+ */
+export function requireClient(caller: string, client: PostgresClient): void {
+  const { _connected, _connecting }: Record<string, unknown> = Object(client); // those of pg
+  const isWaiting = _connected === false && _connecting === false;
+  const canSend = ["query", "unsafe", "$queryRawUnsafe"].some((name) => hasMethod(client, name));
+  if (canSend && !isWaiting) return;
+  const state = isWaiting ? " This Client is not connected: await client.connect()." : "";
+  throw withSafeMessage(
+    new TypeError(
+      `${caller} takes a Pool or connected Client of pg, the sql of postgres.js, or a client of Prisma: ${caller}(pool).${state}`,
+    ),
+  );
+}
+
 const noClient =
   "This is not a client or transaction of pg, postgres.js or Prisma: it has none of query, unsafe and $queryRawUnsafe. The transaction is the first argument: outbox.add takes the transaction first, then the entry; markProcessed the transaction, then the event. With Drizzle pass fromDrizzle(tx, sql), with Kysely fromKysely(tx, CompiledQuery), with another library, such as Knex, an object { query: async (text, values) => ({ rows }) }: the guide of the outbox has them under PostgreSQL libraries.";
 const noRows =

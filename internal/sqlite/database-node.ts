@@ -34,8 +34,12 @@ export type OpenSqlite = (file: string) => OpenSqliteDatabase;
 
 /** @throws {TypeError} when the option is not the name of a file. */
 export function requireFileName(caller: string, file: unknown): void {
-  if (typeof file === "string" && file !== "" && !file.startsWith(":memory:")) return;
-  throw withSafeMessage(new TypeError(`${caller} needs a file on a disk: { file: "shop.db" }.`));
+  const isUrl = file instanceof URL || /^file:\/\//i.test(String(file));
+  if (typeof file === "string" && file !== "" && !file.startsWith(":memory:") && !isUrl) return;
+  const advice = isUrl ? " This is a URL: pass fileURLToPath(url)." : "";
+  throw withSafeMessage(
+    new TypeError(`${caller} needs a file on a disk: { file: "shop.db" }.${advice}`),
+  );
 }
 
 /** @throws when the runtime has neither binding, or the file cannot be opened. */

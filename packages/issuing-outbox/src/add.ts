@@ -2,7 +2,7 @@
 import { addJob, addJobs, type NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { OutboxContext } from "./context.ts";
-import type { OutboxState, OwedCard } from "./entry.ts";
+import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
 import { parseNewEntry, requireOpen } from "./job.ts";
 
 /** How many entries are added in one transaction. */
@@ -25,6 +25,10 @@ export async function addAll<Fields>(
   entries: Iterable<OwedCard<Fields>> | AsyncIterable<OwedCard<Fields>>,
 ): Promise<{ added: number; known: number }> {
   requireOpen(context);
+  if (!(Symbol.iterator in Object(entries) || Symbol.asyncIterator in Object(entries)))
+    throw invalid(
+      "outbox.addAll takes a list of entries: outbox.addAll([{ userId, template, request }]).",
+    );
   const { database, tables, client } = context;
   const counts = { added: 0, known: 0 };
   let batch: NewJob[] = [];

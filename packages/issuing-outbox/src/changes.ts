@@ -34,6 +34,10 @@ export function* correct(
   request: unknown,
   options?: TemplateOption,
 ): Statements<CorrectionResult> {
+  if ("request" in Object(userId))
+    throw invalid(
+      "outbox.correct takes the transaction, then the user's id, then the new request: outbox.correct(transaction, userId, request).",
+    );
   const job = yield* lockJob(context.tables, parseEntryKey(context, userId, options));
   if (job === undefined) return "absent";
   const { body } = context.client.prepare(job.topic, request);

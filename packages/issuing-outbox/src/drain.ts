@@ -1,6 +1,6 @@
 /** `drain`: issues cards until nothing is due. */
 import { getLeaseDelayMs } from "@loyalty-cards/internal/jobs/read";
-import { endless, maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
+import { endless, maxTimerMs, requireNumber, requireSignal } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { OutboxContext, Recorded } from "./context.ts";
@@ -33,6 +33,7 @@ export async function drain(
   requireNumber("maxMs", maxMs, 0, endless);
   requireInteger("maxEntries", maxEntries, 0, endless);
   requireKnownOptions("drain", options, optionNames);
+  requireSignal(signal);
   const workOptions = parseWorkOptions(options, 32);
   requireOpen(context);
 

@@ -3,7 +3,7 @@ import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
 import { leaseJob } from "@loyalty-cards/internal/jobs/lease";
 import { countNeglected, type JobName } from "@loyalty-cards/internal/jobs/read";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
-import { requireNumber } from "@loyalty-cards/internal/limits";
+import { requireNumber, requireSignal } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
@@ -59,7 +59,8 @@ const optionNames = {
 /** @throws {TypeError} for an unknown option, and a deadline that is out of range. */
 function parseIssueOptions(options: IssueOptions): IssueOptions {
   requireKnownOptions("issue", options, optionNames);
-  const { deadlineMs } = options;
+  const { deadlineMs, signal } = options;
+  requireSignal(signal);
   if (deadlineMs !== undefined) requireNumber("deadlineMs", deadlineMs, 1, maxDeadlineMs);
   return options;
 }

@@ -16,6 +16,7 @@ import {
   type PostgresClient,
   type PostgresTransaction,
   queryRows,
+  requireClient,
 } from "@loyalty-cards/internal/postgres/transaction";
 import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import type { CorrectionResult } from "./changes.ts";
@@ -129,6 +130,7 @@ export interface PostgresOutbox<Transaction = PostgresTransaction> extends Outbo
  * ```
  */
 export async function ensureOutboxTables(client: PostgresClient): Promise<void> {
+  requireClient("ensureOutboxTables", client);
   const rows = await queryRows(client, findPostgresTables, []);
   if (rows.length === 0) await queryRows(client, postgresTables, []);
 }
@@ -225,4 +227,4 @@ const hasMethod = (value: unknown, name: string) =>
 const noPool =
   "postgresOutbox needs pool, which is a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work). Pass one of the two, and adapt only with transaction.";
 const wrongPool =
-  "pool is neither a Pool of pg, which a Client is not, nor the sql of postgres.js. With another library, such as Knex, pass in its place transaction: (work) => knex.transaction((trx) => work({ query: async (text, values) => ({ rows }) })), whose query runs text in trx: the guide of the outbox has them under PostgreSQL libraries.";
+  "pool is neither a Pool of pg, which a Client is not, nor the sql of postgres.js. With another library, such as Knex, pass in its place transaction: (work) => knex.transaction((trx) => work({ query: async (text, values) => ({ rows }) })), whose query runs text in trx: the guide of the outbox has them under PostgreSQL libraries. With Drizzle or Kysely pass transaction and adapt, such as adapt: (tx) => fromDrizzle(tx, sql).";

@@ -8,7 +8,7 @@ import { scratchFile } from "@loyalty-cards/testing/resources";
 import pg from "pg";
 import { expect, it } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
-import { postgresOutbox } from "../src/postgres.ts";
+import { ensureOutboxTables, postgresOutbox } from "../src/postgres.ts";
 import {
   createNetwork,
   openShop,
@@ -158,6 +158,31 @@ it("refuses misspelt options of postgresOutbox, work, drain and issue", async ()
   await expect(outbox.issue(1, { deadline: 5 } as never)).rejects.toThrow(
     "Did you mean deadlineMs?",
   );
+});
+
+it("names the arguments of a call that got others", async () => {
+  const { outbox, database } = openShop();
+  const entry = { userId: 1, template, request };
+  await expect(outbox.addAll(entry as never)).rejects.toThrow(
+    "outbox.addAll takes a list of entries",
+  );
+  database.exec("BEGIN");
+  expect(() =>
+    outbox.correct(database, { userId: 1, request } as never, undefined as never),
+  ).toThrow("outbox.correct(transaction, userId, request)");
+  const signal = new AbortController() as never;
+  await expect(outbox.issue(1, { signal })).rejects.toThrow("pass controller.signal");
+  await expect(outbox.drain({ signal })).rejects.toThrow("pass controller.signal");
+  expect(() => outbox.work(null as never)).toThrow("work takes an object: { concurrency,");
+  for (const client of [undefined, outbox, "postgres://localhost/shop"])
+    await expect(ensureOutboxTables(client as never)).rejects.toThrow(
+      "ensureOutboxTables takes a Pool or connected Client of pg",
+    );
+  await expect(ensureOutboxTables(new pg.Client())).rejects.toThrow("This Client is not connected");
+  const client = createNetwork().createClient();
+  const url = "file:///tmp/shop.db";
+  for (const file of [url, new URL(url)])
+    expect(() => sqliteOutbox({ client, file: file as never })).toThrow("pass fileURLToPath(url)");
 });
 
 it("distinguishes the templates of one user", async () => {

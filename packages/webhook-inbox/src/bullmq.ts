@@ -2,7 +2,7 @@
 import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
-import { toEventKey, toJobData, toJobId, validateRetention } from "./event.ts";
+import { requireEventId, toEventKey, toJobData, toJobId, validateRetention } from "./event.ts";
 import { createPut, type ReplayableInbox, untilAborted } from "./put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
 
@@ -120,6 +120,7 @@ export async function bullmqInbox(
       return (await revive(job, data)) ? "stored" : "duplicate";
     }),
     async replay(eventId) {
+      requireEventId(eventId);
       const job = await queue.getJob(toJobId(toEventKey({ id: eventId }, source)));
       return job !== undefined && revive(job);
     },

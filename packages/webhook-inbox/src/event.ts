@@ -3,6 +3,7 @@
  * long it is remembered.
  */
 import { describeHidden } from "@loyalty-cards/internal/builtin-module";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
@@ -22,6 +23,27 @@ export type OrderedEvent = Pick<WebhookEvent, "id" | "createdAt">;
 export function requireEvent(event: unknown, usage: string): void {
   const { id } = Object(event);
   if (typeof id !== "string") throw withSafeMessage(new TypeError(usage));
+}
+
+/** Options of `markProcessed`. */
+interface MarkOptions {
+  source?: string;
+}
+
+const markOptionNames = { source: true } satisfies OptionNames<MarkOptions>;
+
+/** @throws {TypeError} for an unknown option. */
+export function parseSource(options: MarkOptions): string {
+  requireKnownOptions("markProcessed", options, markOptionNames);
+  return options.source ?? "";
+}
+
+/** @throws {TypeError} for anything but an id. */
+export function requireEventId(id: unknown): void {
+  if (typeof id === "string") return;
+  throw withSafeMessage(
+    new TypeError("inbox.replay takes the id of an event, a string: inbox.replay(event.id)."),
+  );
 }
 
 /** What a template literal makes of a value that is missing. */

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { requireNumber } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
-import { toEventKey, toJobData, validateRetention } from "./event.ts";
+import { requireEventId, toEventKey, toJobData, validateRetention } from "./event.ts";
 import { createPut, type ReplayableInbox } from "./put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
 
@@ -130,7 +130,10 @@ export async function pgBossInbox(
     put: createPut(report, async (event, { body, receivedAt }) =>
       store(toUuid(toEventKey(event, source)), toJobData(body, receivedAt, source)),
     ),
-    replay: (eventId) => replay(toUuid(toEventKey({ id: eventId }, source))),
+    async replay(eventId) {
+      requireEventId(eventId);
+      return replay(toUuid(toEventKey({ id: eventId }, source)));
+    },
   };
 }
 

@@ -8,11 +8,13 @@ import {
   type PostgresClient,
   type PostgresTransaction,
   queryRows,
+  requireClient,
 } from "@loyalty-cards/internal/postgres/transaction";
 import {
   explainMissingTable,
   type OrderedEvent,
   parseCreatedAt,
+  parseSource,
   requireEvent,
   requireKey,
   toEventKey,
@@ -67,6 +69,7 @@ END $$;
  * ```
  */
 export async function ensureInboxTables(client: PostgresClient): Promise<void> {
+  requireClient("ensureInboxTables", client);
   await queryRows(client, tables, []);
 }
 
@@ -95,7 +98,7 @@ export async function ensureInboxTables(client: PostgresClient): Promise<void> {
 export async function markProcessed(
   transaction: PostgresTransaction,
   event: Pick<OrderedEvent, "id">,
-  { source = "" }: { source?: string } = {},
+  options: { source?: string } = {},
 ): Promise<boolean> {
   requireEvent(
     event,
@@ -106,7 +109,7 @@ export async function markProcessed(
     WHERE :inTransaction
     ON CONFLICT DO NOTHING
     RETURNING 1`;
-  return isChanged(transaction, insert, toEventKey(event, source));
+  return isChanged(transaction, insert, toEventKey(event, parseSource(options)));
 }
 
 /**

@@ -2,6 +2,7 @@
  * What every inbox does with a delivery: stores it, unless the receiver's signal aborts first, and
  * reports it.
  */
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import type { Report } from "./reports.ts";
 
@@ -24,6 +25,12 @@ export function createPut(
   store: (...delivery: Parameters<Inbox["put"]>) => Promise<"stored" | "duplicate">,
 ): Inbox["put"] {
   return async (event, raw, options) => {
+    if (raw?.body === undefined || options?.signal === undefined)
+      throw withSafeMessage(
+        new TypeError(
+          "inbox.put takes (event, { body, receivedAt }, { signal }), which a receiver passes: use the option inbox of the receiver.",
+        ),
+      );
     const { id, type } = event;
     const startedMs = performance.now();
     const facts = () => ({ event: { id, type }, durationMs: performance.now() - startedMs });

@@ -1,6 +1,10 @@
 /** Options with an unknown name are rejected before anything is opened. */
+import { scratchFile } from "@loyalty-cards/testing/resources";
+import pg from "pg";
 import { expect, it } from "vitest";
 import { bullmqInbox, inboxHandler, pgBossInbox, sqliteInbox } from "../src/index.ts";
+import { ensureInboxTables, fromDrizzle, fromKysely, markProcessed } from "../src/postgres.ts";
+import { markProcessed as markInFile } from "../src/sqlite/processed.ts";
 
 const handler = () => {};
 /** Opened at first use only. */
@@ -31,6 +35,38 @@ it.each<[message: string, create: () => unknown]>([
   ],
   ["pgBossInbox takes a PgBoss", () => pgBossInbox(undefined as never, undefined as never)],
   ["bullmqInbox takes a Queue of BullMQ", () => bullmqInbox("loyalty" as never)],
+  ["list takes an object: { state, limit }.", () => open().list(null as never)],
+  [
+    'markProcessed has no option "sorce". Did you mean source?',
+    () => markProcessed({ query() {} } as never, { id: "evt_1" }, { sorce: "shop" } as object),
+  ],
+  [
+    'markProcessed has no option "sorce". Did you mean source?',
+    () => markInFile({ prepare() {} } as never, { id: "evt_1" }, { sorce: "shop" } as object),
+  ],
+  [
+    "inbox.replay takes the id of an event, a string: inbox.replay(event.id).",
+    () => open().replay({ id: "evt_1" } as never),
+  ],
+  [
+    "inbox.put takes (event, { body, receivedAt }, { signal }), which a receiver passes",
+    () => (open().put as (event: object) => unknown)({ id: "evt_1", type: "ping" }),
+  ],
+  [
+    'sqliteInbox needs a file on a disk: { file: "shop.db" }. This is a URL: pass fileURLToPath(url).',
+    () => open({ file: new URL("file:///tmp/inbox.db") }),
+  ],
+  ["fileURLToPath", () => open({ file: "file:///tmp/inbox.db" })],
+  [
+    "ensureInboxTables takes a Pool or connected Client of pg, the sql of postgres.js, or a client of Prisma: ensureInboxTables(pool).",
+    () => ensureInboxTables(undefined as never),
+  ],
+  [
+    "This Client is not connected: await client.connect().",
+    () => ensureInboxTables(new pg.Client()),
+  ],
+  ["fromDrizzle(tx, sql)", () => fromDrizzle({ execute() {} } as never, undefined as never)],
+  ["fromKysely(tx, CompiledQuery)", () => fromKysely({} as never, { raw() {} } as never)],
   ['state must be "waiting", "done" or "dead".', () => open().list({ state: "failed" } as object)],
   ['list has no option "status".', () => open().list({ status: "dead" } as object)],
   [
@@ -49,4 +85,13 @@ it.each<[message: string, create: () => unknown]>([
   const error: unknown = await new Promise((resolve) => resolve(create())).catch((each) => each);
   expect(error).toBeInstanceOf(TypeError);
   expect((error as Error).message).toContain(message);
+});
+
+it("refuses a second worker with another handler, to which few events would go", async () => {
+  await using inbox = sqliteInbox({ file: scratchFile() });
+  const worker = inbox.work(handler);
+  expect(() => inbox.work(() => {})).toThrow("combine the handlers in one onEvents({ … })");
+  await expect(inbox.drain(() => {})).rejects.toThrow("each event goes to one of them only");
+  expect(() => inbox.work(handler)).not.toThrow();
+  await worker.stop();
 });

@@ -113,6 +113,15 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     expect(rows).toEqual([]);
   });
 
+  it("rejects a write whose function ended the transaction", async () => {
+    const { outbox } = openShop();
+    for (const end of ["ROLLBACK", "COMMIT"])
+      await expect(outbox.write((transaction) => transaction.query(end))).rejects.toThrow(
+        "The transaction was ended inside of its function, with COMMIT or ROLLBACK.",
+      );
+    expect(await outbox.write((own) => outbox.add(own, toEntry(1)))).toBe("added");
+  });
+
   it("repeats what PostgreSQL ended because of a deadlock, at most five times", async () => {
     let deadlocks = 2;
     const { transaction: transact } = overPg(pool);

@@ -26,7 +26,12 @@ import {
   requireFileName,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import { formatStoredEvent, parseStoredEvent, validateRetention } from "../event.ts";
+import {
+  formatStoredEvent,
+  parseStoredEvent,
+  requireEventId,
+  validateRetention,
+} from "../event.ts";
 import { createPut, type ReplayableInbox } from "../put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "../reports.ts";
 import { prepareTables, tables } from "./tables.ts";
@@ -183,7 +188,8 @@ export interface SqliteInbox extends ReplayableInbox {
 export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const context = createContext(options);
   const { source, database, report } = context;
-  const workers = new Set<Worker>();
+  /** With the handler of each. */
+  const workers = new Map<Worker, SqliteHandler>();
   let isClosing = false;
   const warnOfNeglect = createNeglectWarning(context);
   const transact = <Result>(statements: Statements<Result>) =>
@@ -195,20 +201,22 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     limits?: WorkLimits,
   ): Worker {
     if (isClosing) throw withSafeMessage(new Error("The inbox is closed."));
+    for (const other of workers.values())
+      if (other !== handler) throw withSafeMessage(new TypeError(oneHandler));
     const worker = startEventWorker(context, handler, workerOptions, limits);
-    workers.add(worker);
+    workers.set(worker, handler);
     worker.ended.then(() => workers.delete(worker));
     return worker;
   }
 
   function wakeWorkers(): void {
-    for (const worker of workers) worker.wake();
+    for (const worker of workers.keys()) worker.wake();
   }
 
   async function close(closeOptions?: { graceMs?: number }): Promise<void> {
     const graceMs = parseGrace(closeOptions?.graceMs);
     isClosing = true;
-    await Promise.all([...workers].map((worker) => worker.stop(graceMs)));
+    await Promise.all([...workers.keys()].map((worker) => worker.stop(graceMs)));
     database.close();
   }
 
@@ -244,6 +252,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       return database.run(listJobs(tables, { state, topic: source }, { limit })).map(toEntry);
     },
     async replay(eventId) {
+      requireEventId(eventId);
       const isReplayed = transact(replay(source, eventId));
       if (isReplayed) wakeWorkers();
       return isReplayed;
@@ -252,6 +261,9 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     [Symbol.asyncDispose]: () => close(),
   };
 }
+
+const oneHandler =
+  "This inbox has a worker with another handler, and each event goes to one of them only: combine the handlers in one onEvents({ … }), or stop the first worker.";
 
 /** @returns a function that logs, at most every ten minutes, that events wait and nobody leases. */
 function createNeglectWarning({ source, database, report, log, now }: InboxContext) {

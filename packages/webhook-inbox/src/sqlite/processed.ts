@@ -8,6 +8,7 @@ import {
   explainMissingTable,
   type OrderedEvent,
   parseCreatedAt,
+  parseSource,
   requireEvent,
   requireKey,
   toEventKey,
@@ -84,13 +85,13 @@ export function ensureInboxTables(database: SqliteDatabase): void {
 export function markProcessed(
   database: SqliteDatabase,
   event: Pick<OrderedEvent, "id">,
-  { source = "" }: { source?: string } = {},
+  options: { source?: string } = {},
 ): boolean {
   requireDatabase(database, usages.markProcessed);
   requireEvent(event, usages.markProcessed);
   const insert =
     "INSERT INTO webhook_inbox_processed (event, processed) VALUES (?, ?) ON CONFLICT DO NOTHING";
-  return isChanged(database, insert, toEventKey(event, source), Date.now());
+  return isChanged(database, insert, toEventKey(event, parseSource(options)), Date.now());
 }
 
 /**
