@@ -247,6 +247,8 @@ export interface components {
             /** The value of `Service-Delivery`, the same for every attempt. */
             readonly id: string;
             readonly eventId: string;
+            /** The request or the action that caused the event; absent for `ping`. */
+            readonly causeId?: string;
             readonly type: components["schemas"]["EventType"];
             readonly endpointId: string;
             /** @enum {string} */

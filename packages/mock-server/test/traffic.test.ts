@@ -263,6 +263,46 @@ it("has what the staff did as the cause of the webhooks above it, also of an exp
   expect(positionOf("Silver (before: Gold)") > positionOf("1,150 points; they stay")).toBe(true);
 });
 
+it("has the request or the action that caused a delivery, which its id finds too", async () => {
+  const { service, issue, call, get, post } = await openControlledShop({
+    deliver: () => new Response(),
+  });
+  const { id: endpointId } = service.webhooks.createEndpoint({
+    url: "https://shop.test/",
+    events: ["balance.changed", "tier.changed", "card.added", "consent.changed"],
+  });
+  const consents = { privacy: { version: "1" }, marketing: {} };
+  const { id } = (await issue(toSignUp({ phone: "+48600100200", consents }))).body;
+  service.cards.purchase(id, { points: 120 });
+  await call("PUT", `/api/v1/passes/${id}/consent`, { body: { marketing: false } });
+  service.cards.addToWallet(id, "apple");
+  service.cards.expire(id, { points: 50, keepBalance: true });
+  await post(`/_mock/webhooks/endpoints/${endpointId}/test`);
+  await service.idle();
+  const { items } = await get("/_mock/traffic");
+  const deliveries = items.filter(({ kind }: { kind: string }) => kind === "delivery");
+  const causes = deliveries.map(({ type, causeId }: { type: string; causeId?: string }) => {
+    const { operation, ...cause } = items.find((item: { id: string }) => item.id === causeId) ?? {};
+    return [type, operation ?? cause.type];
+  });
+  expect(causes.reverse()).toEqual([
+    ["consent.changed", "issueCard"],
+    ["balance.changed", "purchase"],
+    ["tier.changed", "purchase"],
+    ["consent.changed", "setConsent"],
+    ["card.added", "wallet"],
+    ["tier.changed", "expiry"],
+    ["ping", undefined],
+  ]);
+  const { causeId } = deliveries.find(({ type }: { type: string }) => type === "balance.changed");
+  const found = (await get(`/_mock/traffic?query=${causeId}`)).items;
+  expect(found.map(({ type }: { type: string }) => type)).toEqual([
+    "tier.changed",
+    "balance.changed",
+    "purchase",
+  ]);
+});
+
 it("is found by the name on the card: its requests, actions and webhooks", async () => {
   const { service, issue, call, get } = await openControlledShop({
     deliver: () => new Response(),
@@ -317,10 +357,10 @@ it("has the card of a consent, or else the customer when there are several cards
 
 it("is searched by kind, problems and words", async () => {
   const { service, issue, get } = await openControlledShop({
-    deliver: () => new Response(null, { status: 401 }),
+    deliver: () => new Response("Signature mismatch", { status: 401 }),
   });
   service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["balance.changed"] });
-  const { id } = (await issue(toSignUp({ name: "Anna Nowak" }))).body;
+  const { id } = (await issue(toSignUp({ name: "Anna Nówak" }))).body;
   await issue({ customer: {} });
   service.cards.purchase(id, { points: 5 });
   await service.idle();
@@ -338,6 +378,13 @@ it("is searched by kind, problems and words", async () => {
   expect(await find("query=customer.Consents")).toEqual([422]);
   expect(await find("query=issuecard")).toEqual([422, 201]);
   expect(await find("query=nowak")).toEqual(["delivery", "action", 201]);
+  // All words of the query, in any order: of the holder, of the row, of what the receiver said.
+  expect(await find("query=%2B5+anna")).toEqual(["delivery", "action"]);
+  expect(await find("query=++nowak+new++card")).toEqual([201]);
+  expect(await find("query=nowak+missing")).toEqual([]);
+  expect(await find("query=ANN%C3%81+signat%C3%BAre+401")).toEqual(["delivery"]);
+  expect(await find("query=nowak+201")).toEqual([201]);
+  expect(await find("query=401+422")).toEqual([]);
   // A status finds nothing else, although a key of a request can contain each number.
   await issue(toSignUp({}), { "idempotency-key": "user-401-503" });
   expect(await find("query=401")).toEqual(["delivery"]);

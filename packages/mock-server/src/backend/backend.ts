@@ -27,7 +27,7 @@ export function createBackend(settings: Settings) {
     clock,
     nowMs,
     ids: createSortableIds(nowMs),
-    emit: (type, data) => dispatcher.publish(type, data), // it is created with this domain
+    emit: (...event) => dispatcher.publish(...event), // it is created with this domain
     notifyChange: changes.notify,
     baseUrl,
     apiKeys,

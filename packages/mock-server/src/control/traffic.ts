@@ -29,12 +29,12 @@ export function listTraffic(
   if (problems.failure !== undefined) return problems;
   const limit = parseLimit(query["limit"], { fallback: 100, max: maxListed });
   if (limit.failure !== undefined) return limit;
-  const { after = "", query: words = "" } = query;
+  const { after = "", query: text = "" } = query;
 
   const { recentActions, deliveries } = domain.state;
   const sources = { request: requests, action: recentActions, delivery: deliveries.values() };
   const entries = kind.value === undefined ? Object.values(sources) : [sources[kind.value]];
-  const isFound = createSearch(domain, words.trim().toLowerCase());
+  const isFound = createSearch(domain, text);
   const found: Row[] = [];
   for (const entry of entries.flatMap((source): Entry[] => [...source])) {
     const position = "position" in entry ? entry.position : getPosition(entry.id);
@@ -50,29 +50,29 @@ export function listTraffic(
 }
 
 /**
- * @returns whether an entry, or a name of its holder, contains the words. A status finds only the
- * entries that have it, because each number is also in ids and bodies.
+ * @returns whether an entry has all words. A status finds only the entries that have it, because
+ * each number is also in ids and bodies.
  */
-function createSearch(domain: Domain, words: string): (entry: Entry) => boolean {
-  if (words === "") return () => true;
-  if (/^[2-5]\d\d$/.test(words)) return (entry) => getStatuses(entry).includes(Number(words));
-  const { cards, customers } = domain.state;
-  const holders = new Set<string>();
-  const isNamed = (name = "") => name.toLowerCase().includes(words);
-  for (const { id, name } of customers.values()) {
-    if (isNamed(name)) holders.add(id);
+function createSearch(domain: Domain, text: string): (entry: Entry) => boolean {
+  const words = toPlain(text).split(/\s+/).filter(Boolean);
+  const isStatus = (word: string) => /^[2-5]\d\d$/.test(word);
+  const statuses = words.filter(isStatus).map(Number);
+  const others = words.filter((word) => !isStatus(word));
+  function hasOthers(entry: Entry): boolean {
+    const searched = toPlain(toSearchText(domain, entry));
+    return others.every((word) => searched.includes(word));
   }
-  for (const card of cards.values()) {
-    const isHolder = holders.has(card.customerId) || isNamed(getHolderName(domain, card));
-    if (isHolder) holders.add(card.id);
-  }
-  function isHeld(entry: Entry): boolean {
-    const { cardId, customerId } = getSubject(entry);
-    return holders.has(cardId ?? customerId ?? "");
-  }
-  return (entry) =>
-    toSearchText(entry).toLowerCase().includes(words) || (holders.size > 0 && isHeld(entry));
+  return (entry) => {
+    const own = statuses.length === 0 ? [] : getStatuses(entry);
+    return (
+      statuses.every((status) => own.includes(status)) && (others.length === 0 || hasOthers(entry))
+    );
+  };
 }
+
+/** In lower case and without diacritics, with the minus of the keyboard. */
+const toPlain = (text: string) =>
+  text.normalize("NFD").replaceAll(/\p{M}/gu, "").replaceAll("−", "-").toLowerCase();
 
 /** Of a request its status, of a delivery those of its attempts. */
 function getStatuses(entry: Entry): (number | undefined)[] {
@@ -81,17 +81,27 @@ function getStatuses(entry: Entry): (number | undefined)[] {
 }
 
 /**
- * Of a request everything but its times and its response; of a delivery also what became of its
- * attempts.
+ * The holder, what happened, and of a request everything but its times and its response; of a
+ * delivery also what became of its attempts.
  */
-function toSearchText(entry: Entry): string {
+function toSearchText(domain: Domain, entry: Entry): string {
+  const shown = [...getNames(domain, entry), describe(entry)];
+  return [...shown, ...getOwnTexts(entry)].join("\n");
+}
+
+function getOwnTexts(entry: Entry): unknown[] {
   if (!("kind" in entry)) {
-    const { id, state, body, attempts } = entry;
-    return [id, state, body, ...attempts.map(({ status, error }) => status ?? error)].join("\n");
+    const { id, causeId, state, body, attempts } = entry;
+    const results = attempts.map(({ status, error, responseBody }) => [
+      status,
+      error,
+      responseBody,
+    ]);
+    return [id, causeId, state, body, ...results.flat()];
   }
-  if (entry.kind === "action") return [entry.id, entry.cardId, entry.type, entry.wallet].join("\n");
+  if (entry.kind === "action") return [entry.id, entry.cardId, entry.type, entry.wallet];
   const { kind: _, at, durationMs, responseBody, warnings, fault, sentBy, ...texts } = entry;
-  return Object.values(texts).join("\n");
+  return Object.values(texts);
 }
 
 /** A failed request, one that is probably a mistake, and a delivery whose newest attempt failed. */
@@ -103,15 +113,20 @@ function hasProblem(entry: Entry): boolean {
 }
 
 function toItem(domain: Domain, { position, entry }: Row): Traffic["items"][number] {
-  const holder = findHolder(domain, entry);
-  const row = { position, ...(holder !== undefined && { holder }) };
+  const [holder] = getNames(domain, entry);
+  const row = { position, phrase: describe(entry), ...(holder !== undefined && { holder }) };
   if (!("kind" in entry)) return { ...toTrafficDelivery(domain, entry), ...row };
-  if (entry.kind === "action") return { ...entry, ...row, phrase: describeAction(entry) };
-  return { ...entry, ...row, phrase: describeRequest(entry, parse(entry.responseBody)) };
+  return { ...entry, ...row };
+}
+
+function describe(entry: Entry): string {
+  if (!("kind" in entry)) return describeEvent(entry.type, parseEvent(entry).data);
+  if (entry.kind === "action") return describeAction(entry);
+  return describeRequest(entry, parse(entry.responseBody));
 }
 
 function toTrafficDelivery({ state }: Domain, delivery: Delivery) {
-  const { createdAt, data } = parseEvent(delivery);
+  const { createdAt } = parseEvent(delivery);
   const { cardId, customerId } = getSubject(delivery);
   const url = state.endpoints.get(delivery.endpointId)?.url;
   return {
@@ -121,7 +136,6 @@ function toTrafficDelivery({ state }: Domain, delivery: Delivery) {
     ...(url !== undefined && { url }),
     ...(cardId !== undefined && { cardId }),
     ...(customerId !== undefined && { customerId }),
-    phrase: describeEvent(delivery.type, data),
   };
 }
 
@@ -141,15 +155,16 @@ function getSubject(entry: Entry): { cardId?: string | undefined; customerId?: s
 
 const parseEvent = ({ body }: Delivery): ServiceEvent => JSON.parse(body);
 
-/** The name of the holder, or else the phone or the email. */
-function findHolder(domain: Domain, entry: Entry): string | undefined {
+/** What the holder is called, the first of which is shown: the name, or else phone or email. */
+function getNames(domain: Domain, entry: Entry): string[] {
   const { cards, customers } = domain.state;
   const { cardId = "", customerId = "" } = getSubject(entry);
   const card = cards.get(cardId);
   const customer = customers.get(card?.customerId ?? customerId);
-  if (customer === undefined) return "kind" in entry ? findGivenName(entry) : undefined;
-  const name = card === undefined ? customer.name : getHolderName(domain, card);
-  return name ?? customer.phone ?? customer.email;
+  const nameOnCard = card === undefined ? undefined : getHolderName(domain, card);
+  const given = customer === undefined && "kind" in entry ? findGivenName(entry) : undefined;
+  const names = [nameOnCard, customer?.name, customer?.phone, customer?.email, given];
+  return names.filter((name) => name !== undefined);
 }
 
 /** The name that a request without a card has in its body. */

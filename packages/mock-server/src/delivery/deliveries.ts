@@ -14,15 +14,20 @@ const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000,
 /** All members that are present must match. */
 export type DeliveryFilter = Partial<Pick<Delivery, "endpointId" | "eventId" | "type" | "state">>;
 
-/** Creates a delivery of an event to an endpoint. `delayMs` is the time until its first attempt. */
+/**
+ * Creates a delivery of an event to an endpoint.
+ * @param delayMs the time until its first attempt.
+ */
 export function createDelivery(
   { state, nowMs, notifyChange }: Domain,
-  sent: { event: ServiceEvent; endpointId: string; body: string; delayMs: number },
+  sent: { event: ServiceEvent; causeId: string | undefined; endpointId: string; body: string },
+  delayMs: number,
 ): Delivery {
-  const { event, endpointId, body, delayMs } = sent;
+  const { event, causeId, endpointId, body } = sent;
   const delivery: Delivery = {
     id: generateId("dlv"),
     eventId: event.id,
+    ...(causeId !== undefined && { causeId }),
     type: event.type,
     endpointId,
     state: "pending",

@@ -29,13 +29,14 @@ export function createDispatcher(domain: Domain, transport: DeliveryTransport) {
   let cancelTimer: (() => void) | undefined;
 
   /** Creates the delivery of an event to one endpoint. Injected faults duplicate or delay it. */
-  function sendTo(endpointId: string, event: ServiceEvent): Delivery {
+  function sendTo(endpointId: string, event: ServiceEvent, causeId?: string): Delivery {
     const body = JSON.stringify(event); // serialized once: every attempt sends the same text
     const delayMs = takeDeliveryFault(domain, "reorder", event.type) ? reorderDelayMs : 0;
-    const delivery = createDelivery(domain, { event, endpointId, body, delayMs });
+    const sent = { event, causeId, endpointId, body };
+    const delivery = createDelivery(domain, sent, delayMs);
     schedule(delivery);
     if (takeDeliveryFault(domain, "duplicate", event.type))
-      schedule(createDelivery(domain, { event, endpointId, body, delayMs: 0 }));
+      schedule(createDelivery(domain, sent, 0));
     return delivery;
   }
 
@@ -88,10 +89,10 @@ export function createDispatcher(domain: Domain, transport: DeliveryTransport) {
 
   return {
     /** Creates an event, and sends it to the endpoints that selected its type. */
-    publish<Type extends EventType>(type: Type, data: EventData<Type>): void {
+    publish<Type extends EventType>(type: Type, data: EventData<Type>, causeId: string): void {
       const event = createEvent(domain, type, data);
       for (const { id, events } of domain.state.endpoints.values())
-        if (events.includes(type)) sendTo(id, event);
+        if (events.includes(type)) sendTo(id, event, causeId);
     },
     /** Sends a `ping`, as "Send test" in the console does. */
     sendTest(endpointId: string): Delivery {

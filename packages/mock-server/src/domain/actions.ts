@@ -11,17 +11,14 @@ export type ActionDetails = Pick<
   "type" | "change" | "keepsBalance" | "wallet" | "isAdded" | "status"
 >;
 
+/** @returns its id. */
 export function recordAction(
   { state, nowMs, ids }: Domain,
   cardId: string,
   details: ActionDetails,
-): void {
+): string {
+  const id = ids.nextActionId();
   const at = new Date(nowMs()).toISOString();
-  addRecent(state.recentActions, {
-    kind: "action",
-    id: ids.nextActionId(),
-    at,
-    cardId,
-    ...details,
-  });
+  addRecent(state.recentActions, { kind: "action", id, at, cardId, ...details });
+  return id;
 }

@@ -113,8 +113,9 @@ export function addToWallet(domain: Domain, cardId: string, wallet: string): voi
   if (card.wallets.includes(wallet))
     throw new RangeError(`The card is already in the ${wallet} wallet.`);
   card.wallets.push(wallet);
-  recordAction(domain, cardId, { type: "wallet", wallet, isAdded: true });
-  domain.emit("card.added", { passId: card.id, customerId: card.customerId, wallet });
+  const actionId = recordAction(domain, cardId, { type: "wallet", wallet, isAdded: true });
+  const data = { passId: card.id, customerId: card.customerId, wallet };
+  domain.emit("card.added", data, actionId);
 }
 
 /**
@@ -126,8 +127,9 @@ export function removeFromWallet(domain: Domain, cardId: string, wallet: string)
   if (!card.wallets.includes(wallet))
     throw new RangeError(`The card is not in the ${wallet} wallet.`);
   card.wallets = card.wallets.filter((name) => name !== wallet);
-  recordAction(domain, cardId, { type: "wallet", wallet, isAdded: false });
-  domain.emit("card.removed", { passId: card.id, customerId: card.customerId, wallet });
+  const actionId = recordAction(domain, cardId, { type: "wallet", wallet, isAdded: false });
+  const data = { passId: card.id, customerId: card.customerId, wallet };
+  domain.emit("card.removed", data, actionId);
 }
 
 /** @returns the card. */

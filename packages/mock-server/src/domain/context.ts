@@ -15,8 +15,11 @@ export interface Domain {
   nowMs: () => number;
   /** Not part of the state, so that a reset or a restore does not repeat ids. */
   ids: SortableIds;
-  /** Emits an event to the endpoints that selected it. */
-  emit: <Type extends EventType>(type: Type, data: EventData<Type>) => void;
+  /**
+   * Emits an event to the endpoints that selected it.
+   * @param causeId the request or the action that caused it.
+   */
+  emit: <Type extends EventType>(type: Type, data: EventData<Type>, causeId: string) => void;
   /** Notifies subscribers of a change: `waitFor`, the data file, the log of the traffic. */
   notifyChange: (change?: Change) => void;
   baseUrl: string;

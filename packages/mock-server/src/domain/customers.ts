@@ -123,11 +123,13 @@ export function toConsentState({ id, name, phone, email, marketing }: Customer) 
  * Emits `consent.changed` for a change ([spec
  * 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)). Without a change it
  * only stores the newer version.
+ * @param requestId the request that changes it.
  */
 export function changeMarketingConsent(
   { emit, notifyChange }: Domain,
   customer: Customer,
   change: { marketing: boolean; version?: string },
+  requestId: string,
 ): void {
   const hasChanged = customer.marketing.isGiven !== change.marketing;
   const given = change.version?.trim() || undefined; // a blank version counts as absent
@@ -139,9 +141,7 @@ export function changeMarketingConsent(
   };
   notifyChange();
   if (!hasChanged) return;
-  emit("consent.changed", {
-    customerId: customer.id,
-    marketingConsent: change.marketing,
-    passIds: [...customer.cardIds],
-  });
+  const { id: customerId, cardIds } = customer;
+  const data = { customerId, marketingConsent: change.marketing, passIds: [...cardIds] };
+  emit("consent.changed", data, requestId);
 }

@@ -20,6 +20,8 @@ import {
 } from "./warnings.ts";
 
 export interface IssueCardCommand {
+  /** The id of the request in the log. */
+  requestId: string;
   templateId: string;
   /** The parsed body, not validated yet. */
   body: unknown;
@@ -71,7 +73,8 @@ function replay(
   return { result, isReplay: true, warnings };
 }
 
-function issueNewCard(domain: Domain, { templateId, body, issuedVia }: IssueCardCommand): Issuance {
+function issueNewCard(domain: Domain, command: IssueCardCommand): Issuance {
+  const { requestId, templateId, body, issuedVia } = command;
   const template = domain.state.templates.get(templateId);
   if (template === undefined || template.isArchived)
     return reject(404, "There is no template with this id.");
@@ -95,7 +98,7 @@ function issueNewCard(domain: Domain, { templateId, body, issuedVia }: IssueCard
   // Absence does not withdraw the consent: the member is present only if the user opted in
   // (spec 2.4).
   if (marketing !== undefined)
-    changeMarketingConsent(domain, customer, { ...marketing, marketing: true });
+    changeMarketingConsent(domain, customer, { ...marketing, marketing: true }, requestId);
   return { result: { value: card }, warnings };
 }
 

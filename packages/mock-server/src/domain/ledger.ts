@@ -94,9 +94,9 @@ export function expirePoints(
   const action: ActionDetails = { type: "expiry", change: -expired };
   if (keepBalance) {
     card.expiredPoints = roundPoints(card.expiredPoints + expired);
-    recordAction(domain, cardId, { ...action, keepsBalance: true });
+    const actionId = recordAction(domain, cardId, { ...action, keepsBalance: true });
     domain.notifyChange();
-    updateTier(domain, card);
+    updateTier(domain, card, actionId);
   } else recordOperation(domain, cardId, "correction", -expired, action);
   return toCard(domain, card);
 }
@@ -144,24 +144,19 @@ function recordOperation(
   else ids.push(operation.id);
 
   setBalance(getTemplate(domain, card), card, balance);
-  recordAction(domain, cardId, action);
+  const actionId = recordAction(domain, cardId, action);
   const reference = { id: operation.id, type };
   const { customerId } = card;
-  domain.emit("balance.changed", {
-    passId: cardId,
-    customerId,
-    balance,
-    change,
-    operation: reference,
-  });
-  updateTier(domain, card);
+  const data = { passId: cardId, customerId, balance, change, operation: reference };
+  domain.emit("balance.changed", data, actionId);
+  updateTier(domain, card, actionId);
   return toOperation(operation);
 }
 
-function updateTier(domain: Domain, card: StoredCard): void {
+function updateTier(domain: Domain, card: StoredCard, actionId: string): void {
   const { id: passId, customerId, tier: previous } = card;
   card.tier = getTier(getTemplate(domain, card), getTierPoints(card));
   if (card.tier !== previous) {
-    domain.emit("tier.changed", { passId, customerId, tier: card.tier, previous });
+    domain.emit("tier.changed", { passId, customerId, tier: card.tier, previous }, actionId);
   }
 }

@@ -19,6 +19,7 @@ export const handlers: Record<EndpointId, Handler> = {
   issueCard(domain, c) {
     const { entry, apiKeyKind, body } = c.var;
     const { result, isReplay, warnings } = issueCard(domain, {
+      requestId: entry.id,
       templateId: getId(c),
       body,
       idempotencyKey: entry.idempotencyKey,
@@ -53,11 +54,11 @@ export const handlers: Record<EndpointId, Handler> = {
   setConsent(domain, c) {
     const card = findCard(domain, c);
     if (card === undefined) return noCard;
-    const { body } = c.var;
+    const { entry, body } = c.var;
     if (!isConsentChange(body))
       return problemReply(createValidationProblem(toFieldErrors(isConsentChange)));
     const holder = getHolder(domain, card);
-    changeMarketingConsent(domain, holder, body);
+    changeMarketingConsent(domain, holder, body, entry.id);
     return jsonReply(200, toConsentState(holder));
   },
 };

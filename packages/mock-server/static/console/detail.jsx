@@ -17,20 +17,21 @@ import { Button, Copy, Pre, useReading, useService } from "./service.jsx";
 
 /**
  * The ids of entries are words of the search, so that a link also opens an entry that is not among
- * the newest.
+ * the newest. That of a cause finds its webhooks too.
  */
 export function Detail({ id }) {
   const list = useReading(() => get("traffic", { query: id }));
   const entry = list?.items?.find((item) => item.id === id);
+  const caused = list?.items?.filter((item) => item.causeId === id).reverse();
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
     <section class="detail" aria-label="Detail" tabIndex={0}>
       {list !== undefined && entry === undefined && (
         <Header title="Not found: too old, or the service was reset" />
       )}
-      {entry?.kind === "request" && <RequestDetail {...entry} />}
+      {entry?.kind === "request" && <RequestDetail {...entry} caused={caused} />}
       {entry?.kind === "delivery" && <DeliveryDetail {...entry} />}
-      {entry?.kind === "action" && <ActionDetail {...entry} />}
+      {entry?.kind === "action" && <ActionDetail {...entry} caused={caused} />}
     </section>
   );
 }
@@ -102,20 +103,20 @@ function getTokenClass(string, colon) {
   return colon === undefined ? "json-string" : "json-key";
 }
 
-function ActionDetail({ id, type, at, cardId, holder, phrase }) {
+function ActionDetail({ type, at, cardId, holder, phrase, caused }) {
   return (
     <>
       <Header title={type} />
       <Story holder={holder} cardId={cardId} phrase={phrase} />
       <p class="note">at {formatDayTime(at)}</p>
-      <Followed id={id} cardId={cardId} />
+      <Followed webhooks={caused} />
     </>
   );
 }
 
 function RequestDetail(entry) {
-  const { id, method, path, apiKey, idempotencyKey, requestBody, responseBody } = entry;
-  const { status, reason, durationMs, at, warnings, cardId, sentBy } = entry;
+  const { method, path, apiKey, idempotencyKey, requestBody, responseBody } = entry;
+  const { status, reason, durationMs, at, warnings, sentBy, caused } = entry;
   const headers = {
     authorization: bearer,
     ...(requestBody !== undefined && { "content-type": "application/json" }),
@@ -154,7 +155,7 @@ function RequestDetail(entry) {
           <Body text={responseBody} />
         </Pre>
       )}
-      {cardId && <Followed id={id} cardId={cardId} />}
+      <Followed webhooks={caused} />
     </>
   );
 }
@@ -169,37 +170,17 @@ function KeyAdvice() {
   );
 }
 
-/**
- * The webhooks of the card that were created after the request, or between the action and the next
- * one.
- */
-function Followed({ id, cardId }) {
-  const { items = [] } = useReading(() => get("traffic", { query: cardId, limit: 1000 })) ?? {};
-  const isAction = id.startsWith("act_");
-  const next = items.findLast(
-    (item) => isAction && item.id.startsWith("act_") && isAfter(item.id, id),
-  );
-  const caused = items.filter(
-    ({ eventId }) =>
-      eventId !== undefined &&
-      isAfter(eventId, id) &&
-      (next === undefined || isAfter(next.id, eventId)),
-  );
-  const webhooks = caused.sort((a, b) => (isAfter(a.eventId, b.eventId) ? 1 : -1));
-  return (
-    <p class="actions">
-      {webhooks.length > 0 && "Webhooks that followed:"}
-      {webhooks.slice(0, 10).map((delivery) => (
-        <a class="followed" href={addressWith({ open: delivery.id })}>
-          {delivery.type} → {getStatus(delivery)[0]}
-        </a>
-      ))}
-    </p>
-  );
-}
-
-/** Ids contain the time and a counter. */
-const isAfter = (id, other) => id.slice(4) > other.slice(4);
+/** The webhooks that the entry caused. */
+const Followed = ({ webhooks }) => (
+  <p class="actions">
+    {webhooks.length > 0 && "Webhooks that followed:"}
+    {webhooks.map((delivery) => (
+      <a class="followed" href={addressWith({ open: delivery.id })}>
+        {delivery.type} → {getStatus(delivery)[0]}
+      </a>
+    ))}
+  </p>
+);
 
 function DeliveryDetail(delivery) {
   const { id, type, attempts, nextAttemptAt, state, url, body, endpointId, eventId } = delivery;
