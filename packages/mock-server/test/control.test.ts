@@ -234,6 +234,9 @@ it("rotates API keys: both are valid until one is revoked, and a reset restores 
   expect([await getStatus(old), await getStatus(body.key)]).toEqual([401, 404]);
   const kept = [{ key: service.apiKeys.full, kind: "full" }, body];
   expect(await get("/_mock/api-keys")).toEqual({ items: kept });
+  await send("DELETE", `/_mock/api-keys/${body.key}`);
+  expect((await get("/_mock/settings")).apiKeys).toEqual({ full: service.apiKeys.full });
+  expect((await call("GET", "/api/docs", { key: null })).status).toBe(200);
   service.reset();
   expect([await getStatus(old), await getStatus(body.key)]).toEqual([404, 401]);
 });

@@ -21,7 +21,7 @@ const own = ["start.js", "reference.css"];
 export function addReference(app: App, { domain, settings }: Backend): void {
   const templateId = settings.templates[0]?.id ?? "";
   app.get("/api/docs", (c) =>
-    respond(c, pageReply(toPage(getNewestKeys(domain).website, templateId))),
+    respond(c, pageReply(toPage(getNewestKeys(domain).website ?? "", templateId))),
   );
   for (const name of own)
     app.get(`/api/docs/${name}`, async (c) => respond(c, await findFile(`reference/${name}`)));

@@ -31,9 +31,9 @@ export function revokeApiKey({ state, notifyChange }: Domain, key: string): void
   notifyChange();
 }
 
-/** @returns the newest valid key of each kind, or else that of the start. */
-export function getNewestKeys({ state, apiKeys }: Domain): ApiKeys {
-  const newest: Record<ApiKeyKind, string> = { ...apiKeys };
+/** @returns the newest valid key of each kind that has one. */
+export function getNewestKeys({ state }: Domain): Partial<ApiKeys> {
+  const newest: Partial<Record<ApiKeyKind, string>> = {};
   for (const { key, kind } of state.apiKeys.values()) newest[kind] = key;
   return newest;
 }

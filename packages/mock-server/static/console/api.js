@@ -8,12 +8,14 @@ import { describeAttempt, formatAddress, formatNumber, isDelivered } from "./for
 export class ServiceError extends Error {
   /**
    * @param {{
-   *   detail?: string, title?: string, status?: number, errors?: { detail: string }[]
-   * }} problem
+   *   detail?: string, title?: string, status?: number, errors?: { detail: string }[],
+   *   link?: { label: string, href: string }
+   * }} problem `link` leads to what helps.
    */
-  constructor({ detail, title, status, errors = [] }) {
+  constructor({ detail, title, status, errors = [], link }) {
     super(errors.length > 0 ? errors.map((error) => error.detail).join(" ") : (detail ?? title));
     this.status = status;
+    this.link = link;
   }
 }
 
@@ -26,12 +28,17 @@ export function get(path, query = {}) {
 /** @param {object} [body] */
 export const control = (method, path, body) => send(method, `_mock/${path}`, body);
 
-/** A call of the public API, as the server of a website makes it; the log names the console. */
-export const callAsWebsite = (method, path, apiKey, body) =>
-  send(method, `api/v1/${path}`, body, {
-    authorization: `Bearer ${apiKey}`,
-    "x-sent-by": "console",
-  });
+/**
+ * A call of the public API, as the server of a website makes it with the newest website key; the
+ * log names the console.
+ */
+export async function callAsWebsite(method, path, body) {
+  const { website } = (await get("settings")).apiKeys;
+  const link = { label: "create one", href: "#/setup" };
+  if (website === undefined) throw new ServiceError({ detail: "No website key:", link });
+  const headers = { authorization: `Bearer ${website}`, "x-sent-by": "console" };
+  return send(method, `api/v1/${path}`, body, headers);
+}
 
 async function send(method, path, body = undefined, headers = {}) {
   const response = await fetch(new URL(path, document.baseURI), {

@@ -56,7 +56,7 @@ export function Card({ id }) {
         <h2>{getHolder(card)}</h2>
         <RecordForm cardId={id} />
         <Wallets card={card} names={Object.values(settings.wallets)} />
-        <Consent card={card} apiKey={settings.apiKeys.website} />
+        <Consent card={card} />
         <Facts card={card} />
       </section>
       <section class="wide" aria-label="History">
@@ -138,9 +138,9 @@ const Wallets = ({ card: { id, wallets }, names }) => (
 );
 
 /** Uses the public API: the control API has no consents. */
-function Consent({ card: { id, customer }, apiKey }) {
+function Consent({ card: { id, customer } }) {
   const marketing = !customer.marketingConsent;
-  const act = () => callAsWebsite("PUT", `passes/${id}/consent`, apiKey, { marketing });
+  const act = () => callAsWebsite("PUT", `passes/${id}/consent`, { marketing });
   const done = () => (marketing ? "Consent given." : "Consent withdrawn.");
   const withoutConsent = customer.isMarketingWithdrawn ? "withdrawn" : "not given";
   return (

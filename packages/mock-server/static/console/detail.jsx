@@ -13,7 +13,7 @@ import {
   toCurl,
 } from "./format.js";
 import { getName, getStatus } from "./rows.jsx";
-import { Button, Copy, Pre, useReading, useService } from "./service.jsx";
+import { Button, Copy, NoWebsiteKey, Pre, useReading, useService } from "./service.jsx";
 
 /**
  * The ids of entries are words of the search, so that a link also opens an entry that is not among
@@ -161,7 +161,10 @@ function RequestDetail(entry) {
 }
 
 function KeyAdvice() {
-  const key = useReading(() => get("settings"))?.apiKeys?.website;
+  const apiKeys = useReading(() => get("settings"))?.apiKeys;
+  const key = apiKeys?.website;
+  if (apiKeys === undefined) return null;
+  if (key === undefined) return <NoWebsiteKey />;
   return (
     <p>
       401? The website key is <code>{key}</code> <Copy text={key} name="the key" /> Send it as
@@ -215,7 +218,7 @@ function DeliveryDetail(delivery) {
         ))}
         <span class="again">
           {nextAttemptAt && `again in ${formatUntil(nextAttemptAt, clock.now)}`}
-          {state === "failed" && "no more attempts"}
+          {state === "failed" && "not sent again"}
         </span>
       </div>
       {attempt && (

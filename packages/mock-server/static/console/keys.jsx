@@ -13,7 +13,16 @@ const help = {
   Esc: "close",
   Space: "scroll what is open",
   "/": "search",
-  "?": "these keys",
+  "?": "this list",
+};
+
+const symbols = {
+  "←": "request of your app",
+  "→": "webhook to your app",
+  "·": "action on a card; after ✕: an attempt that may follow",
+  "✕": "failed attempt",
+  "✓": "delivered",
+  "—": "no response",
 };
 
 const actions = {
@@ -52,11 +61,13 @@ export function useReturnedFocus(open) {
   const earlier = useRef(open);
   useEffect(() => {
     if (open === earlier.current) return;
-    document.getElementById(open || earlier.current)?.scrollIntoView({ block: "nearest" });
+    const isLeft = document.activeElement?.matches(".bar a"); // which leads to the top of the list
+    if (!isLeft)
+      document.getElementById(open || earlier.current)?.scrollIntoView({ block: "nearest" });
     const row = () => document.getElementById(earlier.current);
     const target = open === "" ? row() : document.querySelector(".detail");
     earlier.current = open;
-    if (document.activeElement?.matches('[type="search"]')) return;
+    if (isLeft || document.activeElement?.matches('[type="search"]')) return;
     /** @type {HTMLElement | null} */ (target)?.focus({ preventScroll: open !== "" });
   }, [open]);
 }
@@ -66,7 +77,18 @@ const isTyped = (key, target) =>
   target.closest("input, select, textarea") !== null &&
   !(target.type === "search" && key.startsWith("Arrow"));
 
-/** A button that lists the keys, and what makes them work. */
+const List = ({ meanings }) => (
+  <dl>
+    {Object.entries(meanings).map(([name, meaning]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{meaning}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+/** A button that lists the keys and symbols, and what makes the keys work. */
 export function Keys() {
   /** @type {import("preact").RefObject<HTMLDialogElement>} */
   const dialog = useRef(null);
@@ -86,18 +108,12 @@ export function Keys() {
   }, []);
   return (
     <>
-      <button type="button" class="help" aria-label="Keys" onClick={show}>
+      <button type="button" class="help" aria-label="Keys and symbols" onClick={show}>
         ?
       </button>
-      <dialog ref={dialog} aria-label="Keys">
-        <dl>
-          {Object.entries(help).map(([key, meaning]) => (
-            <div key={key}>
-              <dt>{key}</dt>
-              <dd>{meaning}</dd>
-            </div>
-          ))}
-        </dl>
+      <dialog ref={dialog} aria-label="Keys and symbols">
+        <List meanings={help} />
+        <List meanings={symbols} />
         <button type="button" onClick={() => dialog.current.close()}>
           Close
         </button>

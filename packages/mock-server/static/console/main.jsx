@@ -18,7 +18,7 @@ import {
   useService,
 } from "./service.jsx";
 import { Setup } from "./setup.jsx";
-import { TrafficView } from "./traffic.jsx";
+import { scrollToTop, TrafficView } from "./traffic.jsx";
 
 const views = { "": "Traffic", cards: "Cards", setup: "Setup" };
 
@@ -48,7 +48,11 @@ function Console() {
           </h1>
           <nav aria-label="Views">
             {Object.entries(views).map(([path, label]) => (
-              <a href={`#/${path}`} aria-current={label === name ? "page" : undefined}>
+              <a
+                href={`#/${path}`}
+                aria-current={label === name ? "page" : undefined}
+                onClick={scrollToTop}
+              >
                 {label}
               </a>
             ))}

@@ -92,12 +92,16 @@ export function getStatus({ kind, status, attempts = [] }) {
 /** The first attempt and five retries (spec 3.2). */
 const maxAttempts = 6;
 
+const outcomes = { "✕": "failed", "✓": "delivered" };
+
 /** One character per attempt of the schedule: failed, delivered, or to come. */
-function Marks({ attempts, state, failures }) {
+function Marks({ state, failures }) {
   const made = "✕".repeat(failures) + (state === "delivered" ? "✓" : "");
+  const named = Array.from(made, (mark, index) => `${index + 1} ${outcomes[mark]}`);
+  const text = `${named.length === 0 ? "no attempt" : `attempt ${named.join(", ")}`}; at most ${maxAttempts}`;
   return (
-    <span class="marks" role="img" aria-label={`attempts: ${attempts.length}`}>
-      {made.padEnd(maxAttempts, "·")}
+    <span class="marks" role="img" aria-label={text} title={text}>
+      {state === "pending" ? made.padEnd(maxAttempts, "·") : made}
     </span>
   );
 }

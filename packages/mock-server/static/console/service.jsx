@@ -55,7 +55,7 @@ export function ServiceProvider({ children }) {
       await run(say);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      say(error.message, { isError: true });
+      say(error.message, { isError: true, link: error.link });
     }
     await poll();
   }
@@ -184,6 +184,13 @@ export function Copy({ text, label = "Copy", name = undefined }) {
       {label}
     </Button>
   );
+}
+
+/** Shown in the place of the key after the last one was revoked. */
+export function NoWebsiteKey() {
+  const isSetup = useAddress().view === "setup";
+  const way = isSetup ? "create one with “New website key”" : <a href="#/setup">create one</a>;
+  return <p>No website key: {way}</p>;
 }
 
 /** Text as it is, with all its lines. */

@@ -6,7 +6,7 @@ import { useMemo, useState } from "preact/hooks";
 import { control, get, sayResponses } from "./api.js";
 import { IssueButton, inventMember } from "./cards.jsx";
 import { formatAddress, toCurl } from "./format.js";
-import { Button, Copy, Form, Pre, useReading, useService } from "./service.jsx";
+import { Button, Copy, Form, NoWebsiteKey, Pre, useReading, useService } from "./service.jsx";
 
 async function readSetup() {
   const [settings, endpoints, templates, apiKeys] = await Promise.all(
@@ -46,6 +46,7 @@ export function Setup() {
       <Templates templates={templates} />
       <ApiKeys apiKeys={apiKeys} />
       <ClockSetting />
+      <Reset />
     </div>
   );
 }
@@ -62,19 +63,21 @@ function quote(value) {
 
 /** The variables that the examples and `exec` use. */
 function Environment({ settings: { baseUrl, apiKeys, templateId }, endpoints: [endpoint] }) {
-  const values = { URL: baseUrl, API_KEY: apiKeys.website, TEMPLATE_ID: templateId };
+  const { website } = apiKeys;
+  const values = { URL: baseUrl, ...(website && { API_KEY: website }), TEMPLATE_ID: templateId };
   if (endpoint !== undefined) values["SIGNING_SECRET"] = endpoint.secret;
   const lines = Object.entries(values).map(([name, value]) => `LOYALTY_${name}=${quote(value)}\n`);
-  return <Block title=".env" text={lines.join("")} />;
+  return <Block title=".env" text={lines.join("")} note={!website && <NoWebsiteKey />} />;
 }
 
 /** A text to copy. */
-const Block = ({ title, text }) => (
+const Block = ({ title, text, note = undefined }) => (
   <section aria-label={title}>
     <h2>
       {title} <Copy text={text} name={title} />
     </h2>
     <Pre label={`Text of ${title}`}>{text}</Pre>
+    {note}
   </section>
 );
 
@@ -197,9 +200,13 @@ function ApiKeys({ apiKeys }) {
           </Button>
         ))}
       </p>
-      <p class="note">
-        The <a href="api/docs">API reference</a> has the newest website key filled in.
-      </p>
+      {apiKeys.some(({ kind }) => kind === "website") ? (
+        <p class="note">
+          The <a href="api/docs">API reference</a> has the newest website key filled in.
+        </p>
+      ) : (
+        <NoWebsiteKey />
+      )}
     </section>
   );
 }
@@ -207,12 +214,6 @@ function ApiKeys({ apiKeys }) {
 function ClockSetting() {
   const { mode, factor = 1 } = useService().clock;
   const set = (body) => control("PUT", "clock", body);
-  async function startOver(say) {
-    if (!confirm("Delete all cards, operations and traffic? The settings of the start stay."))
-      return;
-    await control("POST", "reset");
-    say("The service was reset.");
-  }
   return (
     <section aria-label="Clock">
       <h2>Clock: {mode === "manual" ? "stands still" : `runs × ${factor}`}</h2>
@@ -226,8 +227,28 @@ function ClockSetting() {
           </label>
         </Form>
         <Button run={() => set({ mode: "manual" })}>Stand still</Button>
-        <Button run={startOver}>Start over</Button>
       </div>
+    </section>
+  );
+}
+
+function Reset() {
+  async function startOver(say) {
+    if (!confirm("Delete all cards and traffic, and the endpoints, templates and keys you added?"))
+      return;
+    await control("POST", "reset");
+    say("The service was reset.");
+  }
+  return (
+    <section aria-label="Reset">
+      <h2>Reset</h2>
+      <p>
+        Deletes cards, traffic and faults, and the endpoints, templates and keys that you added.
+        What the service started with stays, and the clock keeps its time.
+      </p>
+      <p class="actions">
+        <Button run={startOver}>Start over</Button>
+      </p>
     </section>
   );
 }
@@ -240,7 +261,8 @@ export function FirstSteps() {
   if (template === undefined) return null;
   const { settings, endpoints } = setup;
   const url = `${settings.baseUrl}/api/v1/templates/${template.id}/passes`;
-  const authorization = `Bearer ${settings.apiKeys.website}`;
+  const { website } = settings.apiKeys;
+  const authorization = `Bearer ${website}`;
   const curl = toCurl("POST", url, { authorization, "content-type": "application/json" }, body);
   return (
     <div class="setup">
@@ -252,7 +274,7 @@ export function FirstSteps() {
           {endpoints.length === 0 && <a href="#/setup">Where does your app receive webhooks?</a>}
         </p>
       </section>
-      <Block title="curl" text={curl} />
+      {website && <Block title="curl" text={curl} />}
       <Environment settings={settings} endpoints={endpoints} />
     </div>
   );

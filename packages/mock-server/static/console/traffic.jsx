@@ -2,7 +2,7 @@
  * The traffic: requests of the app, deliveries of webhooks and actions in one list, what happened
  * last first, with filters in the address.
  */
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { addressWith, get } from "./api.js";
 import { Detail } from "./detail.jsx";
 import { formatMinute, formatNumber } from "./format.js";
@@ -51,9 +51,10 @@ export function TrafficView() {
             find={(words) => get("traffic", { ...filters, query: words, limit: 1 })}
             toAddress={toAddress}
           />
+          <NewRows items={items} />
           {items.length > 0 && (
             <Filter
-              label="Clear"
+              label="Hide older"
               change={{ after: items[0].position, cleared: clock.now, open: "" }}
             />
           )}
@@ -79,6 +80,36 @@ const Filter = ({ label, isOn = undefined, change }) => (
 
 const Cleared = ({ at }) => (
   <>
-    cleared at {formatMinute(at)} · <a href={addressWith({ after: "", cleared: "" })}>show all</a>
+    Traffic before {formatMinute(at)} is hidden.{" "}
+    <a href={addressWith({ after: "", cleared: "" })}>Show it</a>
   </>
 );
+
+/** What scrolls: the list, which is beside a detail, the view, or on a phone the page. */
+const findScrolling = () => [...document.querySelectorAll(".list, main, .page")];
+
+export function scrollToTop() {
+  for (const element of findScrolling()) element.scrollTop = 0;
+}
+
+/** Leads to the entries that came while the list is scrolled. */
+function NewRows({ items }) {
+  const [seen, setSeen] = useState(/** @type {string | undefined} */ (undefined));
+  const newest = items[0]?.position ?? "";
+  useLayoutEffect(() => {
+    const see = () => {
+      const isAtTop = findScrolling().every(({ scrollTop }) => scrollTop === 0);
+      setSeen((position) => (isAtTop || position === undefined ? newest : position));
+    };
+    see();
+    addEventListener("scroll", see, true); // of elements it reaches the window only as a capture
+    return () => removeEventListener("scroll", see, true);
+  }, [newest]);
+  const count = items.filter(({ position }) => seen !== undefined && position > seen).length;
+  if (count === 0) return null;
+  return (
+    <button type="button" onClick={scrollToTop}>
+      {formatNumber(count)} new ↑
+    </button>
+  );
+}

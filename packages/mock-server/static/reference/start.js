@@ -87,7 +87,7 @@ const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
   onComplete() {
-    reference.preauthorizeApiKey("websiteKey", place.dataset.apiKey);
+    if (place.dataset.apiKey) reference.preauthorizeApiKey("websiteKey", place.dataset.apiKey);
     if (location.hash === "")
       reference.layoutActions.show(["operations", "Cards", "issueCard"], true);
     document.documentElement.dataset.ready = "";

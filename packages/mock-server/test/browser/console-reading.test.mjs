@@ -57,6 +57,7 @@ it("moves among rows with ↑ ↓ j k, opens with Enter, closes with Esc, search
   await isFocused(ids[0]);
   await press("?");
   await page.locator("dialog[open] ::-p-text(next row)").wait();
+  await page.locator("dialog[open] ::-p-text(webhook to your app)").wait();
   assert.deepEqual(await findViolations(page), []);
   await press("Escape");
   await isFocused(ids[0]);
@@ -215,6 +216,36 @@ it("leads from a summary of many attempts to the problems, and shows a hundred r
   await texts(".traffic .row", 50);
   assert.equal(hash(), "#/?problems=true");
   cleanly();
+});
+
+it("counts what is new above a scrolled list, leads there as Traffic does, and marks the open row", async (test) => {
+  const { shop, page, press, texts, first, view } = await openConsole(test);
+  for (let count = 0; count < 40; count += 1) await shop.issue({ name: "Anna" });
+  await texts(".traffic .row", 40);
+  const scroll = (selector) =>
+    page.$eval(selector, (element) => {
+      element.scrollTop = 300;
+    });
+  await scroll("main");
+  for (const name of ["Ben", "Celine"]) await shop.issue({ name });
+  await first(".filters button", /^2 new ↑$/);
+  await press("2 new ↑");
+  await texts(".filters button", 0);
+  const isAtTop = () => page.waitForFunction(() => document.querySelector("main").scrollTop === 0);
+  await isAtTop();
+  await page.locator(".traffic li:nth-child(30) .row").click();
+  await page.locator(".detail h2").wait();
+  const edges = await page.$$eval(".traffic .row[aria-current], .traffic .row:hover", (rows) =>
+    rows.map((row) => [row.ariaCurrent, getComputedStyle(row).borderLeftWidth]),
+  );
+  assert.deepEqual(
+    edges.filter(([current]) => current === "true"),
+    [["true", "4px"]],
+  );
+  await scroll(".list");
+  await view("Traffic");
+  await texts(".detail", 0);
+  await isAtTop();
 });
 
 it("keeps everything inside its row at 1024 px with two receivers: the address gives way first", async (test) => {

@@ -37,7 +37,7 @@ it("shows a purchase from end to end in one list: the card, the purchase, the we
   await view("Traffic");
   const rows = (await texts(".list .row", 3)).map((row) => row.replace(/^\d\d:\d\d:\d\d /, ""));
   assert.deepEqual(rows, [
-    "204 → balance.changed Anna +30 → 30 ✓·····",
+    "204 → balance.changed Anna +30 → 30 ✓",
     "· purchase Anna +30",
     "201 ← issueCard Anna new card",
   ]);
@@ -129,7 +129,7 @@ it("explains a 401 of the receiver, keeps the response of each attempt, and send
   await page.locator(".message .failed::-p-text(✕ ping → 503)").wait();
   await press("Resend");
   await page.locator(".message ::-p-text(Sent again. ping → 204)").wait();
-  await first(".traffic .row", /204 → ping test ✓·····$/);
+  await first(".traffic .row", /204 → ping test ✓$/);
   const tabs = await texts(".tabs button", 3);
   assert.match(tabs.join(), /1 · 401 · .*2 · 503 · .*3 · 204 · /);
   await page.locator(".tabs ::-p-text(1 · 401)").click();
@@ -212,7 +212,9 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   status = 204;
   await press("+1 h");
   await page.locator(".message ::-p-text(The clock was moved. balance.changed → 204)").wait();
-  await first(".traffic .row", /204 .* ✕✕✓···$/);
+  await first(".traffic .row", /204 .* ✕✕✓$/);
+  const label = "attempt 1 failed, 2 failed, 3 delivered; at most 6";
+  await page.locator(`.marks[aria-label="${label}"][title="${label}"]`).wait();
   const colours = await page.$$eval(".status.good", (all) =>
     all.map((status) => getComputedStyle(status).color),
   );
@@ -226,6 +228,9 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   await field("factor", "60");
   await press("Run");
   await text("Clock: runs × 60");
+  await page
+    .locator(".setup section[aria-label='Reset'] ::-p-text(the clock keeps its time)")
+    .wait();
   await press("Start over");
   await text("The service was reset.");
   await view("Traffic");
@@ -267,18 +272,18 @@ it("has filters, search and the open entry in the address, so that a reload and 
   await page.keyboard.press("Escape"); // clears the field
   await texts(".traffic .row", 4);
 
-  await page.locator(".filters ::-p-text(Clear)").click();
+  await page.locator(".filters ::-p-text(Hide older)").click();
   await texts(".traffic .row", 0);
   const { now } = await shop.control("GET", "clock");
   await first(
     ".list .note:not(.actions)",
-    new RegExp(`^cleared at ${now.slice(11, 14)}\\d\\d · show all$`),
+    new RegExp(`^Traffic before ${now.slice(11, 14)}\\d\\d is hidden\\. Show it$`),
   );
   await page.locator(".next:not(:disabled)").click();
   await first(".traffic .row", /500 → balance.changed .* ✕✕····/);
   await shop.issue({ name: "Celine" });
   await texts(".traffic .row", 2);
-  await page.locator("::-p-text(show all)").click();
+  await page.locator("::-p-text(Show it)").click();
   await first(".traffic .row", /201 ← issueCard Celine/);
   await texts(".traffic .row", 5);
   await view("Cards");
@@ -353,13 +358,8 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   const seed = { endpoints: [{ url, events: ["ping"], secret: "it's #1" }] }; // needs quotes
   writeFileSync(join(folder, "seed.json"), JSON.stringify(seed));
   const shop = await openShop(test, "--seed", join(folder, "seed.json"));
-  const { page, press, text, field, copied, texts, forbidClipboard, seen } = await openConsole(
-    test,
-    {
-      shop,
-      address: "#/setup",
-    },
-  );
+  const { page, press, text, field, view, copied, texts, first, forbidClipboard, seen } =
+    await openConsole(test, { shop, address: "#/setup" });
   await texts(".endpoint", 1);
   writeFileSync(join(folder, ".env"), await copied("Copy .env"));
   const program = `JSON.stringify(["URL", "API_KEY", "TEMPLATE_ID", "SIGNING_SECRET"].map((name) => process.env["LOYALTY_" + name]))`;
@@ -403,7 +403,28 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   seen.complaints = seen.complaints.filter((complaint) => !complaint.includes("422"));
   assert.deepEqual(seen.complaints, []);
 
+  await press("Revoke"); // the website key, the first in the list
+  const missing = "No website key: create one";
+  const inSetup = /^No website key: create one with “New website key”$/;
+  await first("section[aria-label='.env'] p", inSetup);
+  await first("section[aria-label='API keys'] > p:last-child", inSetup);
+  assert.ok(!(await copied("Copy .env")).includes("API_KEY"));
+  await view("Cards");
+  await press("Issue a test card");
+  await first(".message", new RegExp(`^✕ ${missing} ✕$`));
+  await shop.issue().catch(() => {});
+  await view("Traffic");
+  await page.locator(".traffic ::-p-text(unknown key)").click();
+  await first(".detail p:has(a[href='#/setup'])", new RegExp(`^${missing}$`));
+  await page.locator(".detail a[href='#/setup']").click();
+  await press("New website key");
+  await first(
+    "section[aria-label='API keys'] > p:last-child",
+    /has the newest website key filled in/,
+  );
+  const { website } = (await shop.control("GET", "settings")).apiKeys;
+
   await forbidClipboard();
   await press("Copy Website key");
-  await page.locator(`.message .pre::-p-text(${shop.apiKeys.website})`).wait();
+  await page.locator(`.message .pre::-p-text(${website})`).wait();
 });
