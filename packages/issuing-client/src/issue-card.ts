@@ -194,6 +194,8 @@ const customerNames = {
   consents: true,
 } satisfies OptionNames<Customer>;
 
+const consentNames = { privacy: true, marketing: true } satisfies OptionNames<Customer["consents"]>;
+
 /**
  * Validates template and request, and returns what is sent.
  * @throws {IssuingError} `configuration`.
@@ -265,6 +267,9 @@ function checkConsents(
     throw configurationError(
       `customer.consents.privacy.version ${describeNoText(version)}: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.`,
     );
+  for (const name in consents)
+    if (!Object.hasOwn(consentNames, name))
+      checkNames("customer.consents", consents, consentNames, "member");
   if (consents?.marketing !== undefined) checkMarketing(consents.marketing);
 }
 

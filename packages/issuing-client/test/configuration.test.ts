@@ -296,6 +296,10 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     ].map((consents) => issueTo({ phone: "hunter2", consents })),
   ],
   [
+    /customer\.consents has no member "markting"\. Did you mean marketing\?/,
+    [issueTo({ consents: { privacy: { version: "1" }, markting: { version: "1" } } })],
+  ],
+  [
     /customer\.consents\.privacy\.version is (of type number, not text|the text "undefined"): set the version of the privacy text/,
     [2026, `${undefined}`].map((version) => issueTo({ consents: { privacy: { version } } })),
   ],
