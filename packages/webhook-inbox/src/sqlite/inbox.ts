@@ -1,12 +1,9 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
-import { addJob, type NewJob } from "@loyalty-cards/internal/jobs/add";
-import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
 import {
   countJobs,
   countNeglected,
   getLatestMs,
   listJobs,
-  lockJobs,
 } from "@loyalty-cards/internal/jobs/read";
 import {
   createSqliteDatabase,
@@ -34,6 +31,7 @@ import {
 } from "../event.ts";
 import { createPut, type ReplayableInbox } from "../put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "../reports.ts";
+import { replay, store } from "./store.ts";
 import { prepareTables, tables } from "./tables.ts";
 import {
   type InboxContext,
@@ -192,6 +190,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const workers = new Map<Worker, SqliteHandler>();
   let isClosing = false;
   const warnOfNeglect = createNeglectWarning(context);
+  const warnOfOtherContent = createOtherContentWarning(context);
   const transact = <Result>(statements: Statements<Result>) =>
     database.transact((connection) => database.runIn(connection, statements));
 
@@ -225,8 +224,9 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       const text = formatStoredEvent(body, receivedAt);
       const outcome = transact(store({ topic: source, name: id, key: "", body: text }));
       if (outcome === "stored") wakeWorkers();
+      if (outcome === "other-content") warnOfOtherContent();
       if (workers.size === 0) warnOfNeglect();
-      return outcome;
+      return outcome === "stored" ? "stored" : "duplicate";
     }),
     work(handler, workerOptions) {
       const worker = start(handler, workerOptions);
@@ -283,6 +283,18 @@ function createNeglectWarning({ source, database, report, log, now }: InboxConte
   };
 }
 
+/** @returns a function that logs, at most every ten minutes, that two services share an inbox. */
+function createOtherContentWarning({ log, now }: InboxContext) {
+  let warnedAtMs = Number.NEGATIVE_INFINITY;
+  return (): void => {
+    if (now() - warnedAtMs < warningIntervalMs) return;
+    warnedAtMs = now();
+    log(
+      "an event has the id of another one and other content, so it counts as its duplicate: give the inbox of each service its own source.",
+    );
+  };
+}
+
 /** @throws {TypeError} for an option that is out of range. */
 function createContext(options: SqliteInboxOptions): InboxContext {
   requireKnownOptions("sqliteInbox", options, optionNames);
@@ -323,22 +335,6 @@ async function readHealth({ database, source, describe }: InboxContext): Promise
   } catch (error) {
     return { isReachable: false, waiting: 0, dead: 0, error: describe(error) };
   }
-}
-
-/** Stores an event. A dead letter is stored anew, after all others. */
-function* store(job: NewJob): Statements<"stored" | "duplicate"> {
-  const known = yield* addJob(tables, job, 0);
-  if (known === undefined) return "stored";
-  if (known.state !== "dead") return "duplicate";
-  yield* deleteJob(tables, known.id);
-  yield* addJob(tables, job, 0);
-  return "stored";
-}
-
-function* replay(source: string, eventId: string): Statements<boolean> {
-  const [job] = yield* lockJobs(tables, { name: eventId, topic: source });
-  if (job?.state !== "dead" || job.body === undefined) return false;
-  return (yield* store({ topic: source, name: eventId, key: "", body: job.body })) === "stored";
 }
 
 function toEntry({ body, name, state, attempts, error, addedAtMs }: Job): InboxEntry {
