@@ -127,9 +127,9 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "a request of a killed process is never sent again": {
     guarantees: ["G2", "G12"],
     file: "internal/jobs/lease.ts",
-    find: "AND j.due <= :now\n       ORDER BY j.due\n       LIMIT :limit",
+    find: "AND j.due <= :now\n       ORDER BY j.due\n       LIMIT :limit::integer",
     replace:
-      "AND j.due <= :now\n         AND j.lease IS NULL\n       ORDER BY j.due\n       LIMIT :limit",
+      "AND j.due <= :now\n         AND j.lease IS NULL\n       ORDER BY j.due\n       LIMIT :limit::integer",
   },
   // Chosen by somebody who had not read the simulation.
   "the lease after a kill forgets when a request was first sent": {
@@ -142,7 +142,7 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "a correction after a rejection is stored and never sent": {
     guarantees: ["G2", "G12"],
     file: "internal/jobs/add.ts",
-    find: "SET state = 'waiting',\n       rank = :rank,",
+    find: "SET state = 'waiting',\n       rank = :rank::integer,",
     replace: "SET state = 'waiting',",
   },
   "the user and the owed card are saved in two transactions": {

@@ -1,6 +1,15 @@
 /** Adds jobs, and lets a job begin anew. */
 import { findJobs } from "./read.ts";
-import { formatRows, query, type Statements, toNumber, toRowValues } from "./statement.ts";
+import {
+  formatRow,
+  formatRows,
+  query,
+  type Statements,
+  type Types,
+  toNumber,
+  toRowValues,
+  type Value,
+} from "./statement.ts";
 import { type Job, type JobTables, ranks } from "./tables.ts";
 
 /** A job that is added. `topic` and `name` identify it. */
@@ -16,12 +25,40 @@ export interface NewJob {
   startedAtMs?: number | undefined;
 }
 
-/** The columns of a new job. Those of an earlier attempt are all its instant. */
-const columns = "topic, name, key, suffix, rank, started, tried, lost, state, due, added";
+/** What is given of a new job, and the types of its parameters. */
+const given = {
+  topic: "text",
+  name: "text",
+  key: "text",
+  suffix: "text",
+  rank: "integer",
+  started: "bigint",
+} satisfies Types;
+const names = Object.keys(given).join(", ");
+const oneRow = formatRow(given);
 
-/** An earlier attempt may have had an effect, so the job goes on after it. */
-const getRank = ({ startedAtMs }: Pick<NewJob, "startedAtMs">, rank: number): number =>
-  startedAtMs === undefined ? rank : ranks.retry;
+/** An earlier attempt may have had an effect, so its job is a retry. */
+function toValues(
+  { topic, name, key, suffix = "", startedAtMs }: NewJob,
+  rank: number,
+): Record<keyof typeof given, Value> {
+  const started = startedAtMs ?? null;
+  return { topic, name, key, suffix, rank: started === null ? rank : ranks.retry, started };
+}
+
+/**
+ * A statement that adds the jobs which are not there, by topic and name, and returns these. With
+ * WHERE, SQLite does not read ON CONFLICT as the ON of a join.
+ */
+const formatInsert = ({ jobs }: JobTables, rows: string): string => `WITH given (${names}) AS (
+       VALUES ${rows}
+     )
+     INSERT INTO ${jobs} (${names}, tried, lost, state, due, added)
+     SELECT ${names}, started, started, 'waiting', :now + :delayMs::bigint, :now
+     FROM given
+     WHERE :inTransaction
+     ON CONFLICT (name, topic) DO NOTHING
+     RETURNING id, topic, name`;
 
 /**
  * Adds a job. It is due for workers after `delayMs`, so that a caller who waits can have it first.
@@ -32,17 +69,8 @@ export function* addJob(
   job: NewJob,
   delayMs: number,
 ): Statements<Job | undefined> {
-  const { topic, name, key, suffix = "", startedAtMs = null } = job;
-  const rank = getRank(job, ranks.new);
-  const [added] = yield* query(
-    `INSERT INTO ${tables.jobs} (${columns})
-     SELECT :topic, :name, :key, :suffix, :rank, :startedAtMs, :startedAtMs, :startedAtMs,
-       'waiting', :now + :delayMs, :now
-     WHERE :inTransaction
-     ON CONFLICT (name, topic) DO NOTHING
-     RETURNING id`,
-    { topic, name, key, suffix, rank, startedAtMs, delayMs },
-  );
+  const values = toValues(job, ranks.new);
+  const [added] = yield* query(formatInsert(tables, oneRow), { ...values, delayMs });
   if (added !== undefined) {
     yield* putBody(tables, toNumber(added["id"]), job.body);
     return undefined;
@@ -55,7 +83,7 @@ export function* addJob(
 function* putBody({ bodies }: JobTables, id: number, body: string): Statements<void> {
   yield* query(
     `INSERT INTO ${bodies} (id, body)
-     SELECT :id, :body
+     SELECT :id::bigint, :body
      WHERE :inTransaction
      ON CONFLICT (id) DO UPDATE SET body = excluded.body
      RETURNING id`,
@@ -63,43 +91,28 @@ function* putBody({ bodies }: JobTables, id: number, body: string): Statements<v
   );
 }
 
-const rowParameters = ["topic", "name", "key", "suffix", "rank", "startedAtMs"] as const;
-
 /**
- * Adds many jobs, which are due after all others, in a transaction of our own.
+ * Adds many jobs, which are due after all others, in a transaction of our own. The first of equals
+ * is added.
  * @returns how many had no job with their topic and name.
  */
-export function* addJobs({ jobs, bodies }: JobTables, list: readonly NewJob[]): Statements<number> {
+export function* addJobs(tables: JobTables, list: readonly NewJob[]): Statements<number> {
   if (list.length === 0) return 0;
-  const rows = list.map((job) => {
-    const { topic, name, key, suffix = "", startedAtMs = null } = job;
-    return { topic, name, key, suffix, rank: getRank(job, ranks.bulk), startedAtMs };
-  });
-  // With WHERE, SQLite does not read ON CONFLICT as the ON of a join.
-  const added = yield* query(
-    `WITH given (topic, name, key, suffix, rank, started) AS (
-       VALUES ${formatRows(rowParameters, rows.length)}
-     )
-     INSERT INTO ${jobs} (${columns})
-     SELECT topic, name, key, suffix, rank, started, started, started, 'waiting', :now, :now
-     FROM given
-     WHERE true
-     ON CONFLICT (name, topic) DO NOTHING
-     RETURNING id, topic, name`,
-    toRowValues(rows),
-  );
+  const rows = list.map((job) => toValues(job, ranks.bulk));
+  const insert = formatInsert(tables, formatRows(given, rows.length));
+  const added = yield* query(insert, { ...toRowValues(rows), delayMs: 0 });
   if (added.length === 0) return 0;
 
   const toIdentity = (topic: unknown, name: unknown) => JSON.stringify([topic, name]);
-  const fromLast = list.toReversed(); // the first of equals was added
+  const fromLast = list.toReversed();
   const bodyOf = new Map(fromLast.map(({ topic, name, body }) => [toIdentity(topic, name), body]));
   const newBodies = added.map(({ id, topic, name }) => ({
     id: toNumber(id),
     body: bodyOf.get(toIdentity(topic, name)) ?? "",
   }));
   yield* query(
-    `INSERT INTO ${bodies} (id, body)
-     VALUES ${formatRows(["id", "body"], newBodies.length)}`,
+    `INSERT INTO ${tables.bodies} (id, body)
+     VALUES ${formatRows({ id: "bigint", body: "text" }, newBodies.length)}`,
     toRowValues(newBodies),
   );
   return added.length;
@@ -119,17 +132,17 @@ export function* restartJob(
   yield* query(
     `UPDATE ${tables.jobs}
      SET state = 'waiting',
-       rank = :rank,
-       due = :now + :delayMs,
+       rank = :rank::integer,
+       due = :now + :delayMs::bigint,
        lease = NULL,
        key = :key,
        suffix = :suffix,
-       started = :startedAtMs,
+       started = :startedAtMs::bigint,
        lost = ${hasStarted ? "lost" : "NULL"},
        attempts = 0,
        error = NULL,
        ended = NULL
-     WHERE id = :id
+     WHERE id = :id::bigint
        AND :inTransaction
      RETURNING id`,
     {
@@ -149,7 +162,7 @@ export function* hurryJob({ jobs }: JobTables, id: number): Statements<void> {
   yield* query(
     `UPDATE ${jobs}
      SET due = :now
-     WHERE id = :id
+     WHERE id = :id::bigint
        AND rank IS NOT NULL
        AND lease IS NULL`,
     { id },

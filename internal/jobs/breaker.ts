@@ -52,7 +52,7 @@ export function* recordFailure(
 function* addFailure({ failures }: JobTables, { id, topic }: Job): Statements<number> {
   yield* query(
     `INSERT INTO ${failures} (topic, job)
-     VALUES (:topic, :id)
+     VALUES (:topic, :id::bigint)
      ON CONFLICT DO NOTHING`,
     { topic, id },
   );
@@ -93,9 +93,9 @@ function* pauseTopic(
      SET due = (
        SELECT max(ends.due)
        FROM (
-         SELECT coalesce(:fromMs, :now) + :pauseMs AS due
+         SELECT coalesce(:fromMs::bigint, :now) + :pauseMs::bigint AS due
          UNION ALL
-         SELECT :now + :requestedMs
+         SELECT :now + :requestedMs::bigint
        ) AS ends
      )
      WHERE topic = :topic`,
@@ -149,7 +149,7 @@ export function* beginProbe(
 ): Statements<{ topic: string; probe: number } | undefined> {
   const [breaker] = yield* query(
     `UPDATE ${breakers}
-     SET due = :now + :leaseMs,
+     SET due = :now + :leaseMs::bigint,
        probes = probes + 1
      WHERE topic = (
        SELECT topic
@@ -175,7 +175,7 @@ export function* withdrawProbe({ breakers }: JobTables, { topic, probe }: Job): 
      SET due = :now,
        probes = probes - 1
      WHERE topic = :topic
-       AND probes = :probe`,
+       AND probes = :probe::integer`,
     { topic, probe },
   );
 }

@@ -29,7 +29,7 @@ export function* eraseEnded(
        SELECT j.id
        FROM ${jobs} j
        WHERE j.state = :state
-         AND j.ended < :now - :retentionMs
+         AND j.ended < :now - :retentionMs::bigint
          AND EXISTS (SELECT 1 FROM ${bodies} b WHERE b.id = j.id)
        LIMIT ${batchSize}
        FOR UPDATE SKIP LOCKED
@@ -58,7 +58,7 @@ export function* deleteEnded(
        WHERE topic = :topic
          AND state = :state
          AND rank IS NULL
-         AND ended < :now - :retentionMs
+         AND ended < :now - :retentionMs::bigint
        LIMIT ${batchSize}
      )
      RETURNING id`,
@@ -72,7 +72,7 @@ export function* deleteEnded(
 export function* deleteJob(tables: JobTables, id: number): Statements<void> {
   yield* query(
     `DELETE FROM ${tables.jobs}
-     WHERE id = :id`,
+     WHERE id = :id::bigint`,
     { id },
   );
   yield* eraseBodies(tables, [{ id }]);
@@ -83,7 +83,7 @@ function* eraseBodies({ bodies }: JobTables, rows: readonly Row[]): Statements<v
   if (rows.length === 0) return;
   yield* query(
     `DELETE FROM ${bodies}
-     WHERE id IN (${formatRows(["id"], rows.length)})`,
+     WHERE id IN (${formatRows({ id: "bigint" }, rows.length)})`,
     toRowValues(rows.map((row) => ({ id: toNumber(row["id"]) }))),
   );
 }

@@ -34,7 +34,7 @@ export const unlessCallback = (column: string, valueSql: string | number): strin
  * settled, so its last attempt is lost: `lost` becomes the time of it.
  */
 const setLease = `SET lease = :lease,
-       due = :now + :leaseMs,
+       due = :now + :leaseMs::bigint,
        lost = CASE WHEN ${isAttempt} AND lease IS NOT NULL THEN tried ELSE lost END,
        starter = CASE WHEN ${isAttempt} AND started IS NULL THEN :lease ELSE starter END,
        ${unlessCallback("started", "coalesce(started, :now)")},
@@ -123,7 +123,7 @@ export function leaseDue(
          AND j.rank = (SELECT rank FROM place)
          AND j.due <= :now
        ORDER BY j.due
-       LIMIT :limit`,
+       LIMIT :limit::integer`,
     values: { limit, topic: topic ?? null },
   });
 }
@@ -162,7 +162,7 @@ export function* leaseProbe(tables: JobTables, leaseMs: number): Statements<Leas
       select: `SELECT j.id
        FROM ${tables.jobs} j
        WHERE j.topic = :topic
-         AND j.rank = :rank
+         AND j.rank = :rank::integer
          AND (j.lease IS NULL OR j.due <= :now)
        ORDER BY j.due
        LIMIT 1`,

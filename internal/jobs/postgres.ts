@@ -15,7 +15,6 @@ import {
 import { withSafeMessage } from "../reporting.ts";
 import { setRealTimeout } from "../timers.ts";
 import {
-  getType,
   getValue,
   type Row,
   replaceParameters,
@@ -222,12 +221,11 @@ function toPositional(
   time: string,
 ): { sql: string; values: (string | null)[] } {
   const names: string[] = [];
-  const sql = replaceParameters(step.sql, (name) => {
+  const sql = replaceParameters(step.sql, (name, type) => {
     if (name === "now") return time;
     if (name === "inTransaction") return ":inTransaction"; // enterTransaction replaces it
     if (!names.includes(name)) names.push(name);
     const text = `$${names.indexOf(name) + 1}::text`;
-    const type = getType(name);
     return type === "text" ? text : `${text}::${type}`;
   });
   const values = names.map((name) => {

@@ -105,7 +105,7 @@ export function* lockJobs(
     const [body] = yield* query(
       `SELECT body
        FROM ${bodies}
-       WHERE id = :id`,
+       WHERE id = :id::bigint`,
       { id: toNumber(row["id"]) },
     );
     locked.push(readJob({ ...row, ...body }));
@@ -125,11 +125,11 @@ export function* listJobs(
   const rows = yield* query(
     `SELECT *, (SELECT b.body FROM ${bodies} b WHERE b.id = ${jobs}.id) AS body
      FROM ${jobs}
-     WHERE id > :afterId
+     WHERE id > :afterId::bigint
        AND ${isValue("topic", topic)}
        AND ${isValue("state", state)}
      ORDER BY id
-     LIMIT :limit`,
+     LIMIT :limit::integer`,
     { afterId, limit, topic: topic ?? null, state: state ?? null },
   );
   return rows.map(readJob);

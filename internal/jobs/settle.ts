@@ -122,15 +122,15 @@ function* recordEnd(
   const [row] = yield* query(
     `UPDATE ${tables.jobs}
      SET state = :state,
-       rank = :rank,
-       due = :now + :delayMs,
+       rank = :rank::integer,
+       due = :now + :delayMs::bigint,
        lease = NULL,
        result = :result,
        error = :error,
        started = ${times.started},
        lost = ${times.lost},
        ended = ${state === "waiting" ? "NULL" : "coalesce(ended, :now)"}
-     WHERE id = :id
+     WHERE id = :id::bigint
        AND coalesce(lease, '') = :lease
      RETURNING *,
        ${countFailures(tables)}`,
@@ -148,7 +148,7 @@ function* recordEnd(
   if (end.isErased)
     yield* query(
       `DELETE FROM ${tables.bodies}
-       WHERE id = :id`,
+       WHERE id = :id::bigint`,
       { id },
     );
   return { job: readJob(row), failures: toNumber(row["failures"]) };
@@ -164,10 +164,10 @@ export function* giveBack(tables: JobTables, job: LeasedJob, delayMs = 0): State
   yield* query(
     `UPDATE ${tables.jobs}
      SET lease = NULL,
-       due = :now + :delayMs,
+       due = :now + :delayMs::bigint,
        started = ${startedWithoutThis},
        ${unlessCallback("attempts", "attempts - 1")}
-     WHERE id = :id
+     WHERE id = :id::bigint
        AND lease = :lease`,
     { id: job.id, lease: job.lease, delayMs },
   );

@@ -16,10 +16,10 @@ export type Row = Record<string, string | number | bigint | null>;
 
 export type Step =
   /**
-   * A statement with named parameters, such as `:topic`. Two names have no value: `:now` is the
-   * time of the database in milliseconds, and `:inTransaction` a condition that is false when the
-   * statement is not in the user's transaction. It must have RETURNING: without rows,
-   * `enterTransaction` asks whether the transaction is still the same.
+   * A statement with named parameters: `:topic` is text, `:id::bigint` has its type. Two names have
+   * no value: `:now` is the time of the database in milliseconds, and `:inTransaction` a condition
+   * that is false when the statement is not in the user's transaction. It must have RETURNING:
+   * without rows, `enterTransaction` asks whether the transaction is still the same.
    */
   | { sql: string; values: Values }
   /**
@@ -38,35 +38,14 @@ export function* query(sql: string, values: Values = {}): Statements<Row[]> {
   return yield { sql, values };
 }
 
-/** The types of all parameters that are numbers. The others are text. */
-const numberTypes: Readonly<Record<string, "bigint" | "integer">> = {
-  afterId: "bigint",
-  delayMs: "bigint",
-  fromMs: "bigint",
-  id: "bigint",
-  leaseMs: "bigint",
-  limit: "integer",
-  pauseMs: "bigint",
-  probe: "integer",
-  rank: "integer",
-  requestedMs: "bigint",
-  retentionMs: "bigint",
-  startedAtMs: "bigint",
-};
+/** A colon, a name, and perhaps a type. Two colons before a name are a cast. */
+const parameters = /(?<!:):([a-z]\w*)(?:::(\w+))?/gi;
 
-/** The number of the row at the end of a name: see {@link formatRows}. */
-const rowNumber = /_\d+$/;
-
-/** @returns the type of a parameter in PostgreSQL. */
-export const getType = (name: string): "text" | "bigint" | "integer" =>
-  numberTypes[name.replace(rowNumber, "")] ?? "text";
-
-/** A colon and a name. Two colons are a cast. */
-const parameters = /(?<!:):([a-z]\w*)/gi;
-
-/** @param format returns what a database has instead of `:name`. */
-export const replaceParameters = (sql: string, format: (name: string) => string): string =>
-  sql.replace(parameters, (_whole, name: string) => format(name));
+/** @param format returns what a database has instead of `:name::type`. */
+export const replaceParameters = (
+  sql: string,
+  format: (name: string, type: string) => string,
+): string => sql.replace(parameters, (_whole, name: string, type = "text") => format(name, type));
 
 /** @throws when a statement has a parameter without a value. */
 export function getValue(values: Values, name: string): Value {
@@ -75,18 +54,28 @@ export function getValue(values: Values, name: string): Value {
   throw new Error(`The statement has no value for :${name}.`);
 }
 
-/** Returns `(:id_0, :body_0), (:id_1, :body_1)` for the names `id` and `body` and two rows. */
-export function formatRows(names: readonly string[], rows: number): string {
-  const formatRow = (row: number) => `(${names.map((name) => `:${name}_${row}`).join(", ")})`;
-  return Array.from({ length: rows }, (_, row) => formatRow(row)).join(", ");
-}
+/** The types of parameters, by name. */
+export type Types = Readonly<Record<string, string>>;
+
+/**
+ * Returns `(:id::bigint, :body::text)`.
+ * @param suffix stands after each name.
+ */
+export const formatRow = (types: Types, suffix = ""): string =>
+  `(${Object.entries(types)
+    .map(([name, type]) => `:${name}${suffix}::${type}`)
+    .join(", ")})`;
+
+/** Returns `(:id_0::bigint, :body_0::text), (:id_1::bigint, :body_1::text)` for two rows. */
+export const formatRows = (types: Types, rows: number): string =>
+  Array.from({ length: rows }, (_, row) => formatRow(types, `_${row}`)).join(", ");
 
 /** The values of the parameters of {@link formatRows}. */
 export function toRowValues(rows: readonly Values[]): Values {
-  const entries = rows.flatMap((row, index) =>
-    Object.entries(row).map(([name, value]) => [`${name}_${index}`, value] as const),
-  );
-  return Object.fromEntries(entries);
+  const values: Record<string, Value> = {};
+  for (const [index, row] of rows.entries())
+    for (const [name, value] of Object.entries(row)) values[`${name}_${index}`] = value;
+  return values;
 }
 
 export const toNumber = (value: Row[string] | undefined): number => Number(value);
