@@ -20,9 +20,9 @@ export interface Card {
     fieldValues: FieldValues;
 }
 /** Map from a field key of the template to its value ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
-export type FieldValues = {
+export interface FieldValues {
     [key: string]: string | number;
-};
+}
 /** The customer, and the field values of the card ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
 export interface IssueCardRequest {
     /** Map from a field key of the template to its value ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
@@ -92,7 +92,10 @@ export interface ConsentChange {
 export interface CardAdded {
     /** The same in every delivery of the event. Use it for deduplication ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     id: string;
-    /** The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
+    /**
+     * The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)).
+     * @constant
+     */
     type: "card.added";
     /** Time of the event: ISO 8601, UTC with milliseconds ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     createdAt: string;
@@ -103,7 +106,10 @@ export interface CardAdded {
 export interface CardRemoved {
     /** The same in every delivery of the event. Use it for deduplication ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     id: string;
-    /** The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
+    /**
+     * The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)).
+     * @constant
+     */
     type: "card.removed";
     /** Time of the event: ISO 8601, UTC with milliseconds ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     createdAt: string;
@@ -123,7 +129,10 @@ export interface WalletChange {
 export interface BalanceChanged {
     /** The same in every delivery of the event. Use it for deduplication ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     id: string;
-    /** The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
+    /**
+     * The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)).
+     * @constant
+     */
     type: "balance.changed";
     /** Time of the event: ISO 8601, UTC with milliseconds ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     createdAt: string;
@@ -138,19 +147,22 @@ export interface BalanceChanged {
         /** Signed change of the balance, in points or stamps ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
         change?: unknown;
         /** The operation that changed the balance ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
-        operation?: {
+        operation?: ({
             /** Identifier of the operation ([spec 2.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-5)). */
             id?: unknown;
             /** Why the balance changed ([spec 2.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-5)). */
             type?: unknown;
-        } | null | undefined;
+        } | null) | undefined;
     };
 }
 /** The card reached another tier ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
 export interface TierChanged {
     /** The same in every delivery of the event. Use it for deduplication ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     id: string;
-    /** The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
+    /**
+     * The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)).
+     * @constant
+     */
     type: "tier.changed";
     /** Time of the event: ISO 8601, UTC with milliseconds ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     createdAt: string;
@@ -170,7 +182,10 @@ export interface TierChanged {
 export interface ConsentChanged {
     /** The same in every delivery of the event. Use it for deduplication ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     id: string;
-    /** The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
+    /**
+     * The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)).
+     * @constant
+     */
     type: "consent.changed";
     /** Time of the event: ISO 8601, UTC with milliseconds ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     createdAt: string;
@@ -188,7 +203,10 @@ export interface ConsentChanged {
 export interface Ping {
     /** The same in every delivery of the event. Use it for deduplication ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     id: string;
-    /** The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
+    /**
+     * The event type ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)).
+     * @constant
+     */
     type: "ping";
     /** Time of the event: ISO 8601, UTC with milliseconds ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
     createdAt: string;

@@ -127,7 +127,7 @@ const toText = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 const documentFiles = async (document: Json): Promise<Files> => ({
   "generated/openapi.json": toText(document),
   "generated/schema.ts": await schemaTypes(document, "openapi.yaml"),
-  "generated/types.ts": wireTypes(document),
+  "generated/types.ts": await wireTypes(document),
   "generated/endpoints.ts": endpointTable(document),
   "generated/events.ts": eventTable(document),
   "generated/event-examples.ts": eventExamples(document),
@@ -143,7 +143,9 @@ async function controlFiles(folder: string, document: Json): Promise<Files> {
   const yaml = await readFile(join(folder, "control.yaml"), "utf8");
   const control = completeControl(parse(yaml), document);
   return {
-    "generated/control.ts": await schemaTypes(withPlainUnions(control), "control.yaml", true),
+    "generated/control.ts": await schemaTypes(withPlainUnions(control), "control.yaml", {
+      immutable: true,
+    }),
     "generated/control-validators.js": controlValidators(control),
   };
 }

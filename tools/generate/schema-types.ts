@@ -1,20 +1,30 @@
 /** Converts a document to TypeScript with openapi-typescript. */
-import openapiTS, { astToString, NULL, STRING, tsLiteral, tsUnion } from "openapi-typescript";
+import openapiTS, {
+  astToString,
+  NULL,
+  type OpenAPITSOptions,
+  STRING,
+  tsLiteral,
+  tsUnion,
+} from "openapi-typescript";
 import ts from "typescript";
 import { getMember, type Json } from "./document.ts";
 
 /**
  * The document as openapi-typescript writes it; editors can complete the known values of open sets.
  * @param source the file that the banner names
- * @param immutable makes properties and arrays read-only
+ * @param options `immutable` makes properties and arrays read-only
  */
 export async function schemaTypes(
   document: Json,
   source: string,
-  immutable = false,
+  options: OpenAPITSOptions = {},
 ): Promise<string> {
-  const nodes = await openapiTS(withoutUnknownMembers(document) as never, {
-    immutable,
+  return toBanner(source) + formatTypes(await toTypeNodes(document, options));
+}
+
+export const toTypeNodes = (document: Json, options: OpenAPITSOptions): Promise<ts.Node[]> =>
+  openapiTS(withoutUnknownMembers(document) as never, {
     alphabetize: false,
     emptyObjectsUnknown: true,
     defaultNonNullable: false, // a request need not have a member that has a default
@@ -24,10 +34,12 @@ export async function schemaTypes(
       const isNullable = [schema.type].flat().includes("null");
       return Array.isArray(known) ? createOpenSet(known, isNullable) : undefined;
     },
+    ...options,
   });
-  // Editors do not know the tag `@description`, and show the text only without it.
-  return toBanner(source) + astToString(nodes).replaceAll("@description ", "");
-}
+
+/** Editors do not know the tag `@description`, and show the text only without it. */
+export const formatTypes = (nodes: ts.Node[]): string =>
+  astToString(nodes).replaceAll("@description ", "");
 
 export const toBanner = (source: string) =>
   `/** Generated from ${source} by \`npm run generate\`. Do not edit. */\n\n`;

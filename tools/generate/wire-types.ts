@@ -1,31 +1,22 @@
 /**
- * Writes the schemas as interfaces and types whose members cite the specification. Editors show
- * them by name; the types of openapi-typescript have none, so that an editor lists all members.
+ * The schemas as interfaces and types whose members cite the specification. openapi-typescript
+ * writes them as members of one interface: editors would list all members instead of a name.
  */
+import { tsUnion, UNDEFINED, UNKNOWN } from "openapi-typescript";
+import ts from "typescript";
 import { isRecord, type Json, recordIn, resolved } from "./document.ts";
-import { toBanner } from "./schema-types.ts";
+import { formatTypes, toBanner, toTypeNodes } from "./schema-types.ts";
 
-/** The part of JSON Schema that openapi.yaml has. */
+/** The part of JSON Schema that the generators read. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
-  const?: unknown;
-  enum?: unknown[];
-  anyOf?: Schema[];
+  format?: string;
   description?: string;
   required?: string[];
   properties?: Record<string, Schema>;
-  additionalProperties?: boolean | Schema;
   items?: Schema;
   "x-spec"?: string;
-  "x-extensible-enum"?: string[];
-}
-
-/** Where a type is written. */
-interface Place {
-  indent: string;
-  /** The clause of the schema, or of the nearest one around it. */
-  clause: string;
 }
 
 /**
@@ -34,15 +25,49 @@ interface Place {
 export const toName = (schema: string) =>
   schema.slice(schema.lastIndexOf("/") + 1).replace(/Event$/, "");
 
-/**
- * The schemas as interfaces and types. Optional members can also be `undefined`, as forms and
- * databases have them.
- */
-export function wireTypes(document: Json): string {
+export async function wireTypes(document: Json): Promise<string> {
   const schemas = recordIn(recordIn(document, "components"), "schemas");
   const complete = withTargetTexts(document, schemas) as Record<string, Schema>;
-  const declarations = Object.entries(loosenEventData(complete)).map(formatDeclaration);
-  return toBanner("openapi.yaml") + declarations.join("");
+  const loose = Object.entries(loosenEventData(complete));
+  const cited = loose.map(([name, schema]) => [name, withLinks(schema)]);
+  const nodes = await toTypeNodes(
+    { openapi: "3.1.0", components: { schemas: Object.fromEntries(cited) } },
+    { transformProperty: allowUndefined },
+  );
+  const types = formatTypes(listDeclarations(nodes));
+  return (
+    toBanner("openapi.yaml") + types.replaceAll(/components\["schemas"\]\["(\w+)"\]/g, toReference)
+  );
+}
+
+const toReference = (_whole: string, name: string) => toName(name);
+
+/** Optional members can also be `undefined`, as forms and databases have them. */
+function allowUndefined(property: ts.PropertySignature): ts.PropertySignature {
+  const { modifiers, name, questionToken, type } = property;
+  if (questionToken === undefined || type === undefined || type === UNKNOWN) return property;
+  const either = tsUnion([type, UNDEFINED]);
+  return ts.factory.updatePropertySignature(property, modifiers, name, questionToken, either);
+}
+
+/** The members of `components.schemas` as declarations with their comments. */
+function listDeclarations(nodes: readonly ts.Node[]): ts.Node[] {
+  const components = nodes
+    .filter(ts.isInterfaceDeclaration)
+    .find(({ name }) => name.text === "components");
+  const schemas = components?.members.filter(ts.isPropertySignature)[0]?.type as ts.TypeLiteralNode;
+  return schemas.members.filter(ts.isPropertySignature).map((member) => {
+    const declaration = toDeclaration(toName((member.name as ts.Identifier).text), member.type);
+    return ts.setSyntheticLeadingComments(declaration, ts.getSyntheticLeadingComments(member));
+  });
+}
+
+function toDeclaration(name: string, type = UNKNOWN as ts.TypeNode): ts.Node {
+  const { factory } = ts;
+  const exported = [factory.createToken(ts.SyntaxKind.ExportKeyword)];
+  return ts.isTypeLiteralNode(type)
+    ? factory.createInterfaceDeclaration(exported, name, undefined, undefined, type.members)
+    : factory.createTypeAliasDeclaration(exported, name, undefined, type);
 }
 
 /** Each reference with the description and the clause of its target. */
@@ -82,78 +107,29 @@ function loosen(schema: Schema): Schema {
   return { ...schema, properties: Object.fromEntries(members) };
 }
 
-function formatDeclaration([name, schema]: [string, Schema]): string {
-  const place = { indent: "", clause: schema["x-spec"] ?? "" };
-  const type = listTypes(schema, place).join(" | ");
-  const comment = formatComment(schema.description, place);
-  return schema.properties === undefined
-    ? `${comment}export type ${toName(name)} = ${type};\n`
-    : `${comment}export interface ${toName(name)} ${type}\n`;
-}
-
-/** The types of a schema, of which a value has one. */
-function listTypes(schema: Schema, place: Place): string[] {
-  const { $ref, anyOf, properties } = schema;
-  if ($ref !== undefined) return [toName($ref)];
-  if (anyOf !== undefined) return anyOf.flatMap((one) => listTypes(one, place));
-  const literals = listLiterals(schema);
-  if (literals.length > 0) return literals;
-  const names = [schema.type ?? (properties === undefined ? "unknown" : "object")].flat();
-  return names.map((name) => formats[name]?.(schema, place) ?? name);
-}
-
-function listLiterals({ type, const: value, enum: values, ...schema }: Schema): string[] {
-  const known = schema["x-extensible-enum"]?.map((one) => JSON.stringify(one));
-  const orNull = [type].flat().includes("null") ? ["null"] : [];
-  if (known !== undefined) return [...known, "(string & {})", ...orNull];
-  if (values !== undefined) return values.map((one) => JSON.stringify(one));
-  return value === undefined ? [] : [JSON.stringify(value)];
-}
-
-/** How the types of JSON Schema are written in TypeScript, if they have another name there. */
-const formats: Readonly<Record<string, (schema: Schema, place: Place) => string>> = {
-  integer: () => "number",
-  array: formatArray,
-  object: formatObject,
-};
-
-function formatArray({ items = {} }: Schema, place: Place): string {
-  const types = listTypes(items, place);
-  return types.length === 1 ? `${types[0]}[]` : `(${types.join(" | ")})[]`;
-}
-
-function formatObject(schema: Schema, place: Place): string {
-  const { properties, additionalProperties: others, required = [] } = schema;
-  const inner = { ...place, indent: `${place.indent}    ` };
-  const lines: string[] = [];
-  if (typeof others === "object")
-    lines.push(`${inner.indent}[key: string]: ${listTypes(others, inner).join(" | ")};\n`);
-  else if (properties === undefined) return "Record<string, unknown>";
-  for (const [name, member] of Object.entries(properties ?? {}))
-    lines.push(formatMember(name, member, required.includes(name), inner));
-  return `{\n${lines.join("")}${place.indent}}`;
-}
-
-function formatMember(name: string, member: Schema, isRequired: boolean, outer: Place): string {
-  const place = { ...outer, clause: member["x-spec"] ?? outer.clause };
-  const types = listTypes(member, place);
-  if (!isRequired && !types.includes("unknown")) types.push("undefined");
-  const key = /^\w+$/.test(name) ? name : JSON.stringify(name);
-  const declaration = `${key}${isRequired ? "" : "?"}: ${types.join(" | ")};`;
-  return `${formatComment(member.description, place)}${place.indent}${declaration}\n`;
-}
-
 /**
- * A description that ends with links to its clauses, such as `6.2, 6.3.4`, on the page of the
- * specification.
+ * The schema with descriptions that end with links to their clauses, such as `6.2, 6.3.4`, on the
+ * page of the specification.
+ * @param outer the clause of the schema around it.
  */
-function formatComment(description: string | undefined, { indent, clause }: Place): string {
-  if (description === undefined) return "";
-  const text = description.replaceAll(/\s+/g, " ").replaceAll("*/", "*\\/");
-  const links = `spec ${clause}`.replace(/(?:spec )?(\d[\d.]*)/g, (label, number: string) => {
+function withLinks(schema: Schema, outer = ""): Schema {
+  const { format: _, ...linked } = schema; // a comment would begin with the format
+  const { description, properties, items, "x-spec": clause = outer } = linked;
+  if (description !== undefined && clause !== "") {
+    const text = description.replaceAll(/\s+/g, " ");
+    linked.description = text.replace(/\.?$/, ` (${formatLinks(clause)}).`);
+  }
+  if (items !== undefined) linked.items = withLinks(items, clause);
+  if (properties === undefined) return linked;
+  const members = Object.entries(properties).map(([name, member]) => [
+    name,
+    withLinks(member, clause),
+  ]);
+  return { ...linked, properties: Object.fromEntries(members) };
+}
+
+const formatLinks = (clause: string) =>
+  `spec ${clause}`.replace(/(?:spec )?(\d[\d.]*)/g, (label, number: string) => {
     const anchor = `spec-${number.replaceAll(".", "-")}`;
     return `[${label}](https://loyalty-cards.github.io/loyalty-cards/specification#${anchor})`;
   });
-  const sentence = clause === "" ? text : text.replace(/\.?$/, ` (${links}).`);
-  return `${indent}/** ${sentence} */\n`;
-}
