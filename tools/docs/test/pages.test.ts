@@ -11,7 +11,7 @@ import { describe, expect, it } from "vitest";
 import { reasons } from "../../../packages/webhook-verify/src/reasons.ts";
 import { root } from "../../published.ts";
 import { isOnNpm, renderCopy, renderInstall, renderProject } from "../installation.ts";
-import { findUnquoted, listFiles, listPages, readFromRoot } from "../snippets.ts";
+import { listFiles, listPages, readFromRoot } from "../snippets.ts";
 import { updatePage } from "../tables.ts";
 
 const withoutCode = (page: string) => page.replace(/^```[\s\S]*?^```$/gm, "");
@@ -29,6 +29,27 @@ function readAnchors(file: string): string[] {
   return [...headings, ...[...page.matchAll(/<a id="([\w-]+)">/g)].map(([, id = ""]) => id)];
 }
 
+/** A code block in the language of a program. */
+const program =
+  /^```(?:[mc]?[jt]sx?|sh|bash|shell|console|powershell|py|python|php|http)\n([\s\S]*?)^```/gm;
+
+/**
+ * Whether a command installs packages of our lock file, or runs a script of the folder or the root.
+ */
+function isNpmCommand(command: string, folder: string): boolean {
+  if (command === "npm ci") return true;
+  const [, packages] = /^npm install (?:--save-dev )?(.+)$/.exec(command) ?? [];
+  if (packages !== undefined)
+    return packages.split(" ").every((name) => `node_modules/${name}` in lock.packages);
+  const [, script = ""] = /^npm (?:run )?([\w:]+)$/.exec(command) ?? [];
+  return [folder, "."].some((each) => {
+    const file = join(each, "package.json");
+    return existsSync(join(root, file)) && script in JSON.parse(readFromRoot(file)).scripts;
+  });
+}
+
+const lock: { packages: object } = JSON.parse(readFromRoot("package-lock.json"));
+
 describe.each(listPages())("%s", (page) => {
   const text = readFromRoot(page);
 
@@ -41,9 +62,14 @@ describe.each(listPages())("%s", (page) => {
     expect(isFromNpm && !isOnNpm).toBe(false);
   });
 
-  it("has no code block that does not run", () => {
-    // The commands of an example run in its folder.
-    expect(findUnquoted(text, page.startsWith("examples/") ? dirname(page) : ".")).toEqual([]);
+  it("has no program that is not quoted from a file that runs, except commands of npm", () => {
+    const unquoted = [...text.matchAll(program)].filter(
+      ({ index }) => !/<!-- snippet: \S+ -->\n$/.test(text.slice(0, index)),
+    );
+    const commands = unquoted
+      .flatMap(([, code = ""]) => code.trimEnd().split(/\n| && /))
+      .map((line) => line.replace(/ +#.*$/, ""));
+    expect(commands.filter((command) => !isNpmCommand(command, dirname(page)))).toEqual([]);
   });
 
   it("links to files and headings that exist", () => {
