@@ -45,27 +45,19 @@ export function startTimers() {
   };
 }
 
-/**
- * Starts a module in a process that ends with this one, and waits for its first message, such as
- * its port.
- */
-export async function startModule(url, args = []) {
-  const child = endWithThis(fork(fileURLToPath(url), args, { execArgv: [] }));
-  return { child, message: await receive(child) };
-}
-
-const children = new Set();
+const children = [];
 process.on("exit", () => {
   for (const child of children) child.kill();
 });
 
 /**
- * Ends the process when this one ends.
- * @returns the process.
+ * Starts a module in a process that ends with this one, and waits for its first message, such as
+ * its port.
  */
-export function endWithThis(child) {
-  children.add(child);
-  return child.once("exit", () => children.delete(child));
+export async function startModule(url, args = []) {
+  const child = fork(fileURLToPath(url), args, { execArgv: [] });
+  children.push(child);
+  return { child, message: await receive(child) };
 }
 
 /**
@@ -95,17 +87,6 @@ function shuffled(list) {
     { length: rest.length },
     () => rest.splice(Math.floor(Math.random() * rest.length), 1)[0],
   );
-}
-
-/** Linux only: the resident memory of a process. */
-export function residentMiB(pid) {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
-}
-
-/** Linux only: the processor time of a process, user and system. */
-export function processorSeconds(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 export async function openSocket(port) {

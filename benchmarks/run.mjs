@@ -8,7 +8,7 @@
  *
  *     title, notes      heading of its section of the page, and the conditions below the table
  *     figures           { time: { label: "µs each" } }: what a round measures. Options of a figure:
- *                       compare: "ratio" to the floor (default), "difference" from it, or "none"; higherIsBetter
+ *                       compare: "ratio" to the floor (default), "difference" from it, or "none"
  *     floor, own        the variant that the others are compared with, if there is one; the names of our variants. The rest are peers
  *     panels            [{ name: "2 KB" }]: groups of variants that are compared. A panel can have members of its own for `open`, and
  *                       `node: 22` (runs on Node 22; default 24), `starts`, `rounds`, `warmUps`

@@ -102,10 +102,6 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       installCompat,
       "node compat/node_modules/@stryker-mutator/core/bin/stryker.js run compat/stryker.config.json",
     ],
-    timing: [
-      "whether the time of a comparison reveals a part of a signature",
-      script("benchmarks/timing.mjs"),
-    ],
   },
   release: {
     licences: [

@@ -18,10 +18,7 @@ interface Subject {
   title: string;
   notes: string;
   floor?: string;
-  figures: Record<
-    string,
-    { label: string; compare?: Comparison | "none"; higherIsBetter?: boolean }
-  >;
+  figures: Record<string, { label: string; compare?: Comparison | "none" }>;
   own: string[];
 }
 
@@ -64,7 +61,7 @@ function renderSection(name: string, subject: Subject, result: Result): string {
 
 /** The variants that are best in the first column come first. */
 function renderTable(subject: Subject, columns: readonly Column[]): string {
-  const names = new Set(columns.flatMap((column) => rankNames(subject, column)));
+  const names = new Set(columns.flatMap((column) => rankNames(column)));
   const rows = Array.from(names, (name) => [
     subject.own.includes(name) ? `**${name}**` : name,
     ...columns.map((column) => formatCell(subject, column, name)),
@@ -85,9 +82,8 @@ function titleColumns(subject: Subject, columns: readonly Column[]): string[] {
   return ["", ...columns.map((_, index) => `${panels[index]}: ${labels[index]}`)];
 }
 
-function rankNames(subject: Subject, { key, panel }: Column): string[] {
-  const direction = subject.figures[key]?.higherIsBetter ? -1 : 1;
-  const rank = ({ figures }: Panel["rows"][number]) => (figures[key]?.value[1] ?? 0) * direction;
+function rankNames({ key, panel }: Column): string[] {
+  const rank = ({ figures }: Panel["rows"][number]) => figures[key]?.value[1] ?? 0;
   const ranked = panel.rows.toSorted((one, other) => rank(one) - rank(other));
   return ranked.map(({ name }) => name);
 }
