@@ -54,9 +54,10 @@ export interface Clock {
   monotonicMs(): number;
   /**
    * Calls `wake` once, after `ms` milliseconds.
+   * @param isBackground whether the timer keeps no process running.
    * @returns a function that cancels the timer.
    */
-  after(ms: number, wake: () => void): () => void;
+  after(ms: number, wake: () => void, isBackground?: boolean): () => void;
 }
 
 /** The steps throw the errors of `issueCard`. */

@@ -246,60 +246,6 @@ export function* getDelayMs(tables: JobTables, topic?: string): Statements<numbe
   return toOptionalNumber(row?.["delay"]);
 }
 
-/** How long something may be due while a worker runs, or a drain each hour. */
-const maxDueMs = 65 * 60_000;
-/** The same before the first lease: perhaps the program never starts a worker. */
-const maxFirstDueMs = 60_000;
-
-/** What is due, and whether somebody leases. Times are in milliseconds; undefined without jobs. */
-export interface Neglect {
-  hasLeased: boolean;
-  dueForMs: number | undefined;
-  /** The same without bulk, which waits for everything else. */
-  promptDueForMs: number | undefined;
-}
-
-/** Whether something has been due for so long that nobody seems to lease. */
-export function isNeglected({ hasLeased, dueForMs = 0, promptDueForMs = 0 }: Neglect): boolean {
-  return hasLeased ? promptDueForMs >= maxDueMs : dueForMs >= maxFirstDueMs;
-}
-
-/**
- * Finds out whether somebody leases what is due. What waits for an open breaker is not due.
- * @param topic default: all.
- * @returns how many jobs wait while nobody leases; 0 when somebody does.
- */
-export function* countNeglected(tables: JobTables, topic?: string): Statements<number> {
-  const { jobs, breakers } = tables;
-  // A lease proves that somebody leases. It ends as a state that is not `waiting`, asked in two
-  // parts because an index finds no `<>`, or leaves a rank before that of new jobs.
-  const [row] = yield* query(
-    `WITH RECURSIVE ${formatPlaces(tables).join()}
-     SELECT
-       :now - min(due) AS due,
-       :now - min(CASE WHEN rank < ${ranks.bulk} THEN due END) AS prompt,
-       CASE
-         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state < 'waiting') THEN 1
-         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state > 'waiting') THEN 1
-         WHEN EXISTS (SELECT 1 FROM places WHERE rank < ${ranks.new} AND due IS NOT NULL) THEN 1
-         ELSE 0
-       END AS leased
-     FROM (
-       SELECT rank, due FROM places
-       UNION ALL
-       SELECT ${ranks.retry}, due FROM ${breakers} WHERE due IS NOT NULL
-     ) AS p`,
-    { topic: topic ?? null },
-  );
-  const neglect = {
-    hasLeased: toNumber(row?.["leased"]) === 1,
-    dueForMs: toOptionalNumber(row?.["due"]),
-    promptDueForMs: toOptionalNumber(row?.["prompt"]),
-  };
-  if (!isNeglected(neglect)) return 0;
-  return (yield* countJobs(tables, topic)).states["waiting"] ?? 0;
-}
-
 /**
  * @returns how long until the first lease of a running attempt expires, in milliseconds; undefined
  * when none is running.

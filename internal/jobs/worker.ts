@@ -292,7 +292,7 @@ const { AsyncResource } = (getBuiltinModule("node:async_hooks") ?? {}) as {
 };
 const ownContext = AsyncResource && new AsyncResource("worker");
 /** A job has no AsyncLocalStorage store, also when a request started its worker. */
-const runInNoRequest = <Result>(work: () => Result): Result =>
+export const runInNoRequest = <Result>(work: () => Result): Result =>
   ownContext === undefined ? work() : ownContext.runInAsyncScope(work);
 
 export const maxBackoffMs = 15 * 60_000;

@@ -9,15 +9,20 @@ import { addJob, addJobs, hurryJob, type NewJob, restartJob } from "../../jobs/a
 import { listBreakers } from "../../jobs/breaker.ts";
 import { correctTimes } from "../../jobs/clock.ts";
 import { deleteEnded, deleteJob, eraseEnded } from "../../jobs/erase.ts";
-import { expireLeases, leaseDue, leaseJob, leaseProbe } from "../../jobs/lease.ts";
+import {
+  countNeglected,
+  expireLeases,
+  isNeglected,
+  leaseDue,
+  leaseJob,
+  leaseProbe,
+} from "../../jobs/lease.ts";
 import { createPostgresDatabase } from "../../jobs/postgres.ts";
 import {
   countJobs,
-  countNeglected,
   getDelayMs,
   getLatestMs,
   getLeaseDelayMs,
-  isNeglected,
   listJobs,
   lockJobs,
 } from "../../jobs/read.ts";

@@ -2,11 +2,13 @@
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import type { Clock } from "@loyalty-cards/internal/issuing-steps";
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
+import { startBackgroundTimer } from "@loyalty-cards/internal/timers";
 
 export const systemClock: Clock = {
   now: Date.now,
   monotonicMs: () => performance.now(),
-  after(ms, wake) {
+  after(ms, wake, isBackground) {
+    if (isBackground) return startBackgroundTimer(ms, wake);
     const timer = setTimeout(wake, Math.min(ms, maxTimerMs));
     return () => clearTimeout(timer);
   },

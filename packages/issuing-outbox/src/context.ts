@@ -1,5 +1,6 @@
 /** What the methods of an outbox share: database, tables, client, callbacks, running attempts. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import type { NeglectWatch } from "@loyalty-cards/internal/jobs/lease";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker } from "@loyalty-cards/internal/jobs/worker";
@@ -50,8 +51,7 @@ export interface OutboxContext {
   report: Report;
   /** Logs a failure of the service, or of the client. */
   logFailure: ReturnType<typeof createFailureLog>;
-  /** Logs that entries wait and nobody leases: no worker seems to run. */
-  warnOfNeglect: () => Promise<void>;
+  neglect: NeglectWatch;
   random: () => number;
   /** How long the forms of rejected and unknown entries are stored. */
   retentionMs: number;

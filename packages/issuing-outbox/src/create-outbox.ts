@@ -1,5 +1,10 @@
 /** Puts an outbox together: its methods, on any database. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import {
+  countNeglected,
+  createNeglectWatch,
+  type NeglectWatch,
+} from "@loyalty-cards/internal/jobs/lease";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import { endWithin, type Worker } from "@loyalty-cards/internal/jobs/worker";
@@ -12,7 +17,7 @@ import type { OutboxContext, OutboxDatabase } from "./context.ts";
 import { countEntries } from "./count.ts";
 import { drain } from "./drain.ts";
 import type { OutboxState, OwedCard } from "./entry.ts";
-import { createNeglectWarning, issue, maxDeadlineMs } from "./issue.ts";
+import { issue, maxDeadlineMs } from "./issue.ts";
 import { findJob, parseEntryKey, requireOpen, toEntry } from "./job.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { list } from "./list.ts";
@@ -39,17 +44,17 @@ export function createOutbox(
   const log = createLog("issuing-outbox", options.log);
   const hasWorker = () => activeWorkers.size > 0;
   const report = createOutboxReport(options, hasWorker);
-  const shared = { database, tables, client, activeWorkers, report };
+  const { clock } = client;
+  const shared = { database, tables, client, activeWorkers, report, lifecycle };
   const context: OutboxContext = {
     ...shared,
-    logFailure: createFailureLog(log, client.clock, hasWorker),
-    warnOfNeglect: createNeglectWarning(shared, log),
+    neglect: watchNeglect(shared, log),
+    logFailure: createFailureLog(log, clock, hasWorker),
     random: testing?.random ?? Math.random,
     retentionMs: Math.round(retentionDays * 86_400_000),
     onIssued,
     onRejected,
     running: new Map(),
-    lifecycle,
   };
   const workers = createWorkers(context);
   const visits = new Set<Promise<unknown>>();
@@ -62,7 +67,7 @@ export function createOutbox(
       await Promise.allSettled(visits);
       await Promise.all(context.running.values());
     };
-    await endWithin(client.clock, end(), graceMs, lifecycle.abort);
+    await endWithin(clock, end(), graceMs, lifecycle.abort);
     database.close();
   }
 
@@ -110,4 +115,28 @@ export function createOutbox(
       template?: TemplateOption,
     ): Statements<CorrectionResult> => correct(context, userId, request, template),
   };
+}
+
+type WatchContext = Pick<
+  OutboxContext,
+  "database" | "tables" | "client" | "activeWorkers" | "report" | "lifecycle"
+>;
+
+function watchNeglect(
+  { database, tables, client: { clock }, activeWorkers, report, lifecycle }: WatchContext,
+  log: (line: string) => void,
+): NeglectWatch {
+  const watch = createNeglectWatch({
+    workers: activeWorkers,
+    count: () => database.run(() => countNeglected(tables)),
+    log: (waiting) =>
+      log(
+        `${waiting} entries wait, and nobody issues their cards: call outbox.work() in a process that runs, or outbox.drain() from cron.`,
+      ),
+    onUnavailable: (error) => report({ outcome: "unavailable", error }),
+    nowMs: clock.monotonicMs,
+    after: (ms, wake) => clock.after(ms, wake, true),
+  });
+  lifecycle.listeners.closing.add(watch.stop);
+  return watch;
 }

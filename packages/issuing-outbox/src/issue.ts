@@ -1,7 +1,7 @@
 /** `issue`: what a visitor waits for, until the card is issued or the deadline has come. */
 import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
 import { leaseJob } from "@loyalty-cards/internal/jobs/lease";
-import { countNeglected, type JobName } from "@loyalty-cards/internal/jobs/read";
+import type { JobName } from "@loyalty-cards/internal/jobs/read";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
 import { requireNumber, requireSignal } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
@@ -41,7 +41,7 @@ export async function issue(
   const { deadlineMs = client.deadlineMs, signal } = options ? parseIssueOptions(options) : {};
 
   const visit: Visit = { entryKey, endsAtMs: client.clock.monotonicMs() + deadlineMs, signal };
-  await context.warnOfNeglect(); // before it leases itself
+  await context.neglect.look(); // before it leases itself
   for (;;) {
     signal?.throwIfAborted();
     const next = await tryToIssue(context, visit);
@@ -97,39 +97,6 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep
   await database.run(() => requireOwnSettings(context.client)); // with others a lease finds nothing
   if (await isPaused(context, job)) return { entry: toEntry(job) };
   return { waitMs: Math.min(pollMs, leftMs) }; // another process has it
-}
-
-/** How often it is logged that nobody leases, and how often to look. */
-const neglectIntervalMs = 600_000;
-const neglectLookMs = 10_000;
-
-/** @returns a function that logs that entries wait and nobody leases: no worker seems to run. */
-export function createNeglectWarning(
-  {
-    database,
-    tables,
-    client,
-    activeWorkers,
-    report,
-  }: Pick<OutboxContext, "database" | "tables" | "client" | "activeWorkers" | "report">,
-  log: (line: string) => void,
-): () => Promise<void> {
-  let nextLookAtMs = Number.NEGATIVE_INFINITY;
-  return async () => {
-    const nowMs = client.clock.monotonicMs();
-    if (nowMs < nextLookAtMs || activeWorkers.size > 0) return;
-    nextLookAtMs = nowMs + neglectLookMs;
-    try {
-      const waiting = await database.run(() => countNeglected(tables));
-      if (waiting === 0) return;
-      nextLookAtMs = nowMs + neglectIntervalMs;
-      log(
-        `${waiting} entries wait, and nobody issues their cards: call outbox.work() in a process that runs, or outbox.drain() from cron.`,
-      );
-    } catch (error) {
-      report({ outcome: "unavailable", error }); // issue finds out by itself whether it can go on
-    }
-  };
 }
 
 async function lease(

@@ -1,6 +1,6 @@
 /** What the outbox logs while cards wait: failures, wrong options, and that nobody sends. */
 import { expect, it } from "vitest";
-import { openVirtualShop, template, toEntries } from "./shop.ts";
+import { openShop, openVirtualShop, template, toEntries } from "./shop.ts";
 
 const minute = 60_000;
 
@@ -89,6 +89,49 @@ it("logs that nobody leases, when an entry of new tables is due for a minute", a
   expect(lines).toEqual([
     "issuing-outbox: 3 entries wait, and nobody issues their cards: call outbox.work() in a process that runs, or outbox.drain() from cron.",
   ]);
+});
+
+it("logs it a minute after add, also when nothing is called until then", async () => {
+  const { outbox, signUp, run, clock, lines } = openVirtualShop();
+  const line = (waiting: number) =>
+    expect.stringContaining(`${waiting} entries wait, and nobody issues their cards`);
+  await run(signUp("1"));
+  await clock.pass(30_000);
+  await run(signUp("2"));
+  expect(lines).toEqual([]);
+  await clock.pass(minute);
+  expect(lines).toEqual([line(2)]);
+  await run(signUp("3"));
+  await clock.pass(9 * minute);
+  expect(lines).toHaveLength(1);
+  await run(outbox.addAll(toEntries(2)));
+  await clock.pass(2 * minute);
+  expect(lines).toEqual([line(2), line(4)]);
+});
+
+it("logs nothing a minute after add when this process or another one works, or is closed", async () => {
+  const shop = openVirtualShop();
+  const { run, clock, outbox } = shop;
+  const other = openShop(shop, { file: shop.file, clientOptions: shop.clientOptions });
+  const worker = other.outbox.work();
+  await run(shop.signUp("1"));
+  await clock.pass(2 * minute);
+  expect(await outbox.get(1)).toMatchObject({ state: "issued" });
+  await run(worker.stop());
+
+  const own = openVirtualShop();
+  await own.run(own.signUp("1"));
+  const paused = own.outbox.work({ maxPerSecond: 0.01 });
+  await own.run(own.outbox.addAll(toEntries(9)));
+  await own.clock.pass(2 * minute);
+  expect(await own.outbox.count()).toMatchObject({ waiting: 7 });
+  await own.run(paused.stop());
+
+  const closed = openVirtualShop();
+  await closed.run(closed.signUp("1"));
+  await closed.run(closed.outbox.close());
+  await closed.clock.pass(2 * minute);
+  expect([shop.lines, other.lines, own.lines, closed.lines]).toEqual([[], [], [], []]);
 });
 
 it("logs nothing in a shop that drains each hour", async () => {

@@ -1,10 +1,8 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
-import {
-  countJobs,
-  countNeglected,
-  getLatestMs,
-  listJobs,
-} from "@loyalty-cards/internal/jobs/read";
+
+import type { Clock } from "@loyalty-cards/internal/issuing-steps";
+import { countNeglected, createNeglectWatch } from "@loyalty-cards/internal/jobs/lease";
+import { countJobs, getLatestMs, listJobs } from "@loyalty-cards/internal/jobs/read";
 import {
   createSqliteDatabase,
   requireSynchronous,
@@ -23,6 +21,7 @@ import {
   requireFileName,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
+import { startBackgroundTimer } from "@loyalty-cards/internal/timers";
 import {
   formatStoredEvent,
   parseStoredEvent,
@@ -64,8 +63,10 @@ export interface SqliteInboxOptions extends ReportOptions {
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
   open?: OpenSqlite;
   /** Set by tests only. */
-  testing?: { clock?: { now(): number }; random?: () => number };
+  testing?: { clock?: TestClock; random?: () => number };
 }
+
+type TestClock = Pick<Clock, "now"> & Partial<Pick<Clock, "after">>;
 
 const optionNames = {
   file: true,
@@ -189,7 +190,17 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   /** With the handler of each. */
   const workers = new Map<Worker, SqliteHandler>();
   let isClosing = false;
-  const warnOfNeglect = createNeglectWarning(context);
+  const neglect = createNeglectWatch({
+    workers,
+    count: async () => database.run(countNeglected(tables, source)),
+    log: (waiting) =>
+      context.log(
+        `${waiting} events wait, and nobody processes them: call inbox.work(handler) in a process that runs, or inbox.drain(handler) from cron.`,
+      ),
+    onUnavailable: (error) => report({ outcome: "unavailable", error }),
+    nowMs: context.now,
+    after: context.after,
+  });
   const warnOfOtherContent = createOtherContentWarning(context);
   const transact = <Result>(statements: Statements<Result>) =>
     database.transact((connection) => database.runIn(connection, statements));
@@ -215,6 +226,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   async function close(closeOptions?: { graceMs?: number }): Promise<void> {
     const graceMs = parseGrace(closeOptions?.graceMs);
     isClosing = true;
+    neglect.stop();
     await Promise.all([...workers.keys()].map((worker) => worker.stop(graceMs)));
     database.close();
   }
@@ -225,7 +237,8 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       const outcome = transact(store({ topic: source, name: id, key: "", body: text }));
       if (outcome === "stored") wakeWorkers();
       if (outcome === "other-content") warnOfOtherContent();
-      if (workers.size === 0) warnOfNeglect();
+      await neglect.look();
+      neglect.lookLater();
       return outcome === "stored" ? "stored" : "duplicate";
     }),
     work(handler, workerOptions) {
@@ -265,24 +278,6 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
 const oneHandler =
   "This inbox has a worker with another handler, and each event goes to one of them only: combine the handlers in one onEvents({ … }), or stop the first worker.";
 
-/** @returns a function that logs, at most every ten minutes, that events wait and nobody leases. */
-function createNeglectWarning({ source, database, report, log, now }: InboxContext) {
-  let warnedAtMs = Number.NEGATIVE_INFINITY;
-  return (): void => {
-    if (now() - warnedAtMs < warningIntervalMs) return;
-    try {
-      const waiting = database.run(countNeglected(tables, source));
-      if (waiting === 0) return;
-      warnedAtMs = now();
-      log(
-        `${waiting} events wait, and nobody processes them: call inbox.work(handler) in a process that runs, or inbox.drain(handler) from cron.`,
-      );
-    } catch (error) {
-      report({ outcome: "unavailable", error }); // the event is stored all the same
-    }
-  };
-}
-
 /** @returns a function that logs, at most every ten minutes, that two services share an inbox. */
 function createOtherContentWarning({ log, now }: InboxContext) {
   let warnedAtMs = Number.NEGATIVE_INFINITY;
@@ -300,7 +295,7 @@ function createContext(options: SqliteInboxOptions): InboxContext {
   requireKnownOptions("sqliteInbox", options, optionNames);
   const { file, source = "", open = openSqlite, testing = {} } = options;
   requireKnownOptions("testing of sqliteInbox", testing, testingNames);
-  const { clock = Date, random = Math.random } = testing;
+  const { clock = Date as TestClock, random = Math.random } = testing;
   requireFileName("sqliteInbox", file);
   const retentionMs = validateRetention(options.retentionSeconds) * 1000;
   const now = () => clock.now();
@@ -318,6 +313,7 @@ function createContext(options: SqliteInboxOptions): InboxContext {
     log: createLog("webhook-inbox", options.log),
     describe,
     now,
+    after: clock.after ?? startBackgroundTimer,
     random,
     retentionMs,
   };

@@ -80,6 +80,8 @@ export interface InboxContext {
   /** Describes the error of a failed attempt as it is stored. */
   describe(error: unknown): string;
   now(): number;
+  /** Starts a timer that keeps no process running. */
+  after(ms: number, wake: () => void): () => void;
   random(): number;
   retentionMs: number;
 }

@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { loseLog, losesLogs } from "@loyalty-cards/testing/lost-log";
 import { scratchFile } from "@loyalty-cards/testing/resources";
+import { createVirtualClock } from "@loyalty-cards/testing/virtual-clock";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openLibsql, type SqliteHandler, type SqliteInbox, sqliteInbox } from "../../src/index.ts";
@@ -171,6 +172,24 @@ describe.each(engines)("with %s", (name, open) => {
     // With a worker in this process nothing is missing.
     inbox.work(() => new Promise(() => {}));
     expect(await putAfter(65 * minuteMs)).toEqual([]);
+  });
+
+  it("logs it a minute after put, also when nothing is called until then", async () => {
+    const lines: string[] = [];
+    const clock = createVirtualClock();
+    const inbox = openInbox({ open, log: (line) => lines.push(line), testing: { clock } });
+    for (const id of ["evt_1", "evt_2"]) await put(inbox, balanceChanged(id));
+    await clock.pass(59_000);
+    expect(lines).toEqual([]);
+    await clock.pass(10_000);
+    expect(lines).toEqual([expect.stringContaining("2 events wait, and nobody processes them")]);
+
+    const closed = openInbox({ open, log: (line) => lines.push(line), testing: { clock } });
+    await put(closed, balanceChanged("evt_1"));
+    await closed.close();
+    await clock.pass(120_000);
+    expect(lines).toHaveLength(1);
+    expect(clock.pendingTimers).toBe(0);
   });
 
   it("logs once that two services share it: another content under the id of a stored event", async () => {
