@@ -260,10 +260,11 @@ const laterMs = maxFirstDueMs + 5_000;
 
 /** Logs that jobs wait and nobody leases them: no worker seems to run. */
 export interface NeglectWatch {
-  /** Looks now, at most every ten seconds. */
-  look(): Promise<void>;
-  /** Looks a minute after jobs were added, also when nothing is called until then. */
-  lookLater(): void;
+  /**
+   * Looks a minute later, when what was added until now is due for so long, also when nothing is
+   * called until then. With `now` it looks at once too, at most every ten seconds. Never rejects.
+   */
+  look(when: "now" | "later"): Promise<void>;
   /** Looks no more. */
   stop(): void;
 }
@@ -294,20 +295,19 @@ export function createNeglectWatch(context: NeglectContext): NeglectWatch {
     context.log(waiting);
   }
 
+  function wake(): void {
+    cancelTimer = undefined;
+    warn().catch(() => {}); // the next call reports it
+  }
+
   return {
-    async look() {
-      if (workers.size > 0 || nowMs() < nextLookAtMs) return;
+    async look(when) {
+      if (workers.size > 0) return;
+      cancelTimer ??= runInNoRequest(() => context.after(laterMs, wake));
+      if (when === "later" || nowMs() < nextLookAtMs) return;
       nextLookAtMs = nowMs() + lookIntervalMs;
       // The caller finds out by itself whether it can go on.
       await warn().catch(context.onUnavailable);
-    },
-    lookLater() {
-      if (workers.size > 0 || cancelTimer !== undefined) return;
-      const wake = () => {
-        cancelTimer = undefined;
-        warn().catch(() => {}); // the next call reports it
-      };
-      cancelTimer = runInNoRequest(() => context.after(laterMs, wake));
     },
     stop: () => cancelTimer?.(),
   };

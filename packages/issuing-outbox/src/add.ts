@@ -16,7 +16,7 @@ export function* add<Fields>(
   entry: OwedCard<Fields>,
 ): Statements<"added" | OutboxState> {
   requireOpen(context);
-  context.neglect.lookLater();
+  void context.neglect.look("later");
   const known = yield* addJob(context.tables, parseNewEntry(context.client, entry), addDelayMs);
   return known === undefined ? "added" : (known.state as OutboxState);
 }
@@ -44,6 +44,6 @@ export async function addAll<Fields>(
     if (batch.length === batchSize) await write();
   }
   if (batch.length > 0) await write();
-  context.neglect.lookLater(); // a drain that follows a long list is in time
+  void context.neglect.look("later"); // a drain that follows a long list is in time
   return counts;
 }

@@ -41,7 +41,7 @@ export async function issue(
   const { deadlineMs = client.deadlineMs, signal } = options ? parseIssueOptions(options) : {};
 
   const visit: Visit = { entryKey, endsAtMs: client.clock.monotonicMs() + deadlineMs, signal };
-  await context.neglect.look(); // before it leases itself
+  await context.neglect.look("now"); // before it leases itself
   for (;;) {
     signal?.throwIfAborted();
     const next = await tryToIssue(context, visit);

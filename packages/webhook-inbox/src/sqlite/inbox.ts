@@ -237,8 +237,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       const outcome = transact(store({ topic: source, name: id, key: "", body: text }));
       if (outcome === "stored") wakeWorkers();
       if (outcome === "other-content") warnOfOtherContent();
-      await neglect.look();
-      neglect.lookLater();
+      await neglect.look("now");
       return outcome === "stored" ? "stored" : "duplicate";
     }),
     work(handler, workerOptions) {
