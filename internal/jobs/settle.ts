@@ -111,7 +111,10 @@ function formatJson(value: unknown): string | null {
   return JSON.stringify(value)?.replace(/[\u0080-\uffff]/g, toEscape) ?? null;
 }
 
-/** @returns the job, and how many jobs of its topic have failed. */
+/**
+ * Records the end of an attempt, or of a callback, which is called again until it succeeds.
+ * @returns the job, and how many jobs of its topic have failed.
+ */
 function* recordEnd(
   tables: JobTables,
   { id, lease }: Job,

@@ -34,6 +34,7 @@ export interface Job {
   result: unknown;
   error: unknown;
   addedAtMs: number;
+  /** When it first ended: a callback that is repeated ends it again, and leaves this time. */
   endedAtMs: number | undefined;
   /** When it was leased, of a job that was. */
   leasedAtMs?: number;

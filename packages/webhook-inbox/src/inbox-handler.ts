@@ -1,4 +1,7 @@
-/** `inboxHandler`: an event handler as the job handler of pg-boss and BullMQ. */
+/**
+ * `inboxHandler`: an event handler as the job handler of pg-boss and BullMQ. It reports each
+ * attempt, and whether it was the last one: then the event is dead.
+ */
 
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { createReturnedFunctionError, withSafeMessage } from "@loyalty-cards/internal/reporting";
@@ -79,7 +82,11 @@ export function inboxHandler(
       const result = await handler(event, delivery);
       if (typeof result === "function") throw createReturnedFunctionError("handler");
     } catch (error) {
-      report({ outcome: isDead(job, retryLimit, error) ? "dead" : "failed", ...facts, error });
+      report({
+        outcome: isLastAttempt(job, retryLimit, error) ? "dead" : "failed",
+        ...facts,
+        error,
+      });
       throw error;
     }
     const lagMs = Math.max(0, Date.now() - receivedAt.getTime());
@@ -99,7 +106,7 @@ export function inboxHandler(
  * Whether the queue makes no further attempt.
  * @param storedLimit the retry limit that the inbox stored with the event.
  */
-function isDead(job: QueueJob, storedLimit: number | undefined, error: unknown): boolean {
+function isLastAttempt(job: QueueJob, storedLimit: number | undefined, error: unknown): boolean {
   const { attemptsMade, opts, retryCount, retryLimit = storedLimit } = job;
   if (attemptsMade === undefined)
     return retryCount !== undefined && retryLimit !== undefined && retryCount >= retryLimit;
