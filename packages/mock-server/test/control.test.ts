@@ -33,7 +33,8 @@ describe("cards", () => {
     const anna = (await issue(toSignUp({ phone: "+48600100200", name: "Anna" }))).body;
     await issue(toSignUp({ email: "piotr@example.com", name: "Piotr" }, { firstName: "Piotr" }));
     const found = async (query: string) => (await get(`/_mock/cards?query=${query}`)).items.length;
-    for (const query of ["anna", "600 100", "PIOTR@", anna.id]) expect(await found(query)).toBe(1);
+    for (const query of ["anna", "600 100", "(600)-100-200", "PIOTR@", "200 anna", anna.id])
+      expect(await found(query)).toBe(1);
     expect(await found("nobody")).toBe(0);
     expect(await get("/_mock/cards?limit=1")).toMatchObject({
       total: 2,
@@ -43,6 +44,23 @@ describe("cards", () => {
       total: 1,
       items: [{ customer: { phone: "+48600100200", cardIds: [anna.id], marketingConsent: false } }],
     });
+  });
+
+  it.each([
+    ["Łukasz Żak", ["lukasz", "ŁUKASZ", "zak Łuk"]],
+    ["Søren Straße", ["soren", "strasse", "STRASSE SØREN"]],
+    ["Đorđe Petrović", ["dorde petrovic", "đorđe"]],
+    ["Anna-Maria Nowak", ["anna-maria", "maria anna", "anna n"]],
+  ])("are found without the diacritics of %s, as their traffic is", async (name, queries) => {
+    const { get, issue } = await openControlledShop();
+    for (const each of [name, "Ann Carter"])
+      await issue(toSignUp({ name: each }, { firstName: each }));
+    for (const list of ["cards", "traffic"])
+      for (const query of queries) {
+        const { items } = await get(`/_mock/${list}?query=${encodeURIComponent(query)}`);
+        const holders = items.map(({ holder }: { holder: string }) => holder);
+        expect([list, query, holders]).toEqual([list, query, [name]]);
+      }
   });
 
   it("distinguish a consent that was withdrawn from one that was never given", async () => {
@@ -220,6 +238,28 @@ it("resets the service", async () => {
   expect((await post("/_mock/reset")).status).toBe(204);
   expect((await get("/_mock/cards")).total).toBe(0);
 });
+
+it.each(["manual", "scaled"])(
+  "sets a %s clock back to real time on a reset only, when it is ahead",
+  async (mode) => {
+    const { service, get, post, send } = await openControlledShop();
+    const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+    const behind = service.clock.now();
+    await post("/_mock/reset");
+    expect(service.clock.now()).toBe(behind);
+    await post("/_mock/clock/advance", { duration: Date.now() - behind });
+    await send("PUT", "/_mock/clock", { mode });
+    await post("/_mock/clock/advance", { duration: "6h" });
+    await post(`/_mock/webhooks/endpoints/${id}/test`);
+    const beforeMs = Date.now();
+    expect((await send("PUT", "/_mock/clock", { mode: "system" })).status).toBe(409);
+    await post("/_mock/reset");
+    const { nextAttemptAt, ...clock } = await get("/_mock/clock");
+    expect([clock.mode, nextAttemptAt]).toEqual([mode, undefined]);
+    expect(Date.parse(clock.now)).toBeGreaterThanOrEqual(beforeMs);
+    expect(Date.parse(clock.now)).toBeLessThan(beforeMs + 3_600_000);
+  },
+);
 
 it("rotates API keys: both are valid until one is revoked, and a reset restores those of the start", async () => {
   const { service, get, post, send, call } = await openControlledShop();

@@ -11,6 +11,7 @@ import {
 } from "../domain/ledger.ts";
 import type { Customer, State, StoredCard, StoredOperation } from "../domain/state.ts";
 import type { Router } from "./route.ts";
+import { hasWords, toWords } from "./search.ts";
 
 /** The type of the operation that a route records. */
 const typeByRoute = { purchase: "purchase", reward: "reward", redeem: "redemption" } as const;
@@ -46,18 +47,15 @@ export function addCardRoutes(router: Router, { domain }: Backend): void {
   route("POST /operations/:id/cancel 201", ({ id }) => viewOperation(cancelOperation(domain, id)));
 }
 
-const findCards = (state: State, text: string): StoredCard[] =>
-  [...state.cards.values()].filter((card) => matchesCard(state, card, text));
-
-/** Whether the card, or the id, name, phone or email of its customer contains the search text. */
-function matchesCard({ customers }: State, card: StoredCard, searchText: string): boolean {
-  const words = searchText.trim().toLowerCase();
-  const { id, name, phone, email } = customers.get(card.customerId) as Customer;
-  const texts = [card.id, ...Object.values(card.fieldValues), id, name, email];
-  return (
-    texts.some((value) => value !== undefined && String(value).toLowerCase().includes(words)) ||
-    (phone?.includes(words.replaceAll(/[\s()-]/g, "")) ?? false)
-  );
+/** Punctuation separates the digits of a phone number, but belongs to a name or an id. */
+function findCards({ cards, customers }: State, text: string): StoredCard[] {
+  const words = toWords(text);
+  const digits = toWords(text.replaceAll(/[()-]/g, ""));
+  return [...cards.values()].filter((card) => {
+    const { id, name, phone, email } = customers.get(card.customerId) as Customer;
+    const texts = [card.id, ...Object.values(card.fieldValues), id, name, phone, email];
+    return hasWords(words, texts) || hasWords(digits, texts);
+  });
 }
 
 function toCustomerView({ id, name, phone, email, privacyVersion, marketing, cardIds }: Customer) {

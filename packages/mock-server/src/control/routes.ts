@@ -14,7 +14,7 @@ import {
 import type { Backend } from "../backend/backend.ts";
 import { eventTypes } from "../delivery/events.ts";
 import { createApiKey, getNewestKeys, revokeApiKey } from "../domain/api-keys.ts";
-import type { Duration } from "../domain/clock.ts";
+import { createClock, type Duration } from "../domain/clock.ts";
 import { archiveTemplate, createTemplate } from "../domain/templates.ts";
 import { addFault, clearFaults, removeFault } from "../faults/rules.ts";
 import type { App } from "../http/app.ts";
@@ -39,7 +39,7 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
     const templateId = templates[0]?.id;
     return { baseUrl, apiKeys: getNewestKeys(domain), templateId, wallets, events: eventTypes };
   });
-  route("POST /reset", () => backend.reset());
+  route("POST /reset", () => startOver(backend));
   routeWithBody("POST /wait", isWaitInput, async ({ body, request: { signal } }) => {
     const { timeoutMs = defaultTimeoutMs, ...condition } = body;
     return { items: await waitFor(backend, condition as WaitCondition, { timeoutMs, signal }) };
@@ -55,6 +55,15 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
   routeWithBody("POST /faults 201", isFaultInput, ({ body }) => addFault(domain, body));
   route("DELETE /faults", () => clearFaults(domain));
   route("DELETE /faults/:id", ({ id }) => removeFault(domain, id));
+}
+
+/**
+ * Resets the service, and sets a clock that is ahead to real time. Only now may it go back: a
+ * receiver would take an event with an earlier time for one that is out of order.
+ */
+function startOver({ domain, clock, reset }: Backend): void {
+  if (clock.now() > Date.now()) domain.clock = createClock(clock.setting(), Date.now());
+  reset();
 }
 
 function addClockRoutes({ route, routeWithBody }: Router, { clock, changes }: Backend): void {

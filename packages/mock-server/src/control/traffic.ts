@@ -14,6 +14,7 @@ import { isObject } from "../domain/validation.ts";
 import { parseLimit } from "../http/request.ts";
 import { describeAction, describeEvent, describeRequest } from "./phrases.ts";
 import { maxListed, parseChoice } from "./route.ts";
+import { hasWords, toWords } from "./search.ts";
 
 type Traffic = components["schemas"]["Traffic"];
 type Entry = TrafficRequest | Action | Delivery;
@@ -54,25 +55,18 @@ export function listTraffic(
  * each number is also in ids and bodies.
  */
 function createSearch(domain: Domain, text: string): (entry: Entry) => boolean {
-  const words = toPlain(text).split(/\s+/).filter(Boolean);
+  const words = toWords(text);
   const isStatus = (word: string) => /^[2-5]\d\d$/.test(word);
   const statuses = words.filter(isStatus).map(Number);
   const others = words.filter((word) => !isStatus(word));
-  function hasOthers(entry: Entry): boolean {
-    const searched = toPlain(toSearchText(domain, entry));
-    return others.every((word) => searched.includes(word));
-  }
   return (entry) => {
     const own = statuses.length === 0 ? [] : getStatuses(entry);
     return (
-      statuses.every((status) => own.includes(status)) && (others.length === 0 || hasOthers(entry))
+      statuses.every((status) => own.includes(status)) &&
+      (others.length === 0 || hasWords(others, toSearchTexts(domain, entry)))
     );
   };
 }
-
-/** In lower case and without diacritics, with the minus of the keyboard. */
-const toPlain = (text: string) =>
-  text.normalize("NFD").replaceAll(/\p{M}/gu, "").replaceAll("−", "-").toLowerCase();
 
 /** Of a request its status, of a delivery those of its attempts. */
 function getStatuses(entry: Entry): (number | undefined)[] {
@@ -84,10 +78,11 @@ function getStatuses(entry: Entry): (number | undefined)[] {
  * The holder, what happened, and of a request everything but its times and its response; of a
  * delivery also what became of its attempts.
  */
-function toSearchText(domain: Domain, entry: Entry): string {
-  const shown = [...getNames(domain, entry), describe(entry)];
-  return [...shown, ...getOwnTexts(entry)].join("\n");
-}
+const toSearchTexts = (domain: Domain, entry: Entry): unknown[] => [
+  ...getNames(domain, entry),
+  describe(entry),
+  ...getOwnTexts(entry),
+];
 
 function getOwnTexts(entry: Entry): unknown[] {
   if (!("kind" in entry)) {

@@ -118,7 +118,9 @@ export function createClock({ mode, factor = 1 }: ClockSetting, startAt: number)
   const machine = systemClock();
   // One second of tolerance: a scaled clock with factor 1 may differ by rounding.
   if (startAt > machine.now() + 1_000)
-    throw new RangeError("The clock is ahead of real time, and time cannot move back; use scaled.");
+    throw new RangeError(
+      "The clock is ahead of real time, and time cannot move back: reset the service, or use scaled.",
+    );
   return machine;
 }
 

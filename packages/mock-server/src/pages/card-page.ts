@@ -140,7 +140,7 @@ const progress = ({
   from,
   progressFrom,
 }: NonNullable<CardView["nextTier"]>): Markup =>
-  html`<progress aria-label="Progress to ${name}" value="${from - missing - progressFrom}" max="${from - progressFrom}"></progress><p class="next">${formatPoints(missing)} more to ${name}</p>`;
+  html`<progress aria-label="Progress to ${name}" value="${from - missing - progressFrom}" max="${from - progressFrom}"></progress><p class="next"><span>${formatPoints(progressFrom)}</span> ${formatPoints(missing)} more to ${name} <span>${formatPoints(from)}</span></p>`;
 
 function walletLink({ wallets }: CardView, wallet: string, address: string): Markup {
   const title = toTitle(wallet);

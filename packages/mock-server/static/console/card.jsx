@@ -5,7 +5,7 @@
 import { callAsWebsite, control, get, sayResult } from "./api.js";
 import { formatChange, formatDayTime, formatNumber, formatWallet } from "./format.js";
 import { CardTraffic } from "./rows.jsx";
-import { Button, Form, useReading } from "./service.jsx";
+import { Button, Form, Head, useReading } from "./service.jsx";
 
 const operations = {
   purchase: "Purchase",
@@ -178,12 +178,15 @@ function Facts({ card }) {
   );
 }
 
+const historyColumns = { time: "Time", name: "Operation", change: "Points", points: "Balance" };
+
 function History({ cardId }) {
   const history = useReading(() => get(`cards/${cardId}/operations`, { limit: 100 }));
   if (history?.items === undefined) return null;
   if (history.total === 0) return <p class="note">No operations yet: record a purchase above.</p>;
   return (
     <ol class="rows history">
+      <Head names={historyColumns} />
       {history.items.map(({ id, type, change, balance, createdAt, isCancelled }) => (
         <li class="row" key={id}>
           <time dateTime={createdAt}>{formatDayTime(createdAt)}</time>

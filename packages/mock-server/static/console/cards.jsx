@@ -1,6 +1,4 @@
-/**
- * The cards with their customers: search, and a button that issues a card to an invented member.
- */
+/** The cards with their customers: search, and a form that issues a card to a test member. */
 
 import { useState } from "preact/hooks";
 import { address, callAsWebsite, get, readAddress } from "./api.js";
@@ -8,7 +6,7 @@ import { Card } from "./card.jsx";
 import { formatDayTime, formatNumber, formatWallet } from "./format.js";
 import { useReturnedFocus } from "./keys.jsx";
 import { Search } from "./search.jsx";
-import { Button, More, pageSize, useAddress, useReading } from "./service.jsx";
+import { Form, Head, More, pageSize, useAddress, useReading } from "./service.jsx";
 
 /**
  * The list stays as it was while a card is open.
@@ -33,13 +31,10 @@ export function Cards({ id }) {
           find={(words) => get("cards", { query: words, limit: 1 })}
           toAddress={toAddress}
         />
-        {templates
-          .filter(({ isArchived }) => !isArchived)
-          .map((template, _index, open) => (
-            <IssueButton template={template} isOnly={open.length === 1} />
-          ))}
+        <IssueForm templates={templates.filter(({ isArchived }) => !isArchived)} />
       </div>
       <ol class="rows cards">
+        {total > 0 && <Head names={columns} />}
         {items.map((card) => (
           <CardRow key={card.id} card={card} href={toAddress(card.id)} />
         ))}
@@ -52,6 +47,16 @@ export function Cards({ id }) {
     </section>
   );
 }
+
+const columns = {
+  name: "Name",
+  contact: "Phone or email",
+  id: "Card",
+  points: "Points",
+  tier: "Tier",
+  wallets: "Wallets",
+  time: "Issued",
+};
 
 function CardRow({ card, href }) {
   const { id, customer, loyaltyBalance, loyaltyTier, wallets, issuedAt } = card;
@@ -97,37 +102,48 @@ const lastNames = [
 ];
 const choose = (list) => list[Math.floor(Math.random() * list.length)];
 
-/** A request that issues a card to an invented member. */
-export function inventMember({ fields }) {
-  const [first, last] = [choose(firstNames), choose(lastNames)];
-  const values = { name: `${first} ${last}`, text: "Test", number: 1 };
+/**
+ * A request that issues a card to a test member.
+ * @param name default: an invented one.
+ */
+export function inventMember({ fields }, name = "") {
+  const holder = name || `${choose(firstNames)} ${choose(lastNames)}`;
+  const digits = String(Math.random()).slice(2, 8);
+  const values = { name: holder, text: "Test", number: 1 };
   const needed = fields.filter(({ type, required }) => required || type === "name");
   return {
     fieldValues: Object.fromEntries(needed.map(({ key, type }) => [key, values[type]])),
     customer: {
-      name: values.name,
-      phone: `+48600${String(Math.random()).slice(2, 8)}`,
-      email: `${first.toLowerCase()}.${String(Math.random()).slice(2, 6)}@example.com`,
+      name: holder,
+      phone: `+48600${digits}`,
+      email: `member.${digits}@example.com`,
       consents: { privacy: { version: "console" } },
     },
   };
 }
 
-/**
- * Issues a card as a website does, so that the request is in the traffic.
- * @param isOnly the template needs no name.
- */
-export const IssueButton = ({ template, isOnly }) => (
-  <Button
-    class="primary"
-    run={async (say) => {
-      const path = `templates/${encodeURIComponent(template.id)}/passes`;
-      const request = inventMember(template);
-      const card = await callAsWebsite("POST", path, request);
-      location.hash = address(["cards", card.id]);
-      say(`Issued a card to ${request.customer.name}.`);
-    }}
-  >
-    Issue a test card{isOnly ? "" : ` of ${template.name}`}
-  </Button>
-);
+/** Issues a card as a website does, so that the request is in the traffic. */
+export function IssueForm({ templates }) {
+  async function issue(values, say) {
+    const template = templates.find(({ id }) => id === values.get("template")) ?? templates[0];
+    const path = `templates/${encodeURIComponent(template.id)}/passes`;
+    const request = inventMember(template, values.get("holder").trim());
+    const card = await callAsWebsite("POST", path, request);
+    location.hash = address(["cards", card.id]);
+    say(`Issued a card to ${request.customer.name}.`);
+  }
+  return (
+    templates.length > 0 && (
+      <Form label="Issue a test card" run={issue} isPrimary>
+        <input name="holder" aria-label="Name on the card" placeholder="Name (optional)" />
+        {templates.length > 1 && (
+          <select name="template" aria-label="Template">
+            {templates.map(({ id, name }) => (
+              <option value={id}>{name}</option>
+            ))}
+          </select>
+        )}
+      </Form>
+    )
+  );
+}

@@ -49,8 +49,17 @@ const Header = ({ title, children = undefined }) => (
   </header>
 );
 
+/** After these a purchase is a likely next step. */
+const pointNames = ["issueCard", "balance.changed", "tier.changed", "purchase"];
+
 /** What happened, to whose card, and a way to do more with it. */
-const Story = ({ holder = undefined, cardId = undefined, customerId = undefined, phrase }) => (
+const Story = ({
+  name,
+  holder = undefined,
+  cardId = undefined,
+  customerId = undefined,
+  phrase,
+}) => (
   <p class="actions story">
     {cardId !== undefined && <a href={address(["cards", cardId])}>{holder ?? cardId}</a>}
     {cardId === undefined && customerId !== undefined && (
@@ -58,8 +67,8 @@ const Story = ({ holder = undefined, cardId = undefined, customerId = undefined,
     )}
     {cardId === undefined && customerId === undefined && holder}
     <strong>{phrase}</strong>
-    {cardId !== undefined && (
-      <span class="actions purchases">
+    {cardId !== undefined && pointNames.includes(name) && (
+      <span class="actions">
         Purchase <PurchaseButtons cardId={cardId} />
       </span>
     )}
@@ -70,7 +79,7 @@ const Story = ({ holder = undefined, cardId = undefined, customerId = undefined,
 const Body = ({ text }) => highlight(indent(text));
 
 /** Of a page its text, with the source below. */
-function Answer({ text }) {
+function ResponseText({ text }) {
   if (!text.trimStart().startsWith("<")) return <Body text={text} />;
   return (
     <>
@@ -107,7 +116,7 @@ function ActionDetail({ type, at, cardId, holder, phrase, caused }) {
   return (
     <>
       <Header title={type} />
-      <Story holder={holder} cardId={cardId} phrase={phrase} />
+      <Story name={type} holder={holder} cardId={cardId} phrase={phrase} />
       <p class="note">at {formatDayTime(at)}</p>
       <Followed webhooks={caused} />
     </>
@@ -128,7 +137,7 @@ function RequestDetail(entry) {
       <Header title={getName(entry)}>
         <Copy label="Copy curl" text={curl} />
       </Header>
-      <Story {...entry} />
+      <Story {...entry} name={entry.operation} />
       {warnings.map(({ message }) => (
         <p class="warning">! {message}</p>
       ))}
@@ -208,7 +217,7 @@ function DeliveryDetail(delivery) {
         </Button>
         <Copy label="Copy curl" text={toCurl("POST", url ?? "", headers, body)} />
       </Header>
-      <Story {...delivery} />
+      <Story {...delivery} name={type} />
       <h3>Your receiver {describeResponse(attempt)}</h3>
       <div class="tabs">
         {attempts.map((each, index) => (
@@ -225,7 +234,7 @@ function DeliveryDetail(delivery) {
         <Pre label="Response of the receiver">
           {attempt.status === undefined ? describeAttempt(attempt) : `HTTP ${attempt.status}`} ·{" "}
           {attempt.durationMs} ms{attempt.responseBody && "\n\n"}
-          {attempt.responseBody && <Answer text={attempt.responseBody} />}
+          {attempt.responseBody && <ResponseText text={attempt.responseBody} />}
         </Pre>
       )}
       {attempt?.status === 401 && url && (

@@ -28,6 +28,12 @@ function formatDuration(ms) {
 /** The time until a moment, on the service's clock. */
 export const formatUntil = (iso, now) => formatDuration(Date.parse(iso) - Date.parse(now));
 
+/** "6 h ahead" of real time; the browser's clock may differ by some seconds from the machine's. */
+export function formatAhead(iso) {
+  const ms = Date.parse(iso) - Date.now();
+  return ms < 30_000 ? "" : `${formatDuration(ms)} ahead`;
+}
+
 export const formatWallet = (wallet) => wallet.slice(0, 1).toUpperCase() + wallet.slice(1);
 
 /** The address of a receiver, of this machine without its name: ":3000/webhooks". */

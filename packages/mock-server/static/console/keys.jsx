@@ -77,15 +77,18 @@ const isTyped = (key, target) =>
   target.closest("input, select, textarea") !== null &&
   !(target.type === "search" && key.startsWith("Arrow"));
 
-const List = ({ meanings }) => (
-  <dl>
-    {Object.entries(meanings).map(([name, meaning]) => (
-      <div key={name}>
-        <dt>{name}</dt>
-        <dd>{meaning}</dd>
-      </div>
-    ))}
-  </dl>
+const List = ({ title, meanings }) => (
+  <>
+    <h2>{title}</h2>
+    <dl>
+      {Object.entries(meanings).map(([name, meaning]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{meaning}</dd>
+        </div>
+      ))}
+    </dl>
+  </>
 );
 
 /** A button that lists the keys and symbols, and what makes the keys work. */
@@ -112,8 +115,8 @@ export function Keys() {
         ?
       </button>
       <dialog ref={dialog} aria-label="Keys and symbols">
-        <List meanings={help} />
-        <List meanings={symbols} />
+        <List title="Keys" meanings={help} />
+        <List title="Symbols" meanings={symbols} />
         <button type="button" onClick={() => dialog.current.close()}>
           Close
         </button>

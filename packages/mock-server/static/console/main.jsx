@@ -6,7 +6,7 @@ import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { control, get, sayAttempts } from "./api.js";
 import { Cards } from "./cards.jsx";
-import { describeFault, formatDay, formatTime, formatUntil } from "./format.js";
+import { describeFault, formatAhead, formatDay, formatTime, formatUntil } from "./format.js";
 import { Keys } from "./keys.jsx";
 import {
   Button,
@@ -68,7 +68,7 @@ function Console() {
         <main ref={main} tabIndex={-1}>
           {name === "Traffic" && <TrafficView />}
           {name === "Cards" && <Cards id={id} />}
-          {name === "Setup" && <Setup />}
+          {name === "Setup" && <Setup id={id} />}
         </main>
       </div>
       <div class="foot" role="status">
@@ -96,13 +96,21 @@ function Clock() {
   };
   const cannotMove = clock.mode === "system";
   const { nextAttemptAt } = clock;
+  const ahead = formatAhead(clock.now);
   const until = nextAttemptAt && `, ${formatUntil(nextAttemptAt, clock.now)}`;
   return (
     <section class="clock" aria-label="Clock of the service">
-      <time dateTime={clock.now}>
-        <span class="date">{formatDay(clock.now)} </span>
-        {formatTime(clock.now)}
-      </time>
+      <div class="now">
+        <time dateTime={clock.now}>
+          <span class="date">{formatDay(clock.now)} </span>
+          {formatTime(clock.now)}
+        </time>
+        {ahead !== "" && (
+          <a href="#/setup/clock" title="How to set the clock back">
+            {ahead}
+          </a>
+        )}
+      </div>
       {Object.entries(moves).map(([label, duration]) => (
         <Button run={move("advance", { duration })} disabled={cannotMove}>
           {label}

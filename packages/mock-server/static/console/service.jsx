@@ -132,7 +132,7 @@ export function Button({ run, disabled = false, children, ...attributes }) {
  * Performs `run` with the values of its fields, and then empties them. Invalid values are explained
  * below.
  */
-export function Form({ run, label, children }) {
+export function Form({ run, label, isPrimary = false, children }) {
   const { isLost, act } = useAction();
   const [error, setError] = useState("");
   function submit(event) {
@@ -154,7 +154,7 @@ export function Form({ run, label, children }) {
   return (
     <form class="actions" onSubmit={submit}>
       {children}
-      <button type="submit" disabled={isLost}>
+      <button type="submit" class={isPrimary ? "primary" : undefined} disabled={isLost}>
         {label}
       </button>
       {error !== "" && (
@@ -192,6 +192,18 @@ export function NoWebsiteKey() {
   const way = isSetup ? "create one with “New website key”" : <a href="#/setup">create one</a>;
   return <p>No website key: {way}</p>;
 }
+
+/**
+ * What the columns of a list contain. A screen reader has the rows.
+ * @param names by the class of their column.
+ */
+export const Head = ({ names }) => (
+  <li class="head" aria-hidden="true">
+    {Object.entries(names).map(([column, name]) => (
+      <span class={column}>{name}</span>
+    ))}
+  </li>
+);
 
 /** Text as it is, with all its lines. */
 export const Pre = ({ children, label }) => (

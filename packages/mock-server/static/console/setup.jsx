@@ -2,10 +2,10 @@
  * The setup: what a website needs to call the service, webhook endpoints with their secrets,
  * templates, keys, and how the clock runs.
  */
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { control, get, sayResponses } from "./api.js";
-import { IssueButton, inventMember } from "./cards.jsx";
-import { formatAddress, toCurl } from "./format.js";
+import { IssueForm, inventMember } from "./cards.jsx";
+import { formatAddress, formatAhead, toCurl } from "./format.js";
 import { Button, Copy, Form, NoWebsiteKey, Pre, useReading, useService } from "./service.jsx";
 
 async function readSetup() {
@@ -20,9 +20,12 @@ async function readSetup() {
   };
 }
 
-export function Setup() {
+/** @param id that of a section to show. */
+export function Setup({ id }) {
   const setup = useReading(readSetup);
-  if (setup?.templates === undefined) return null;
+  const isReady = setup?.templates !== undefined;
+  useEffect(() => document.getElementById(id)?.scrollIntoView(), [id, isReady]);
+  if (!isReady) return null;
   const { settings, endpoints, templates, apiKeys } = setup;
   return (
     <div class="setup">
@@ -212,11 +215,21 @@ function ApiKeys({ apiKeys }) {
 }
 
 function ClockSetting() {
-  const { mode, factor = 1 } = useService().clock;
+  const { mode, factor = 1, now } = useService().clock;
   const set = (body) => control("PUT", "clock", body);
+  const ahead = formatAhead(now);
   return (
-    <section aria-label="Clock">
-      <h2>Clock: {mode === "manual" ? "stands still" : `runs × ${factor}`}</h2>
+    <section id="clock" aria-label="Clock">
+      <h2>
+        Clock: {mode === "manual" ? "stands still" : `runs × ${factor}`}
+        {ahead && `, ${ahead}`}
+      </h2>
+      {ahead && (
+        <p>
+          Time cannot go back: your app would ignore new events as older than those that it has.
+          “Start over” returns to real time.
+        </p>
+      )}
       <div class="actions">
         <Form
           label="Run"
@@ -237,14 +250,14 @@ function Reset() {
     if (!confirm("Delete all cards and traffic, and the endpoints, templates and keys you added?"))
       return;
     await control("POST", "reset");
-    say("The service was reset.");
+    say("The service was reset, and its clock shows real time.");
   }
   return (
     <section aria-label="Reset">
       <h2>Reset</h2>
       <p>
         Deletes cards, traffic and faults, and the endpoints, templates and keys that you added.
-        What the service started with stays, and the clock keeps its time.
+        What the service started with stays. A clock that is ahead returns to real time.
       </p>
       <p class="actions">
         <Button run={startOver}>Start over</Button>
@@ -269,8 +282,9 @@ export function FirstSteps() {
       <section aria-label="First steps">
         <h2>No traffic yet</h2>
         <p>The requests of your app appear here, and the webhooks that follow.</p>
-        <p class="actions">
-          <IssueButton template={template} isOnly={true} /> or send the first request yourself.
+        <IssueForm templates={[template]} />
+        <p>
+          Or send the first request yourself.{" "}
           {endpoints.length === 0 && <a href="#/setup">Where does your app receive webhooks?</a>}
         </p>
       </section>

@@ -275,12 +275,13 @@ it("keeps everything inside its row at 1024 px with two receivers: the address g
           .filter((part) => box(part).right > box(part.closest(".row")).right)
           .map(({ innerText }) => innerText),
         cutTexts: all(".response .text").filter(isCut).length,
+        ports: all(".url").filter((url) => box(url).width < 56).length,
         names: [...new Set(all(".name, .detail h2").map((name) => box(name).height))],
         bar: box(document.querySelector(".bar")).height < 50,
         width: document.documentElement.scrollWidth,
       };
     });
-  const expected = { outside: [], cutTexts: 0, names: [20], bar: true, width: 1024 };
+  const expected = { outside: [], cutTexts: 0, ports: 0, names: [20], bar: true, width: 1024 };
   assert.deepEqual(await read(), expected);
   await page.locator(".traffic .row").click();
   await page.locator(".detail h2").wait();
@@ -291,12 +292,16 @@ it("keeps everything inside its row at 1024 px with two receivers: the address g
   const urls = await page.$$eval(".url", (all) =>
     all.map(({ innerText, scrollWidth, clientWidth }) => [innerText, scrollWidth > clientWidth]),
   );
+  const lefts = await page.$$eval(".url, .traffic time", (all) =>
+    all.map((part) => part.getBoundingClientRect().left),
+  );
+  assert.equal(new Set(lefts).size, 1, "the addresses begin where the rows do");
   assert.match(urls.join(" "), /^(:\d+\/webhooks\/(one|another\/with\/a\/long\/path),false ?)+$/);
   await page.goto(`${shop.baseUrl}/console#/cards`);
   await texts(".cards .row", 1);
   for (const width of [1024, 390]) {
     await page.setViewport({ width, height: 844 });
-    const shown = await page.$$eval(".cards .name, .contact", (all) =>
+    const shown = await page.$$eval(".row .name, .row .contact", (all) =>
       all.map(({ innerText, offsetHeight }) => [innerText, offsetHeight]),
     );
     assert.deepEqual(shown, [

@@ -166,6 +166,8 @@ it("has at least 21 rows on a monitor of 900 px, two lines for each on a phone, 
     assert.deepEqual([width, cut], [width, []]);
     assert.ok(Math.max(...heights) <= 58, `${heights} px at ${width}`);
     const bar = await page.$eval(".bar", (element) => element.clientHeight);
+    const help = await page.$eval(".help", (button) => button.checkVisibility());
+    assert.ok(help, "what the symbols mean cannot be read");
     if (width === 390) assert.ok(bar <= 90, `the bar has more than two lines: ${bar} px`);
     const open = await page.$eval(".traffic .row", ({ href }) => href);
     await page.goto(open);

@@ -201,7 +201,7 @@ it("explains a 401 of the app, names the reason of each request, and puts warnin
 it("moves the clock: to the next attempt, by hours, faster, and not at all", async (test) => {
   let status = 500;
   const url = await openReceiver(test, () => status);
-  const { shop, page, press, text, field, view, first, cleanly } = await openConsole(test);
+  const { shop, page, press, text, texts, field, view, first, cleanly } = await openConsole(test);
   await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
   const { id } = await shop.issue({ name: "Anna" });
   for (const points of [1, 2]) await shop.control("POST", `cards/${id}/purchase`, { points });
@@ -222,17 +222,20 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   await press("+6 h");
   await text("No delivery was due.");
   await page.locator(".next:disabled").wait();
-  await view("Setup");
+  await first(".bar .now a", /^7 h( 1 min)? ahead$/);
+  await page.locator(".bar .now a").click();
+  await text("Time cannot go back:");
   await press("Stand still");
-  await text("Clock: stands still");
+  await text("Clock: stands still, 7 h");
   await field("factor", "60");
   await press("Run");
-  await text("Clock: runs × 60");
+  await text("Clock: runs × 60, 7 h");
   await page
-    .locator(".setup section[aria-label='Reset'] ::-p-text(the clock keeps its time)")
+    .locator(".setup section[aria-label='Reset'] ::-p-text(A clock that is ahead returns)")
     .wait();
   await press("Start over");
-  await text("The service was reset.");
+  await text("The service was reset, and its clock shows real time.");
+  await texts(".bar .now a", 0);
   await view("Traffic");
   await text("No traffic yet");
   cleanly();
@@ -299,9 +302,12 @@ it("has filters, search and the open entry in the address, so that a reload and 
 
 it("issues a card to an invented member, and does to a card all that a shop can do", async (test) => {
   const url = await openReceiver(test);
-  const { shop, page, seen, press, text, field, texts, view, cleanly } = await openConsole(test, {
-    address: "#/cards",
-  });
+  const { shop, page, seen, press, text, field, search, texts, view, cleanly } = await openConsole(
+    test,
+    {
+      address: "#/cards",
+    },
+  );
   await shop.control("POST", "webhooks/endpoints", {
     url,
     events: ["card.added", "card.removed", "consent.changed"],
@@ -309,6 +315,11 @@ it("issues a card to an invented member, and does to a card all that a shop can 
   await press("Issue a test card");
   await text("Issued a card to");
   await page.locator(".card .holder").wait();
+  await texts(".history .head", 0); // without operations
+  await view("Cards");
+  await field("holder", "Łukasz Żak");
+  await press("Issue a test card");
+  await page.locator(".card .holder::-p-text(Łukasz Żak)").wait();
   await press("Add to Apple Wallet");
   await text("Added to Apple Wallet. card.added → 204");
   await press("✓ In Apple Wallet: remove");
@@ -338,12 +349,19 @@ it("issues a card to an invented member, and does to a card all that a shop can 
   await press("Record");
   await page.locator('form [role="alert"]::-p-text(must be > 0)').wait();
   assert.equal(await page.evaluate(() => document.activeElement.name), "points");
+  await texts(".history .head", 1);
   await view("Cards");
-  const [row] = await texts(".cards .row", 1);
-  assert.match(row, /^\S+ \S+ \+48600\d{6} card_\w+ 149 Silver \w+ \d\d \d\d:\d\d:\d\d$/);
+  const [row] = await texts(".cards .row", 2);
+  assert.match(row, /^Łukasz Żak \+48600\d{6} card_\w+ 149 Silver \w+ \d\d \d\d:\d\d:\d\d$/);
+  assert.deepEqual(await texts(".cards .head", 1), [
+    "Name Phone or email Card Points Tier Wallets Issued",
+  ]);
+  await search("zak lukasz");
+  await texts(".cards .row", 1);
   await view("Traffic");
   await page.locator(".traffic .name::-p-text(setConsent)").click();
   await page.locator(".detail h3::-p-text(The console sent at)").wait();
+  await texts(".detail [aria-label^='Purchase']", 0);
   await page.locator(".traffic .name::-p-text(consent.changed)").click();
   await page.locator(".story a").click();
   await page.locator(".card .holder").wait();

@@ -154,6 +154,10 @@ describe("the card's page", () => {
           document.querySelector(selector).getBoundingClientRect().width;
         return toWidth(".qr path + path") / toWidth(".card");
       });
+      assert.match(
+        await page.$eval(".next", ({ innerText }) => innerText.replace(/\s+/g, " ")),
+        /^10 980 more to Anna! 1,000$/, // what the ends of the bar stand for
+      );
       assert.ok(share >= 0.7, `the code without its margin is ${share} of the card at ${width} px`);
     }
   });
@@ -218,6 +222,10 @@ describe("the reference", () => {
     await page.locator("#operations-Cards-issueCard .execute").wait();
     const { height } = await (await page.$("#operations-Cards-issueCard")).boundingBox();
     assert.ok(height < 2 * 900, "an operation is longer than two screens");
+    const buttons = await page.$$eval("#operations-Cards-issueCard .btn", (all) =>
+      all.filter((button) => button.checkVisibility()).map(({ innerText }) => innerText),
+    );
+    assert.deepEqual(buttons, ["Execute"]);
     await page.locator("#operations-Cards-issueCard .execute").click();
     await page.locator(".live-responses-table .response-col_status::-p-text(201)").wait();
     for (const mode of modes) {
