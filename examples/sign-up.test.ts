@@ -59,7 +59,15 @@ async function openExpress({ client, service }: Service) {
         database.prepare("SELECT name, card FROM users").all(),
       ),
     readUser: async (id: string) => (await fetch(`${url}/users/${id}`)).json(),
-  } as Shop & { readUser(id: string): Promise<unknown> };
+    changeConsent: async (id: string, marketing: boolean) => {
+      const headers = { "content-type": "application/json" };
+      const init = { method: "PUT", headers, body: JSON.stringify({ marketing }) };
+      return (await fetch(`${url}/users/${id}/consent`, init)).status;
+    },
+  } as Shop & {
+    readUser(id: string): Promise<unknown>;
+    changeConsent(id: string, marketing: boolean): Promise<number>;
+  };
 }
 
 async function openFastify(
@@ -242,6 +250,21 @@ describe("Express", () => {
     await expect
       .poll(() => readUser(userId))
       .toEqual({ ...user, balance: 100, level: "Silver", marketing: 0 });
+  });
+
+  it("gives and withdraws the consent of a card that is issued", async () => {
+    const service = await open();
+    const { signUp, readUser, changeConsent } = await openExpress(service);
+    const { userId } = await signUp(anna);
+    for (const marketing of [true, false]) {
+      expect(await changeConsent(userId, marketing)).toBe(204);
+      const stored = { marketing: Number(marketing) };
+      await expect.poll(() => readUser(userId)).toMatchObject(stored);
+    }
+    service.service.faults.add({ ...outage, phase: "before" });
+    expect(await changeConsent(userId, true)).toBe(503);
+    expect(await changeConsent("nobody", true)).toBe(404);
+    expect(await readUser(userId)).toMatchObject({ marketing: 0 });
   });
 
   // G9

@@ -1,6 +1,6 @@
 /** A shop's server: a sign-up that never fails because loyalty does, webhooks that are never lost, and what a user's page shows. */
 import { fileURLToPath } from "node:url";
-import type { IssuingClient } from "@loyalty-cards/issuing-client";
+import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { qrCodeSvg } from "@loyalty-cards/issuing-client/links";
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isOutdated } from "@loyalty-cards/webhook-inbox/sqlite";
@@ -29,6 +29,9 @@ const selectUser = `
   FROM users LEFT JOIN balances USING (card) LEFT JOIN levels USING (card)
     LEFT JOIN consents USING (card)
   WHERE id = ?`;
+
+/** Of the text beside the check box and the switch. */
+const newsVersion = "2026-01-news";
 
 export async function openShop(settings: ShopSettings) {
   const { client, template, file, ...receiver } = settings;
@@ -83,6 +86,18 @@ export async function openShop(settings: ShopSettings) {
     if (user === undefined) return void response.sendStatus(404);
     const { publicUrl } = (await outbox.get(id)) ?? {};
     response.json({ ...user, ...(publicUrl && showCard(client, publicUrl)) });
+  });
+  app.put("/users/:id/consent", async ({ body, params: { id } }, response) => {
+    const { cardId } = (await outbox.get(id)) ?? {};
+    if (cardId === undefined) return void response.sendStatus(404);
+    const change = { marketing: body?.marketing === true, version: newsVersion };
+    try {
+      await client.setConsent(cardId, change, { deadlineMs: 4_000 });
+      response.sendStatus(204); // the event consent.changed follows
+    } catch (error) {
+      if (!isIssuingError(error)) throw error;
+      response.status(503).json({ message: error.userMessage });
+    }
   });
   return {
     app,

@@ -76,7 +76,7 @@ it("shows what to correct beside the input, then the card, which follows a purch
   const [code, width] = await page.evaluate(() => {
     const rectangle = (selector) =>
       document.querySelector(selector).getBoundingClientRect();
-    const share = rectangle("#code img").width / rectangle(".card").width;
+    const share = rectangle("#code img").width / rectangle("#member .card").width;
     return [document.querySelector("#code").innerText.trim(), share];
   });
   expect(card.publicUrl).toMatch(new RegExp(`/${code}$`));
@@ -91,9 +91,43 @@ it("shows what to correct beside the input, then the card, which follows a purch
   for (const href of wallets)
     expect([href, (await fetch(href)).ok]).toEqual([href, true]);
   expect(wallets).toHaveLength(2);
+  await waitForText(page, "380 points to Gold");
+  const progress = await page.$eval("#progress", ({ value, max }) => [value, max]);
+  expect(progress).toEqual([120, 500]);
   expect(seen.complaints.filter((text) => !text.includes("422"))).toEqual([]);
   await page.click("#sign-out");
   await waitForText(page, "Become a member");
+  await page.close();
+});
+
+it("gives and withdraws the consent with a switch, which shows what the service has", async () => {
+  const { page } = await open(anna);
+  const waitForSwitch = (isOn) =>
+    page.waitForFunction(
+      (on) => document.querySelector("#news:not([hidden]) input")?.checked === on,
+      {},
+      isOn,
+    );
+  const card = await find("Anna");
+  const readConsent = async () => (await find("Anna")).customer.marketingConsent;
+  await page.locator("#news").click();
+  await expect.poll(readConsent).toBe(true);
+  await control(`cards/${card.id}/purchase`, { points: 5 }); // the page reads the shop again
+  await waitForText(page, "125 points");
+  await waitForSwitch(true);
+  await control("faults", { phase: "before", kind: "status", status: 503 });
+  await page.locator("[name=news]").click();
+  await waitForText(page, "The loyalty service is not available right now.");
+  await waitForSwitch(true);
+  await fetch(`${mock}/_mock/faults`, { method: "DELETE" });
+  await page.focus("[name=news]");
+  await page.keyboard.press("Space");
+  await expect.poll(readConsent).toBe(false);
+  await page.waitForFunction(
+    () => !document.body.innerText.includes("not available"),
+  );
+  await page.reload();
+  await waitForSwitch(false);
   await page.close();
 });
 
@@ -104,6 +138,7 @@ it("shows during an outage that the card follows, and shows the card after it", 
   await page.type("[name=email]", "dora@example.com");
   await page.click("[type=submit]");
   await waitForText(page, "Your card follows.");
+  expect(await page.$eval("#news", (news) => news.checkVisibility())).toBe(false);
   await fetch(`${mock}/_mock/faults`, { method: "DELETE" });
   await page.waitForFunction(() => !document.querySelector("#code").hidden, {
     timeout: 60_000,
