@@ -189,7 +189,8 @@ export function getDifferentFields(
   { fieldValues }: { fieldValues?: unknown },
 ): string[] {
   if (!isObject(fieldValues)) return [];
-  const normalize = (value: unknown) => String(value).trim();
+  // `String` throws for some objects that JSON can have, such as { "toString": 1 }.
+  const normalize = (value: unknown) => (typeof value === "object" ? value : String(value).trim());
   return Object.keys(sent).filter((key) => {
     const isOnBoth = sent[key] !== undefined && Object.hasOwn(fieldValues, key);
     return isOnBoth && normalize(sent[key]) !== normalize(fieldValues[key]);

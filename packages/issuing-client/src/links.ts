@@ -105,7 +105,7 @@ function parseHttpUrl(name: string, address: string | URL | undefined): URL {
 /** Appends a path to the path of an address, before its query. */
 function appendPath(address: URL, path: string): string {
   const url = new URL(address);
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/${path}`;
   return url.href;
 }
 

@@ -81,6 +81,11 @@ describe("cardLinks", () => {
     expect(links.secondWalletButton).toBe("https://cards.test/assets/add-to-..%2Fx-wallet.svg");
   });
 
+  it("takes an address of 100 000 slashes without blocking", () => {
+    const long = `${page}${"/".repeat(100_000)}x`;
+    expect(cardLinks(long).addToFirstWallet).toBe(`${long}/pass.pkpass`);
+  });
+
   it("returns normalized URLs, which are safe in an HTML attribute", () => {
     expect(cardLinks('  https://cards.test/"><script>').page).toBe(
       "https://cards.test/%22%3E%3Cscript%3E",

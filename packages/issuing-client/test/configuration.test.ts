@@ -522,6 +522,13 @@ it("sends the headers of the client with every call, and those of a call take pr
   expect(requests.map(({ headers }) => headers.get("accept"))).toEqual([own, own, "text/html"]);
 });
 
+it("sends a header without the space around it, and does not block on one of 100 000 spaces", async () => {
+  const { client, requests } = scripted([json(card)]);
+  const long = `a${" ".repeat(100_000)}b`;
+  await client.getCard("card_1", { headers: { "accept-language": `\n ${long}\t` } });
+  expect(requests[0]?.headers.get("accept-language")).toBe(long);
+});
+
 // G22
 it("exports the same names to a browser, where the import throws an error with the reason", async () => {
   const source = readFileSync(new URL("../src/browser.ts", import.meta.url), "utf8");

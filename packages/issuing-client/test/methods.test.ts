@@ -388,6 +388,14 @@ describe("fields-differ", () => {
     });
   });
 
+  it.each([
+    ["an object that is not text", { toString: 1 }],
+    ["a list of them", [{ toString: 1 }]],
+  ])("names a field whose value on the card is %s", async (_name, name) => {
+    const events = await issue({ customer, fieldValues: { name: "Anna" } }, stored({ name }));
+    expect(events[1]).toMatchObject({ type: "fields-differ", fieldKeys: ["name"] });
+  });
+
   const fieldValues = { name: "Anna", shop: 7 };
   it.each<[string, object | undefined, IssueCardRequest?]>([
     ["equal values", { name: "Anna", shop: 7 }],
