@@ -37,7 +37,7 @@ function findExplanation(body: string): string | undefined {
 /** The title of the page would repeat its text. */
 const toText = (html: string): string =>
   html
-    .replace(/<(style|script|title)\b[\s\S]*?<\/\1>|<[^>]*>?/gi, " ")
+    .replace(/<(style|script|title)\b[\s\S]*?(?:<\/\1>|$)|<[^>]*>?/gi, " ")
     .replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, decodeEntity);
 
 function decodeEntity(entity: string, decimal?: string, hexadecimal?: string, name = ""): string {

@@ -22,6 +22,7 @@ it.each([
     "<style>a{}</style><h1>502&nbsp;Bad Gateway</h1><script>1</script>",
     "502 Bad Gateway",
   ],
+  ["a script that is cut", '<h1>502</h1><script>let a = "', "502"],
   ["HTML that is cut within a tag", '<p>Not found</p><a href="/', "Not found"],
   ["text that is no entity", "<b>&nothing; &#9999999; &#x41;</b>", "&nothing; &#9999999; A"],
   ["nothing", "", ""],

@@ -69,6 +69,15 @@ describe("reading CSV", () => {
     expect(records[0]?.line).toBe(text.includes("sep=") ? 3 : 2);
   });
 
+  it("finds the format of a list whose first chunk ends within the first line", async () => {
+    async function* toChunks(text: string) {
+      yield* [text.slice(0, 3), text.slice(3)].map((part) => new TextEncoder().encode(part));
+    }
+    const csv = await openList("stdin", toChunks("id;name\n1;a\n"));
+    expect([csv.delimiter, csv.columns]).toEqual([";", ["id", "name"]]);
+    expect(await openList("stdin", toChunks('   {"id":"1"}\n'))).toMatchObject({ isNdjson: true });
+  });
+
   it("marks a row with more values than the header, and reads one without its last values", async () => {
     const { records } = await readAll("id,name\n1\n2,a,b\n3,c\n");
     const malformed = "has more values than the header";

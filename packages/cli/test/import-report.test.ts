@@ -156,11 +156,12 @@ describe("rejected rows", () => {
       "@2,,Jan",
       "-3+4,,Eva",
     ]);
+    const ids = ["=1+1", "\u0001=1+1"];
     const LOYALTY_URL = await listen(async (request, response) => {
       const { customer } = JSON.parse(await readText(request));
       const [status, body] = customer.phone
         ? [422, { detail: formula }]
-        : [201, { id: "=1+1", publicUrl: "https://cards.example/1" }];
+        : [201, { id: ids.shift(), publicUrl: "https://cards.example/1" }];
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     });
     await run(command, { env: { ...env, LOYALTY_URL } });
@@ -169,7 +170,7 @@ describe("rejected rows", () => {
     ]);
     expect(readLines("members.cards.csv")).toEqual([
       "'@2,'=1+1,https://cards.example/1",
-      "'-3+4,'=1+1,https://cards.example/1",
+      "'-3+4,' =1+1,https://cards.example/1",
     ]);
   });
 

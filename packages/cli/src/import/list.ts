@@ -36,7 +36,12 @@ export async function openList(
 ): Promise<List> {
   const name = basename(path);
   const texts = decode(chunks, name);
-  const { value: start = "" } = await texts.next();
+  let start = "";
+  let part: IteratorResult<string, void>;
+  do {
+    part = await texts.next();
+    start += part.value ?? "";
+  } while (!part.done && !part.value.includes("\n")); // the first chunk of a pipe can be short
   if (/^\s*\[/.test(start))
     throw new CommandError(
       `${name} is a JSON array, and must have one object per line: jq -c '.[]' ${name} > members.ndjson`,

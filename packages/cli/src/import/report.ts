@@ -179,7 +179,8 @@ export async function writeCsv(
  * the service or of the list: a formula gets the quote mark of a text. A number is none.
  */
 function quote(text: string, delimiter: string): string {
-  const isFormula = /^\s*[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(?:[.,]\d+)?$/.test(text);
-  const line = `${isFormula ? "'" : ""}${text.replace(/[\s\p{Cc}]+/gu, " ")}`;
+  const plain = text.replace(/[\s\p{Cc}]+/gu, " ");
+  const isFormula = /^ ?[=+\-@]/.test(plain) && !/^[+-]?\d+(?:[.,]\d+)?$/.test(plain);
+  const line = isFormula ? `'${plain}` : plain;
   return line.includes('"') || line.includes(delimiter) ? `"${line.replaceAll('"', '""')}"` : line;
 }
