@@ -19,6 +19,13 @@ export function requireNumber(
   );
 }
 
+/** The same for an integer; infinity is one. */
+export function requireInteger(name: string, value: unknown, min: number, max: number): void {
+  requireNumber(name, value, min, max);
+  if (Number.isInteger(value) || value === endless) return;
+  throw withSafeMessage(new TypeError(`${name} must be an integer; it is ${String(value)}.`));
+}
+
 /** @throws {TypeError} naming the option, its range and its value. */
 export function requirePositive(name: string, value: unknown, max = Number.MAX_SAFE_INTEGER): void {
   if (typeof value === "number" && value > 0 && value <= max) return;

@@ -294,17 +294,3 @@ const ownContext = AsyncResource && new AsyncResource("worker");
 /** A job has no AsyncLocalStorage store, also when a request started its worker. */
 export const runInNoRequest = <Result>(work: () => Result): Result =>
   ownContext === undefined ? work() : ownContext.runInAsyncScope(work);
-
-export const maxBackoffMs = 15 * 60_000;
-
-/**
- * The delay before the next attempt of a job: 1 s, doubled with each attempt, up to 15 minutes,
- * with jitter.
- */
-export function getBackoffMs(attempts: number, random: () => number): number {
-  return withJitter(Math.min(maxBackoffMs, 1_000 * 2 ** (attempts - 1)), random);
-}
-
-/** Less up to a quarter at random, so that jobs that failed together are not retried together. */
-export const withJitter = (ms: number, random: () => number): number =>
-  Math.round(ms * (0.75 + random() / 4));

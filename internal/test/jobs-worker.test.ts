@@ -3,13 +3,13 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { createVirtualClock } from "@loyalty-cards/testing/virtual-clock";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { addJob } from "../jobs/add.ts";
+import { getBackoffMs } from "../jobs/backoff.ts";
 import { leaseDue, leaseJob, leaseProbe } from "../jobs/lease.ts";
 import { countJobs, getDelayMs, getLatestMs, getLeaseDelayMs } from "../jobs/read.ts";
 import { type End, giveBack, settleJob } from "../jobs/settle.ts";
 import { createSqliteDatabase } from "../jobs/sqlite.ts";
 import { formatTables, idTypes, type LeasedJob, nameTables, ranks } from "../jobs/tables.ts";
 import {
-  getBackoffMs,
   planNext,
   startWorker,
   type WorkerState,
@@ -23,9 +23,10 @@ const tables = nameTables("work");
 const leaseMs = 40_000;
 const done: End = { state: "done", effect: "known", finding: "works" };
 const retried: End = { state: "waiting", effect: "possible", rank: ranks.retry };
+const backoff = { initialDelayMs: 1_000, maxDelayMs: 900_000 };
 const failing = (job: LeasedJob): End => ({
   ...retried,
-  delayMs: getBackoffMs(job.attempts, () => 1),
+  delayMs: getBackoffMs(job.attempts, backoff, () => 1),
   finding: { reason: "server" },
 });
 
@@ -415,9 +416,9 @@ describe("startWorker", () => {
   });
 });
 
-it("doubles the delay of a job from one second to 15 minutes, less up to a quarter at random", () => {
-  expect([1, 2, 5, 10, 11, 99].map((attempts) => getBackoffMs(attempts, () => 1) / 1_000)).toEqual([
-    1, 2, 16, 512, 900, 900,
-  ]);
-  expect(getBackoffMs(1, () => 0)).toBe(750);
+it("doubles the delay of a job up to a limit, less up to a quarter at random", () => {
+  const toSeconds = (attempts: number) => getBackoffMs(attempts, backoff, () => 1) / 1_000;
+  expect([1, 2, 5, 10, 11, 99, 9_999].map(toSeconds)).toEqual([1, 2, 16, 512, 900, 900, 900]);
+  expect(getBackoffMs(1, backoff, () => 0)).toBe(750);
+  expect(getBackoffMs(9_999, { initialDelayMs: 0, maxDelayMs: 0 }, () => 1)).toBe(0);
 });

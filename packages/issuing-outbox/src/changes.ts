@@ -12,7 +12,7 @@ import {
   deriveKey,
   lockExistingJob,
   lockJob,
-  parseEntryKey,
+  parseJobName,
   requireCardId,
   toEntry,
 } from "./job.ts";
@@ -38,7 +38,7 @@ export function* correct(
     throw invalid(
       "outbox.correct takes the transaction, then the user's id, then the new request: outbox.correct(transaction, userId, request).",
     );
-  const job = yield* lockJob(context.tables, parseEntryKey(context, userId, options));
+  const job = yield* lockJob(context.tables, parseJobName(context, userId, options));
   if (job === undefined) return "absent";
   const { body } = context.client.prepare(job.topic, request);
   if (job.state === "issued" || job.state === "unknown") return job.state;
@@ -111,13 +111,13 @@ export async function resolve(
   resolution: Resolution,
   options?: TemplateOption,
 ): Promise<OutboxEntry> {
-  const entryKey = parseEntryKey(context, userId, options);
+  const jobName = parseJobName(context, userId, options);
   requireResolution(resolution);
   const { cardId } = resolution;
   if (cardId === undefined)
-    return change(context, entryKey, (job) => beginAnew(context, requireUnknown(job)));
+    return change(context, jobName, (job) => beginAnew(context, requireUnknown(job)));
   const { database, tables } = context;
-  const readEntry = () => database.transact(() => lockExistingJob(tables, entryKey));
+  const readEntry = () => database.transact(() => lockExistingJob(tables, jobName));
   const job = requireUnknown(await readEntry());
   const { entry } = await recordWithCallback(context, {
     job,
@@ -136,8 +136,8 @@ export async function retry(
   userId: UserId,
   options?: TemplateOption,
 ): Promise<OutboxEntry> {
-  const entryKey = parseEntryKey(context, userId, options);
-  return change(context, entryKey, (job) => {
+  const jobName = parseJobName(context, userId, options);
+  return change(context, jobName, (job) => {
     if (job.state === "unknown")
       throw invalid(
         "A card may exist for this entry, so another request could issue a second one: look for the card in the service's console, and use resolve.",
@@ -150,13 +150,13 @@ export async function retry(
 /** @returns the entry after the change. */
 async function change(
   { database, tables }: OutboxContext,
-  entryKey: JobName,
+  jobName: JobName,
   start: (job: Job) => Statements<unknown>,
 ): Promise<OutboxEntry> {
   const changed = await database.transact(function* () {
-    const job = yield* lockExistingJob(tables, entryKey);
+    const job = yield* lockExistingJob(tables, jobName);
     yield* start(job);
-    return yield* lockExistingJob(tables, entryKey);
+    return yield* lockExistingJob(tables, jobName);
   });
   return toEntry(changed);
 }
@@ -167,9 +167,9 @@ export async function forget(
   options?: TemplateOption,
 ): Promise<boolean> {
   const { database, tables } = context;
-  const entryKey = parseEntryKey(context, userId, options);
+  const jobName = parseJobName(context, userId, options);
   return database.transact(function* () {
-    const job = yield* lockJob(tables, entryKey);
+    const job = yield* lockJob(tables, jobName);
     if (job !== undefined) yield* deleteJob(tables, job.id);
     return job !== undefined;
   });

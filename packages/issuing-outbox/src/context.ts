@@ -35,7 +35,7 @@ export interface OutboxDatabase {
 /** A callback of the shop, which takes an entry and the transaction. */
 export type Callback = (entry: never, transaction: never) => unknown;
 
-/** How an attempt ended. */
+/** What is recorded of an attempt that ended. */
 export interface Recorded {
   /** Absent when nothing was recorded. */
   entry?: OutboxEntry;

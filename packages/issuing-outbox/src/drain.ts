@@ -1,11 +1,17 @@
 /** `drain`: issues cards until nothing is due. */
 import { getLeaseDelayMs } from "@loyalty-cards/internal/jobs/read";
-import { endless, maxTimerMs, requireNumber, requireSignal } from "@loyalty-cards/internal/limits";
+import {
+  endless,
+  maxTimerMs,
+  requireInteger,
+  requireNumber,
+  requireSignal,
+} from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { OutboxContext, Recorded } from "./context.ts";
 import { countEntries } from "./count.ts";
-import { type OutboxCounts, requireInteger } from "./entry.ts";
+import type { OutboxCounts } from "./entry.ts";
 import { requireOpen } from "./job.ts";
 import type { DrainOptions } from "./outbox.ts";
 import { parseWorkOptions, type Workers } from "./work.ts";

@@ -1,6 +1,5 @@
 /** Entries of the outbox, as the program sees them. */
 import { hasIssuingErrorBrand } from "@loyalty-cards/internal/issuing-steps";
-import { requireNumber } from "@loyalty-cards/internal/limits";
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type {
@@ -144,13 +143,6 @@ export function invalid(message: string): TypeError {
 
 export const writeNeedsFunction =
   "outbox.write takes one function, which gets the transaction: outbox.write((transaction) => { …save the user… outbox.add(transaction, entry); }).";
-
-/** @throws {TypeError} naming the option, its range and its value. */
-export function requireInteger(name: string, value: unknown, min: number, max: number): void {
-  requireNumber(name, value, min, max);
-  if (Number.isInteger(value) || value === Number.POSITIVE_INFINITY) return;
-  throw invalid(`${name} must be an integer; it is ${String(value)}.`);
-}
 
 /** Whether an option of the client is wrong. An apiKey function that failed may work again. */
 export const isOptionWrong = (thrown: unknown): boolean =>

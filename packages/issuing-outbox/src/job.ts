@@ -80,7 +80,7 @@ export function requireOpen({ lifecycle }: Pick<OutboxContext, "lifecycle">): vo
  * Reads which entry a call is about.
  * @throws {TypeError} {IssuingError} for an invalid id, and after `close`.
  */
-export function parseEntryKey(
+export function parseJobName(
   context: OutboxContext,
   userId: UserId,
   { template }: TemplateOption = {},

@@ -1,10 +1,10 @@
 /** `list`: entries in the order in which they were added, read page by page. */
 import { listJobs } from "@loyalty-cards/internal/jobs/read";
-import { endless } from "@loyalty-cards/internal/limits";
+import { endless, requireInteger } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { OutboxContext } from "./context.ts";
-import { invalid, type OutboxEntry, type OutboxState, requireInteger } from "./entry.ts";
-import { findJob, parseEntryKey, requireOpen, toEntry } from "./job.ts";
+import { invalid, type OutboxEntry, type OutboxState } from "./entry.ts";
+import { findJob, parseJobName, requireOpen, toEntry } from "./job.ts";
 import type { ListOptions } from "./outbox.ts";
 
 /** How many entries are read at once. */
@@ -51,8 +51,8 @@ async function findId(
   context: OutboxContext,
   after: NonNullable<ListOptions["after"]>,
 ): Promise<number> {
-  const entryKey = parseEntryKey(context, after.userId, after);
-  const job = await context.database.run(() => findJob(context.tables, entryKey));
+  const jobName = parseJobName(context, after.userId, after);
+  const job = await context.database.run(() => findJob(context.tables, jobName));
   if (job === undefined) throw invalid("after is not an entry of this outbox.");
   return job.id;
 }

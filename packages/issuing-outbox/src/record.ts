@@ -1,17 +1,18 @@
 /**
  * Records how an attempt ended, in one transaction with the callback of the shop, and reports it.
  */
+import { withJitter } from "@loyalty-cards/internal/jobs/backoff";
 import { type End, type Settled, settleJob } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
-import { maxBackoffMs, withJitter } from "@loyalty-cards/internal/jobs/worker";
 import type { Callback, OutboxContext, OutboxDatabase, Recorded } from "./context.ts";
 import { isOptionWrong, type StoredCard } from "./entry.ts";
 import { lockJob, toEntry, toRef } from "./job.ts";
 import type { OutboxOutcome } from "./report.ts";
+import { backoff } from "./verdict.ts";
 
-/** An attempt that ended. */
-export interface Ended {
+/** An attempt that ended, and in which transaction that is recorded. */
+export interface EndedAttempt {
   job: Job;
   end: End;
   /** What is reported when the end is recorded; undefined for nothing. */
@@ -30,7 +31,10 @@ interface ShopCallback {
  * Records an end in the transaction of its callback. If that fails, also by an error of the
  * database, records it without the callback, which is called later: a card must not be lost.
  */
-export async function recordWithCallback(context: OutboxContext, ended: Ended): Promise<Recorded> {
+export async function recordWithCallback(
+  context: OutboxContext,
+  ended: EndedAttempt,
+): Promise<Recorded> {
   const callback = findCallback(context, ended.end.state);
   if (callback === undefined) return record(context, ended);
   try {
@@ -55,13 +59,13 @@ function findCallback(
 /** Records an end without its callback, and when this is called again. */
 async function postponeCallback(
   context: OutboxContext,
-  { job, end, outcome, transact }: Ended,
+  { job, end, outcome, transact }: EndedAttempt,
   { isCalled }: ShopCallback,
   error: unknown,
 ): Promise<Recorded> {
   const isRepeated = job.rank === ranks.callback;
   const retryInMs = withJitter(getCallbackDelayMs(job), context.random);
-  const postponed: Ended = {
+  const postponed: EndedAttempt = {
     job,
     end: { ...end, rank: ranks.callback, delayMs: retryInMs },
     outcome: isRepeated ? undefined : outcome,
@@ -79,13 +83,13 @@ async function postponeCallback(
 /** The delay doubles with each repetition: it is as long as the time since the entry ended. */
 function getCallbackDelayMs({ rank, leasedAtMs = 0, endedAtMs = 0 }: Job): number {
   const endedForMs = rank === ranks.callback ? leasedAtMs - endedAtMs : 0;
-  return Math.min(maxBackoffMs, Math.max(1_000, endedForMs));
+  return Math.min(backoff.maxDelayMs, Math.max(backoff.initialDelayMs, endedForMs));
 }
 
 /** Commits an end, and reports what was committed. */
 async function record(
   { tables, report, logFailure }: OutboxContext,
-  ended: Ended,
+  ended: EndedAttempt,
   callback?: ShopCallback,
 ): Promise<Recorded> {
   const { job, end, transact } = ended;
@@ -116,7 +120,7 @@ interface Committed {
 /** Settles a job, and calls the callback, if the job is still that of this attempt. */
 function* settleAndCall(
   tables: JobTables,
-  ended: Ended,
+  ended: EndedAttempt,
   callback?: ShopCallback,
 ): Statements<Committed> {
   const { job, end, outcome } = ended;
@@ -136,7 +140,7 @@ function* settleAndCall(
  */
 function* settleWithoutLease(
   tables: JobTables,
-  { job, end, outcome }: Ended,
+  { job, end, outcome }: EndedAttempt,
 ): Statements<Committed> {
   const entry = toRef(job);
   const leaseLost: Committed = { outcome: { outcome: "lease-lost", entry } };

@@ -1,8 +1,8 @@
 /** Decides what the end of an attempt means for its entry. */
 import { generalUserMessage, hasIssuingErrorBrand } from "@loyalty-cards/internal/issuing-steps";
+import { getBackoffMs } from "@loyalty-cards/internal/jobs/backoff";
 import type { End } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
-import { getBackoffMs, maxBackoffMs } from "@loyalty-cards/internal/jobs/worker";
 import type { Result } from "@loyalty-cards/internal/result";
 import type {
   Card,
@@ -24,7 +24,10 @@ import { isStorable } from "./job.ts";
  */
 export const maxRunningMs = 10 * 60_000;
 
-/** What is recorded. */
+/** Between attempts at an entry. */
+export const backoff = { initialDelayMs: 1_000, maxDelayMs: 15 * 60_000 };
+
+/** How an attempt ended, in the words of the outbox. */
 export type Verdict = End &
   (
     | { state: "issued"; result: StoredCard }
@@ -170,8 +173,8 @@ function toWaiting(
   random: () => number,
 ): Verdict {
   const { code, retryAfterMs, entryError } = failure;
-  const backoffMs = getBackoffMs(job.attempts, random);
-  const requestedMs = Math.min(retryAfterMs ?? 0, maxBackoffMs);
+  const backoffMs = getBackoffMs(job.attempts, backoff, random);
+  const requestedMs = Math.min(retryAfterMs ?? 0, backoff.maxDelayMs);
   const findings = {
     conflict: "works",
     works: "works",

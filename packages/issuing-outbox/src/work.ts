@@ -6,11 +6,16 @@ import { giveBack } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables, LeasedJob } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type Worker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
-import { endless, maxTimerMs, parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
+import {
+  endless,
+  maxTimerMs,
+  parseGrace,
+  requireInteger,
+  requireNumber,
+} from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
-import { requireInteger } from "./entry.ts";
 import { requireOpen } from "./job.ts";
 import type { OutboxWorker, WorkOptions } from "./outbox.ts";
 import { requireOwnSettings } from "./tables.ts";

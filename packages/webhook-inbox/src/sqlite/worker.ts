@@ -2,6 +2,7 @@
  * A worker of a SQLite inbox: runs the handler for each event that is due, records how the attempt
  * ended, and deletes old events.
  */
+import { type Backoff, getBackoffMs } from "@loyalty-cards/internal/jobs/backoff";
 import { deleteEnded } from "@loyalty-cards/internal/jobs/erase";
 import { leaseDue } from "@loyalty-cards/internal/jobs/lease";
 import { getDelayMs } from "@loyalty-cards/internal/jobs/read";
@@ -47,7 +48,7 @@ export interface SqliteWorkerOptions {
   /** How many handlers run at once. Default 4. */
   concurrency?: number;
   /**
-   * After this many failures the event is a dead letter. Default 25, which takes about ten hours.
+   * After this many failures the event is a dead letter. Default 25: about eleven hours.
    */
   maxAttempts?: number;
   /**
@@ -98,7 +99,7 @@ export function startEventWorker(
 ) {
   if (typeof handler !== "function")
     throw withSafeMessage(new TypeError("work needs a handler: work(onEvents({ … }))."));
-  const { concurrency, maxAttempts, handlerTimeoutMs, pollMs, initialDelayMs, maxDelayMs } =
+  const { concurrency, maxAttempts, handlerTimeoutMs, pollMs, backoff } =
     parseWorkerOptions(options);
   database.open(); // a file that cannot be opened is an error of this call
   const leaseMs = handlerTimeoutMs + recordingMs;
@@ -155,9 +156,7 @@ export function startEventWorker(
     error: unknown,
   ): void {
     const isLast = job.attempts >= maxAttempts;
-    const fullMs = Math.min(maxDelayMs, initialDelayMs * 2 ** Math.min(job.attempts - 1, 40));
-    // Less up to a half, so that events that failed together are not retried together.
-    const retryInMs = Math.round(fullMs * (0.5 + random() / 2));
+    const retryInMs = getBackoffMs(job.attempts, backoff, random);
     // Not a retry, which would go before new events: these must not wait for one that fails.
     const next: End = isLast
       ? dead
@@ -258,21 +257,25 @@ const optionNames = {
   pollMs: true,
 } satisfies OptionNames<SqliteWorkerOptions>;
 
-type Backoff = NonNullable<SqliteWorkerOptions["backoff"]>;
 const backoffNames = { initialDelayMs: true, maxDelayMs: true } satisfies OptionNames<Backoff>;
 
 function parseWorkerOptions(options: SqliteWorkerOptions) {
   requireKnownOptions("The worker of an inbox", options, optionNames);
   const { concurrency = 4, maxAttempts = 25, handlerTimeoutMs = 60_000, pollMs = 1_000 } = options;
-  // With 25 attempts the retries last seven to thirteen hours: about as long as the service's own.
-  const { backoff = {} } = options;
-  requireKnownOptions("backoff", backoff, backoffNames);
-  const { initialDelayMs = 1_000, maxDelayMs = 3_600_000 } = backoff;
+  requireKnownOptions("backoff", options.backoff ?? {}, backoffNames);
+  // With 25 attempts the retries last ten to thirteen hours: about as long as the service's own.
+  const { initialDelayMs = 1_000, maxDelayMs = 3_600_000 } = options.backoff ?? {};
   requireNumber("concurrency", concurrency, 1, 10_000);
   requireNumber("maxAttempts", maxAttempts, 1);
   requireNumber("handlerTimeoutMs", handlerTimeoutMs, 1, maxTimerMs);
   requireNumber("pollMs", pollMs, 1, maxTimerMs);
   requireNumber("backoff.initialDelayMs", initialDelayMs, 0);
   requireNumber("backoff.maxDelayMs", maxDelayMs, initialDelayMs);
-  return { concurrency, maxAttempts, handlerTimeoutMs, pollMs, initialDelayMs, maxDelayMs };
+  return {
+    concurrency,
+    maxAttempts,
+    handlerTimeoutMs,
+    pollMs,
+    backoff: { initialDelayMs, maxDelayMs },
+  };
 }

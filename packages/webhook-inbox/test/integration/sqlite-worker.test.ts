@@ -287,7 +287,7 @@ it("increases the delay after each failure, with jitter", async () => {
     { maxAttempts: 5, backoff: { initialDelayMs: 4, maxDelayMs: 10 } },
   );
   await recorded.until("dead");
-  expect(recorded.of("failed").map(({ retryInMs }) => retryInMs)).toEqual([2, 4, 5, 5]);
+  expect(recorded.of("failed").map(({ retryInMs }) => retryInMs)).toEqual([3, 6, 8, 8]);
 });
 
 it.each([
