@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { qrCodeSvg } from "@loyalty-cards/issuing-client/links";
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
-import { isOutdated } from "@loyalty-cards/webhook-inbox/sqlite";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express, { type ErrorRequestHandler } from "express";
@@ -45,14 +45,14 @@ export async function openShop(settings: ShopSettings) {
         write((database) => {
           const { passId, balance } = event.data;
           // Events arrive in any order.
-          if (isOutdated(database, `balance of ${passId}`, event)) return;
+          if (!isNewest(database, `balance of ${passId}`, event)) return;
           const store = "INSERT OR REPLACE INTO balances VALUES (?, ?)";
           database.prepare(store).run(passId, balance);
         }),
       "tier.changed": (event, { write }) =>
         write((database) => {
           const { passId, tier } = event.data;
-          if (isOutdated(database, `level of ${passId}`, event)) return;
+          if (!isNewest(database, `level of ${passId}`, event)) return;
           const store = "INSERT OR REPLACE INTO levels VALUES (?, ?)";
           database
             .prepare(store)
@@ -63,7 +63,7 @@ export async function openShop(settings: ShopSettings) {
           const { passIds, marketingConsent } = event.data;
           const store = "INSERT OR REPLACE INTO consents VALUES (?, ?)";
           for (const card of passIds) {
-            if (!isOutdated(database, `consent of ${card}`, event))
+            if (isNewest(database, `consent of ${card}`, event))
               database.prepare(store).run(card, Number(marketingConsent));
           }
         }),

@@ -1,6 +1,6 @@
 /** One of several processes: stores each delivery in pg-boss, and processes each event once. */
 import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
-import { isDuplicate, isOutdated } from "@loyalty-cards/webhook-inbox/postgres";
+import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify from "fastify";
@@ -39,7 +39,7 @@ export async function openReceiver(settings: ReceiverSettings) {
     "balance.changed": (event) =>
       inTransaction(pool, async (transaction) => {
         // was processed before
-        if (await isDuplicate(transaction, event)) return;
+        if (!(await markProcessed(transaction, event))) return;
         const { passId, balance } = event.data;
         await transaction.query(
           `INSERT INTO members VALUES ($1, 0, 1)
@@ -47,7 +47,7 @@ export async function openReceiver(settings: ReceiverSettings) {
           [passId],
         );
         // a newer balance is stored
-        if (await isOutdated(transaction, `balance of ${passId}`, event)) return;
+        if (!(await isNewest(transaction, `balance of ${passId}`, event))) return;
         await transaction.query("UPDATE members SET balance = $2 WHERE card = $1", [
           passId,
           balance,
@@ -56,7 +56,7 @@ export async function openReceiver(settings: ReceiverSettings) {
     otherTypes: () => {},
   });
   // By default pg-boss takes one job every two seconds. If one job of a batch
-  // fails, pg-boss retries the whole batch, and isDuplicate skips the events that
+  // fails, pg-boss retries the whole batch, and markProcessed skips the events that
   // were processed.
   await boss.work(
     "loyalty",

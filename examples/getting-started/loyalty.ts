@@ -3,7 +3,7 @@
 // loyalty.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
-import { ensureInboxTables, isOutdated } from "@loyalty-cards/webhook-inbox/sqlite";
+import { ensureInboxTables, isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import {
   memoryDedupe,
   onEvents,
@@ -28,7 +28,7 @@ await outbox.write((database) => {
     CREATE TABLE IF NOT EXISTS users
       (id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, cardId TEXT);
     CREATE TABLE IF NOT EXISTS balances (cardId TEXT PRIMARY KEY, balance REAL)`);
-  ensureInboxTables(database); // of isOutdated
+  ensureInboxTables(database); // of isNewest
 });
 outbox.work(); // issues the cards that are still owed
 
@@ -75,7 +75,7 @@ export const webhooks = {
       outbox.write((database) => {
         const { passId, balance } = event.data;
         // An older event can arrive later: then the newer balance stays.
-        if (isOutdated(database, `balance of ${passId}`, event)) return;
+        if (!isNewest(database, `balance of ${passId}`, event)) return;
         const store = "INSERT OR REPLACE INTO balances VALUES (?, ?)";
         database.prepare(store).run(passId, balance);
       }),

@@ -14,7 +14,7 @@ import {
   pgBossInbox,
   sqliteInbox,
 } from "@loyalty-cards/webhook-inbox";
-import { isOutdated } from "@loyalty-cards/webhook-inbox/sqlite";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { type Inbox, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { Queue } from "bullmq";
@@ -70,7 +70,7 @@ it.each([false, true])(
         database.prepare("INSERT INTO users VALUES (?, ?)").run(userId, cardId);
         database.prepare("INSERT INTO balances VALUES (?, 5)").run(cardId);
         const event = { id: "1", createdAt: "2026-03-01T12:00:00.000Z" };
-        isOutdated(database, `balance of ${cardId}`, event);
+        isNewest(database, `balance of ${cardId}`, event);
       }
     });
     await receiveEvents(inbox, people);

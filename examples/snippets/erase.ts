@@ -16,7 +16,7 @@ export async function erase(outbox: SqliteOutbox, person: Person) {
     database.prepare("DELETE FROM users WHERE id = ?").run(userId);
     if (!cardId) return;
     database.prepare("DELETE FROM balances WHERE cardId = ?").run(cardId);
-    // The keys that your handlers pass to isOutdated.
+    // The keys that your handlers pass to isNewest.
     const newest = "DELETE FROM webhook_inbox_newest WHERE key = ?";
     for (const value of ["balance", "tier", "consent"])
       database.prepare(newest).run(`${value} of ${cardId}`);

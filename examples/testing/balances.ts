@@ -2,7 +2,7 @@
 // #region balances
 // balances.ts
 import type { SqliteOutbox } from "@loyalty-cards/issuing-outbox";
-import { isOutdated } from "@loyalty-cards/webhook-inbox/sqlite";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import {
   memoryDedupe,
   onEvents,
@@ -23,7 +23,7 @@ export const receiveBalances = (
         write((database) => {
           const { passId, balance } = event.data;
           // an older event can arrive later
-          if (isOutdated(database, `balance of ${passId}`, event)) return;
+          if (!isNewest(database, `balance of ${passId}`, event)) return;
           const store = "INSERT OR REPLACE INTO balances VALUES (?, ?)";
           database.prepare(store).run(passId, balance);
         }),

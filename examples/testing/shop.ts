@@ -53,7 +53,7 @@ export const it = test.extend<{ shop: Shop }>({
     const outbox = sqliteOutbox({ client, file: join(folder, "shop.db") });
 
     await outbox.write((shop) => {
-      ensureInboxTables(shop); // of isOutdated
+      ensureInboxTables(shop); // of isNewest
       shop.exec("CREATE TABLE balances (card TEXT PRIMARY KEY, balance REAL)");
     });
     const database = { isDown: false };

@@ -33,14 +33,14 @@ export interface KyselyCompiledQuery {
  * @param sql the `sql` of `drizzle-orm`.
  * @example
  * ```ts
- * import { fromDrizzle, isDuplicate } from "@loyalty-cards/webhook-inbox/postgres";
+ * import { fromDrizzle, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
  * import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
  * import { sql } from "drizzle-orm";
  * import type { NodePgDatabase } from "drizzle-orm/node-postgres";
  *
  * export const apply = (db: NodePgDatabase, event: WebhookEvent) =>
  *   db.transaction(async (tx) => {
- *     if (await isDuplicate(fromDrizzle(tx, sql), event)) return; // processed before
+ *     if (!(await markProcessed(fromDrizzle(tx, sql), event))) return; // processed before
  *     await tx.execute(sql`UPDATE counts SET events = events + 1`);
  *   });
  * ```
@@ -70,13 +70,13 @@ export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql): QueryClien
  * @param CompiledQuery that of `kysely`.
  * @example
  * ```ts
- * import { fromKysely, isDuplicate } from "@loyalty-cards/webhook-inbox/postgres";
+ * import { fromKysely, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
  * import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
  * import { CompiledQuery, type Kysely, sql } from "kysely";
  *
  * export const apply = (db: Kysely<unknown>, event: WebhookEvent) =>
  *   db.transaction().execute(async (tx) => {
- *     if (await isDuplicate(fromKysely(tx, CompiledQuery), event)) return; // processed before
+ *     if (!(await markProcessed(fromKysely(tx, CompiledQuery), event))) return; // processed before
  *     await sql`UPDATE counts SET events = events + 1`.execute(tx);
  *   });
  * ```

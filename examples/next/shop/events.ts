@@ -2,7 +2,7 @@
 // #region events
 // shop/events.ts
 import type { SqliteDelivery } from "@loyalty-cards/webhook-inbox";
-import { isOutdated } from "@loyalty-cards/webhook-inbox/sqlite";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { onEvents, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 export const cardTables = `
@@ -35,7 +35,7 @@ const set = (
   write((database) => {
     for (const cardId of cardIds) {
       // Events arrive in any order.
-      if (isOutdated(database, `${column} of ${cardId}`, event)) continue;
+      if (!isNewest(database, `${column} of ${cardId}`, event)) continue;
       const upsert = `INSERT INTO cards (id, ${column}) VALUES (?, ?)
         ON CONFLICT (id) DO UPDATE SET ${column} = excluded.${column}`;
       database.prepare(upsert).run(cardId, value);

@@ -1,7 +1,7 @@
 /** A shop on one machine: a SQLite file stores each event before the 204, and its effect, applied once. */
 // #region one-machine
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
-import { isOutdated } from "@loyalty-cards/webhook-inbox/sqlite";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
@@ -22,7 +22,7 @@ export async function createApp(secret: string, file: string) {
         // in the transaction that marks the event as done
         delivery.write((database) => {
           // events arrive in any order
-          if (isOutdated(database, `balance of ${passId}`, event)) return;
+          if (!isNewest(database, `balance of ${passId}`, event)) return;
           database
             .prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)")
             .run(passId, balance);

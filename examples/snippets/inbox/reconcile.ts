@@ -48,13 +48,13 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // #region reconcile-sqlite
 import type { SqliteInbox } from "@loyalty-cards/webhook-inbox";
-import { isOutdated } from "@loyalty-cards/webhook-inbox/sqlite";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 
 export const storeInSqlite =
   (inbox: SqliteInbox): StoreBalance =>
   (card, balance, read) =>
     inbox.write((database) => {
-      if (isOutdated(database, `balance of ${card}`, read)) return false;
+      if (!isNewest(database, `balance of ${card}`, read)) return false;
       const { changes } = database
         .prepare(
           `INSERT INTO balances VALUES (?, ?)

@@ -1,6 +1,6 @@
 /** Several machines: PostgreSQL without a queue, or pg-boss on PostgreSQL, or BullMQ on Redis stores the events. */
 // #region postgres-only
-import { isDuplicate, isOutdated } from "@loyalty-cards/webhook-inbox/postgres";
+import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import type pg from "pg";
@@ -10,9 +10,9 @@ export const handleEvents = (pool: pg.Pool) =>
   onEvents({
     "balance.changed": (event) =>
       inTransaction(pool, async (transaction) => {
-        if (await isDuplicate(transaction, event)) return; // a duplicate
+        if (!(await markProcessed(transaction, event))) return; // a duplicate
         const { passId, balance } = event.data;
-        if (await isOutdated(transaction, `balance of ${passId}`, event)) return;
+        if (!(await isNewest(transaction, `balance of ${passId}`, event))) return;
         await transaction.query(
           `INSERT INTO balances VALUES ($1, $2)
             ON CONFLICT (card) DO UPDATE SET balance = excluded.balance`,
@@ -49,9 +49,9 @@ export const connect = (url: string) =>
 
 export const applyBalance = (sql: postgres.Sql, event: BalanceChanged) =>
   sql.begin(async (transaction) => {
-    if (await isDuplicate(transaction, event)) return; // processed before
+    if (!(await markProcessed(transaction, event))) return; // processed before
     const { passId, balance } = event.data;
-    if (await isOutdated(transaction, `balance of ${passId}`, event)) return;
+    if (!(await isNewest(transaction, `balance of ${passId}`, event))) return;
     await transaction`INSERT INTO balances VALUES (${passId}, ${balance})
       ON CONFLICT (card) DO UPDATE SET balance = excluded.balance`;
   });
@@ -61,7 +61,7 @@ export const storeInPostgres =
   (pool: pg.Pool): StoreBalance =>
   (card, balance, read) =>
     inTransaction(pool, async (transaction) => {
-      if (await isOutdated(transaction, `balance of ${card}`, read)) return false;
+      if (!(await isNewest(transaction, `balance of ${card}`, read))) return false;
       const { rowCount } = await transaction.query(
         `INSERT INTO balances VALUES ($1, $2)
           ON CONFLICT (card) DO UPDATE SET balance = excluded.balance

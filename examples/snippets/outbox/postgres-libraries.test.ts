@@ -7,8 +7,8 @@ import {
 import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
 import {
   ensureInboxTables,
-  isDuplicate,
-  isOutdated,
+  isNewest,
+  markProcessed,
 } from "@loyalty-cards/webhook-inbox/postgres";
 import { defineEntity, MikroORM, p } from "@mikro-orm/postgresql";
 import { drizzle } from "drizzle-orm/node-postgres";
@@ -155,17 +155,17 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         id: `${name} $1 or ?`,
         createdAt: "2026-03-01T12:00:00.000Z",
       };
-      const mark = (own: PostgresTransaction) => isDuplicate(own, event);
-      const compare = (own: PostgresTransaction) => isOutdated(own, name, event);
+      const mark = (own: PostgresTransaction) => markProcessed(own, event);
+      const compare = (own: PostgresTransaction) => isNewest(own, name, event);
       await expect(mark(outside)).rejects.toThrow(refusal);
       await expect(compare(outside)).rejects.toThrow(refusal);
       expect([await transaction(mark), await transaction(mark)]).toEqual([
-        false,
         true,
+        false,
       ]);
       expect([await transaction(compare), await transaction(compare)]).toEqual([
-        false,
         true,
+        false,
       ]);
     });
   });

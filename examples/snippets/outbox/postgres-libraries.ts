@@ -1,4 +1,4 @@
-/** Transactions of other PostgreSQL libraries, for `add`, `correct`, `isDuplicate` and `isOutdated`. */
+/** Transactions of other PostgreSQL libraries, for `add`, `correct`, `markProcessed` and `isNewest`. */
 import {
   fromKysely,
   type PostgresTransaction,

@@ -16,7 +16,7 @@ function decode(body: Uint8Array): string {
 /** Restores a stored body, byte for byte. */
 export const toBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** The members of an event that `isDuplicate` and `isOutdated` read. */
+/** The members of an event that `markProcessed` and `isNewest` read. */
 export type OrderedEvent = Pick<WebhookEvent, "id" | "createdAt">;
 
 /** @throws {TypeError} with the usage for anything but an event. */
@@ -25,7 +25,7 @@ export function requireEvent(event: unknown, usage: string): void {
   if (typeof id !== "string") throw withSafeMessage(new TypeError(usage));
 }
 
-/** Options of `isDuplicate`. */
+/** Options of `markProcessed`. */
 interface MarkOptions {
   source?: string;
 }
@@ -34,7 +34,7 @@ const markOptionNames = { source: true } satisfies OptionNames<MarkOptions>;
 
 /** @throws {TypeError} for an unknown option. */
 export function parseSource(options: MarkOptions): string {
-  requireKnownOptions("isDuplicate", options, markOptionNames);
+  requireKnownOptions("markProcessed", options, markOptionNames);
   return options.source ?? "";
 }
 
@@ -49,12 +49,12 @@ export function requireEventId(id: unknown): void {
 /** What a template literal makes of a value that is missing. */
 const textOfNoValue = /\b(undefined|null|NaN)\b|\[object \w+\]/;
 
-/** @throws {TypeError} for a key of `isOutdated` that all cards would share. */
+/** @throws {TypeError} for a key of `isNewest` that all cards would share. */
 export function requireKey(key: unknown, usage: string): void {
   if (typeof key !== "string" || key === "") throw withSafeMessage(new TypeError(usage));
   const [text] = textOfNoValue.exec(key) ?? [];
   if (text === undefined) return;
-  const message = `The key of isOutdated contains "${text}", so that all cards would share it. Write \`balance of \${event.data.passId}\`.`;
+  const message = `The key of isNewest contains "${text}", so that all cards would share it. Write \`balance of \${event.data.passId}\`.`;
   throw withSafeMessage(new TypeError(message));
 }
 

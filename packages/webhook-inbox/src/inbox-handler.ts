@@ -35,7 +35,7 @@ interface QueueJob {
 
 /**
  * Creates a function for `boss.work(queue, …)` and `new Worker(name, …)`. A queue delivers at least
- * once: call `isDuplicate` in the transaction of the handler. pg-boss completes or retries a list
+ * once: call `markProcessed` in the transaction of the handler. pg-boss completes or retries a list
  * of jobs as a whole: if one fails, all of them are retried.
  * @example
  * ```ts

@@ -24,7 +24,7 @@ export { fromDrizzle, fromKysely } from "@loyalty-cards/internal/postgres/adapte
 export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/transaction";
 
 /**
- * The tables of `isDuplicate` and `isOutdated`. The same text is
+ * The tables of `markProcessed` and `isNewest`. The same text is
  * `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every client can send it. It
  * creates nothing where the tables exist, because then the role may lack the right to create; the
  * lock serializes processes that start together.
@@ -76,73 +76,73 @@ export async function ensureInboxTables(client: PostgresClient): Promise<void> {
 /**
  * Marks an event as processed, in the transaction that writes its effect. A concurrent duplicate
  * waits until that transaction has ended.
- * @returns true when it was processed before: skip it. With several services or
+ * @returns false when the event was processed before: skip it. With several services or
  * endpoints, pass the `source` of the delivery: their events may have the same id.
  * @throws {TypeError} for a client that is not in a transaction.
  * @example
  * ```ts
- * import { isDuplicate, isOutdated } from "@loyalty-cards/webhook-inbox/postgres";
+ * import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
  * import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
  * import type pg from "pg";
  *
  * // between BEGIN and COMMIT on this client
  * export async function apply(client: pg.PoolClient, event: BalanceChanged): Promise<void> {
- *   if (await isDuplicate(client, event)) return; // processed before
+ *   if (!(await markProcessed(client, event))) return; // processed before
  *   const { passId, balance } = event.data;
  *   // a newer balance may be stored
- *   if (await isOutdated(client, `balance of ${passId}`, event)) return;
+ *   if (!(await isNewest(client, `balance of ${passId}`, event))) return;
  *   await client.query("UPDATE cards SET balance = $2 WHERE id = $1", [passId, balance]);
  * }
  * ```
  */
-export async function isDuplicate(
+export async function markProcessed(
   transaction: PostgresTransaction,
   event: Pick<OrderedEvent, "id">,
   options: { source?: string } = {},
 ): Promise<boolean> {
   requireEvent(
     event,
-    "isDuplicate takes the transaction, then the event, not its id: isDuplicate(tx, event).",
+    "markProcessed takes the transaction, then the event, not its id: markProcessed(tx, event).",
   );
   const insert = `INSERT INTO webhook_inbox_processed (event)
     SELECT $1::text
     WHERE :inTransaction
     ON CONFLICT DO NOTHING
     RETURNING 1`;
-  return !(await isChanged(transaction, insert, toEventKey(event, parseSource(options))));
+  return isChanged(transaction, insert, toEventKey(event, parseSource(options)));
 }
 
 /**
  * Records an event as the newest of its key.
- * @returns true when a newer event of the key, or the same one, was recorded before. Of two events
- * with the same `createdAt` the one with the greater id is the newer, which is arbitrary if ids are
- * random ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the
- * card with `getCard` where that matters.
+ * @returns false when a newer event of the key was recorded before. Of two events with the same
+ * `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random ([spec
+ * 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with
+ * `getCard` where that matters.
  * @throws {TypeError} for a client that is not in a transaction, for a `createdAt` that is not a
  * date, and for a key that contains `undefined` or `null`.
  * @example
  * ```ts
  * import {
- *   isDuplicate,
- *   isOutdated,
+ *   isNewest,
+ *   markProcessed,
  *   type PostgresTransaction,
  * } from "@loyalty-cards/webhook-inbox/postgres";
  * import type { TierChanged } from "@loyalty-cards/webhook-verify";
  *
- * export async function isToBeIgnored(tx: PostgresTransaction, event: TierChanged) {
- *   if (await isDuplicate(tx, event)) return true; // processed before
- *   // true when a newer tier is stored
- *   return isOutdated(tx, `tier of ${event.data.passId}`, event);
+ * export async function isToBeApplied(tx: PostgresTransaction, event: TierChanged) {
+ *   if (!(await markProcessed(tx, event))) return false; // processed before
+ *   // false when a newer tier is stored
+ *   return isNewest(tx, `tier of ${event.data.passId}`, event);
  * }
  * ```
  */
-export async function isOutdated(
+export async function isNewest(
   transaction: PostgresTransaction,
   key: string,
   event: OrderedEvent,
 ): Promise<boolean> {
   const usage =
-    "isOutdated takes the transaction, then a key, then the event: isOutdated(tx, key, event).";
+    "isNewest takes the transaction, then a key, then the event: isNewest(tx, key, event).";
   requireKey(key, usage);
   requireEvent(event, usage);
   const createdAt = new Date(parseCreatedAt(event)).toISOString();
@@ -152,12 +152,12 @@ export async function isOutdated(
     ON CONFLICT (key) DO UPDATE SET created = excluded.created, event = excluded.event
     WHERE (excluded.created, excluded.event) > (newest.created, newest.event)
     RETURNING 1`;
-  return !(await isChanged(transaction, upsert, key, createdAt, event.id));
+  return isChanged(transaction, upsert, key, createdAt, event.id);
 }
 
 /** Outside of a transaction an event would be marked before its effect is written. */
 const transactionNeed = {
-  need: "isDuplicate and isOutdated need the transaction that writes the effect of the event",
+  need: "markProcessed and isNewest need the transaction that writes the effect of the event",
   consequence: "marked outside of it, an event is lost when its handler fails",
 };
 

@@ -3,8 +3,8 @@ import { scratchFile } from "@loyalty-cards/testing/resources";
 import pg from "pg";
 import { expect, it } from "vitest";
 import { bullmqInbox, inboxHandler, pgBossInbox, sqliteInbox } from "../src/index.ts";
-import { ensureInboxTables, fromDrizzle, fromKysely, isDuplicate } from "../src/postgres.ts";
-import { isDuplicate as markInFile } from "../src/sqlite/processed.ts";
+import { ensureInboxTables, fromDrizzle, fromKysely, markProcessed } from "../src/postgres.ts";
+import { markProcessed as markInFile } from "../src/sqlite/processed.ts";
 
 const handler = () => {};
 /** Opened at first use only. */
@@ -37,11 +37,11 @@ it.each<[message: string, create: () => unknown]>([
   ["bullmqInbox takes a Queue of BullMQ", () => bullmqInbox("loyalty" as never)],
   ["list takes an object: { state, limit }.", () => open().list(null as never)],
   [
-    'isDuplicate has no option "sorce". Did you mean source?',
-    () => isDuplicate({ query() {} } as never, { id: "evt_1" }, { sorce: "shop" } as object),
+    'markProcessed has no option "sorce". Did you mean source?',
+    () => markProcessed({ query() {} } as never, { id: "evt_1" }, { sorce: "shop" } as object),
   ],
   [
-    'isDuplicate has no option "sorce". Did you mean source?',
+    'markProcessed has no option "sorce". Did you mean source?',
     () => markInFile({ prepare() {} } as never, { id: "evt_1" }, { sorce: "shop" } as object),
   ],
   [

@@ -34,10 +34,10 @@ const began = async (event) => {
 async function effectInPostgres(pool, event) {
   await began(event);
   await inTransaction(pool, async (transaction) => {
-    if (await inPostgres.isDuplicate(transaction, event)) return;
+    if (!(await inPostgres.markProcessed(transaction, event))) return;
     await transaction.query("INSERT INTO effects VALUES ($1)", [event.id]);
     const { passId, balance } = event.data;
-    if (await inPostgres.isOutdated(transaction, passId, event)) return;
+    if (!(await inPostgres.isNewest(transaction, passId, event))) return;
     const upsert =
       "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2";
     await transaction.query(upsert, [passId, balance]);
@@ -62,7 +62,7 @@ const engines = {
         delivery.write((database) => {
           database.prepare("INSERT INTO effects VALUES (?)").run(event.id);
           const { passId, balance } = event.data;
-          if (inSqlite.isOutdated(database, passId, event)) return;
+          if (!inSqlite.isNewest(database, passId, event)) return;
           const upsert =
             "INSERT INTO balances VALUES (?, ?) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance";
           database.prepare(upsert).run(passId, balance);

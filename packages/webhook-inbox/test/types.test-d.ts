@@ -1,21 +1,12 @@
 /** The public types: the typed handlers accept the delivery of a worker. */
-import {
-  type BalanceChanged,
-  type Inbox,
-  onEvents,
-  type ReceiverOptions,
-} from "@loyalty-cards/webhook-verify";
+import { type Inbox, onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import type { Processor as Processor6, Queue as Queue6 } from "bullmq";
 import type { Processor as Processor5, Queue as Queue5 } from "bullmq-5";
 import { expectTypeOf, test } from "vitest";
 import type { bullmqInbox, inboxHandler, SqliteInbox } from "../src/index.ts";
-import type { isDuplicate, isOutdated, PostgresTransaction } from "../src/postgres.ts";
 import type { SqliteDatabase } from "../src/sqlite/processed.ts";
 
 declare const inbox: SqliteInbox;
-declare const inPostgres: { isDuplicate: typeof isDuplicate; isOutdated: typeof isOutdated };
-declare const transaction: PostgresTransaction;
-declare const event: BalanceChanged;
 
 test("a receiver accepts an inbox", () => {
   expectTypeOf(inbox).toExtend<Inbox>();
@@ -40,11 +31,4 @@ test("bullmqInbox accepts a Queue of BullMQ 6 and 5, and their workers accept in
   expectTypeOf<Queue5>().toExtend<Parameters<typeof bullmqInbox>[0]>();
   expectTypeOf<ReturnType<typeof inboxHandler>>().toExtend<Processor6>();
   expectTypeOf<ReturnType<typeof inboxHandler>>().toExtend<Processor5>();
-});
-
-test("a condition that lacks await does not compile", () => {
-  // @ts-expect-error: the condition will always return true
-  if (inPostgres.isDuplicate(transaction, event)) return;
-  // @ts-expect-error: the condition will always return true
-  if (inPostgres.isOutdated(transaction, "balance of card_1", event)) return;
 });

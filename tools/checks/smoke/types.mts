@@ -3,7 +3,7 @@ import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-clie
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { type SqliteInbox, sqliteInbox } from "@loyalty-cards/webhook-inbox";
-import { isOutdated } from "@loyalty-cards/webhook-inbox/sqlite";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import {
   createReceiver,
   isKnownEvent,
@@ -90,7 +90,7 @@ export const work = (opened: SqliteInbox) =>
   opened.work(
     onEvents({
       "balance.changed": (event, delivery) =>
-        delivery.write((database) => void isOutdated(database, event.data.passId, event)),
+        delivery.write((database) => void isNewest(database, event.data.passId, event)),
       otherTypes: () => {},
     }),
   );

@@ -147,7 +147,7 @@ export interface SqliteInbox extends ReplayableInbox {
   ): Promise<InboxHealth>;
   /**
    * Runs a synchronous function in its own transaction, to create or read your own tables in the
-   * same file. The tables of `isDuplicate` and `isOutdated` exist there.
+   * same file. The tables of `markProcessed` and `isNewest` exist there.
    */
   write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>): Promise<Result>;
   /** Never rejects. */

@@ -17,7 +17,7 @@ import {
 export type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 
 /**
- * The tables of `isDuplicate` and `isOutdated`. The same statements are in
+ * The tables of `markProcessed` and `isNewest`. The same statements are in
  * `migrations/sqlite/0001-webhook-inbox.sql`.
  */
 const tables = `CREATE TABLE IF NOT EXISTS webhook_inbox_processed (
@@ -35,8 +35,8 @@ const database =
   "the database of delivery.write or inbox.write, or one of node:sqlite, libsql or better-sqlite3";
 const usages = {
   ensureInboxTables: `ensureInboxTables takes ${database}.`,
-  isDuplicate: `isDuplicate takes ${database}, then the event, not its id: isDuplicate(database, event).`,
-  isOutdated: `isOutdated takes ${database}, then a key, then the event: isOutdated(database, key, event).`,
+  markProcessed: `markProcessed takes ${database}, then the event, not its id: markProcessed(database, event).`,
+  isNewest: `isNewest takes ${database}, then a key, then the event: isNewest(database, key, event).`,
 };
 
 /** @throws {TypeError} with the usage for anything but a database. */
@@ -68,61 +68,61 @@ export function ensureInboxTables(database: SqliteDatabase): void {
 
 /**
  * Marks an event as processed, in the transaction that writes its effect.
- * @returns true when it was processed before: skip it. With several services or endpoints,
+ * @returns false when the event was processed before: skip it. With several services or endpoints,
  * pass the `source` of the delivery: their events may have the same id.
  * @throws {TypeError} outside of a transaction.
  * @example
  * ```ts
- * import { isDuplicate, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
+ * import { markProcessed, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
  * import type { CardAdded } from "@loyalty-cards/webhook-verify";
  *
  * // between BEGIN and COMMIT
  * export function apply(database: SqliteDatabase, event: CardAdded): void {
- *   if (!isDuplicate(database, event)) database.exec("UPDATE counts SET cards = cards + 1");
+ *   if (markProcessed(database, event)) database.exec("UPDATE counts SET cards = cards + 1");
  * }
  * ```
  */
-export function isDuplicate(
+export function markProcessed(
   database: SqliteDatabase,
   event: Pick<OrderedEvent, "id">,
   options: { source?: string } = {},
 ): boolean {
-  requireDatabase(database, usages.isDuplicate);
-  requireEvent(event, usages.isDuplicate);
+  requireDatabase(database, usages.markProcessed);
+  requireEvent(event, usages.markProcessed);
   const insert =
     "INSERT INTO webhook_inbox_processed (event, processed) VALUES (?, ?) ON CONFLICT DO NOTHING";
-  return !isChanged(database, insert, toEventKey(event, parseSource(options)), Date.now());
+  return isChanged(database, insert, toEventKey(event, parseSource(options)), Date.now());
 }
 
 /**
  * Records an event as the newest of its key.
- * @returns true when a newer event of the key, or the same one, was recorded before. Of two events
- * with the same `createdAt` the one with the greater id is the newer, which is arbitrary if ids are
- * random ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the
- * card with `getCard` where that matters.
+ * @returns false when a newer event of the key was recorded before. Of two events with the same
+ * `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random ([spec
+ * 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with
+ * `getCard` where that matters.
  * @throws {TypeError} outside of a transaction, for a `createdAt` that is not a date, and for a key
  * that contains `undefined` or `null`.
  * @example
  * ```ts
- * import { isOutdated, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
+ * import { isNewest, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
  * import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
  *
  * // for delivery.write
  * export const storeBalance = (event: BalanceChanged) => (database: SqliteDatabase) => {
  *   const { passId, balance } = event.data;
- *   if (isOutdated(database, `balance of ${passId}`, event)) return; // a newer balance is stored
+ *   if (!isNewest(database, `balance of ${passId}`, event)) return; // a newer balance is stored
  *   database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
  * };
  * ```
  */
-export function isOutdated(database: SqliteDatabase, key: string, event: OrderedEvent): boolean {
-  requireDatabase(database, usages.isOutdated);
-  requireKey(key, usages.isOutdated);
-  requireEvent(event, usages.isOutdated);
+export function isNewest(database: SqliteDatabase, key: string, event: OrderedEvent): boolean {
+  requireDatabase(database, usages.isNewest);
+  requireKey(key, usages.isNewest);
+  requireEvent(event, usages.isNewest);
   const upsert = `INSERT INTO webhook_inbox_newest (key, created, event) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET created = excluded.created, event = excluded.event
     WHERE (excluded.created, excluded.event) > (created, event)`;
-  return !isChanged(database, upsert, key, parseCreatedAt(event), event.id);
+  return isChanged(database, upsert, key, parseCreatedAt(event), event.id);
 }
 
 /** Outside of a transaction an event would be marked before its effect is written. */
@@ -130,7 +130,7 @@ function isChanged(database: SqliteDatabase, sql: string, ...values: (string | n
   if (!isInTransaction(database))
     throw withSafeMessage(
       new TypeError(
-        "isDuplicate and isOutdated need the transaction that writes the effect of the event: call them in delivery.write or inbox.write, or between BEGIN and COMMIT. Marked outside of it, an event is lost when its handler fails.",
+        "markProcessed and isNewest need the transaction that writes the effect of the event: call them in delivery.write or inbox.write, or between BEGIN and COMMIT. Marked outside of it, an event is lost when its handler fails.",
       ),
     );
   try {

@@ -1,5 +1,5 @@
 /**
- * Exactly-once, in-order effects: `isDuplicate` and `isOutdated` in a real PostgreSQL, through each
+ * Exactly-once, in-order effects: `markProcessed` and `isNewest` in a real PostgreSQL, through each
  * supported client, and in SQLite.
  */
 import { readFileSync } from "node:fs";
@@ -17,8 +17,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import {
   ensureInboxTables,
   fromDrizzle,
-  isDuplicate,
-  isOutdated,
+  isNewest,
+  markProcessed,
   type PostgresTransaction,
 } from "../../src/postgres.ts";
 import * as inSqlite from "../../src/sqlite/processed.ts";
@@ -48,28 +48,29 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
       ];
       for (const id of ids) {
         const event = balanceChanged(`${name} ${id}`);
-        expect(await transaction((own) => isDuplicate(own, event))).toBe(false);
-        expect(await transaction((own) => isDuplicate(own, event))).toBe(true);
+        expect(await transaction((own) => markProcessed(own, event))).toBe(true);
+        expect(await transaction((own) => markProcessed(own, event))).toBe(false);
       }
     });
 
     it("marks events of two sources with the same id separately", async () => {
       const event = balanceChanged(`${name} evt_of_two`);
       for (const source of [undefined, "coffee", "tea"]) {
-        const mark = () => transaction((own) => isDuplicate(own, event, source ? { source } : {}));
-        expect(await mark()).toBe(false);
+        const mark = () =>
+          transaction((own) => markProcessed(own, event, source ? { source } : {}));
         expect(await mark()).toBe(true);
+        expect(await mark()).toBe(false);
       }
     });
 
     it("marks nothing when the transaction fails, so that the next delivery is processed", async () => {
       const event = balanceChanged(`${name} evt_2`);
       const failing = transaction(async (own) => {
-        expect(await isDuplicate(own, event)).toBe(false);
+        expect(await markProcessed(own, event)).toBe(true);
         throw new Error("the handler failed");
       });
       await expect(failing).rejects.toThrow("the handler failed");
-      expect(await transaction((own) => isDuplicate(own, event))).toBe(false);
+      expect(await transaction((own) => markProcessed(own, event))).toBe(true);
     });
 
     // G3
@@ -77,7 +78,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
       const event = balanceChanged(`${name} evt_3`);
       const handle = () =>
         transaction(async (own, run) => {
-          if (await isDuplicate(own, event)) return false;
+          if (!(await markProcessed(own, event))) return false;
           await run(`INSERT INTO effects VALUES ('${event.id}')`);
           return true;
         });
@@ -96,52 +97,52 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
         at("evt_B", "2026-01-01T10:00:00.501Z"), // "B" < "c"
         at("evt_d", "2026-01-01T10:00:00.501Z"),
       ]) {
-        recorded.push(await transaction((own) => isOutdated(own, `${name} card_1`, event)));
+        recorded.push(await transaction((own) => isNewest(own, `${name} card_1`, event)));
       }
-      expect(recorded).toEqual([false, true, false, true, false]);
+      expect(recorded).toEqual([true, false, true, false, true]);
       expect(
         await transaction((own) =>
-          isOutdated(own, `${name} card_2`, at("evt_e", "2025-01-01T00:00:00Z")),
+          isNewest(own, `${name} card_2`, at("evt_e", "2025-01-01T00:00:00Z")),
         ),
-      ).toBe(false);
+      ).toBe(true);
     });
 
     it("rejects a client that is not in a transaction, and marks nothing", async () => {
       const event = balanceChanged(`${name} evt_9`);
-      const promise = isDuplicate(outside, event);
+      const promise = markProcessed(outside, event);
       await expect(promise).rejects.toThrow(
-        /^isDuplicate and isOutdated need the transaction that writes the effect of the event, not a pool, a database or a client without BEGIN/,
+        /^markProcessed and isNewest need the transaction that writes the effect of the event, not a pool, a database or a client without BEGIN/,
       );
-      await expect(isOutdated(outside, `${name} card_9`, event)).rejects.toThrow(TypeError);
-      expect(await transaction((own) => isDuplicate(own, event))).toBe(false);
-      expect(await transaction((own) => isOutdated(own, `${name} card_9`, event))).toBe(false);
+      await expect(isNewest(outside, `${name} card_9`, event)).rejects.toThrow(TypeError);
+      expect(await transaction((own) => markProcessed(own, event))).toBe(true);
+      expect(await transaction((own) => isNewest(own, `${name} card_9`, event))).toBe(true);
     });
 
     it("marks events at the same time in one transaction", async () => {
       const mark = (own: PostgresTransaction) =>
-        Promise.all(["1", "2"].map((id) => isDuplicate(own, { id: `${name} evt_both_${id}` })));
-      expect(await transaction(mark)).toEqual([false, false]);
+        Promise.all(["1", "2"].map((id) => markProcessed(own, { id: `${name} evt_both_${id}` })));
       expect(await transaction(mark)).toEqual([true, true]);
+      expect(await transaction(mark)).toEqual([false, false]);
       const event = balanceChanged(`${name} evt_both_3`);
       const refused = await Promise.allSettled([
-        isDuplicate(outside, event),
-        isDuplicate(outside, event),
+        markProcessed(outside, event),
+        markProcessed(outside, event),
       ]);
       expect(refused.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-      expect(await transaction((own) => isDuplicate(own, event))).toBe(false);
+      expect(await transaction((own) => markProcessed(own, event))).toBe(true);
     });
 
     it("marks an event in a savepoint, and not when it is rolled back", async () => {
       const event = balanceChanged(`${name} evt_savepoint`);
       const marked = await transaction(async (own, run) => {
         await run("SAVEPOINT a");
-        const first = await isDuplicate(own, event);
+        const first = await markProcessed(own, event);
         await run("ROLLBACK TO SAVEPOINT a");
-        const second = await isDuplicate(own, event);
+        const second = await markProcessed(own, event);
         await run("RELEASE SAVEPOINT a");
-        return [first, second, await isDuplicate(own, event)];
+        return [first, second, await markProcessed(own, event)];
       });
-      expect(marked).toEqual([false, false, true]);
+      expect(marked).toEqual([true, true, false]);
     });
 
     it("sends eleven values, and null, to the database", async () => {
@@ -164,9 +165,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
 
   it("rejects a client without BEGIN, and one whose transaction has ended", async () => {
     const client = await pool.connect();
-    await expect(isDuplicate(client, { id: "evt_9" })).rejects.toThrow(/without BEGIN/);
+    await expect(markProcessed(client, { id: "evt_9" })).rejects.toThrow(/without BEGIN/);
     await client.query("BEGIN");
-    const late = expect(isDuplicate(client, { id: "evt_10" })).rejects.toThrow(/without BEGIN/);
+    const late = expect(markProcessed(client, { id: "evt_10" })).rejects.toThrow(/without BEGIN/);
     await client.query("COMMIT"); // sent before the mark, because nothing awaited it
     await late;
     client.release();
@@ -177,23 +178,23 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
   it("rejects a driver without transactions", async () => {
     const database = drizzle(async (text, values) => pool.query(text, values));
     const overHttp = fromDrizzle(database, drizzleSql);
-    await expect(isDuplicate(overHttp, { id: "evt_11" })).rejects.toThrow(/without BEGIN/);
+    await expect(markProcessed(overHttp, { id: "evt_11" })).rejects.toThrow(/without BEGIN/);
   });
 
   it("rejects an unknown client, and an event without a date", async () => {
-    await expect(isDuplicate({} as PostgresTransaction, balanceChanged("evt_9"))).rejects.toThrow(
-      /not a client or transaction of pg, postgres.js or Prisma: .*; isDuplicate the transaction, then the event\. With Drizzle pass fromDrizzle\(tx, sql\), with Kysely fromKysely\(tx, CompiledQuery\)/,
+    await expect(markProcessed({} as PostgresTransaction, balanceChanged("evt_9"))).rejects.toThrow(
+      /not a client or transaction of pg, postgres.js or Prisma: .*; markProcessed the transaction, then the event\. With Drizzle pass fromDrizzle\(tx, sql\), with Kysely fromKysely\(tx, CompiledQuery\)/,
     );
-    await expect(isDuplicate(pool, "evt_9" as never)).rejects.toThrow(
-      "isDuplicate takes the transaction, then the event, not its id",
+    await expect(markProcessed(pool, "evt_9" as never)).rejects.toThrow(
+      "markProcessed takes the transaction, then the event, not its id",
     );
-    await expect(isOutdated(pool, balanceChanged("evt_9") as never, "k" as never)).rejects.toThrow(
-      "isOutdated takes the transaction, then a key, then the event",
+    await expect(isNewest(pool, balanceChanged("evt_9") as never, "k" as never)).rejects.toThrow(
+      "isNewest takes the transaction, then a key, then the event",
     );
-    const shared = isOutdated(pool, `balance of ${undefined}`, balanceChanged("evt_9"));
+    const shared = isNewest(pool, `balance of ${undefined}`, balanceChanged("evt_9"));
     await expect(shared).rejects.toThrow(/contains "undefined", so that all cards would share it/);
     const undated = { id: "evt_9", createdAt: "yesterday" };
-    const asking = overPg(pool).transaction((own) => isOutdated(own, "k", undated));
+    const asking = overPg(pool).transaction((own) => isNewest(own, "k", undated));
     await expect(asking).rejects.toThrow("The createdAt of event evt_9 is not a date");
   });
 
@@ -222,7 +223,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
                 new Date(ms).toISOString(),
                 passId,
               );
-              if ((await isDuplicate(own, event)) || (await isOutdated(own, passId, event))) return;
+              if (!(await markProcessed(own, event)) || !(await isNewest(own, passId, event)))
+                return;
               await pgQuery(
                 own,
                 "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2",
@@ -246,8 +248,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
       String.fromCharCode(0x4e00 + index * 37),
     );
     const { transaction } = overPg(pool);
-    const mark = () => transaction((own) => isDuplicate(own, { id: letters.join("") }));
-    expect([await mark(), await mark()]).toEqual([false, true]);
+    const mark = () => transaction((own) => markProcessed(own, { id: letters.join("") }));
+    expect([await mark(), await mark()]).toEqual([true, false]);
   });
 
   it("creates its tables when many processes start at once", async () => {
@@ -267,7 +269,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     await transaction(async (own) => {
       await pgQuery(own, `SET LOCAL ROLE ${role}`, []);
       await ensureInboxTables(own);
-      expect(await isDuplicate(own, { id: "evt_of_role" })).toBe(false);
+      expect(await markProcessed(own, { id: "evt_of_role" })).toBe(true);
     });
     await pool.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
@@ -287,7 +289,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     async (name, own) => {
       await pool.query("ALTER TABLE webhook_inbox_processed RENAME TO elsewhere");
       const marking = own.transaction((transaction) =>
-        isDuplicate(transaction, { id: `${name} evt_missing` }),
+        markProcessed(transaction, { id: `${name} evt_missing` }),
       );
       await expect(marking)
         .rejects.toThrow("call ensureInboxTables first")
@@ -316,38 +318,41 @@ describe.each(engines)("in SQLite, with %s", (_name, open) => {
   it("marks an event once, and not when the transaction fails", () => {
     const database = openDatabase();
     const event = balanceChanged("evt '1'");
-    const outside = "isDuplicate and isOutdated need the transaction that writes the effect";
-    expect(() => inSqlite.isDuplicate(database, event)).toThrow(outside);
-    expect(() => inSqlite.isOutdated(database, "card_1", event)).toThrow(outside);
+    const outside = "markProcessed and isNewest need the transaction that writes the effect";
+    expect(() => inSqlite.markProcessed(database, event)).toThrow(outside);
+    expect(() => inSqlite.isNewest(database, "card_1", event)).toThrow(outside);
     database.exec("BEGIN");
-    expect(() => inSqlite.isDuplicate(database, event)).toThrow("call ensureInboxTables first");
+    expect(() => inSqlite.markProcessed(database, event)).toThrow("call ensureInboxTables first");
     inSqlite.ensureInboxTables(database);
     inSqlite.ensureInboxTables(database);
     database.exec("COMMIT; BEGIN");
-    expect(inSqlite.isDuplicate(database, event)).toBe(false);
+    expect(inSqlite.markProcessed(database, event)).toBe(true);
     database.exec("ROLLBACK; BEGIN");
-    const marks = [inSqlite.isDuplicate(database, event), inSqlite.isDuplicate(database, event)];
-    expect(marks).toEqual([false, true]);
+    const marks = [
+      inSqlite.markProcessed(database, event),
+      inSqlite.markProcessed(database, event),
+    ];
+    expect(marks).toEqual([true, false]);
   });
 
   it("says which arguments it takes", () => {
     const database = openDatabase();
     const event = balanceChanged("evt_1");
-    const { isDuplicate: mark, isOutdated: isOld, ensureInboxTables: ensure } = inSqlite;
-    const ofMark = "isDuplicate takes the database of delivery.write or inbox.write";
-    const ofOutdated = "isOutdated takes the database of delivery.write or inbox.write";
+    const { markProcessed: mark, isNewest: isNew, ensureInboxTables: ensure } = inSqlite;
+    const ofMark = "markProcessed takes the database of delivery.write or inbox.write";
+    const ofNewest = "isNewest takes the database of delivery.write or inbox.write";
     expect(() => mark({ write() {} } as never, event)).toThrow(ofMark);
     expect(() => mark(database, "evt_1" as never)).toThrow("then the event, not its id");
-    expect(() => isOld({ write() {} } as never, "k", event)).toThrow(ofOutdated);
-    expect(() => isOld(database, event as never, "k" as never)).toThrow("a key, then the event");
+    expect(() => isNew({ write() {} } as never, "k", event)).toThrow(ofNewest);
+    expect(() => isNew(database, event as never, "k" as never)).toThrow("a key, then the event");
     for (const missing of [undefined, null, {}, Promise.resolve("card_1")])
-      expect(() => isOld(database, `balance of ${missing}`, event)).toThrow(
-        /The key of isOutdated contains/,
+      expect(() => isNew(database, `balance of ${missing}`, event)).toThrow(
+        /The key of isNewest contains/,
       );
     const forPg = "For pg, import it from @loyalty-cards/webhook-inbox/postgres.";
     const pool = { query() {} } as never;
     expect(() => mark(pool, event)).toThrow(forPg);
-    expect(() => isOld(pool, "k", event)).toThrow(forPg);
+    expect(() => isNew(pool, "k", event)).toThrow(forPg);
     expect(() => ensure(pool)).toThrow(forPg);
   });
 
@@ -364,7 +369,7 @@ describe.each(engines)("in SQLite, with %s", (_name, open) => {
       fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 12 }), (events) => {
         key += 1;
         const kept = events
-          .filter((event) => !inSqlite.isOutdated(database, `card_${key}`, event))
+          .filter((event) => inSqlite.isNewest(database, `card_${key}`, event))
           .at(-1);
         const toOrder = ({ createdAt, id }: (typeof events)[number]) => `${createdAt} ${id}`;
         const last = events.map(toOrder).sort().at(-1);

@@ -9,7 +9,7 @@ import {
   type WebhookEvent,
 } from "../../../webhook-verify/src/index.ts";
 import { inboxHandler, openLibsql } from "../../src/index.ts";
-import { isDuplicate } from "../../src/postgres.ts";
+import { markProcessed } from "../../src/postgres.ts";
 import { balanceChanged, openInbox, put, recordOutcomes, toBody } from "../inboxes.ts";
 
 interface Options {
@@ -74,7 +74,7 @@ describe.each(Object.entries(ways))("in %s", (_name, run) => {
 
   it("quotes the message of our own error", async () => {
     const typeOrm = { query: async () => [] };
-    expect(await readLog((event) => isDuplicate(typeOrm as never, event))).toMatch(
+    expect(await readLog((event) => markProcessed(typeOrm as never, event))).toMatch(
       /: TypeError at \S+: The query of this transaction does not resolve to \{ rows \}/,
     );
   });
