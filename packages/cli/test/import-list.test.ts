@@ -120,6 +120,17 @@ describe("reading NDJSON", () => {
       "members.csv is a JSON array, and must have one object per line: jq -c '.[]' members.csv > members.ndjson",
     );
   });
+
+  it.each([
+    ["", 1],
+    ['{"id":1}\n', 2],
+  ])("refuses a line of more than 1 MiB, behind %j", async (before, line) => {
+    const member = '{"id":1},';
+    const text = `${before}{"members":[${member.repeat(2 ** 20 / member.length + 10_000)}]}`;
+    expect(await readError(text)).toBe(
+      `members.csv line ${line} is longer than 1 MiB: write one object per line.`,
+    );
+  });
 });
 
 /** Encodes text as the file of a spreadsheet, with a byte order mark. */

@@ -26,6 +26,8 @@ export interface List {
   records: AsyncIterable<ListRecord>;
 }
 
+const maxRecordLength = 1024 * 1024;
+
 /**
  * @param chunks the content, when it is not that of the file.
  * @throws {CommandError} for a file without rows or in another format; `records` throws it too.
@@ -37,11 +39,12 @@ export async function openList(
   const name = basename(path);
   const texts = decode(chunks, name);
   let start = "";
-  let part: IteratorResult<string, void>;
-  do {
-    part = await texts.next();
-    start += part.value ?? "";
-  } while (!part.done && !part.value.includes("\n")); // the first chunk of a pipe can be short
+  // The first chunk of a pipe can be short.
+  while (!start.includes("\n") && start.length < maxRecordLength) {
+    const { value } = await texts.next();
+    if (value === undefined) break;
+    start += value;
+  }
   if (/^\s*\[/.test(start))
     throw new CommandError(
       `${name} is a JSON array, and must have one object per line: jq -c '.[]' ${name} > members.ndjson`,
@@ -52,7 +55,7 @@ export async function openList(
   const isNdjson = /^\s*\{/.test(start);
   const delimiter = separatorLine?.[1] ?? findDelimiter(start);
   const records: AsyncGenerator<ListRecord, void> = isNdjson
-    ? readNdjson(content)
+    ? readNdjson(content, name)
     : readCsv(content, name, delimiter);
   const { value: first } = await records.next();
   if (first === undefined) throw new CommandError(`${name} has no rows.`);
@@ -138,7 +141,7 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
     info: true,
     skip_records_with_empty_values: true, // spreadsheets write rows of delimiters
     relax_column_count: true, // programs leave out empty values at the end of a row
-    max_record_size: 1024 * 1024, // a quoted value is not closed
+    max_record_size: maxRecordLength, // a quoted value is not closed
     columns(header: string[]) {
       columns = header.map((column, at) =>
         header.indexOf(column) === at ? column.trim() : `${column} (${at + 1})`,
@@ -188,7 +191,10 @@ function locateCell(text: string, line: number, delimiter: string, index: number
   return { line: line + before.length - 1, column: (before.at(-1) ?? "").length + 1 };
 }
 
-async function* readNdjson(texts: AsyncIterable<string>): AsyncGenerator<ListRecord, void> {
+async function* readNdjson(
+  texts: AsyncIterable<string>,
+  name: string,
+): AsyncGenerator<ListRecord, void> {
   let line = 0;
   let rest = "";
   for await (const text of texts) {
@@ -198,6 +204,10 @@ async function* readNdjson(texts: AsyncIterable<string>): AsyncGenerator<ListRec
       line++;
       if (one.trim() !== "") yield parseLine(one, line);
     }
+    if (rest.length > maxRecordLength)
+      throw new CommandError(
+        `${name} line ${line + 1} is longer than 1 MiB: write one object per line.`,
+      );
   }
 }
 
