@@ -44,60 +44,80 @@ export type CallContent<Value> = Omit<
 /** Shared by all clients, so that a listener of several clients can distinguish their calls. */
 let lastCallId = 0;
 
+/** What is known of a call, also when it is aborted. */
+interface Progress {
+  state: CallState;
+  /** That of the last attempt. */
+  result: AttemptResult;
+}
+
 /**
  * Sends a request until it succeeds, cannot be retried, or no retry or time is left.
  * @throws {IssuingError}; the `reason` of the caller's signal.
  */
 export async function send<Value>(call: Call<Value>, settings: CallSettings): Promise<Value> {
-  const { operation, method, idempotencyKey } = call;
-  const { clock, signal, onEvent, onResponse } = settings;
+  const { operation, idempotencyKey } = call;
+  const { clock, signal, onEvent, onResponse, service } = settings;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
   const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
   const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
 
-  let state = createState(call, settings);
-  let result: AttemptResult = { failure: notBegun };
-  const getFacts = () => ({ attempts: state.attempts, outcome: state.outcome, idempotencyKey });
-  const fail = (failure: AttemptFailure) => toCallError(withLimit(failure, settings), getFacts());
+  const progress: Progress = { state: createState(call, settings), result: { failure: notBegun } };
   try {
-    const apiKey = await getApiKey(settings);
-    if (apiKey.failure !== undefined) throw fail(apiKey.failure);
-    const request = createRequest(call, settings, apiKey.value);
-    while (true) {
-      signal?.throwIfAborted();
-      if (!hasTimeLeft(settings)) break;
-      emit({ type: "attempt", attempt: state.attempts + 1, method });
-      // The listener can abort the call, and use up its time.
-      signal?.throwIfAborted();
-      if (!hasTimeLeft(settings)) break;
-      state = { ...state, attempts: state.attempts + 1 };
-      result = await attempt(request, operation, settings);
-      const next = decideNext(state, result, clock.monotonicMs());
-      state = next.state;
-      if (next.end !== undefined) break;
-      const { delayMs } = next;
-      emit({ type: "retry", attempt: state.attempts, ...getReason(result), delayMs });
-      await sleep(delayMs, settings);
-    }
-
-    if (result.failure !== undefined) throw fail(result.failure);
+    await attemptUntilEnd(call, settings, { progress, emit });
+    const { attempts, outcome } = progress.state;
+    const { value: response, failure } = progress.result;
+    const facts = { attempts, outcome, idempotencyKey };
+    if (failure !== undefined) throw toCallError(withLimit(failure, settings), facts);
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
-    const { value: response } = result;
-    const { attempts } = state;
     const durationMs = getDurationMs();
     if (onResponse !== undefined)
       notify(onResponse, toMeta(response, { attempts, idempotencyKey, durationMs }));
-    const { baseUrl } = settings.service;
-    const value = readValue(response, call, { facts: getFacts(), baseUrl });
+    const value = readValue(response, call, { facts, baseUrl: service.baseUrl });
     const fieldKeys = (onEvent && call.findDifferentFields?.(value)) ?? [];
     if (fieldKeys.length > 0) emit({ type: "fields-differ", fieldKeys });
     emit({ type: "response", status: response.status, attempts, durationMs });
     return value;
   } catch (error) {
-    const { attempts } = state;
+    const { attempts } = progress.state;
     emit({ ...toEnd(error, signal), attempts, durationMs: getDurationMs() });
     throw error;
+  }
+}
+
+/** Makes the attempts of a call, and records each in `progress`. */
+async function attemptUntilEnd(
+  call: Call,
+  settings: CallSettings,
+  { progress, emit }: { progress: Progress; emit: (event: CallEvent) => void },
+): Promise<void> {
+  const { operation, method } = call;
+  const { clock, signal } = settings;
+  const apiKey = await getApiKey(settings);
+  if (apiKey.failure !== undefined) {
+    progress.result = apiKey;
+    return;
+  }
+  const request = createRequest(call, settings, apiKey.value);
+  while (true) {
+    signal?.throwIfAborted();
+    if (!hasTimeLeft(settings)) return;
+    emit({ type: "attempt", attempt: progress.state.attempts + 1, method });
+    // The listener can abort the call, and use up its time.
+    signal?.throwIfAborted();
+    if (!hasTimeLeft(settings)) return;
+    progress.state = { ...progress.state, attempts: progress.state.attempts + 1 };
+    progress.result = await attempt(request, operation, settings);
+    const { state, end, delayMs } = decideNext(
+      progress.state,
+      progress.result,
+      clock.monotonicMs(),
+    );
+    progress.state = state;
+    if (end !== undefined) return;
+    emit({ type: "retry", attempt: state.attempts, ...getReason(progress.result), delayMs });
+    await sleep(delayMs, settings);
   }
 }
 
