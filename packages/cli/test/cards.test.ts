@@ -176,6 +176,19 @@ describe("card and operations", () => {
     expect(lines[2]).toMatch(/Z {2}purchase +120 +120 {2}op_\w+$/);
     expect(await runJson("operations", id, "--limit", "1")).toMatchObject([{ type: "redemption" }]);
   });
+
+  it("print a field value that is neither text nor a number as JSON", async () => {
+    const fieldValues = { name: "Anna", points: 5, size: { toString: 1 } };
+    const card = { id: "card_1", publicUrl: "https://cards.example/1", fieldValues };
+    const LOYALTY_URL = await listen((_request, response) => response.end(JSON.stringify(card)));
+    const env = { LOYALTY_URL, LOYALTY_API_KEY: "key" };
+    const { stdout } = await runCommand(["card", "card_1"], { env });
+    expect(stdout.match(/^Field.*$/gm)).toEqual([
+      "Field name    Anna",
+      "Field points  5",
+      'Field size    {"toString":1}',
+    ]);
+  });
 });
 
 describe("LOYALTY_IDEMPOTENCY_NAMESPACE", () => {

@@ -202,5 +202,6 @@ function formatCard(card: Card): Text {
   );
   // A member is absent when the service does not send it.
   const present = [...rows, ...fields].filter(([, value]) => value !== undefined);
-  return formatTable(present.map(([name, value]) => [name, String(value)]));
+  const format = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+  return formatTable(present.map(([name, value]) => [name, format(value)]));
 }
