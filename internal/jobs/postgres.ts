@@ -68,6 +68,8 @@ export function createPostgresDatabase<Transaction>(
   const { pool, adapt = (transaction) => transaction as PostgresTransaction } = options;
   let isChecked = false;
   let check: Promise<void> | undefined;
+  /** What runs in the transactions of `write`. */
+  const operations = new Map<Transaction, Set<Promise<unknown>>>();
 
   async function executeAll<Result>(
     connection: Connection,
@@ -118,22 +120,35 @@ export function createPostgresDatabase<Transaction>(
     isChecked = true;
   }
 
+  async function enter<Result>(
+    transaction: Transaction,
+    statements: Statements<Result>,
+    need: TransactionNeed,
+  ): Promise<Result> {
+    const send = await enterTransaction(adapt(transaction), need);
+    const connection = { send, transaction };
+    // Not remembered: the user may roll back.
+    if (!isChecked) await executeAll(connection, options.check());
+    return executeAll(connection, statements);
+  }
+
   return {
     /**
      * Runs statements in a transaction of the user. The tables are checked in it too, because it
      * may use the only connection of a pool.
      * @throws {TypeError} when it is no transaction.
      */
-    async runIn<Result>(
+    runIn<Result>(
       transaction: Transaction,
       statements: Statements<Result>,
       need: TransactionNeed,
     ): Promise<Result> {
-      const send = await enterTransaction(adapt(transaction), need);
-      const connection = { send, transaction };
-      // Not remembered: the user may roll back.
-      if (!isChecked) await executeAll(connection, options.check());
-      return executeAll(connection, statements);
+      const running = operations.get(transaction);
+      const operation = enter(transaction, statements, need);
+      const end = () => running?.delete(operation);
+      running?.add(operation);
+      operation.then(end, end);
+      return operation;
     },
     /**
      * Runs statements: with a pool, each statement is a transaction.
@@ -159,16 +174,31 @@ export function createPostgresDatabase<Transaction>(
     /**
      * Runs work of the user in a transaction, once. The tables are checked before: their first row,
      * written in the transactions of several users, would be a serialization failure.
+     * @throws {TypeError} for work that does not wait for what it runs in the transaction.
      */
     async write<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
       await checkOnce();
-      return runOnce(work);
+      return runOnce(async (transaction) => {
+        const running = new Set<Promise<unknown>>();
+        operations.set(transaction, running);
+        try {
+          const result = await work(transaction);
+          if (running.size === 0) return result;
+        } finally {
+          operations.delete(transaction);
+          await Promise.allSettled(running); // nothing runs after ROLLBACK, or rejects unhandled
+        }
+        throw withSafeMessage(new TypeError(stillRan));
+      });
     },
   };
 }
 
 const notAwaited =
   "The option transaction ended before its work: return the promise of the transaction, as in transaction: (work) => prisma.$transaction(work).";
+
+const stillRan =
+  "Nothing was stored: an operation of outbox.write still ran when its function had ended. Is outbox.add awaited? Write await outbox.add(transaction, entry).";
 
 async function repeat<Result>(
   work: () => Promise<Result>,

@@ -88,7 +88,7 @@ type AnyTransaction<Transaction> = Transaction extends PostgresTransaction
 export interface PostgresOutbox<Transaction = PostgresTransaction> extends Outbox {
   /**
    * Adds an entry in the transaction that saves the user: both are stored, or neither. Without
-   * `await` it may come after COMMIT: then it rejects.
+   * `await`, `write` rejects, and in another transaction it may come after COMMIT and reject.
    * @param transaction of pg, postgres.js or Prisma; `fromDrizzle(tx, sql)`,
    * `fromKysely(tx, CompiledQuery)`; any object with `query(text, values)`. With the option
    * `adapt`, the transaction that it adapts.
@@ -183,9 +183,9 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
   });
   return {
     ...outbox,
-    add: async (transaction, entry) =>
+    add: (transaction, entry) =>
       database.runIn(transaction as Transaction, add(entry), transactionNeed),
-    correct: async (transaction, userId, request, templateOption) =>
+    correct: (transaction, userId, request, templateOption) =>
       database.runIn(
         transaction as Transaction,
         correct(userId, request, templateOption),

@@ -122,6 +122,31 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     expect(await outbox.write((own) => outbox.add(own, toEntry(1)))).toBe("added");
   });
 
+  it("rejects a write that does not await add, and stores nothing", async () => {
+    const notAwaited = "Is outbox.add awaited? Write await outbox.add(transaction, entry).";
+    const { outbox } = openShop();
+    const inPg = outbox.write(async (transaction) => {
+      await transaction.query("INSERT INTO users (id) VALUES ('1')");
+      void outbox.add(transaction, toEntry("1"));
+    });
+    await expect(inPg).rejects.toThrow(notAwaited);
+    const failing = outbox.write(async (transaction) => {
+      void outbox.add(transaction, { ...toEntry("1"), template: "" });
+    });
+    await expect(failing).rejects.toThrow(notAwaited);
+    const overSql = postgresOutbox({ client: createNetwork().createClient(), pool: sql });
+    const inPostgresJs = overSql.write(async (transaction) => {
+      await transaction`INSERT INTO users (id) VALUES ('1')`;
+      void overSql.add(transaction, toEntry("1"));
+      void overSql.correct(transaction, "1", toRequest());
+    });
+    await expect(inPostgresJs).rejects.toThrow(notAwaited);
+    expect((await pool.query("SELECT FROM users")).rowCount).toBe(0);
+    expect(await outbox.count()).toMatchObject({ waiting: 0 });
+    await outbox.write((transaction) => outbox.add(transaction, toEntry("1")));
+    expect(await outbox.count()).toMatchObject({ waiting: 1 });
+  });
+
   it("repeats what PostgreSQL ended because of a deadlock, at most five times", async () => {
     let deadlocks = 2;
     const { transaction: transact } = overPg(pool);
