@@ -70,7 +70,7 @@ export const openLibsql: OpenSqlite = (file) => {
   } catch (cause) {
     throw withSafeMessage(
       new Error(
-        `Node ${process.versions.node} has no node:sqlite, and the package libsql cannot be loaded. Run "npm install libsql", or use Node 22.13 or later.`,
+        `Node ${process.versions.node} has no node:sqlite, and the package libsql cannot be loaded. Run "npm install libsql": a bundle needs node_modules with it beside itself. Or use Node 22.13 or later.`,
         { cause },
       ),
     );

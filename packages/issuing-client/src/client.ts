@@ -178,7 +178,11 @@ export function createIssuingClient<Paths extends object = paths>(
     cardId: string,
     { options, ...content }: CallContent<Value> & { options: CallOptions | undefined },
   ): Promise<Value> {
-    const call = createCall(endpoint, parseId("card id", cardId, " Pass card.id."), content);
+    const call = createCall(
+      endpoint,
+      parseId("card id", cardId, " Pass card.id. Await the call that returns the card."),
+      content,
+    );
     checkNames(endpoint, options ?? {}, callOptionNames);
     return send(call, parseCallOptions(options, settings));
   }

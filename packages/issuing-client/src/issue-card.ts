@@ -1,6 +1,6 @@
 /** Issuing a card: the checks of its request, the idempotency key, and the call. */
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
-import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import { findNearestName, type OptionNames } from "@loyalty-cards/internal/nearest-name";
 import {
   type Card,
   type Customer,
@@ -56,11 +56,10 @@ interface OptionsWithUserId extends IssueCardCallOptions {
   idempotencyKey?: never;
 }
 
+/** Without `userId?: never`, so that the compiler names `userId` when it may be undefined. */
 interface OptionsWithIdempotencyKey extends IssueCardCallOptions {
   /** Your own key, instead of `userId`: 1 to 255 visible ASCII characters, without spaces. */
   idempotencyKey: string;
-  userId?: never;
-  keySuffix?: never;
 }
 
 /**
@@ -77,6 +76,8 @@ const issueOptionNames = {
   idempotencyKey: true,
   firstAttemptAt: true,
 } satisfies OptionNames<IssueCardOptions>;
+
+type IdempotencyOptions = Omit<OptionsWithUserId, "idempotencyKey"> & OptionsWithIdempotencyKey;
 
 interface ParsedIssueOptions {
   /** The caller's own key, or what the key is derived from. */
@@ -97,7 +98,7 @@ function parseIssueOptions(options: IssueCardOptions): ParsedIssueOptions {
       );
   const firstAttemptAt = "firstAttemptAt" in options ? Number(options.firstAttemptAt) : undefined;
   const [hasUserId, hasSuffix] = ["userId" in options, "keySuffix" in options];
-  const { userId, keySuffix, idempotencyKey } = options;
+  const { userId, keySuffix, idempotencyKey } = options as Partial<IdempotencyOptions>;
   if (idempotencyKey !== undefined && (hasUserId || hasSuffix))
     throw configurationError(
       "Set userId or idempotencyKey, not both: the key is derived from the user's id and keySuffix.",
@@ -212,6 +213,7 @@ function prepareRequest(
   const { customer, fieldValues = {} } = request ?? {};
   if (typeof customer !== "object" || customer === null)
     throw configurationError(describeMissingCustomer(request));
+  for (const name in customer) if (!Object.hasOwn(customerNames, name)) checkCustomerMember(name);
   checkConsents(customer.consents);
   checkFieldValues(fieldValues);
   const sent = { ...customer };
@@ -243,6 +245,18 @@ function checkMember(name: string, request: object): void {
     throw configurationError(
       `The request of issueCard has no member "${name}": pass it in ${place}, as in issueCard("tpl_…", { customer, fieldValues }, { userId }).`,
     );
+}
+
+/**
+ * @throws {IssuingError} `configuration` for a member that is probably misspelt. The service may
+ * know others, so they are sent.
+ */
+function checkCustomerMember(name: string): void {
+  const nearest = findNearestName(name, Object.keys(customerNames));
+  if (nearest === undefined) return;
+  throw configurationError(
+    `customer has no member ${JSON.stringify(name)}. Did you mean ${nearest}?`,
+  );
 }
 
 function describeMissingCustomer(request: unknown): string {

@@ -95,7 +95,7 @@ function parseHttpUrl(name: string, address: string | URL | undefined): URL {
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
   const isMissing = address === undefined || address === null;
   const advice = isMissing
-    ? ": it is missing. Is the card issued?"
+    ? ": it is missing. Is the card issued, and is the call that returns it awaited?"
     : ": pass the card, or its publicUrl.";
   throw configurationError(
     `${name} is not an http or https address${name === "publicUrl" ? advice : "."}`,

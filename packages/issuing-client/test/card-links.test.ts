@@ -102,7 +102,7 @@ describe("cardLinks", () => {
   it("asks whether the card is issued for an entry without an address", () => {
     for (const waiting of [{ state: "waiting" }, { publicUrl: null }])
       expect(() => cardLinks(waiting as never)).toThrow(
-        "publicUrl is not an http or https address: it is missing. Is the card issued?",
+        "publicUrl is not an http or https address: it is missing. Is the card issued, and is the call that returns it awaited?",
       );
   });
 

@@ -319,6 +319,14 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
   ],
   [/The card id is the text "undefined"\. Pass card\.id/, [(c) => c.getCard(`${undefined}`)]],
   [
+    /The card id is missing or empty\. Pass card\.id\. Await the call that returns the card/,
+    [(c) => c.getCard((Promise.resolve(card) as never as { id: string }).id)],
+  ],
+  [
+    /customer has no member "(nmae|e-mail|Phone|consent)"\. Did you mean (name|email|phone|consents)\?/,
+    ["nmae", "e-mail", "Phone", "consent"].map((name) => issueTo({ [name]: "hunter2" })),
+  ],
+  [
     /customer\.consents\.marketing must be an object.* leave it out when the user did not opt in/,
     [true, false, null, "2026-01"].map((marketing) =>
       issueTo({ consents: { privacy: { version: "1" }, marketing } }),

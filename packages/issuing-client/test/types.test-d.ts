@@ -40,6 +40,11 @@ test("accepts and returns any fields with the id of a template, but no values th
   const withObject = { customer, fieldValues: { name: { first: "A" } } };
   // @ts-expect-error a field is a string or a number
   await client.issueCard("tpl_club", withObject, { userId: 1 });
+  await client.issueCard("tpl_club", request, {
+    deadlineMs: 5_000,
+    // @ts-expect-error: the compiler names this member, not the missing idempotencyKey
+    userId: undefined as string | undefined,
+  });
 });
 
 test("types the fields of a defined template, in requests and cards, also of one that may be an id", async () => {
