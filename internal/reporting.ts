@@ -211,7 +211,9 @@ function formatServer(host: unknown, port: unknown): string {
  */
 const framePattern = /^\s+at (?:async )?(?:[^(\n]* \()?(\S.*:\d+:\d+)\)?$/gm;
 const runtimeFrame = /^(?:node|bun|ext|native|evalmachine):|<anonymous>/;
-const dependencyFrame = /[\\/](?:node_modules|\.yarn|deno[\\/]npm)[\\/]/;
+/** Also a package of ours that is linked into a program. */
+const dependencyFrame =
+  /[\\/](?:node_modules|\.yarn|deno[\\/]npm|(?:issuing|webhook)-\w+[\\/]dist)[\\/]/;
 
 /** The first frame of the application: outside of dependencies and of the runtime. */
 function findFrame({ stack = "", message }: Error): string | undefined {

@@ -152,6 +152,7 @@ describe("describeError", () => {
       const frames = [
         `${folder}/node_modules/pg-pool/index.js:45:11`,
         "C:\\shop\\node_modules\\pg\\client.js:5:5",
+        "execute (/srv/loyalty-cards/packages/issuing-outbox/dist/postgres.js:12:5)",
         internalFrame,
         "new Promise (<anonymous>)",
         frame,

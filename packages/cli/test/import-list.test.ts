@@ -458,10 +458,14 @@ describe("mapping", () => {
       ["--map", "userId=id", "--map", "phone=moblie"],
       'members.csv has no column "moblie". Its columns are "id", "mobile".',
     ],
-    ...["userid=id", "userId"].map((map): [string, string[], string] => [
+    ...[
+      ["userId", ""],
+      ["userid=id", " Did you mean userId?"],
+      ["fild.name=id", " Did you mean field.name?"],
+    ].map(([map, hint]): [string, string[], string] => [
       "id\n1\n",
-      ["--map", map],
-      `--map "${map}" must be TARGET=COLUMN, such as userId=id. Targets are userId, phone, email, name, privacy, marketing and field.KEY.`,
+      ["--map", map as string],
+      `--map "${map}" must be TARGET=COLUMN, such as userId=id.${hint} Targets are userId, phone, email, name, privacy, marketing and field.KEY.`,
     ]),
     [
       "userId,a,b\n1,2,3\n",

@@ -60,7 +60,7 @@ function findCallback(
 async function postponeCallback(
   context: OutboxContext,
   { job, end, outcome, transact }: EndedAttempt,
-  { isCalled }: ShopCallback,
+  { isCalled, name }: ShopCallback,
   error: unknown,
 ): Promise<Recorded> {
   const isRepeated = job.rank === ranks.callback;
@@ -75,7 +75,9 @@ async function postponeCallback(
   // Not when the lease was lost, and the callback succeeded in another process.
   if (recorded.entry?.isDelivered !== false) return recorded;
   // An error of COMMIT counts as the callback's, which can be the cause: by a deferred constraint.
-  if (isCalled) context.report({ outcome: "not-delivered", entry: toRef(job), error, retryInMs });
+  const entry = toRef(job);
+  if (isCalled)
+    context.report({ outcome: "not-delivered", entry, callback: name, error, retryInMs });
   else context.report({ outcome: "unavailable", error });
   return recorded;
 }

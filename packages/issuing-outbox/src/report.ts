@@ -28,7 +28,13 @@ export type OutboxOutcome =
    * Your callback threw or rejected, or its transaction could not be committed. It is called again
    * after `retryInMs`; nothing is sent again.
    */
-  | { outcome: "not-delivered"; entry: EntryRef; error: unknown; retryInMs: number }
+  | {
+      outcome: "not-delivered";
+      entry: EntryRef;
+      callback: "onIssued" | "onRejected";
+      error: unknown;
+      retryInMs: number;
+    }
   /** A callback that had failed before succeeded. */
   | { outcome: "delivered"; entry: EntryRef }
   /** Alarm: the service returned another card than the recorded one. The recorded card stays. */
@@ -129,7 +135,7 @@ function formatOutcome(outcome: OutboxOutcome, options: FormatOptions): string |
     case "unknown":
       return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) returns the entry: look for the card in the service's console, and call resolve.`;
     case "not-delivered":
-      return `onIssued or onRejected failed; the entry is recorded, and the callback is called again in ${Math.round(outcome.retryInMs / 1000)} s: ${describe(outcome.error)}`;
+      return `${outcome.callback} failed; the entry is recorded, and the callback is called again in ${Math.round(outcome.retryInMs / 1000)} s: ${describe(outcome.error)}`;
     case "another-card":
       return `the service returned the card ${toPrintable(outcome.cardId)} for a user who has another one.`;
     case "forgotten-card":

@@ -70,7 +70,7 @@ it("reports when a callback that failed is due", async () => {
   const fail = () => {
     throw new Error("The callback fails.");
   };
-  const { outbox, run, weather, clock, signUp, database, outcomes } = openVirtualShop({
+  const { outbox, run, weather, clock, signUp, database, outcomes, lines } = openVirtualShop({
     onIssued: fail,
     onRejected: fail,
   });
@@ -86,6 +86,10 @@ it("reports when a callback that failed is due", async () => {
   await run(outbox.issue(2));
   expect(outcomes.at(-1)).toMatchObject({ outcome: "not-delivered", retryInMs: getDueInMs("2") });
   expect(getDueInMs("2")).toBe(875); // 1 000 ms with half of the jitter
+  const place = /Error at packages\/issuing-outbox\/test\/callbacks\.test\.ts:\d+:\d+ /;
+  for (const name of ["onIssued", "onRejected"]) {
+    expect(lines.shift()).toMatch(RegExp(`^issuing-outbox: ${name} failed; .* ${place.source}`));
+  }
 });
 
 it("records the cards of a list when the callback of one throws, and delivers each of the others once", async () => {

@@ -1,4 +1,5 @@
 /** Which column of a list has which part of a request: the header, and the options `--map`. */
+import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import { CommandError } from "../command-error.ts";
 import type { List } from "./list.ts";
 
@@ -70,8 +71,14 @@ function parseMap(text: string): [Target, string] {
   const [, target = "", column = ""] = /^(.+?)=(.+)$/s.exec(text) ?? [];
   if (isTarget(target)) return [target, column];
   throw new CommandError(
-    `--map ${quote(text)} must be TARGET=COLUMN, such as userId=id. Targets are ${fixedTargets.join(", ")} and field.KEY.`,
+    `--map ${quote(text)} must be TARGET=COLUMN, such as userId=id.${suggestTarget(target)} Targets are ${fixedTargets.join(", ")} and field.KEY.`,
   );
+}
+
+function suggestTarget(target: string): string {
+  const [name = "", ...key] = target.split(".");
+  const nearest = findNearestName(name, [...fixedTargets, "field"]);
+  return nearest === undefined ? "" : ` Did you mean ${[nearest, ...key].join(".")}?`;
 }
 
 const quote = (text: string) => JSON.stringify(text);
