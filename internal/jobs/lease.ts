@@ -204,7 +204,7 @@ const maxDueMs = 65 * 60_000;
 const maxFirstDueMs = 60_000;
 
 /** What is due, and whether somebody leases. Times are in milliseconds; undefined without jobs. */
-export interface Neglect {
+interface Neglect {
   hasLeased: boolean;
   dueForMs: number | undefined;
   /** The same without bulk, which waits for everything else. */

@@ -41,7 +41,7 @@ const maxAttempts = 5;
 const firstWaitMs = 20;
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-export interface PostgresJobsOptions<Transaction> {
+interface PostgresJobsOptions<Transaction> {
   /** Executes a single statement. Default: in a transaction. */
   pool?: PostgresClient | undefined;
   /** Returns what sends the statements of a transaction. Default: the transaction itself. */

@@ -136,7 +136,7 @@ export function* listJobs(
 }
 
 /** How many jobs there are, and the times to monitor. */
-export interface JobCounts {
+interface JobCounts {
   /** The jobs of each state that has some. */
   states: Readonly<Record<string, number>>;
   /** Callbacks that have not succeeded. */

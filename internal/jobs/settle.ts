@@ -12,7 +12,7 @@ import {
 } from "./tables.ts";
 
 /** What may come of an attempt that ended. */
-export type Effect =
+type Effect =
   /** Nothing: then it does not count as the first attempt. */
   | "none"
   /** Perhaps something: it got no response, or one such as a 500. */

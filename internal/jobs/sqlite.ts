@@ -47,7 +47,7 @@ export function requireSynchronous<Result>(
   );
 }
 
-export interface SqliteJobsOptions {
+interface SqliteJobsOptions {
   /** Opens the file with its tables. */
   openFile(): OpenSqliteDatabase;
   /** The time in milliseconds. */

@@ -62,7 +62,7 @@ export interface LeasedJob extends Job {
  * Nothing is leased while the condition is false, such as that the tables have the version that
  * this process knows.
  */
-export interface Guard {
+interface Guard {
   condition: string;
   /** The values of its parameters. */
   values: Values;

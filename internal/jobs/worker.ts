@@ -7,7 +7,7 @@ import { endless } from "../limits.ts";
 import { maxAheadMs } from "./clock.ts";
 import type { LeasedJob } from "./tables.ts";
 
-export interface WorkerContext<Leased extends LeasedJob> {
+interface WorkerContext<Leased extends LeasedJob> {
   /** Leases what is due, and a job that tries a topic whose breaker is open. */
   lease(limit: number): Promise<Leased[]>;
   /** How long until something is due; undefined when nothing waits. */
@@ -89,7 +89,7 @@ export interface WorkerState {
 export type WorkRules = WorkOptions & Required<Omit<WorkLimits, "getLeaseDelay">>;
 
 /** Look for so many jobs; look again after this time, or when woken; or begin nothing more. */
-export type Plan = { look: number } | { waitMs: number } | "end";
+type Plan = { look: number } | { waitMs: number } | "end";
 
 /** Decides what a worker does next. */
 export function planNext(state: WorkerState, rules: WorkRules): Plan {

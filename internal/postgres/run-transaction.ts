@@ -7,7 +7,7 @@ import { setRealTimeout } from "../timers.ts";
 import { hasCode, type PostgresJsClient, type QueryClient } from "./transaction.ts";
 
 /** The part of a client of `pg` 8 that is used. */
-export interface PgPoolClient extends QueryClient {
+interface PgPoolClient extends QueryClient {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[]; command: string }>;
   on(event: "error", listener: (error: Error) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;

@@ -18,7 +18,7 @@ export interface PostgresJsClient {
 }
 
 /** A client of Prisma. */
-export interface PrismaClient {
+interface PrismaClient {
   $queryRawUnsafe<Result>(text: string, ...values: Parameter[]): PromiseLike<Result>;
 }
 

@@ -6,7 +6,7 @@ import { text } from "./printable.ts";
 import { Printer, type PrintOptions, type Terminal } from "./printer.ts";
 
 /** Options that every command takes. */
-export interface GlobalOptions extends PrintOptions {
+interface GlobalOptions extends PrintOptions {
   baseUrl?: string;
   /** False with `--no-input`. */
   input?: boolean;

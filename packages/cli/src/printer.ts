@@ -7,7 +7,7 @@ import { watchParent } from "@loyalty-cards/internal/node-parent";
 import { formatJson, type Part, Text, text } from "./printable.ts";
 
 /** A stream to write to; `isTTY` and `columns` as Node.js has them. */
-export interface OutputStream {
+interface OutputStream {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;

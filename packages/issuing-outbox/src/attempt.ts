@@ -22,7 +22,7 @@ const leaseMarginMs = 30_000;
 const givenBackMs = 1_000;
 
 /** How long a lease is, and when it began for this process. */
-export interface LeaseTimes {
+interface LeaseTimes {
   leaseMs: number;
   /** How long the attempt may take. */
   deadlineMs: number;
@@ -44,7 +44,7 @@ export function getLeaseTimes(clock: Clock, maxAttemptMs: number): LeaseTimes {
 }
 
 /** Who attempts, and what aborts the request. */
-export interface AttemptOptions {
+interface AttemptOptions {
   /** Whether `issue` waits for it. */
   isVisitor: boolean;
   signal: AbortSignal;

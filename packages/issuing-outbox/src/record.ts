@@ -12,7 +12,7 @@ import type { OutboxOutcome } from "./report.ts";
 import { backoff } from "./verdict.ts";
 
 /** An attempt that ended, and in which transaction that is recorded. */
-export interface EndedAttempt {
+interface EndedAttempt {
   job: Job;
   end: End;
   /** What is reported when the end is recorded; undefined for nothing. */

@@ -76,7 +76,7 @@ export function explainMissingTable(error: unknown, isMissing: boolean): unknown
 }
 
 /** An event that an inbox stored. */
-export interface StoredEvent {
+interface StoredEvent {
   event: WebhookEvent;
   /** The verified body, character for character. */
   body: string;

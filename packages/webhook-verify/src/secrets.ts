@@ -138,7 +138,7 @@ export interface SecretSource {
   reload(): Promise<Keys | undefined>;
 }
 
-export interface SecretSourceOptions {
+interface SecretSourceOptions {
   maxAgeMs: number;
   clock: { monotonicMs(): number };
   logErrorMessages: boolean;

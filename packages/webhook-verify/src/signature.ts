@@ -10,7 +10,7 @@ import { toBytes } from "./body.ts";
 import type { Refusal, VerificationErrorReason } from "./reasons.ts";
 
 /** A well-formed header within the tolerance. */
-export interface FreshHeader {
+interface FreshHeader {
   /** `t` exactly as received: it is part of the signed text. */
   timestamp: string;
   /** One to five signatures of 64 lower-case hex digits; one of them has to match. */

@@ -50,7 +50,7 @@ const endings = { complete: "Complete", interrupted: "Interrupted", declined: "S
 export type Ending = keyof typeof endings;
 
 /** The counts are those of all runs. */
-export interface ImportResult {
+interface ImportResult {
   issued: number;
   /** How many of them had been issued before this run. */
   issuedBefore: number;

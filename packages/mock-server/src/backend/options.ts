@@ -94,7 +94,7 @@ const endpointNames = {
   secret: true,
 } satisfies OptionNames<NonNullable<CoreOptions["endpoints"]>[number] & { id?: string }>;
 
-export const seededTemplates: readonly TemplateInput[] = [
+const seededTemplates: readonly TemplateInput[] = [
   {
     id: "tpl_mock",
     name: "Coffee club",

@@ -15,7 +15,7 @@ import type { ChangeNotifier, Domain } from "../domain/context.ts";
 import type { Attempt, Delivery, EventType } from "../domain/state.ts";
 
 /** An attempt, with its delivery and event. */
-export interface AttemptRecord extends Attempt {
+interface AttemptRecord extends Attempt {
   readonly deliveryId: string;
   readonly eventId: string;
   readonly endpointId: string;

@@ -19,7 +19,7 @@ import {
   warnAboutUnknownFields,
 } from "./warnings.ts";
 
-export interface IssueCardCommand {
+interface IssueCardCommand {
   /** The id of the request in the log. */
   requestId: string;
   templateId: string;
@@ -29,7 +29,7 @@ export interface IssueCardCommand {
   issuedVia: string;
 }
 
-export interface Issuance {
+interface Issuance {
   result: Result<StoredCard, Problem>;
   /** An earlier request with the same key had this result. */
   isReplay?: true;

@@ -7,7 +7,7 @@ import type { Problem } from "../domain/problem.ts";
 import { toMemberName } from "../domain/validation.ts";
 
 /** How an injected fault breaks the connection that the reply is sent on. */
-export type ConnectionFault = "reset" | "destroy" | "truncate" | "hang";
+type ConnectionFault = "reset" | "destroy" | "truncate" | "hang";
 
 export interface Reply {
   status: number;

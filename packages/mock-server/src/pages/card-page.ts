@@ -11,7 +11,7 @@ import { getTemplate } from "../domain/templates.ts";
 import { type Markup, page } from "./html.ts";
 
 /** What the pages show of a card. */
-export interface CardView {
+interface CardView {
   slug: string;
   publicUrl: string;
   shopName: string;
