@@ -27,14 +27,15 @@ const record = (cardId, kind, points) => (say) =>
     ({ change }) => `Recorded: ${formatChange(change)} points.`,
   );
 
-export const PurchaseButtons = ({ cardId }) => (
-  <>
+export const Purchases = ({ cardId }) => (
+  <span class="actions">
+    Purchase
     {[10, 50, 120].map((points) => (
       <Button run={record(cardId, "purchase", points)} aria-label={`Purchase +${points}`}>
         +{points}
       </Button>
     ))}
-  </>
+  </span>
 );
 
 export function Card({ id }) {
@@ -117,7 +118,7 @@ const RecordForm = ({ cardId }) => (
         placeholder="Points"
       />
     </Form>
-    <PurchaseButtons cardId={cardId} />
+    <Purchases cardId={cardId} />
   </div>
 );
 

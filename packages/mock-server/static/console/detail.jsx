@@ -2,10 +2,11 @@
 import { toLine } from "@loyalty-cards/internal/response-text";
 import { useState } from "preact/hooks";
 import { address, addressWith, control, get, sayResponses } from "./api.js";
-import { PurchaseButtons } from "./card.jsx";
+import { Purchases } from "./card.jsx";
 import {
   bearer,
   describeAttempt,
+  formatAddress,
   formatDayTime,
   formatTime,
   formatUntil,
@@ -67,11 +68,7 @@ const Story = ({
     )}
     {cardId === undefined && customerId === undefined && holder}
     <strong>{phrase}</strong>
-    {cardId !== undefined && pointNames.includes(name) && (
-      <span class="actions">
-        Purchase <PurchaseButtons cardId={cardId} />
-      </span>
-    )}
+    {cardId !== undefined && pointNames.includes(name) && <Purchases cardId={cardId} />}
   </p>
 );
 
@@ -183,16 +180,20 @@ function KeyAdvice() {
 }
 
 /** The webhooks that the entry caused. */
-const Followed = ({ webhooks }) => (
-  <p class="actions">
-    {webhooks.length > 0 && "Webhooks that followed:"}
-    {webhooks.map((delivery) => (
-      <a class="followed" href={addressWith({ open: delivery.id })}>
-        {delivery.type} → {getStatus(delivery)[0]}
-      </a>
-    ))}
-  </p>
-);
+function Followed({ webhooks }) {
+  const hasSeveral = new Set(webhooks.map(({ url }) => url)).size > 1;
+  return (
+    <p class="actions">
+      {webhooks.length > 0 && "Webhooks that followed:"}
+      {webhooks.map((delivery) => (
+        <a class="followed" href={addressWith({ open: delivery.id })}>
+          {delivery.type} → {getStatus(delivery)[0]}
+          {hasSeveral && delivery.url && ` at ${formatAddress(delivery.url)}`}
+        </a>
+      ))}
+    </p>
+  );
+}
 
 function DeliveryDetail(delivery) {
   const { id, type, attempts, nextAttemptAt, state, url, body, endpointId, eventId } = delivery;

@@ -115,8 +115,8 @@ export function Keys() {
         ?
       </button>
       <dialog ref={dialog} aria-label="Keys and symbols">
-        <List title="Keys" meanings={help} />
         <List title="Symbols" meanings={symbols} />
+        <List title="Keys" meanings={help} />
         <button type="button" onClick={() => dialog.current.close()}>
           Close
         </button>

@@ -233,6 +233,11 @@ it("counts what is new above a scrolled list, leads there as Traffic does, and m
   await texts(".filters button", 0);
   const isAtTop = () => page.waitForFunction(() => document.querySelector("main").scrollTop === 0);
   await isAtTop();
+  const [bottom, top] = await page.evaluate(() => {
+    const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+    return [box(".filters").bottom, box(".rows").top];
+  });
+  assert.ok(bottom >= top - 1, "rows are seen between the filters and the list");
   await page.locator(".traffic li:nth-child(30) .row").click();
   await page.locator(".detail h2").wait();
   const edges = await page.$$eval(".traffic .row[aria-current], .traffic .row:hover", (rows) =>
@@ -297,6 +302,10 @@ it("keeps everything inside its row at 1024 px with two receivers: the address g
   );
   assert.equal(new Set(lefts).size, 1, "the addresses begin where the rows do");
   assert.match(urls.join(" "), /^(:\d+\/webhooks\/(one|another\/with\/a\/long\/path),false ?)+$/);
+  await page.goto(`${shop.baseUrl}/console#/?query=purchase`);
+  await page.locator(".traffic .action").click();
+  const followed = await texts(".followed", 2);
+  assert.match(followed.sort().join(), /changed → 401 at :\d+\S+,.* 401 at :\d+\S+$/);
   await page.goto(`${shop.baseUrl}/console#/cards`);
   await texts(".cards .row", 1);
   for (const width of [1024, 390]) {
