@@ -19,12 +19,19 @@ export function Rows({ entries, open = "", toAddress }) {
   const rows = entries.flatMap((entry) => {
     const earlier = day;
     day = formatDay(entry.at);
+    // A row that moves up is a new one: one that Preact moves may lose its style in Chromium 138.
     const row = (
-      <Row key={entry.id} entry={entry} open={open} toAddress={toAddress} hasSeveral={hasSeveral} />
+      <Row
+        key={entry.position}
+        entry={entry}
+        open={open}
+        toAddress={toAddress}
+        hasSeveral={hasSeveral}
+      />
     );
     return day === earlier ? [row] : [<li class="day">{day}</li>, row];
   });
-  return <ol class="rows traffic">{rows}</ol>;
+  return <ol class={`rows traffic ${hasSeveral ? "several" : ""}`}>{rows}</ol>;
 }
 
 const ways = { request: "←", delivery: "→", action: "·" };
@@ -36,10 +43,7 @@ function Row({ entry, open, toAddress, hasSeveral }) {
     <li>
       <a class={`row ${kind}`} id={id} href={toAddress(id)} aria-current={id === open}>
         <time dateTime={at}>{formatTime(at)}</time>
-        {/* A new element for the other colour: Chromium 138 keeps that of a row which moves up. */}
-        <span key={isGood} class={`status ${isGood ? "good" : "bad"}`}>
-          {status}
-        </span>
+        <span class={`status ${isGood ? "good" : "bad"}`}>{status}</span>
         <span class="way">{ways[kind]}</span>
         <strong class="name">{getName(entry)}</strong>
         <Next {...entry} />
