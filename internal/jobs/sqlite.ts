@@ -42,7 +42,7 @@ export function requireSynchronous<Result>(
   Promise.resolve(result).catch(() => {}); // the caller has one error, which says what to change
   throw withSafeMessage(
     new TypeError(
-      `${name} takes a synchronous function, because the transaction ends when it returns: remove async and await from it.`,
+      `${name} takes a synchronous function, because the transaction ends when it returns: remove async and await from it, and call what returns a promise, such as outbox.issue, after it.`,
     ),
   );
 }

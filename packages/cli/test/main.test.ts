@@ -62,6 +62,21 @@ describe("an error of usage", () => {
       "too many arguments for 'dev'. Expected 0 arguments but got 1.\n(Did you mean --port <number>?)",
       "dev ",
     ],
+    [
+      "webhook verify x --body b.json",
+      "too many arguments for 'verify'. Expected 0 arguments but got 1.",
+      "webhook verify ",
+    ],
+    [
+      "webhook listen http://localhost:3000/",
+      "too many arguments for 'listen'. Expected 0 arguments but got 1.\n(Did you mean --to <url>?)",
+      "webhook listen ",
+    ],
+    [
+      "webhook verify --body b.json --tolerance 86401",
+      "option '--tolerance <seconds>' argument '86401' is invalid. It must be a whole number from 0 to 86400.",
+      "webhook verify ",
+    ],
     ["import check", "missing required argument 'file'", "import check "],
     ["webhook sing", "unknown command 'sing'\n(Did you mean sign?)", "webhook "],
     [

@@ -5,6 +5,7 @@
 import { openLibsql } from "@loyalty-cards/internal/sqlite/database-node";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { scratchFile } from "@loyalty-cards/testing/resources";
+import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
 import { expect, it } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
@@ -102,6 +103,9 @@ it("refuses invalid options", () => {
   const knex = Object.assign(() => {}, { transaction() {}, raw() {} });
   expect(() => postgresOutbox({ client, pool: knex as never })).toThrow(
     "nor the sql of postgres.js. With another library, such as Knex, pass in its place transaction:",
+  );
+  expect(() => postgresOutbox({ client, pool: drizzle.mock() as never })).toThrow(
+    "With Drizzle or Kysely pass transaction and adapt, such as adapt: (tx) => fromDrizzle(tx, sql).",
   );
   const endless = createNetwork().createClient({ deadlineMs: Number.POSITIVE_INFINITY });
   expect(() => sqliteOutbox({ client: endless, file: scratchFile() })).toThrow(

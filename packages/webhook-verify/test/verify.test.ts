@@ -163,6 +163,10 @@ describe("rawBody", () => {
     expect(() => verifyWebhookSync({ rawBody, signature, secret })).toThrow(
       /not a parsed body; it is object/,
     );
+    const notAwaited = Promise.resolve(body) as never;
+    expect(() => verifyWebhookSync({ rawBody: notAwaited, signature, secret })).toThrow(
+      "it is promise (await it)",
+    );
   });
 });
 

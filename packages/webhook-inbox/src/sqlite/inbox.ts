@@ -132,7 +132,7 @@ export interface SqliteWorker {
 export interface SqliteInbox extends ReplayableInbox {
   /**
    * Starts a worker: runs the handler for every event in the file, also for those that other
-   * processes stored.
+   * processes stored. It keeps the process running until `close`; a script calls `drain` instead.
    */
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
   /**
