@@ -82,7 +82,7 @@ type Checked<Data> = {
       ? unknown
       : unknown extends Data[Name]
         ? unknown
-        : { [Member in keyof NonNullable<Data[Name]>]?: unknown } | null
+        : { [Member in keyof NonNullable<Data[Name]>]?: unknown } | null | undefined
     : Data[Name];
 };
 type CheckedContract = {

@@ -1,6 +1,7 @@
 /**
  * `npm run types`: the whole repository compiles, with what the files `types.test-d.ts` assert
- * about the types.
+ * about the types. TypeScript 7 checks them in a fifth of the processor time; tools that call the
+ * compiler, such as tsup, need 5.9.
  */
 import { exec } from "node:child_process";
 import { promisify } from "node:util";
