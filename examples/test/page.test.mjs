@@ -38,6 +38,7 @@ afterAll(async () => {
 const open = async (url) => {
   const { page, seen } = await openPage(browser, shop, phone);
   await page.goto(url);
+  await page.bringToFront(); // only the front page receives key presses
   return { page, seen };
 };
 const waitForText = (page, text) =>
