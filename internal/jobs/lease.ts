@@ -5,7 +5,7 @@
 import { describeHidden } from "../builtin-module.ts";
 import { withSafeMessage } from "../reporting.ts";
 import { beginProbe, closeBreaker, hasJobsToTry } from "./breaker.ts";
-import { countJobs, formatPlaces } from "./read.ts";
+import { countJobs, formatQueues } from "./read.ts";
 import {
   query,
   type Row,
@@ -116,10 +116,10 @@ export function leaseDue(
 ): Statements<LeasedJob[]> {
   return leaseChosen(tables, leaseMs, {
     ctes: [
-      ...formatPlaces(tables),
-      `place AS (
+      ...formatQueues(tables),
+      `queue AS (
        SELECT topic, rank
-       FROM places
+       FROM queues
        WHERE due <= :now
        ORDER BY rank, due
        LIMIT 1
@@ -127,8 +127,8 @@ export function leaseDue(
     ],
     select: `SELECT j.id
        FROM ${tables.jobs} j
-       WHERE j.topic = (SELECT topic FROM place)
-         AND j.rank = (SELECT rank FROM place)
+       WHERE j.topic = (SELECT topic FROM queue)
+         AND j.rank = (SELECT rank FROM queue)
          AND j.due <= :now
        ORDER BY j.due
        LIMIT :limit::integer`,
@@ -226,18 +226,18 @@ export function* countNeglected(tables: JobTables, topic?: string): Statements<n
   // A lease proves that somebody leases. It ends as a state that is not `waiting`, asked in two
   // parts because an index finds no `<>`, or leaves a rank before that of new jobs.
   const [row] = yield* query(
-    `WITH RECURSIVE ${formatPlaces(tables).join()}
+    `WITH RECURSIVE ${formatQueues(tables).join()}
      SELECT
        :now - min(due) AS due,
        :now - min(CASE WHEN rank < ${ranks.bulk} THEN due END) AS prompt,
        CASE
          WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state < 'waiting') THEN 1
          WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state > 'waiting') THEN 1
-         WHEN EXISTS (SELECT 1 FROM places WHERE rank < ${ranks.new} AND due IS NOT NULL) THEN 1
+         WHEN EXISTS (SELECT 1 FROM queues WHERE rank < ${ranks.new} AND due IS NOT NULL) THEN 1
          ELSE 0
        END AS leased
      FROM (
-       SELECT rank, due FROM places
+       SELECT rank, due FROM queues
        UNION ALL
        SELECT ${ranks.retry}, due FROM ${breakers} WHERE due IS NOT NULL
      ) AS p`,

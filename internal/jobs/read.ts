@@ -8,7 +8,7 @@ import { hasOpenBreaker, type Job, type JobTables, ranks, readJob } from "./tabl
  * topic that counts; null for all.
  */
 export const formatTopics = ({ jobs }: JobTables): readonly string[] => [
-  `every (topic) AS (
+  `all_topics (topic) AS (
     SELECT min(topic)
     FROM ${jobs}
     WHERE rank IS NOT NULL
@@ -17,14 +17,14 @@ export const formatTopics = ({ jobs }: JobTables): readonly string[] => [
       SELECT min(j.topic)
       FROM ${jobs} j
       WHERE j.rank IS NOT NULL
-        AND j.topic > every.topic
+        AND j.topic > all_topics.topic
     )
-    FROM every
-    WHERE every.topic IS NOT NULL
+    FROM all_topics
+    WHERE all_topics.topic IS NOT NULL
   )`,
   `topics AS (
     SELECT topic
-    FROM every
+    FROM all_topics
     WHERE topic IS NOT NULL
       AND (:topic IS NULL OR topic = :topic)
   )`,
@@ -38,9 +38,9 @@ const selectRanks = Object.values(ranks)
  * When the first job of each topic and rank is due. A topic whose breaker is open has only
  * callbacks, so this query does not get slower with its other jobs.
  */
-export const formatPlaces = (tables: JobTables): readonly string[] => [
+export const formatQueues = (tables: JobTables): readonly string[] => [
   ...formatTopics(tables),
-  `places AS (
+  `queues AS (
     SELECT
       topics.topic,
       r.rank,
@@ -58,7 +58,7 @@ export const formatPlaces = (tables: JobTables): readonly string[] => [
 ];
 
 /** Which jobs are meant: of all topics when the topic is undefined. */
-export interface JobName {
+export interface JobRef {
   name: string;
   topic?: string | undefined;
 }
@@ -68,7 +68,7 @@ const isValue = (column: "topic" | "state", value: string | undefined) =>
   value === undefined ? "true" : `${column} = :${column}`;
 
 /** @returns the jobs of a name, at most two. */
-export function* findJobs({ jobs }: JobTables, { name, topic }: JobName): Statements<Job[]> {
+export function* findJobs({ jobs }: JobTables, { name, topic }: JobRef): Statements<Job[]> {
   const rows = yield* query(
     `SELECT *
      FROM ${jobs}
@@ -85,10 +85,7 @@ export function* findJobs({ jobs }: JobTables, { name, topic }: JobName): Statem
  * it ends.
  * @returns them with their bodies.
  */
-export function* lockJobs(
-  { jobs, bodies }: JobTables,
-  { name, topic }: JobName,
-): Statements<Job[]> {
+export function* lockJobs({ jobs, bodies }: JobTables, { name, topic }: JobRef): Statements<Job[]> {
   const rows = yield* query(
     `SELECT *
      FROM ${jobs}
@@ -234,10 +231,10 @@ export function* getLatestMs(tables: JobTables): Statements<number> {
  */
 export function* getDelayMs(tables: JobTables, topic?: string): Statements<number | undefined> {
   const [row] = yield* query(
-    `WITH RECURSIVE ${formatPlaces(tables).join()}
+    `WITH RECURSIVE ${formatQueues(tables).join()}
      SELECT min(due) - :now AS delay
      FROM (
-       SELECT due FROM places
+       SELECT due FROM queues
        UNION ALL
        SELECT due FROM ${tables.breakers} WHERE due IS NOT NULL
      ) AS p`,

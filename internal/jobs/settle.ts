@@ -17,10 +17,8 @@ type Effect =
   | "none"
   /** Perhaps something: it got no response, or one such as a 500. */
   | "possible"
-  /** Nothing, but what came of an earlier attempt is not known. */
-  | "earlier"
-  /** What the state says. */
-  | "known";
+  /** What was known before it: the state, or that of an earlier attempt nothing is known. */
+  | "unchanged";
 
 /** How an attempt ended. */
 export interface End {
@@ -101,8 +99,7 @@ const startedWithoutThis = "CASE WHEN starter = lease THEN NULL ELSE started END
 const timesAfter: Readonly<Record<Effect, { started: string; lost: string }>> = {
   none: { started: startedWithoutThis, lost: "lost" },
   possible: { started: "started", lost: "tried" },
-  earlier: { started: "started", lost: "lost" },
-  known: { started: "started", lost: "lost" },
+  unchanged: { started: "started", lost: "lost" },
 };
 
 /** JSON in ASCII, which a database with any encoding stores. */
@@ -112,7 +109,8 @@ function formatJson(value: unknown): string | null {
 }
 
 /**
- * Records the end of an attempt, or of a callback, which is called again until it succeeds.
+ * Records the end of an attempt, or of a callback, which is called again until it succeeds. A job
+ * without a lease is settled by `resolve` of the outbox.
  * @returns the job, and how many jobs of its topic have failed.
  */
 function* recordEnd(

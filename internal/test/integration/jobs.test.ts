@@ -125,7 +125,7 @@ describe.each([
     };
     const retried: End = { state: "waiting", effect: "possible", rank: ranks.retry };
     const failed = (): End => ({ ...retried, delayMs: 1_000, finding: { reason: "server" } });
-    const ended = (state: string): End => ({ state, effect: "known" });
+    const ended = (state: string): End => ({ state, effect: "unchanged" });
     const done: End = { ...ended("done"), finding: "works", isErased: true, result: { id: 1 } };
     /** Adds jobs, and fails each of them once. */
     async function failEach(...names: (string | number)[]) {
@@ -286,7 +286,7 @@ describe.each([
       await add(1);
       const first = await leased(1);
       const firstMs = clock.nowMs;
-      await settle(first, { ...retried, effect: "earlier" });
+      await settle(first, { ...retried, effect: "unchanged" });
       expect(await find(1)).toMatchObject({ startedAtMs: firstMs, lostAtMs: undefined });
     });
 

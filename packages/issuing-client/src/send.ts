@@ -75,7 +75,7 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
     if (onResponse !== undefined)
       notify(onResponse, toMeta(response, { attempts, idempotencyKey, durationMs }));
     const value = readValue(response, call, { facts, baseUrl: service.baseUrl });
-    const fieldKeys = (onEvent && call.findDifferentFields?.(value)) ?? [];
+    const fieldKeys = onEvent === undefined ? [] : (call.findDifferentFields?.(value) ?? []);
     if (fieldKeys.length > 0) emit({ type: "fields-differ", fieldKeys });
     emit({ type: "response", status: response.status, attempts, durationMs });
     return value;
@@ -93,7 +93,7 @@ async function attemptUntilEnd(
   { progress, emit }: { progress: Progress; emit: (event: CallEvent) => void },
 ): Promise<void> {
   const { operation, method } = call;
-  const { clock, signal } = settings;
+  const { clock } = settings;
   const apiKey = await getApiKey(settings);
   if (apiKey.failure !== undefined) {
     progress.result = apiKey;
@@ -101,12 +101,10 @@ async function attemptUntilEnd(
   }
   const request = createRequest(call, settings, apiKey.value);
   while (true) {
-    signal?.throwIfAborted();
-    if (!hasTimeLeft(settings)) return;
+    if (!canAttempt(settings)) return;
     emit({ type: "attempt", attempt: progress.state.attempts + 1, method });
     // The listener can abort the call, and use up its time.
-    signal?.throwIfAborted();
-    if (!hasTimeLeft(settings)) return;
+    if (!canAttempt(settings)) return;
     progress.state = { ...progress.state, attempts: progress.state.attempts + 1 };
     progress.result = await attempt(request, operation, settings);
     const { state, end, delayMs } = decideNext(
@@ -138,8 +136,11 @@ function createState(
   };
 }
 
-const hasTimeLeft = ({ clock, endsAtMs }: CallSettings): boolean =>
-  endsAtMs - clock.monotonicMs() >= 1;
+/** @throws the reason of the caller's signal when it has aborted. */
+function canAttempt({ clock, endsAtMs, signal }: CallSettings): boolean {
+  signal?.throwIfAborted();
+  return endsAtMs - clock.monotonicMs() >= 1;
+}
 
 const pastDeadline: AttemptFailure = {
   code: "deadline",

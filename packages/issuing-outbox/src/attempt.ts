@@ -77,7 +77,7 @@ async function attempt(
   const transact = isVisitor ? database.transact : database.transactTogether;
   if (job.rank === ranks.callback) {
     const { state, result, error } = job;
-    const end = { state, result, error, effect: "known" } as const;
+    const end = { state, result, error, effect: "unchanged" } as const;
     const outcome = { outcome: "delivered", entry: toRef(job) } as const;
     return recordWithCallback(context, { job, end, outcome, transact });
   }

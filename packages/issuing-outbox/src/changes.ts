@@ -2,20 +2,13 @@
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { hurryJob, restartJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
-import { getNowMs, type JobName } from "@loyalty-cards/internal/jobs/read";
+import { getNowMs, type JobRef } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
 import { invalid, type OutboxEntry, type OutboxEntryError } from "./entry.ts";
-import {
-  deriveKey,
-  lockExistingJob,
-  lockJob,
-  parseJobName,
-  requireCardId,
-  toEntry,
-} from "./job.ts";
+import { deriveKey, lockExistingJob, lockJob, parseJobRef, requireCardId, toEntry } from "./job.ts";
 import type { Resolution, TemplateOption } from "./outbox.ts";
 import { recordWithCallback } from "./record.ts";
 import { maxRunningMs } from "./verdict.ts";
@@ -38,7 +31,7 @@ export function* correct(
     throw invalid(
       "outbox.correct takes the transaction, then the user's id, then the new request: outbox.correct(transaction, userId, request).",
     );
-  const job = yield* lockJob(context.tables, parseJobName(context, userId, options));
+  const job = yield* lockJob(context.tables, parseJobRef(context, userId, options));
   if (job === undefined) return "absent";
   const { body } = context.client.prepare(job.topic, request);
   if (job.state === "issued" || job.state === "unknown") return job.state;
@@ -111,17 +104,17 @@ export async function resolve(
   resolution: Resolution,
   options?: TemplateOption,
 ): Promise<OutboxEntry> {
-  const jobName = parseJobName(context, userId, options);
+  const jobRef = parseJobRef(context, userId, options);
   requireResolution(resolution);
   const { cardId } = resolution;
   if (cardId === undefined)
-    return change(context, jobName, (job) => beginAnew(context, requireUnknown(job)));
+    return change(context, jobRef, (job) => beginAnew(context, requireUnknown(job)));
   const { database, tables } = context;
-  const readEntry = () => database.transact(() => lockExistingJob(tables, jobName));
+  const readEntry = () => database.transact(() => lockExistingJob(tables, jobRef));
   const job = requireUnknown(await readEntry());
   const { entry } = await recordWithCallback(context, {
     job,
-    end: { state: "issued", effect: "known", result: { cardId }, isErased: true },
+    end: { state: "issued", effect: "unchanged", result: { cardId }, isErased: true },
     transact: database.transact,
   });
   return entry ?? toEntry(await readEntry());
@@ -136,8 +129,8 @@ export async function retry(
   userId: UserId,
   options?: TemplateOption,
 ): Promise<OutboxEntry> {
-  const jobName = parseJobName(context, userId, options);
-  return change(context, jobName, (job) => {
+  const jobRef = parseJobRef(context, userId, options);
+  return change(context, jobRef, (job) => {
     if (job.state === "unknown")
       throw invalid(
         "A card may exist for this entry, so another request could issue a second one: look for the card in the service's console, and use resolve.",
@@ -150,13 +143,13 @@ export async function retry(
 /** @returns the entry after the change. */
 async function change(
   { database, tables }: OutboxContext,
-  jobName: JobName,
+  jobRef: JobRef,
   start: (job: Job) => Statements<unknown>,
 ): Promise<OutboxEntry> {
   const changed = await database.transact(function* () {
-    const job = yield* lockExistingJob(tables, jobName);
+    const job = yield* lockExistingJob(tables, jobRef);
     yield* start(job);
-    return yield* lockExistingJob(tables, jobName);
+    return yield* lockExistingJob(tables, jobRef);
   });
   return toEntry(changed);
 }
@@ -167,9 +160,9 @@ export async function forget(
   options?: TemplateOption,
 ): Promise<boolean> {
   const { database, tables } = context;
-  const jobName = parseJobName(context, userId, options);
+  const jobRef = parseJobRef(context, userId, options);
   return database.transact(function* () {
-    const job = yield* lockJob(tables, jobName);
+    const job = yield* lockJob(tables, jobRef);
     if (job !== undefined) yield* deleteJob(tables, job.id);
     return job !== undefined;
   });

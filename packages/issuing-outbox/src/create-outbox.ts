@@ -18,7 +18,7 @@ import { countEntries } from "./count.ts";
 import { drain } from "./drain.ts";
 import type { OutboxState, OwedCard } from "./entry.ts";
 import { issue, maxDeadlineMs } from "./issue.ts";
-import { findJob, parseJobName, requireOpen, toEntry } from "./job.ts";
+import { findJob, parseJobRef, requireOpen, toEntry } from "./job.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { list } from "./list.ts";
 import type { Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
@@ -88,8 +88,8 @@ export function createOutbox(
     retry: (userId, template) => retry(context, userId, template),
     forget: (userId, template) => forget(context, userId, template),
     async get(userId, template) {
-      const jobName = parseJobName(context, userId, template);
-      const job = await database.run(() => findJob(tables, jobName));
+      const jobRef = parseJobRef(context, userId, template);
+      const job = await database.run(() => findJob(tables, jobRef));
       return job && toEntry(job);
     },
     list: (listOptions) => list(context, listOptions),

@@ -1,7 +1,7 @@
 /** `issue`: what a visitor waits for, until the card is issued or the deadline has come. */
 import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
 import { leaseJob } from "@loyalty-cards/internal/jobs/lease";
-import type { JobName } from "@loyalty-cards/internal/jobs/read";
+import type { JobRef } from "@loyalty-cards/internal/jobs/read";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
 import { requireNumber, requireSignal } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
@@ -9,7 +9,7 @@ import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
 import { invalid, type OutboxEntry } from "./entry.ts";
-import { findJob, parseJobName, toEntry } from "./job.ts";
+import { findJob, parseJobRef, toEntry } from "./job.ts";
 import type { IssueOptions } from "./outbox.ts";
 import { requireOwnSettings } from "./tables.ts";
 
@@ -22,7 +22,7 @@ type IssuedEntry = OutboxEntry & { card?: Card };
 
 /** A call of `issue`. */
 interface Visit {
-  jobName: JobName;
+  jobRef: JobRef;
   /** On the monotonic clock. */
   endsAtMs: number;
   signal: AbortSignal | undefined;
@@ -37,10 +37,10 @@ export async function issue(
   options?: IssueOptions,
 ): Promise<IssuedEntry> {
   const { client } = context;
-  const jobName = parseJobName(context, userId, options);
+  const jobRef = parseJobRef(context, userId, options);
   const { deadlineMs = client.deadlineMs, signal } = options ? parseIssueOptions(options) : {};
 
-  const visit: Visit = { jobName, endsAtMs: client.clock.monotonicMs() + deadlineMs, signal };
+  const visit: Visit = { jobRef, endsAtMs: client.clock.monotonicMs() + deadlineMs, signal };
   await context.neglect.look("now"); // before it leases itself
   for (;;) {
     signal?.throwIfAborted();
@@ -78,7 +78,7 @@ async function tryToIssue(context: OutboxContext, visit: Visit): Promise<NextSte
 
 async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep> {
   const { database, tables, running, lifecycle } = context;
-  const job = await database.run(() => findJob(tables, visit.jobName));
+  const job = await database.run(() => findJob(tables, visit.jobRef));
   if (job === undefined)
     throw invalid(
       "outbox.issue found no committed entry of this user: call outbox.add in the transaction that saves the user, in the same file or database and with the same template, and outbox.issue after its commit.",

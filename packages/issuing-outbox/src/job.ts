@@ -9,7 +9,7 @@ import {
 } from "@loyalty-cards/internal/issuing-steps";
 import type { NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { OpenBreaker } from "@loyalty-cards/internal/jobs/breaker";
-import { findJobs, type JobName, lockJobs } from "@loyalty-cards/internal/jobs/read";
+import { findJobs, type JobRef, lockJobs } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
@@ -80,11 +80,11 @@ export function requireOpen({ lifecycle }: Pick<OutboxContext, "lifecycle">): vo
  * Reads which entry a call is about.
  * @throws {TypeError} {IssuingError} for an invalid id, and after `close`.
  */
-export function parseJobName(
+export function parseJobRef(
   context: OutboxContext,
   userId: UserId,
   { template }: TemplateOption = {},
-): JobName {
+): JobRef {
   requireOpen(context);
   const name = parseUserId(context.client, userId);
   return template === undefined ? { name } : { name, topic: parseTemplateId(template) };
@@ -136,7 +136,7 @@ function parseFirstAttempt(value: Date | number, nowMs: number): number {
 }
 
 /** @throws {TypeError} for a user with several templates when the topic is undefined. */
-export function* findJob(tables: JobTables, name: JobName): Statements<Job | undefined> {
+export function* findJob(tables: JobTables, name: JobRef): Statements<Job | undefined> {
   return atMostOne(yield* findJobs(tables, name));
 }
 
@@ -144,7 +144,7 @@ export function* findJob(tables: JobTables, name: JobName): Statements<Job | und
  * The same for a transaction that changes the entry: it is locked until the end, and read with what
  * is sent.
  */
-export function* lockJob(tables: JobTables, name: JobName): Statements<Job | undefined> {
+export function* lockJob(tables: JobTables, name: JobRef): Statements<Job | undefined> {
   return atMostOne(yield* lockJobs(tables, name));
 }
 
@@ -154,7 +154,7 @@ function atMostOne([job, other]: readonly Job[]): Job | undefined {
 }
 
 /** @throws {TypeError} when there is no such entry. */
-export function* lockExistingJob(tables: JobTables, name: JobName): Statements<Job> {
+export function* lockExistingJob(tables: JobTables, name: JobRef): Statements<Job> {
   const job = yield* lockJob(tables, name);
   if (job !== undefined) return job;
   throw invalid("There is no entry of this user and template.");

@@ -4,7 +4,7 @@ import { endless, requireInteger } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { OutboxContext } from "./context.ts";
 import { invalid, type OutboxEntry, type OutboxState } from "./entry.ts";
-import { findJob, parseJobName, requireOpen, toEntry } from "./job.ts";
+import { findJob, parseJobRef, requireOpen, toEntry } from "./job.ts";
 import type { ListOptions } from "./outbox.ts";
 
 /** How many entries are read at once. */
@@ -51,8 +51,8 @@ async function findId(
   context: OutboxContext,
   after: NonNullable<ListOptions["after"]>,
 ): Promise<number> {
-  const jobName = parseJobName(context, after.userId, after);
-  const job = await context.database.run(() => findJob(context.tables, jobName));
+  const jobRef = parseJobRef(context, after.userId, after);
+  const job = await context.database.run(() => findJob(context.tables, jobRef));
   if (job === undefined) throw invalid("after is not an entry of this outbox.");
   return job.id;
 }

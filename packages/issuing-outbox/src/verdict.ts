@@ -145,7 +145,7 @@ export function judge(
     case "invalid-form":
       return { state: "rejected", error, effect: "none", finding: "works" };
     case "undecidable":
-      return { state: "unknown", error, effect: "earlier" };
+      return { state: "unknown", error, effect: "unchanged" };
     default:
       return toWaiting(failure, meaning, facts, random);
   }
@@ -160,7 +160,7 @@ function getMeaning(failure: CallFailure, facts: AttemptFacts): Meaning {
 
 const toIssued = (result: StoredCard): Verdict => ({
   state: "issued",
-  effect: "known",
+  effect: "unchanged",
   result,
   isErased: true,
   finding: "works",
@@ -190,7 +190,7 @@ function toWaiting(
     rank: ranks.retry,
     delayMs: Math.max(backoffMs, requestedMs),
     error,
-    effect: isConflict ? "earlier" : getEffect(failure),
+    effect: isConflict ? "unchanged" : getEffect(failure),
     finding: findings[meaning],
   };
 }

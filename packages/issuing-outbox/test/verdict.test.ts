@@ -43,7 +43,7 @@ function format({ state, finding, effect }: Verdict): string {
   if (finding === "works") words.push("works");
   if (typeof finding === "object") words.push(`fails with ${finding.reason}`);
   if (effect === "none") words.push("no effect");
-  if (effect === "earlier") words.push("of an earlier attempt");
+  if (effect === "unchanged" && state !== "issued") words.push("of an earlier attempt");
   return words.join(", ");
 }
 
@@ -194,7 +194,7 @@ describe("a card", () => {
     const result = { cardId: "card_1", publicUrl: "https://cards.test/1" };
     expect(judgeCard("card_1")).toEqual({
       state: "issued",
-      effect: "known",
+      effect: "unchanged",
       result,
       isErased: true,
       finding: "works",

@@ -69,8 +69,8 @@ export interface SqliteWorkerOptions {
 const recordingMs = 30_000;
 const sweepIntervalMs = 3_600_000;
 
-const done: End = { state: "done", effect: "known" };
-const dead: End = { state: "dead", effect: "known" };
+const done: End = { state: "done", effect: "unchanged" };
+const dead: End = { state: "dead", effect: "unchanged" };
 
 /** An inbox, as its workers see it. */
 export interface InboxContext {
