@@ -1,9 +1,9 @@
 /**
- * Says why a captured delivery does not verify. When its signature does not match: editors,
- * terminals and JSON parsers change a body in known ways.
+ * Says why a captured delivery does not verify. Editors, terminals and JSON parsers change a body
+ * in known ways, and then the signature does not match.
  */
 
-/** By the reason of the verifier, for those that say all. */
+/** Explains the reasons of the verifier that need no further search. */
 export const explanations = {
   "missing-signature": "There is no Service-Signature header.",
   "malformed-signature": "The header is not t=<unix seconds>,v1=<64 hex digits>, once.",
@@ -36,7 +36,7 @@ function formatJson(text: string, indentation?: number): string | undefined {
   }
 }
 
-/** What programs write around a whole body. A line break at the end is theirs too. */
+/** What programs write around a whole body. They may add a line break at the end. */
 const wrappings: Changes = {
   "what this base64 encodes: AWS Lambda, a log or a tool encoded the body": decodeBase64,
   "the text inside the quotes: a log or a shell quoted the body": removeQuotes,

@@ -19,7 +19,7 @@ export function requireNumber(
   );
 }
 
-/** The same for an integer; infinity is one. */
+/** @throws {TypeError} as `requireNumber`, and for a fraction. Infinity counts as an integer. */
 export function requireInteger(name: string, value: unknown, min: number, max: number): void {
   requireNumber(name, value, min, max);
   if (Number.isInteger(value) || value === endless) return;

@@ -1,6 +1,6 @@
 /** Notices that npm has ended, for a program that npm started. */
 
-/** Read at the start: the parent may end before `watchParent` is called. */
+/** The id is read at the start, because the parent may end before `watchParent` is called. */
 const parentId = process.ppid;
 const checkIntervalMs = 500;
 

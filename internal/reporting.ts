@@ -43,7 +43,10 @@ export const createLog =
   (line: string): void =>
     notify(log, `${name}: ${line}`);
 
-/** For a handler that returns another one, which nobody calls: the event would be lost. */
+/**
+ * Creates the error for a handler that returns another one. Nobody calls that, so the event would
+ * be lost.
+ */
 export const createReturnedFunctionError = (name: string): Error =>
   withSafeMessage(
     new TypeError(
@@ -69,7 +72,7 @@ export function createReport<
   format: (outcome: Outcome, options: Options) => string | undefined,
 ): (outcome: Outcome) => void {
   const { onOutcome } = options;
-  /** Each poll would repeat it. */
+  /** The last line about an unavailable store, which each poll would repeat. */
   let lastUnavailable: string | undefined;
   const write = createLog(name, options.log);
   return (outcome) => {
@@ -86,7 +89,7 @@ export function createReport<
 const safeMessage = Symbol.for("@loyalty-cards/safe-message");
 /**
  * The brands of our errors whose messages contain no secret and no personal data. Another installed
- * copy uses the same.
+ * copy of a package uses the same brands.
  */
 const safeBrands = [
   safeMessage,
@@ -211,7 +214,7 @@ function formatServer(host: unknown, port: unknown): string {
  */
 const framePattern = /^\s+at (?:async )?(?:[^(\n]* \()?(\S.*:\d+:\d+)\)?$/gm;
 const runtimeFrame = /^(?:node|bun|ext|native|evalmachine):|<anonymous>/;
-/** Also a package of ours that is linked into a program. */
+/** Matches a dependency, also a package of ours that is linked into a program. */
 const dependencyFrame =
   /[\\/](?:node_modules|\.yarn|deno[\\/]npm|(?:issuing|webhook)-\w+[\\/]dist)[\\/]/;
 

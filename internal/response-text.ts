@@ -1,6 +1,6 @@
 /** What a response says, as one line of a list or a terminal. */
 
-/** Of JSON, the member that explains an error; in this order. */
+/** The members of JSON that may explain an error; the first one that is present counts. */
 const explanations = ["error", "message", "detail", "title"];
 
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: " " };
@@ -34,7 +34,7 @@ function findExplanation(body: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The title of the page would repeat its text. */
+/** Removes the tags, and the title of the page, which would repeat its text. */
 const toText = (html: string): string =>
   html
     .replace(/<(style|script|title)\b[\s\S]*?(?:<\/\1>|$)|<[^>]*>?/gi, " ")

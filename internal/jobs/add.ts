@@ -25,7 +25,7 @@ export interface NewJob {
   startedAtMs?: number | undefined;
 }
 
-/** What is given of a new job, and the types of its parameters. */
+/** The columns that are given for a new job, with the types of their parameters. */
 const given = {
   topic: "text",
   name: "text",
@@ -76,7 +76,7 @@ export function* addJob(
     return undefined;
   }
   const [known] = yield* findJobs(tables, job);
-  // The other one was deleted meanwhile.
+  // If there is no known job, it was deleted after the insertion found it.
   return known ?? (yield* addJob(tables, job, delayMs));
 }
 
@@ -92,8 +92,8 @@ function* putBody({ bodies }: JobTables, id: number, body: string): Statements<v
 }
 
 /**
- * Adds many jobs, which are due after all others, in a transaction of our own. The first of equals
- * is added.
+ * Adds many jobs, which are due after all others, in a transaction of our own. Of several jobs with
+ * the same topic and name, the first one is added.
  * @returns how many had no job with their topic and name.
  */
 export function* addJobs(tables: JobTables, list: readonly NewJob[]): Statements<number> {

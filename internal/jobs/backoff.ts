@@ -5,7 +5,7 @@ export interface Backoff {
   maxDelayMs: number;
 }
 
-/** With more the number would not be finite. */
+/** With more doublings the delay would not be a finite number. */
 const maxDoublings = 40;
 
 /** @param attempts how many were made: 1 or more. */
@@ -18,6 +18,9 @@ export function getBackoffMs(
   return withJitter(Math.min(maxDelayMs, initialDelayMs * 2 ** doublings), random);
 }
 
-/** Less up to a quarter at random, so that jobs that failed together are not retried together. */
+/**
+ * Shortens a delay by up to a quarter at random, so that jobs that failed together are not retried
+ * together.
+ */
 export const withJitter = (ms: number, random: () => number): number =>
   Math.round(ms * (0.75 + random() / 4));

@@ -87,7 +87,8 @@ function* pauseTopic(
   topic: string,
   { pauseMs, fromMs, requestedMs }: Pause,
 ): Statements<void> {
-  // The later of two times. PostgreSQL has greatest() for it, SQLite a max() of two values.
+  // The subquery selects the later of two times, because only PostgreSQL has greatest(), and only
+  // SQLite has max() of two values.
   yield* query(
     `UPDATE ${breakers}
      SET due = (
@@ -167,7 +168,7 @@ export function* beginProbe(
   return { topic: String(breaker["topic"]), probe: toNumber(breaker["probes"]) };
 }
 
-/** Takes a probe back that said nothing of the topic: another job may try it at once. */
+/** Withdraws a probe that showed nothing about the topic: another job may try it at once. */
 export function* withdrawProbe({ breakers }: JobTables, { topic, probe }: Job): Statements<void> {
   if (probe === undefined) return;
   yield* query(

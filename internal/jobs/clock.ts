@@ -1,4 +1,4 @@
-/** Corrects times that a clock wrote which was ahead, when it has been set back. */
+/** Corrects times that were written while a clock was ahead. */
 import { formatTopics } from "./read.ts";
 import { query, type Statements } from "./statement.ts";
 import { type JobTables, ranks } from "./tables.ts";
@@ -8,13 +8,13 @@ export const maxAheadMs = 60_000;
 /** No lease and no pause lasts longer. */
 const maxDelayMs = 2 * 3_600_000;
 
-/** The earlier one of a time and now. */
+/** Returns SQL that sets a time to now if it is later. */
 const notAfterNow = (column: string): string =>
   `${column} = CASE WHEN ${column} > :now THEN :now ELSE ${column} END`;
 
 /**
- * Makes jobs and probes due whose times prove that a clock was ahead: of the database, because
- * another server has taken over or its clock was corrected. The instant of the first attempt stays:
+ * Makes jobs and probes due whose times prove that the clock of the database was ahead, because
+ * another server has taken over or the clock was corrected. The instant of the first attempt stays:
  * nobody knows when it really was.
  */
 export function* correctTimes(tables: JobTables): Statements<void> {

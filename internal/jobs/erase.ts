@@ -78,7 +78,7 @@ export function* deleteJob(tables: JobTables, id: number): Statements<void> {
   yield* eraseBodies(tables, [{ id }]);
 }
 
-/** Erases what jobs send: those with the ids of the rows. */
+/** Erases what the jobs send that have the ids of the rows. */
 function* eraseBodies({ bodies }: JobTables, rows: readonly Row[]): Statements<void> {
   if (rows.length === 0) return;
   yield* query(

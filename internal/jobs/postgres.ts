@@ -35,8 +35,8 @@ export type Transact<Transaction> = <Result>(
 export const isTransactionConflict = (error: unknown): boolean => hasCode(error, "40001", "40P01");
 const maxAttempts = 5;
 /**
- * Two transactions that were in each other's way would be again: they wait for a random time,
- * doubled each time.
+ * Transactions that conflicted would conflict again if repeated at once, so each one waits for a
+ * random time, whose limit doubles each time.
  */
 const firstWaitMs = 20;
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -50,7 +50,7 @@ interface PostgresJobsOptions<Transaction> {
   now?: (() => number) | undefined;
   /** The message of the error when the tables do not exist. */
   missingTables: string;
-  /** Checks the tables, before the first others. */
+  /** Checks the tables before the first other statements. */
   check(): Statements<void>;
 }
 
@@ -68,7 +68,7 @@ export function createPostgresDatabase<Transaction>(
   const { pool, adapt = (transaction) => transaction as PostgresTransaction } = options;
   let isChecked = false;
   let check: Promise<void> | undefined;
-  /** What runs in the transactions of `write`. */
+  /** The statements that run in the transactions of `write`. */
   const operations = new Map<Transaction, Set<Promise<unknown>>>();
 
   async function executeAll<Result>(
@@ -94,7 +94,10 @@ export function createPostgresDatabase<Transaction>(
     throw withSafeMessage(new TypeError(notAwaited));
   }
 
-  /** Repeats a transaction, after the server was lost only if its COMMIT was not sent. */
+  /**
+   * Repeats a transaction after a conflict. After the server was lost, it does so only if COMMIT
+   * was not sent.
+   */
   function runAlone<Result>(start: () => Statements<Result>): Promise<Result> {
     let isCommitting = false;
     const work = async (transaction: Transaction) => {
@@ -110,7 +113,7 @@ export function createPostgresDatabase<Transaction>(
     );
   }
 
-  /** One check for all calls that wait for it: several could be in each other's way. */
+  /** Shares one check among all calls that wait for it, because several checks could conflict. */
   async function checkOnce(): Promise<void> {
     check ??= runAlone(options.check).catch((error) => {
       check = undefined;
@@ -127,7 +130,7 @@ export function createPostgresDatabase<Transaction>(
   ): Promise<Result> {
     const send = await enterTransaction(adapt(transaction), need);
     const connection = { send, transaction };
-    // Not remembered: the user may roll back.
+    // This check is not remembered, because the user may roll back.
     if (!isChecked) await executeAll(connection, options.check());
     return executeAll(connection, statements);
   }
@@ -226,8 +229,8 @@ async function execute(
 ): Promise<Row[]> {
   if ("call" in step) {
     await step.call(transaction as never);
-    // Not every client says that its COMMIT was a ROLLBACK, because the callback caught the error
-    // of a statement.
+    // If the callback caught the error of a statement, COMMIT would be a ROLLBACK, and not every
+    // client says so.
     await send("SELECT 1", []);
     return [];
   }

@@ -75,7 +75,7 @@ export interface SqliteJobsDatabase {
   /** Runs statements on a given connection, in its transaction if it has one. */
   runIn<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result;
   /**
-   * The same on a connection of the user's own.
+   * Runs statements on a connection of the user's own.
    * @throws {TypeError} when it is of another SQLite library.
    */
   runInOther<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result;
@@ -185,7 +185,8 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
 
 /**
  * Two SQLite libraries in one process drop each other's locks on a file.
- * @returns throws {TypeError} when a connection is of another library than the first one.
+ * @returns a function that throws {TypeError} when a connection is of another library than the
+ * first one.
  */
 function createLibraryCheck(owner: string): (connection: SqliteDatabase) => void {
   let library: unknown;
@@ -216,7 +217,7 @@ function createForwardClock(now: () => number) {
       latestMs = clockMs + correctionMs;
       return latestMs;
     },
-    /** It was this time already. */
+    /** Ensures that the clock does not return an earlier time. */
     startAt(ms: number): void {
       latestMs = Math.max(latestMs, ms);
     },
@@ -248,7 +249,7 @@ function execute(connection: SqliteDatabase, step: Step, nowMs: number): Row[] {
 /** Rows that PostgreSQL locks. SQLite has one writer, so no other transaction can have them. */
 const rowLocks = /\bFOR UPDATE( SKIP LOCKED)?/g;
 
-/** SQLite has no types of parameters, and here one `?` for each use of a value. */
+/** Removes the types of parameters, and writes `?` for each use of a value, as SQLite needs. */
 function prepare(connection: SqliteDatabase, sql: string): RunStatement {
   /** The name of the value of each `?`. */
   const names: string[] = [];

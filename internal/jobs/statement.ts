@@ -18,8 +18,9 @@ export type Step =
   /**
    * A statement with named parameters: `:topic` is text, `:id::bigint` has its type. Two names have
    * no value: `:now` is the time of the database in milliseconds, and `:inTransaction` a condition
-   * that is false when the statement is not in the user's transaction. It must have RETURNING:
-   * without rows, `enterTransaction` asks whether the transaction is still the same.
+   * that is false when the statement is not in the user's transaction. A statement with it must
+   * have RETURNING: without rows, `enterTransaction` asks whether the transaction is still the
+   * same.
    */
   | { sql: string; values: Values }
   /**

@@ -28,7 +28,10 @@ export interface Job {
    * or its process ended.
    */
   lostAtMs: number | undefined;
-  /** Since it was added, or began anew with `restartJob`. Callbacks do not count. */
+  /**
+   * How many attempts began since it was added, or began anew with `restartJob`. Callbacks do not
+   * count.
+   */
   attempts: number;
   /** What the package stores, as JSON. */
   result: unknown;
@@ -36,7 +39,7 @@ export interface Job {
   addedAtMs: number;
   /** When it first ended: a callback that is repeated ends it again, and leaves this time. */
   endedAtMs: number | undefined;
-  /** When it was leased, of a job that was. */
+  /** When it was last leased; undefined when it never was. */
   leasedAtMs?: number;
   /**
    * The number of the probe, when the breaker of the topic is open and this job was chosen to try
@@ -104,9 +107,9 @@ export const formatDrops = ({ jobs, bodies, breakers, failures }: JobTables, set
     .join("; ");
 
 interface IdType {
-  /** Of a new job. Ids are never used again. */
+  /** The type of the id that a new job gets. Ids are never used again. */
   generated: string;
-  /** Of other rows. */
+  /** The type of the id in other rows, which refer to a job. */
   given: string;
 }
 

@@ -16,7 +16,7 @@ interface WorkerContext<Leased extends LeasedJob> {
   run(job: Leased, signal: AbortSignal): Promise<unknown>;
   /** Returns a job that was leased and not begun. */
   giveBack(job: Leased): Promise<void>;
-  /** The database could not be used. The worker goes on. */
+  /** Called when the database could not be used. The worker goes on. */
   onUnavailable(error: unknown): void;
   /** Called when nothing is due for a minute: perhaps a clock was ahead when it was stored. */
   correctTimes?(): Promise<unknown>;
@@ -55,16 +55,16 @@ export interface WorkLimits {
   getLeaseDelay?(): Promise<number | undefined>;
 }
 
-/** After jobs were leased by others in the moment before, or when the database failed. */
+/** The shortest wait after others leased the jobs first, or after the database failed. */
 const minWaitMs = 50;
 
 /** What the last look for jobs found, when none was due. */
 export interface Outlook {
-  /** Until something is due. Infinite when nothing waits. */
+  /** How long until something is due; infinite when nothing waits. */
   delayMs: number;
-  /** Until the lease of an attempt of another process expires: see {@link WorkLimits}. */
+  /** How long until the lease of an attempt of another process expires: see {@link WorkLimits}. */
   leaseDelayMs?: number | undefined;
-  /** The database could not be used: the worker tries again. */
+  /** Whether the database could not be used; then the worker tries again. */
   isUnavailable?: boolean;
 }
 
@@ -76,19 +76,22 @@ export interface WorkerState {
   running: number;
   probes: number;
   begun: number;
-  /** Lease one job only: its topic failed, or it is not known whether it does. */
+  /** Whether to lease one job only, because its topic failed or may fail. */
   isCareful: boolean;
   lookedAtMs: number;
   /** When the next job may begin, with `maxPerSecond`. */
   nextAtMs: number;
-  /** Undefined when a job ended, or was added, since the last look began. */
+  /** Undefined when a job ended or was added after the last look began. */
   outlook: Outlook | undefined;
 }
 
 /** The options of a worker, and when it ends: never, if these are infinite. */
 export type WorkRules = WorkOptions & Required<Omit<WorkLimits, "getLeaseDelay">>;
 
-/** Look for so many jobs; look again after this time, or when woken; or begin nothing more. */
+/**
+ * What a worker does next: it looks for some jobs, waits for a time or until it is woken, or begins
+ * nothing more.
+ */
 type Plan = { look: number } | { waitMs: number } | "end";
 
 /** Decides what a worker does next. */
@@ -119,7 +122,7 @@ const planWait = ({ nowMs }: WorkerState, { pollMs, endsAtMs }: WorkRules, ms: n
   waitMs: Math.max(1, Math.min(ms, pollMs, endsAtMs - nowMs)),
 });
 
-/** Nothing is due. */
+/** Decides what to do while nothing is due. */
 function planIdleTime(state: WorkerState, outlook: Outlook, rules: WorkRules): Plan {
   const { delayMs, leaseDelayMs, isUnavailable } = outlook;
   const goesOn = state.running > 0 || isUnavailable || delayMs <= rules.maxIdleMs;
@@ -161,7 +164,10 @@ export function startWorker<Leased extends LeasedJob>(
     lookedAtMs: Number.NEGATIVE_INFINITY,
     nextAtMs: Number.NEGATIVE_INFINITY,
   };
-  /** Rises when a job ends or is added, and after a wait: an outlook of before is out of date. */
+  /**
+   * Increases when a job ends or is added, and after a wait: an earlier outlook is then out of
+   * date.
+   */
   let version = 0;
   let last: { outlook: Outlook | undefined; version: number } | undefined;
   const getState = (): WorkerState => ({

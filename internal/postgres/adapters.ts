@@ -52,13 +52,13 @@ export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql): QueryClien
     );
   return {
     async query(text, values) {
-      // Text, the number of a parameter, text, and so on.
+      // The parts are text and the number of a parameter in turn.
       const parts = text.split(/\$(\d+)/);
       const chunks = parts.map((part, index) =>
         index % 2 === 0 ? sql.raw(part) : sql.param(values[Number(part) - 1]),
       );
       const result = await tx.execute(sql.join(chunks));
-      // A list with the driver `postgres`; an object with `pg` and most others.
+      // The result is a list with the driver `postgres`, and an object with `pg` and most others.
       return Array.isArray(result) ? { rows: result } : (result as { rows: PostgresRow[] });
     },
   };

@@ -105,7 +105,7 @@ function connect<Client extends PgPoolClient>(pool: PgPool<Client>) {
   const lost = new Promise<never>((_, reject) => {
     rejectLost = reject;
   });
-  lost.catch(() => {}); // handled: before or after `work`, the query that runs then rejects
+  lost.catch(() => {}); // not unhandled: before or after `work`, the query that runs rejects too
   function setLost(error: Error): void {
     lostBy ??= error;
     rejectLost(error);
@@ -125,8 +125,8 @@ function connect<Client extends PgPoolClient>(pool: PgPool<Client>) {
       },
     };
   };
-  // With a callback, because a new connection can be cut in the packet that completes it, before a
-  // promise continues.
+  // The call passes a callback, because a new connection can be cut in the packet that completes
+  // it, before a promise continues.
   return new Promise<ReturnType<typeof watch>>((resolve, reject) =>
     pool.connect((error, client) => {
       if (client === undefined) reject(error);
@@ -203,7 +203,7 @@ function explainFailure({ phase, failure }: Progress<unknown>, error: unknown): 
 const isConnectionError = (error: unknown) =>
   typeof error === "object" && error !== null && "errno" in error;
 
-/** Is open until the transaction of postgres.js has ended. */
+/** Creates a gate, which is open until the transaction of postgres.js has ended. */
 function createGate() {
   let closedBy: Error | undefined;
   return {
@@ -218,8 +218,8 @@ function createGate() {
     /**
      * Waits until postgres.js can write; for ever when the gate is closed. A write of postgres.js
      * to a closed socket ends the process, so COMMIT and ROLLBACK must not be sent on a lost
-     * connection. In a timer, because Node.js reports a closed socket before it runs timers, and
-     * reports no other one before the caller has written.
+     * connection. It waits in a timer, because Node.js reports a closed socket before it runs
+     * timers, and reports no other one before the caller has written.
      */
     whenWritable: () =>
       new Promise<void>((resolve) => {

@@ -60,7 +60,7 @@ export async function queryRows(
  * connected, whose queries would wait for ever.
  */
 export function requireClient(caller: string, client: PostgresClient): void {
-  const { _connected, _connecting }: Record<string, unknown> = Object(client); // those of pg
+  const { _connected, _connecting }: Record<string, unknown> = Object(client); // of a Client of pg
   const isWaiting = _connected === false && _connecting === false;
   const canSend = ["query", "unsafe", "$queryRawUnsafe"].some((name) => hasMethod(client, name));
   if (canSend && !isWaiting) return;
@@ -92,7 +92,7 @@ const condition = ":inTransaction";
 
 /** Who needs which transaction, for the error message. */
 export interface TransactionNeed {
-  /** Such as `outbox.add needs the transaction that saves the user`. */
+  /** What needs it, such as `outbox.add needs the transaction that saves the user`. */
   need: string;
   /** What would happen outside of a transaction. */
   consequence: string;
@@ -116,7 +116,7 @@ export async function enterTransaction(
     const statement = text.replaceAll(condition, isSame);
     const rows = await queryRows(client, statement, [...values, transactionId]);
     if (rows.length > 0) return rows;
-    // It found nothing, or it was refused.
+    // Without rows the statement found nothing, or was not in the transaction.
     if ((await readTransactionId(client)) === transactionId) return rows;
     throw withSafeMessage(
       new TypeError(
@@ -132,7 +132,7 @@ export const trustTransaction =
   (text, values) =>
     queryRows(client, text.replaceAll(condition, "true"), values);
 
-/** As text, because it has 8 bytes. */
+/** Reads the id as text, because it has 8 bytes. */
 async function readTransactionId(client: PostgresClient): Promise<string> {
   const [row] = await queryRows(client, "SELECT txid_current()::text AS id", []);
   if (row === undefined) throw withSafeMessage(new TypeError(noRows));

@@ -63,7 +63,7 @@ export const openSqlite: OpenSqlite = (file) => {
 export const openLibsql: OpenSqlite = (file) => {
   let Database: new (file: string) => OpenSqliteDatabase;
   try {
-    // In CommonJS by this `require`, because tracers of files see it.
+    // CommonJS loads it by `module.require`, because tracers of files recognize that.
     const isCommonJs = typeof module === "object" && typeof module.require === "function";
     const libsql = isCommonJs ? module.require("libsql") : createRequire(import.meta.url)("libsql");
     Database = libsql.default ?? libsql; // a namespace in an ES module of webpack

@@ -18,7 +18,7 @@ export interface SqliteLog {
   abandon(error: unknown): never;
 }
 
-/** Connections that must not be closed, also not by the garbage collector. */
+/** Connections that must not be closed, not even by the garbage collector. */
 const abandoned = new Set<SqliteDatabase>();
 
 /** @param database a connection that has read the file: then it has its log. */

@@ -32,7 +32,7 @@ export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly text: Text;
   readonly exitCode: number;
-  /** That of an error of the client, or the name of the exit code. */
+  /** The code of an error of the client, or the name of the exit code. */
   readonly code: string;
   /** What is wrong, without the fix. */
   readonly problem: string;
@@ -110,14 +110,11 @@ export function describeNoResponse(code: string, { protocol }: URL): string {
   );
 }
 
-/** For a request that may have issued a card. */
+/** The advice after a request that may have issued a card. */
 export const repeatAdvice =
   "A card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.";
 
-/**
- * Of the text of the service, the message contains only the reasons of a 422, because they can
- * quote personal data.
- */
+/** The message quotes the service only for a 422, because its text can contain personal data. */
 function describeIssuingError(error: IssuingError): CommandError {
   const { code, outcome, idempotencyKey } = error;
   const isKeyRefused = code === "unauthorized" || code === "forbidden";
@@ -140,7 +137,7 @@ function describeIssuingError(error: IssuingError): CommandError {
  */
 function listReasons({ problem, userMessage, fields, message }: IssuingError): string[] {
   const said = problem?.detail === userMessage ? [`The service says: ${userMessage}`] : [];
-  // Without those whose pointer and sentence are above.
+  // Fields whose pointer and sentence are above are left out.
   const shown = fields.filter(
     ({ pointer, detail = "" }) => !message.includes(pointer) || !said.join("").includes(detail),
   );
@@ -157,12 +154,12 @@ function listReasons({ problem, userMessage, fields, message }: IssuingError): s
 export function splitMessage({ message }: Pick<Error, "message">): { text: string; link?: string } {
   const { text: sentences, ...rest } = splitErrorLink(message);
   const advice = Object.values(programAdvice).find((each) => sentences.endsWith(` ${each}`));
-  // A colon or a full stop is before it.
+  // The advice follows a colon or a full stop, and a space.
   const own = advice === undefined ? sentences : `${sentences.slice(0, -advice.length - 2)}.`;
   return { text: nameVariables(own), ...rest };
 }
 
-/** What a person at a terminal sets, in the place of the options of the client. */
+/** Names what a person at a terminal sets, in place of the options of the client. */
 export const nameVariables = (message: string) =>
   message
     .replace(/^baseUrl\b/, "The address")

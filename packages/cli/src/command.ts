@@ -8,9 +8,9 @@ import { Printer, type PrintOptions, type Terminal } from "./printer.ts";
 /** Options that every command takes. */
 interface GlobalOptions extends PrintOptions {
   baseUrl?: string;
-  /** False with `--no-input`. */
+  /** Whether questions are allowed: false with `--no-input`. */
   input?: boolean;
-  /** In seconds. */
+  /** The time limit of a request, in seconds. */
   timeout?: number;
 }
 

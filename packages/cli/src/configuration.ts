@@ -35,7 +35,7 @@ export interface Sources {
    * command.
    */
   file: Environment;
-  /** Both. Those of the process take precedence. */
+  /** The variables of both. Those of the process take precedence. */
   all: Environment;
 }
 
@@ -60,7 +60,7 @@ export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Source
 }
 
 /**
- * `LOYALTY_API_KEY`, or the first line that `LOYALTY_API_KEY_COMMAND` prints.
+ * Returns `LOYALTY_API_KEY`, or the first line that `LOYALTY_API_KEY_COMMAND` prints.
  * @throws {CommandError} when neither is set.
  */
 export function readApiKey({ all }: Sources): string {
@@ -104,7 +104,7 @@ function describeUnread(environment: Environment): string {
 }
 
 /**
- * `--base-url`, or `LOYALTY_URL`.
+ * Returns `--base-url`, or `LOYALTY_URL`.
  * @throws {CommandError} when neither is set.
  */
 export function readBaseUrl(option: string | undefined, environment: Environment): string {
@@ -129,7 +129,7 @@ export function requireScheme(name: string, address: string): void {
 }
 
 /**
- * `--template`, or `LOYALTY_TEMPLATE_ID`.
+ * Returns `--template`, or `LOYALTY_TEMPLATE_ID`.
  * @throws {CommandError} when neither is set.
  */
 export function readTemplateId(option: string | undefined, environment: Environment): string {
@@ -158,8 +158,8 @@ export function requireKeyOfAddress(option: string | undefined, sources: Sources
 }
 
 /**
- * The same for the signing secret and the address of a receiver: the file could collect signatures
- * that the real receiver accepts.
+ * Rejects a signing secret of the environment for a receiver whose address is from `.env`: the file
+ * could collect signatures that the real receiver accepts.
  * @param option the address in the command.
  * @throws {CommandError}
  */

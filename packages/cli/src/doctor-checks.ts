@@ -190,7 +190,7 @@ function getProxyHint(baseUrl: string, environment: Context["environment"]): str
 function rejectOtherServer({ status, headers, url, bytes }: Received): void {
   if (status >= 300 && status < 400) {
     const location = headers.get("location") ?? "";
-    // Only the origin: the rest can contain a token.
+    // The message has only the origin, because the rest can contain a token.
     const target = URL.canParse(location, url) ? new URL(location, url).origin : "another address";
     throw new CommandError(`it redirects (${status}) to ${target}`, {
       fix: "The client follows no redirects: set the address to the final one. Does a proxy ask for a login?",
@@ -204,7 +204,7 @@ function rejectOtherServer({ status, headers, url, bytes }: Received): void {
   });
 }
 
-/** An empty object for everything that is no JSON object. */
+/** @returns an empty object for everything that is not a JSON object. */
 function parseJson(bytes: Uint8Array): { paths?: Record<string, object | null> } {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString());
@@ -306,8 +306,8 @@ async function checkTemplate(
     });
     return response.status;
   };
-  // First a template that cannot exist: a service may validate the customer before it looks for the
-  // template.
+  // The first request is for a template that cannot exist: a service may validate the customer
+  // before it looks for the template.
   const unknown = await post(`doctor-${randomUUID()}`);
   if (unknown < 400)
     return warning(

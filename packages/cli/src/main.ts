@@ -50,7 +50,8 @@ async function printError(
 ): Promise<number> {
   const isJson = program.opts()["json"] === true;
   if (error instanceof CommanderError) {
-    // commander has printed the version or the help, which without a command is an error.
+    // commander has printed the version or the help. To print the help without a command is an
+    // error.
     if (error.exitCode === 0) return exitCodes.complete;
     if (error.code === "commander.help" && !isJson) return exitCodes.usage;
   }
@@ -136,7 +137,7 @@ function findCommand(program: Command, args: readonly string[]): Command {
   let command = program;
   for (const argument of args) {
     const child = command.commands.find((one) => one.name() === argument);
-    if (child !== undefined) command = child; // else an option or an argument
+    if (child !== undefined) command = child; // otherwise it is an option or an argument
   }
   return command;
 }
@@ -159,7 +160,7 @@ function describeUsageError(error: CommanderError, command: Command): CommandErr
 
 const keyAdvice = "(Set LOYALTY_API_KEY in the environment or in .env: no option takes the key.)";
 
-/** For options that other programs have. */
+/** What to use instead of options that other programs have. */
 const insteadOfOption: Readonly<Record<string, string>> = {
   "--api-key": keyAdvice,
   "--key": keyAdvice,
@@ -167,7 +168,7 @@ const insteadOfOption: Readonly<Record<string, string>> = {
   "--url": "(Did you mean --to for a receiver, or --base-url for the service?)",
 };
 
-/** For commands that take as an option what was given as an argument. */
+/** What to use instead of an argument, for commands that take it as an option. */
 const insteadOfArgument: Readonly<Record<string, string>> = {
   dev: "--port <number>",
   listen: "--to <url>",

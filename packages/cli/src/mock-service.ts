@@ -28,7 +28,7 @@ export function addServiceOptions(command: Command, port: number): void {
 
 export interface RunningService {
   server: MockServer;
-  /** That of the endpoint of `--forward`, or else of the first endpoint of the seed file. */
+  /** The secret of the endpoint of `--forward`, or else of the first endpoint of the seed file. */
   signingSecret: string | undefined;
 }
 

@@ -109,7 +109,7 @@ export class Printer {
     return stderr.isTTY === true && env["TERM"] !== "dumb" && !this.#isQuiet;
   }
 
-  /** Data: with `--json` the value as one line of JSON, otherwise the text. */
+  /** Prints data: with `--json` the value as one line of JSON, otherwise the text. */
   data(value: unknown, format: () => Part): void {
     this.#write(this.#terminal.stdout, text`${this.isJson ? formatJson(value) : format()}\n`);
   }

@@ -68,7 +68,7 @@ function formatRequest({ operation, method, path, cardId }: Request): Text {
 const formatDelivery = ({ type, eventId }: Delivery): Text =>
   text`${style("cyan", "→")} ${style("bold", type)}  ${style("dim", eventId)}`;
 
-/** The page of a framework for a 404 says no more. */
+/** Describes a 404 of a framework, whose page says no more. */
 export const describeNoRoute = (url: URL | undefined): string =>
   url === undefined ? "no such route" : `no such route, POST ${url.pathname}`;
 

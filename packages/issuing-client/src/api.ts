@@ -1,10 +1,11 @@
 /**
- * `client.api`: typed requests to every path of the service. The only file that uses openapi-fetch.
+ * `client.api`: typed requests to every path of the service. This is the only file that uses
+ * openapi-fetch.
  */
 import { parseUrl } from "@loyalty-cards/internal/hostnames";
 import type { paths } from "@loyalty-cards/openapi/service";
 import createClient, { defaultPathSerializer } from "openapi-fetch";
-// By its file, which the build can inline into our declarations.
+// The import names the file, so that the build can inline it into our declarations.
 import type { Client } from "openapi-fetch/dist/index.d.mts";
 import type { Call } from "./call.ts";
 import { parseId } from "./cards.ts";
@@ -52,7 +53,7 @@ export function createApi<Paths extends object>(settings: Settings): Api<Paths> 
       path: url.slice(baseUrl.length),
       contentType,
       body: request.body === null ? undefined : await request.text(),
-      // Every POST has one, because it could not be retried without.
+      // Every POST has a key, because it could not be retried without one.
       idempotencyKey: method === "POST" ? (ownKey ?? crypto.randomUUID()) : undefined,
       read: (response) => ({ value: toResponse(response) }),
     };
@@ -95,7 +96,7 @@ function removeSecondPrefix(root: string, address: string): string {
 function checkAddress(root: string, address: string): void {
   const [path = ""] = address.slice(root.length).split("?");
   const isBelow = address.startsWith(`${root}/`) && path !== "/" && !path.includes("//");
-  // Braces are those of a path parameter without a value.
+  // A path parameter without a value leaves its braces.
   const isEncoded = !/[#{}]|%(?![\da-f]{2})/i.test(path);
   if (isBelow && isEncoded && parseUrl(root + path)?.href === root + path) return;
   throw configurationError(
@@ -106,7 +107,7 @@ function checkAddress(root: string, address: string): void {
 function toResponse({ status, headers, text }: UsableResponse): Response {
   const complete = headers();
   complete.delete("content-length"); // it is the length of the encoded body
-  // `Response` accepts none with these (spec 7).
+  // `Response` accepts no body with these statuses (spec 7).
   const hasBody = text !== "" && status !== 204 && status !== 205;
   return new Response(hasBody ? text : null, { status, headers: complete });
 }

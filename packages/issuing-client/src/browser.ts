@@ -3,7 +3,7 @@
  */
 import { formatErrorLink } from "@loyalty-cards/internal/format";
 
-// The same names as in index.ts, so that the bundler succeeds and the error appears in the browser.
+// These are the names of index.ts, so that the bundler succeeds and the browser shows the error.
 export const cardLinks = undefined;
 export const createIssuingClient = undefined;
 export const defineTemplate = undefined;

@@ -15,7 +15,7 @@ export type FieldValues = wire.FieldValues;
 
 /**
  * A card ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)).
- * Members that this version does not know are kept at run time; read one with `"name" in card`.
+ * Members that this version does not know are present at run time; read one with `"name" in card`.
  * @typeParam Fields the fields of the card's template, as `defineTemplate` has them.
  */
 export interface Card<Fields = FieldValues> extends Omit<wire.Card, "fieldValues"> {
@@ -53,7 +53,7 @@ export type IssueCardRequest<Fields = FieldValues> = {
 /** A template: its id, and the types of its fields. */
 export interface Template<Fields> {
   readonly id: string;
-  /** Has only a type: it is never set. */
+  /** Carries only a type, and is never set. */
   readonly fields?: Fields;
 }
 
@@ -119,7 +119,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Only http and https, because users open the page and its links. */
+/** Accepts only http and https, because users open the page and its links. */
 const isHttpUrl = (value: unknown) => isString(value) && /^https?:\/\/[^\s/?#]/i.test(value);
 
 const isOptional = (isValid: (value: unknown) => boolean) => (value: unknown) =>

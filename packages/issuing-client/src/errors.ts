@@ -6,7 +6,7 @@ import {
   hasIssuingErrorBrand,
 } from "@loyalty-cards/internal/issuing-steps";
 
-/** Problem details (RFC 9457). Members that this version does not know are kept. */
+/** Problem details (RFC 9457). Members that this version does not know are present too. */
 export interface ProblemDetails {
   type: string;
   status: number;
@@ -101,7 +101,8 @@ export class IssuingError extends Error {
       this,
       Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined)),
     );
-    // Not enumerable, so that they are not printed: text of the service can quote the user.
+    // These members are not enumerable, so that they are not printed: text of the service can quote
+    // the user.
     Object.defineProperties(this, {
       userMessage: { value: userMessage },
       fields: { value: fields },

@@ -119,7 +119,7 @@ export function formatUserId(userId: unknown): string {
   );
 }
 
-/** Loaded for the first key, because that takes milliseconds. */
+/** node:crypto, which is loaded for the first key, because loading takes milliseconds. */
 let nodeCrypto:
   | { hash?(algorithm: "sha256", text: string, encoding: "base64url"): string }
   | undefined;
@@ -133,7 +133,7 @@ function digestSync(text: string): string | undefined {
   return nodeCrypto?.hash?.("sha256", text, "base64url");
 }
 
-/** The same hash in runtimes without node:crypto. */
+/** Returns what `digestSync` returns, in runtimes without node:crypto. */
 async function digest(text: string): Promise<string> {
   const bytes = new Uint8Array(
     await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)),

@@ -56,7 +56,7 @@ interface OptionsWithUserId extends IssueCardCallOptions {
   idempotencyKey?: never;
 }
 
-/** Without `userId?: never`, so that the compiler names `userId` when it may be undefined. */
+/** There is no `userId?: never`, so that the compiler names `userId` when it may be undefined. */
 interface OptionsWithIdempotencyKey extends IssueCardCallOptions {
   /** Your own key, instead of `userId`: 1 to 255 visible ASCII characters, without spaces. */
   idempotencyKey: string;
@@ -219,7 +219,7 @@ function prepareRequest(
   const sent = { ...customer };
   for (const name of contacts) {
     checkContact(name, sent[name]);
-    // An empty form field or column, which the service would reject.
+    // The service would reject an empty form field or column.
     if (isBlank(sent[name])) delete sent[name];
   }
   try {
@@ -316,7 +316,7 @@ function checkContact(name: string, value: unknown): void {
 
 /** @throws {IssuingError} `configuration` for values that JSON would change or drop. */
 function checkFieldValues(values: unknown): asserts values is FieldValues {
-  // Neither a list, nor a Map or FormData, whose entries JSON would drop.
+  // A list is not allowed, nor a Map or FormData, whose entries JSON would drop.
   if (Object.prototype.toString.call(values) !== "[object Object]")
     throw configurationError("fieldValues must be a plain object.");
   for (const [key, value] of Object.entries(values as object)) {

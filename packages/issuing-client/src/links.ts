@@ -89,7 +89,7 @@ export function cardLinks(
   };
 }
 
-/** Only http and https, because users click these links. */
+/** Accepts only http and https, because users click these links. */
 function parseHttpUrl(name: string, address: string | URL | undefined): URL {
   const url = parseUrl(address);
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;

@@ -158,7 +158,7 @@ const includesAny = (text: string, parts: readonly string[]) =>
   parts.some((part) => text.includes(part));
 
 interface NetworkError {
-  /** Undefined unless it is a known one. */
+  /** The code of the error; undefined when it is not a known one. */
   code: string | undefined;
   /** The system call that failed. */
   syscall: unknown;
@@ -171,7 +171,7 @@ interface ThrownError {
   cause?: unknown;
   message?: unknown;
   syscall?: unknown;
-  /** One for each address of the host. */
+  /** The errors of the attempts to connect, one for each address of the host. */
   errors?: { syscall?: unknown }[];
 }
 

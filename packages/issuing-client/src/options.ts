@@ -167,7 +167,7 @@ export function parseOptions(options: IssuingClientOptions): Settings {
   checkNames("testing of createIssuingClient", testing, testingNames);
   const { clock = systemClock, random = Math.random } = testing;
   return Object.freeze({
-    // First, because it recognizes that the two are swapped.
+    // The key is parsed first, because its parser recognizes that key and address are swapped.
     apiKey: parseApiKeyOption(options.apiKey ?? readEnvironment("LOYALTY_API_KEY")),
     service: parseService(options),
     idempotencyNamespace: getNamespace(options),
@@ -208,7 +208,7 @@ export function parseCallOptions(
 }
 
 /**
- * A call without a mistake stays in this file, so that its path has no further stop.
+ * Rejects unknown names. It calls `nearest-name` only when there is such a name.
  * @param owner the function whose options these are, or the object.
  * @throws {IssuingError} `configuration` for what is no object, and for a name that is not in the
  * table.
@@ -299,8 +299,9 @@ function parseBaseUrl(address: string, allowInsecureHttp: boolean | undefined): 
 }
 
 /**
- * node:http on Node.js, and fetch in other runtimes, even those that have node:http. Created at the
- * first call, because node:http takes several times as long to load as a client to create.
+ * Selects node:http on Node.js, and fetch in other runtimes, even those that have node:http. The
+ * transport is created at the first call, because node:http takes several times as long to load as
+ * a client to create.
  */
 function selectTransport(baseUrl: string, fetch: Fetch | undefined): Transport {
   if (fetch !== undefined || !isNode()) return createFetchTransport(baseUrl, fetch);

@@ -39,7 +39,7 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
   429: "rate-limited",
 };
 
-/** Later the service has deleted the idempotency key. */
+/** After this time the service has deleted the idempotency key. */
 const maxRetryAfterMs = keyRetentionMs;
 
 /**
@@ -91,7 +91,7 @@ function readProblem(status: number, body: unknown): ProblemDetails {
   };
 }
 
-/** An error page of another server has neither (spec 7). */
+/** Whether there is a title or a detail. An error page of another server has neither (spec 7). */
 const hasDetails = ({ title, detail }: ProblemDetails): boolean =>
   title !== undefined || detail !== undefined;
 

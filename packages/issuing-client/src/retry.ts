@@ -16,7 +16,7 @@ const retryPolicy = {
   conflict: { minDelayMs: 100, maxDelayMs: 1_000, maxMs: 5_000 },
 } as const;
 
-/** Besides every 5xx. */
+/** The statuses that are retried besides every 5xx. */
 export const retryableStatuses: readonly number[] = [408, 425, 429];
 
 /**
@@ -129,7 +129,7 @@ const isRetryable = (result: AttemptResult): boolean =>
 export const isIdempotent = (method: string, idempotencyKey: string | undefined): boolean =>
   idempotencyKey !== undefined || ["GET", "HEAD", "PUT", "DELETE"].includes(method);
 
-/** From the most certain to the least certain one. */
+/** The outcomes, from the most certain to the least certain one. */
 const outcomes: readonly Outcome[] = ["not-sent", "rejected", "unknown"];
 
 /** Returns the outcome of a call after one more attempt: the less certain one. */

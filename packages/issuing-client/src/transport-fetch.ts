@@ -86,7 +86,7 @@ export function createFetchTransport(
         text = fail(error, true);
       }
       // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body.
-      // Unread, both keep the connection open.
+      // Both keep the connection open when they are not read.
       const hasReadAll = reader !== undefined && text.failure === undefined;
       if (!hasReadAll || isRedirect(head.status) || head.header("content-encoding") !== null)
         abort();

@@ -4,7 +4,7 @@ import type { Result } from "@loyalty-cards/internal/result";
 /** A request to the service. Everything in it is text, so it can be sent again. */
 export interface HttpRequest {
   method: string;
-  /** Follows the address of the service. */
+  /** The path, which follows the address of the service. */
   path: string;
   /** Names in lower case. */
   headers: Record<string, string>;

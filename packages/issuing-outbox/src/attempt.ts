@@ -16,8 +16,8 @@ import { type CallFailure, judge, toFailure, type Verdict } from "./verdict.ts";
 const leaseMarginMs = 30_000;
 
 /**
- * Until an entry that was not sent is due again. Not at once: the worker would lease the same entry
- * in a loop.
+ * How long until an entry that was not sent is due again. If it were due at once, the worker would
+ * lease it in a loop.
  */
 const givenBackMs = 1_000;
 
@@ -26,7 +26,10 @@ interface LeaseTimes {
   leaseMs: number;
   /** How long the attempt may take. */
   deadlineMs: number;
-  /** On both clocks: one may stop while the machine sleeps, the other may be set back. */
+  /**
+   * When the lease began, on both clocks: one may stop while the machine sleeps, the other may be
+   * set back.
+   */
   leasedHere: { atMs: number; monotonicMs: number };
 }
 
@@ -107,7 +110,7 @@ async function send(
   signal: AbortSignal,
 ): Promise<Result<Card, CallFailure>> {
   const { clock } = client;
-  // By the client's clock, which can differ from the database's.
+  // The time is on the client's clock, which can differ from the database's.
   const firstAttemptAt = job.isFirstAttempt ? undefined : clock.now() - getKeyAgeMs(job, clock);
   const request = { ...toRequest(job), ...(firstAttemptAt !== undefined && { firstAttemptAt }) };
   try {

@@ -19,11 +19,14 @@ export interface OutboxDatabase {
    */
   transact<Result>(create: () => Statements<Result>): Promise<Result>;
   /**
-   * The same for the result of a worker: on SQLite, the results of one turn of the event loop are
-   * one transaction.
+   * Runs statements that record a result of a worker in a transaction: on SQLite, the results of
+   * one turn of the event loop are one transaction.
    */
   transactTogether<Result>(create: () => Statements<Result>): Promise<Result>;
-  /** Whether the error says that other transactions were in the way: then a repetition helps. */
+  /**
+   * Whether the error says that other transactions were in the way: then repeating the transaction
+   * helps.
+   */
   isRepeatable(error: unknown): boolean;
   /** Corrects what was stored while a clock was ahead. */
   correctTimes(): Promise<void>;

@@ -20,7 +20,7 @@ export function* countEntries({ tables, client }: OutboxContext): Statements<Out
   };
   if (oldestWaitingMs !== undefined) counts.oldestWaitingMs = oldestWaitingMs;
   if (oldestStartedMs !== undefined) {
-    // On the clock of this process, which a program compares it with.
+    // The time is on the clock of this process, because a program compares it with that clock.
     const leftMs = keyLifetimeMs - client.deadlineMs - oldestStartedMs;
     counts.nextExpiryAt = new Date(client.clock.now() + leftMs);
   }

@@ -16,7 +16,7 @@ import { requireOpen } from "./job.ts";
 import type { DrainOptions } from "./outbox.ts";
 import { parseWorkOptions, type Workers } from "./work.ts";
 
-/** It waits for entries that are due within this time. */
+/** A drain waits for entries that are due within this time. */
 const maxIdleMs = 10_000;
 const progressIntervalMs = 100;
 

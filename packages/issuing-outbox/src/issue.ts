@@ -23,12 +23,12 @@ type IssuedEntry = OutboxEntry & { card?: Card };
 /** A call of `issue`. */
 interface Visit {
   jobRef: JobRef;
-  /** On the monotonic clock. */
+  /** The deadline, on the monotonic clock. */
   endsAtMs: number;
   signal: AbortSignal | undefined;
 }
 
-/** Return the entry, or try again after some time. */
+/** What `issue` does next: it returns the entry, or tries again after some time. */
 type NextStep = { entry: IssuedEntry } | { waitMs: number };
 
 export async function issue(
@@ -41,7 +41,7 @@ export async function issue(
   const { deadlineMs = client.deadlineMs, signal } = options ? parseIssueOptions(options) : {};
 
   const visit: Visit = { jobRef, endsAtMs: client.clock.monotonicMs() + deadlineMs, signal };
-  await context.neglect.look("now"); // before it leases itself
+  await context.neglect.look("now"); // before this call leases the entry
   for (;;) {
     signal?.throwIfAborted();
     const next = await tryToIssue(context, visit);
@@ -94,9 +94,9 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep
     const attempt = runAttempt(context, leased, { isVisitor: true, signal: lifecycle.aborting });
     return waitForAttempt(context, visit, { job, attempt });
   }
-  await database.run(() => requireOwnSettings(context.client)); // with others a lease finds nothing
+  await database.run(() => requireOwnSettings(context.client)); // other settings prevent a lease
   if (await isPaused(context, job)) return { entry: toEntry(job) };
-  return { waitMs: Math.min(pollMs, leftMs) }; // another process has it
+  return { waitMs: Math.min(pollMs, leftMs) }; // another process has the entry
 }
 
 async function lease(
@@ -158,6 +158,6 @@ function wait<Result>(
     signal?.addEventListener("abort", endEarly);
     closing.add(endEarly);
     work?.then(end);
-    if (signal?.aborted || lifecycle.phase === "closing") endEarly(); // while the entry was leased
+    if (signal?.aborted || lifecycle.phase === "closing") endEarly(); // it may end before
   });
 }

@@ -141,7 +141,7 @@ export function* findJob(tables: JobTables, name: JobRef): Statements<Job | unde
 }
 
 /**
- * The same for a transaction that changes the entry: it is locked until the end, and read with what
+ * Finds the job of an entry that the transaction changes. It is locked until the end, and has what
  * is sent.
  */
 export function* lockJob(tables: JobTables, name: JobRef): Statements<Job | undefined> {

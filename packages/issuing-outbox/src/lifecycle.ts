@@ -10,7 +10,7 @@ export interface Lifecycle {
   readonly phase: "open" | "halted" | "closing";
   /** What a phase ends: workers, and the waits of `issue`. */
   readonly listeners: { readonly halted: Listeners; readonly closing: Listeners };
-  /** Begins a phase. One that is closing stays so. */
+  /** Begins a phase. An outbox that is closing stays so. */
   enter(phase: "halted" | "closing"): void;
   /** Aborted at the end of the grace period of `close`: requests of `issue` are aborted. */
   readonly aborting: AbortSignal;
@@ -19,7 +19,8 @@ export interface Lifecycle {
 
 export function createLifecycle(): Lifecycle {
   const controller = new AbortController();
-  // Sets, because Node.js warns about a signal that has more than ten listeners.
+  // These are sets and not signals, because Node.js warns about a signal that has more than ten
+  // listeners.
   const listeners = { halted: new Set<() => void>(), closing: new Set<() => void>() };
   const lifecycle = {
     phase: "open" as Lifecycle["phase"],

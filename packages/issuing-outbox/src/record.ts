@@ -72,9 +72,10 @@ async function postponeCallback(
     transact,
   };
   const recorded = await record(context, postponed);
-  // Not when the lease was lost, and the callback succeeded in another process.
+  // Nothing is reported when the lease was lost, and the callback succeeded in another process.
   if (recorded.entry?.isDelivered !== false) return recorded;
-  // An error of COMMIT counts as the callback's, which can be the cause: by a deferred constraint.
+  // An error of COMMIT counts as the callback's, because its rows may violate a deferred
+  // constraint.
   const entry = toRef(job);
   if (isCalled)
     context.report({ outcome: "not-delivered", entry, callback: name, error, retryInMs });

@@ -161,7 +161,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
       return results.then(
         (all) => all[index] as Result,
         (error) => {
-          if (parts.length === 1) throw error; // its own
+          if (parts.length === 1) throw error; // the error is its own
           return database.transact(create); // one of the others may have failed
         },
       );

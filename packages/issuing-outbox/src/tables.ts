@@ -28,8 +28,8 @@ export const settingsTables = `CREATE TABLE IF NOT EXISTS ${settingsTable} (
 
 export const sqliteTables = formatTables(nameTables(entriesTable), idTypes.sqlite);
 /**
- * One statement, so that every client can send it. The lock serializes processes that start
- * together.
+ * Creates the tables in one statement, so that every client can send it. The lock serializes
+ * processes that start together.
  */
 export const postgresTables = `DO $$ BEGIN
 PERFORM pg_advisory_xact_lock(7021926012);
@@ -63,8 +63,8 @@ export function nameOutboxTables({ baseUrl, idempotencyNamespace }: Service): Jo
 }
 
 /**
- * Requires that the tables are of this version, and of the service of this process. Settings that
- * are missing become its own: of new tables, and of those that a test suite emptied.
+ * Requires that the tables are of this version, and of the service of this process. New tables, and
+ * those that a test suite emptied, have no settings, and get its own.
  * @throws when another process changed the settings: then a lease returns nothing either.
  */
 export function* requireOwnSettings(service: Service): Statements<void> {

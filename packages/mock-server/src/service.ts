@@ -73,7 +73,7 @@ export interface MockService {
   readonly apiKeys: ApiKeys & {
     /** Creates another key, of the kind `website` by default. Those before it stay valid. */
     create(kind?: ApiKeyKind): ApiKey;
-    /** The valid ones, oldest first. */
+    /** The valid keys, oldest first. */
     list(): ApiKey[];
     /**
      * Requests with the key get a 401 from now on.
@@ -158,7 +158,10 @@ export interface MockService {
   /** Injected faults. */
   readonly faults: {
     add(fault: FaultInput): Fault;
-    /** In the order in which they are matched, without those that were applied `times` times. */
+    /**
+     * The rules in the order in which they are matched, without those that were applied `times`
+     * times.
+     */
     list(): Fault[];
     remove(id: string): void;
     clear(): void;
@@ -201,7 +204,7 @@ export interface MockService {
  * MSW.
  * @param options templates, endpoints, clock and limits. Default: one template, no endpoint, the
  * clock of the machine.
- * @throws {TypeError} for an invalid option; the message names it. And in an environment without
+ * @throws {TypeError} for an invalid option, which the message names, and in an environment without
  * `Response`, such as jsdom.
  * @example
  * ```ts

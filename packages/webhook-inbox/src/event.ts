@@ -115,7 +115,7 @@ interface JobData {
   receivedAt: string;
   /** The source of the inbox, unless that is `""`. */
   source?: string;
-  /** That of the job: pg-boss reports it to a handler with `includeMetadata` only. */
+  /** The retry limit of the job: pg-boss reports it to a handler with `includeMetadata` only. */
   retryLimit?: number;
 }
 

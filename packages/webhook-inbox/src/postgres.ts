@@ -25,9 +25,9 @@ export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/trans
 
 /**
  * The tables of `markProcessed` and `isNewest`. The same text is
- * `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every client can send it. It
- * creates nothing where the tables exist, because then the role may lack the right to create; the
- * lock serializes processes that start together.
+ * `migrations/postgres/0001-webhook-inbox.sql`. The text is one statement, so that every client can
+ * send it. It creates nothing where the tables exist, because then the role may lack the right to
+ * create; the lock serializes processes that start together.
  */
 const tables = `DO $$
 BEGIN

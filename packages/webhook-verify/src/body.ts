@@ -129,7 +129,7 @@ export function toBody(rawBody: RawBody): Uint8Array | string {
   );
 }
 
-/** Decodes the base64 body of a platform event. Checks its size before. */
+/** Decodes the base64 body of a platform event. It checks the size first. */
 export function decodeBase64(text: string, maxBytes: number): BodyResult {
   if (text.length > 4 * Math.ceil(maxBytes / 3)) return { failure: { reason: "too-large" } };
   try {

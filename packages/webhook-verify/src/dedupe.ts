@@ -70,7 +70,7 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
   requirePositive("ttlSeconds", ttlSeconds);
   const { clock = Date } = testing;
   const claimedUntilMs = new Map<string, number>();
-  /** In order of completion, so the first one is the oldest. */
+  /** The end of storage of each id, in order of completion: the first one is the oldest. */
   const doneUntilMs = new Map<string, number>();
 
   return {

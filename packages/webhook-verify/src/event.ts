@@ -111,7 +111,7 @@ export function isKnownEvent(event: WebhookEvent): event is KnownEvent {
 export function parseEvent(body: Uint8Array | string): Result<WebhookEvent, string> {
   let value: unknown;
   try {
-    // Without a byte order mark, which decodeStrictly removes too.
+    // This removes a byte order mark, as decodeStrictly does.
     value = JSON.parse(
       typeof body === "string" ? body.replace(/^\uFEFF/, "") : decodeStrictly(body),
     );

@@ -66,7 +66,7 @@ export function readNodeBody(
     return collectFromEvents(stream, limits);
   }
   for (const parsed of [request.body, request.rawBody]) {
-    // Not a string: decoding may have changed the signed bytes.
+    // A string is not used, because decoding may have changed the signed bytes.
     const bytes = typeof parsed === "string" ? undefined : toBytes(parsed);
     if (bytes !== undefined) return { value: bytes };
   }

@@ -20,7 +20,10 @@ export interface Inbox {
   ): Promise<"stored" | "duplicate">;
 }
 
-/** For an inbox of your own: the event may not be stored. */
+/**
+ * Creates the error for an inbox of your own that resolves to something else: the event may be
+ * lost.
+ */
 export const createPutError = (result: unknown): Error =>
   withSafeMessage(
     new TypeError(
@@ -76,7 +79,7 @@ export interface ReceiverOptions
  */
 export interface ReceiverKind {
   name: string;
-  /** For the log: what to change when something else has read the body. */
+  /** What the log advises when something else has read the body. */
   fix?: string;
   /** The options of the adapter itself. */
   ownOptions?: Readonly<Record<string, true>>;
@@ -153,7 +156,7 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
 }
 
 function requireOptions(options: ReceiverOptions, { name, ownOptions }: ReceiverKind): void {
-  // A request, when a framework calls the function in place of its result.
+  // It is a request when a framework calls the function in place of its result.
   if (typeof options !== "object" || options === null || "headers" in options)
     throw new TypeError(
       `${name} needs options: write ${name}({ secret, handler }) in place of ${name} or ${name}().`,

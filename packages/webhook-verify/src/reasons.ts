@@ -44,7 +44,7 @@ interface Response {
 }
 
 interface Explanation {
-  /** It does not say why: the reason is for the log and for `onOutcome` only. */
+  /** It does not contain the reason, which is for the log and for `onOutcome` only. */
   response: Response;
   /** What to check. `SECONDS` is the age of the signature, or how far it is ahead. */
   text: string;

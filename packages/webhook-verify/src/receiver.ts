@@ -231,7 +231,7 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions) {
   return { receive, reporter };
 }
 
-/** For the log: what follows from the response. */
+/** What follows from the response, as the log says it. */
 const deliversAgain = "responded 503, so the service delivers again.";
 
 /** What the next steps need of a request that may be a delivery. */
@@ -246,7 +246,7 @@ function checkRequest(
   { method, headers }: RequestHead,
   { now, maxBodyBytes }: ReceiverSettings,
 ): Result<CheckedRequest, Refusal> {
-  // In JavaScript, other arguments of a `createReceiver`.
+  // A program in JavaScript may pass other arguments.
   if (typeof method !== "string" || typeof headers !== "object")
     throw withSafeMessage(new TypeError(fix));
   const nowMs = now();
@@ -281,7 +281,7 @@ function describeDelivery(
     id: getHeader(headers, "service-delivery"),
     rawBody: body,
     receivedAt: new Date(nowMs),
-    // Only when it is read: on Node 20 its creation takes as long as half of the other steps.
+    // A signal is created when it is read: on Node 20 that takes half as long as all other steps.
     get signal() {
       return controller.signal;
     },
@@ -343,7 +343,7 @@ async function accept(
   const accepted =
     inbox === undefined ? "verified" : await inbox.put(event, { body, receivedAt }, delivery);
   if (!acceptedOutcomes.includes(accepted)) throw createPutError(accepted);
-  // Also for a duplicate of the inbox, whose first handler may have failed.
+  // It is called for a duplicate of the inbox too: the handler may have failed before.
   const result = await handler?.(event, delivery, unexpectedData);
   if (typeof result === "function") throw createReturnedFunctionError("handler");
   return accepted;

@@ -91,7 +91,7 @@ type Page = Refusal["reason"] | "handler-error";
 export type Reporter = ReturnType<typeof createReporter>;
 
 interface ReporterContext {
-  /** For the intervals between log lines. */
+  /** The clock for the intervals between log lines. */
   clock: { monotonicMs(): number };
   /** What to change in this framework when something else has read the body. */
   fix?: string | undefined;

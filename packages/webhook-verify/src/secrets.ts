@@ -54,7 +54,7 @@ export function toSigningKeys(
 }
 
 /**
- * Keys of strings by their text: creating one takes longer than an HMAC, and callers of
+ * The keys of strings by their text, because creating one takes longer than an HMAC, and callers of
  * `verifyWebhook` pass the same text each time.
  */
 const knownKeys = new Map<string, SigningKey>();
@@ -96,7 +96,7 @@ function copyKey(key: string | Uint8Array | null | undefined): Uint8Array {
     );
   const form = typeof key === "string" ? "string" : "array of bytes";
   if (bytes.length === 0) throw new InvalidSecretError(`an empty ${form}: ${isSet}`);
-  // White space and control characters.
+  // All bytes are white space or control characters.
   if (bytes.every((byte) => byte <= 32))
     throw new InvalidSecretError("white space only: set LOYALTY_SIGNING_SECRET.");
   if (typeof key === "string" && textsOfNoSecret.includes(key))
@@ -196,7 +196,7 @@ function createLoadingSource(
   const isPending = (nowMs: number) =>
     pending !== undefined && nowMs - pending.startedMs < loadTimeoutMs;
 
-  /** One call at a time, shared by all deliveries that wait for it. */
+  /** Loads the secrets in one call at a time, which all waiting deliveries share. */
   function load(nowMs: number): Promise<LoadedKeys> {
     if (pending === undefined || !isPending(nowMs))
       pending = { keys: callOnce(nowMs), startedMs: nowMs };
@@ -215,7 +215,7 @@ function createLoadingSource(
     tryAtStart(onFailure) {
       try {
         const timer: unknown = setTimeout(() => loadFirst(onFailure), 0);
-        // Node: a program that has nothing else to do may end.
+        // On Node.js, a program that has nothing else to do may end.
         (timer as { unref?: () => void }).unref?.();
       } catch {
         // The first delivery calls the function.

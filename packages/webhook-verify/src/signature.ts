@@ -160,7 +160,7 @@ export function requireNodeCrypto(asyncFunction: string): NodeCrypto {
   );
 }
 
-/** The signature in lower-case hex. */
+/** Returns the signature in lower-case hex. */
 export function signWithNode(
   crypto: NodeCrypto,
   key: SigningKey,
@@ -172,8 +172,8 @@ export function signWithNode(
 }
 
 /**
- * The key that made one of the signatures. Tries all keys and all signatures, each in constant
- * time.
+ * Returns the key that made one of the signatures. Tries all keys and all signatures, each in
+ * constant time.
  */
 export function findKeyWithNode(
   crypto: NodeCrypto,

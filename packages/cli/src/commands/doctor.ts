@@ -31,8 +31,8 @@ const marks = {
 };
 
 /**
- * A line per check, with its fix below, and one for those that were skipped because the same is
- * missing.
+ * Formats a line for each check, with its fix below, and one line for all checks that were skipped
+ * because they need the same value.
  */
 function formatChecks(checks: readonly ServiceCheck[], columns: number): Text {
   const width = Math.max(...checks.map(({ name }) => name.length));

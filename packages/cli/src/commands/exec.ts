@@ -92,7 +92,8 @@ async function runProcess(
     if (hasGroup && child.pid !== undefined) process.kill(-child.pid, signal);
     else child.kill(signal);
   };
-  // Before the command starts, because a signal that ends this process then would leave it running.
+  // The listeners are added before the command starts: a signal that ended this process would leave
+  // the command running.
   for (const signal of forwarded) process.on(signal, pass);
   const child = spawn(command, args, {
     stdio: "inherit",

@@ -40,7 +40,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     .command("check")
     .description("find problems in a file; send nothing")
     .argument("<file>", "the list");
-  // For its help: the options of import get the values.
+  // This adds the options to the help only: those of `import` get the values.
   addMapping(
     cli,
     check,

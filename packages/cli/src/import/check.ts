@@ -16,7 +16,7 @@ import { type ImportRow, type InvalidRow, readRow } from "./rows.ts";
 /** The rows with one problem. */
 interface Group {
   rows: number;
-  /** The first ones. */
+  /** The first problems of the group. */
   problems: RowProblem[];
 }
 

@@ -15,7 +15,7 @@ interface UniqueValue {
 
 export const toUserKey = (userId: string): string => `user ${userId}`;
 
-/** @returns those that can be read, in the form in which they are compared. */
+/** @returns the values that can be read, in the form in which they are compared. */
 export function toUniqueValues(
   { userId, phone, email }: IdentityReadings,
   { allowSamePerson }: MappingOptions,

@@ -15,7 +15,10 @@ export interface Identity {
   name: string;
 }
 
-/** Each value by itself, so that a duplicate is found beside another problem of its row. */
+/**
+ * The reading of each value by itself, so that a duplicate is found beside another problem of its
+ * row.
+ */
 export type IdentityReadings = { [Name in keyof Identity]: FieldReading<string> };
 
 export const readIdentity = (mapped: MappedRecord): IdentityReadings => ({

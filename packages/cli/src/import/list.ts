@@ -91,7 +91,7 @@ async function* decode(
     try {
       text = decoder.decode(chunk, { stream: true });
     } catch {
-      // A NUL in the place of the first wrong byte, which the check below finds.
+      // A NUL replaces the first wrong byte, so that the check below finds it.
       text = new TextDecoder(decoder.encoding).decode(chunk).replace("\ufffd", "\0");
     }
     const at = text.indexOf("\0"); // a workbook and UTF-16 without a mark have NUL characters too

@@ -13,7 +13,7 @@ export interface RowProblem {
   /** The target of the value; undefined for a problem of the whole row. */
   target: Target | undefined;
   message: string;
-  /** The message without what differs from row to row; absent when that is nothing. */
+  /** The message without what differs from row to row; absent when nothing differs. */
   cause?: string;
 }
 
@@ -77,7 +77,7 @@ const damages: readonly Damage[] = [
   },
 ];
 
-/** What they make of an id or a phone. */
+/** What spreadsheets and exports of databases make of an id or a phone. */
 const idDamages: readonly Damage[] = [
   {
     code: "decimal",

@@ -31,7 +31,7 @@ export function createProgress(print: Printer, now = () => performance.now()) {
       if (print.isLive) print.status(line);
       else printLine(line, atMs);
     },
-    /** Nothing is sent until the next update. */
+    /** Ends the time of sending until the next update. */
     stop: rate.stop,
   };
 }
@@ -40,7 +40,7 @@ export function createProgress(print: Printer, now = () => performance.now()) {
 function createRate() {
   let sentRows = 0;
   let sentMs = 0;
-  /** Where the time of sending goes on; undefined while nothing is sent. */
+  /** The last update while requests are sent; undefined while nothing is sent. */
   let start: { atMs: number; ended: number } | undefined;
   return {
     /** @param ended how many rows have a result. */

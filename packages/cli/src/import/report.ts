@@ -61,7 +61,7 @@ interface ImportResult {
   ending: Ending;
   /** The time of this run. */
   elapsedMs: number;
-  /** Those of the rejected rows, two at most. */
+  /** The reasons of the rejected rows, two at most. */
   reasons: ReadonlySet<string>;
 }
 
@@ -165,7 +165,7 @@ export async function writeCsv(
   rows: AsyncIterable<string[]>,
 ): Promise<void> {
   const part = `${path}.part`;
-  rmSync(part, { force: true }); // of a run that was killed
+  rmSync(part, { force: true }); // a run that was killed leaves it
   async function* toLines() {
     for await (const row of rows)
       yield `${row.map((cell) => quote(cell, delimiter)).join(delimiter)}\n`;
@@ -176,7 +176,7 @@ export async function writeCsv(
 
 /**
  * Puts a value on one line. A person opens the file in a spreadsheet, which must not run text of
- * the service or of the list: a formula gets the quote mark of a text. A number is none.
+ * the service or of the list: a formula gets the quote mark of a text. A number is not a formula.
  */
 function quote(text: string, delimiter: string): string {
   const plain = text.replace(/[\s\p{Cc}]+/gu, " ");

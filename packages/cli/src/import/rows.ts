@@ -21,7 +21,7 @@ export interface ImportRow {
 }
 
 export interface InvalidRow {
-  /** As it stands in the list; empty when there is none. */
+  /** The user id as the list has it; empty when there is none. */
   userId: string;
   problems: readonly RowProblem[];
 }
@@ -57,7 +57,7 @@ export function readRow(
   return { value: { userId, request: { customer, fieldValues } } };
 }
 
-/** Lists that were put together have the header of each. */
+/** Finds a row that repeats the header, as in a list that was put together from several. */
 function findRepeatedHeader(mapped: MappedRecord): string | undefined {
   const targets = [...mapped.mapping];
   const isHeader = targets.every(([target, column]) => readValue(mapped, target) === column);

@@ -4,7 +4,7 @@ import { eventExamples } from "@loyalty-cards/openapi/event-examples";
 export type KnownType = keyof typeof eventExamples;
 export const knownTypes = Object.keys(eventExamples) as KnownType[];
 
-/** The example of the OpenAPI document, now and for a card. */
+/** Creates the example of the OpenAPI document, with the current time and for a card. */
 export function createExample(type: KnownType, id: string, cardId: string) {
   const example: { data?: unknown } = eventExamples[type];
   const data = structuredClone(example.data ?? {}) as Record<string, unknown>;

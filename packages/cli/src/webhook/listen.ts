@@ -85,7 +85,7 @@ export async function runListen(context: Context, options: ListenOptions): Promi
   // Closes connections whose client does not read the response.
   server.setTimeout(timeoutMs + requestTimeoutMs);
   await new Promise<void>((resolve, reject) => {
-    server.on("error", reject); // stays: an error of a later connection must not end the process
+    server.on("error", reject); // not removed: a later error must not end the process
     server.listen(options.port, "127.0.0.1", resolve);
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -147,7 +147,7 @@ export async function sendDelivery(delivery: {
 function readResponse(request: ClientRequest, body: Uint8Array): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once("response", resolve);
-    request.on("error", reject); // stays: the connection can also break later
+    request.on("error", reject); // not removed: the connection can also break later
     request.end(body);
   });
 }

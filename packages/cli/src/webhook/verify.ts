@@ -127,7 +127,7 @@ async function explainSignature(
 }
 
 /**
- * The bytes of a file, or of stdin for `-`.
+ * Reads the bytes of a file, or of stdin for `-`.
  * @throws {CommandError} when the file cannot be read.
  */
 async function readBody({ stdin, cwd }: Context["terminal"], file: string): Promise<Uint8Array> {

@@ -28,7 +28,8 @@ export function mockHandlers(service: MockService): msw.HttpHandler[] {
   if (typeof msw.http?.all !== "function")
     throw new TypeError("mockHandlers needs MSW 2 or 3. This one is older.");
   return [
-    // A network error where the service's connection breaks: MSW would respond 500 to a rejection.
+    // Where the service breaks the connection, the program gets a network error: MSW would respond
+    // 500 to a rejection.
     msw.http.all(`${baseUrl}/*`, ({ request }) =>
       fetch(request).catch(() => msw.HttpResponse.error()),
     ),

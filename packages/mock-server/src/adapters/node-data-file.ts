@@ -32,7 +32,10 @@ interface Content {
   /** What a reset restores. */
   seed: Pick<Settings, "apiKeys" | "templates" | "endpoints">;
   clock: ClockSetting & { nowMs: number; machineMs: number };
-  /** Not part of the state: a reset deletes what has the id, and later ids sort after it. */
+  /**
+   * The newest id. It is not part of the state: a reset deletes what has the id, and later ids sort
+   * after it.
+   */
   newestId: string;
   state: Record<string, unknown[]>;
 }
@@ -167,7 +170,7 @@ function createContent({ settings, clock, domain }: Backend): Content {
   };
 }
 
-/** Of a rename over a file that is mounted, and of a folder that cannot be written. */
+/** The codes of a rename over a file that is mounted, and in a folder that cannot be written. */
 const inPlaceCodes: readonly unknown[] = ["EBUSY", "EXDEV", "EACCES", "EPERM", "EROFS"];
 
 /**
@@ -177,7 +180,7 @@ const inPlaceCodes: readonly unknown[] = ["EBUSY", "EXDEV", "EACCES", "EPERM", "
 async function replaceFile(name: string, text: string): Promise<void> {
   const temporaryName = `${name}.tmp`;
   try {
-    await rm(temporaryName, { force: true }); // of a process that was killed
+    await rm(temporaryName, { force: true }); // a process that was killed leaves it
     await writeFile(temporaryName, text, { flag: "wx", mode: 0o600 }); // "x" follows no link
     await rename(temporaryName, name);
   } catch (error) {

@@ -42,8 +42,8 @@ const toPage = (apiKey: string, templateId: string): Markup =>
   );
 
 /**
- * Compressed in the build, because every browser accepts gzip; in the sources, from the npm package
- * of Swagger UI.
+ * Reads a file of Swagger UI. The build has it compressed, because every browser accepts gzip; the
+ * sources read it from the npm package.
  */
 async function readVendored(name: string): Promise<Reply> {
   const here = dirname(fileURLToPath(import.meta.url));

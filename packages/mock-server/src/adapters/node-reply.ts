@@ -5,8 +5,8 @@ import type { Reply } from "../http/reply.ts";
 
 /**
  * To respond and close while the client is still sending would reset the connection, so the rest of
- * the body is read first. Without its listeners: that of the body as a web stream, whose rest is
- * not read, would pause it.
+ * the body is read first. The listeners are removed before: that of the web stream, which nobody
+ * reads any more, would pause the request.
  */
 export function sendReply(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.complete || reply.fault !== undefined) {

@@ -16,7 +16,7 @@ type RequestEvent = Omit<
 > & {
   /**
    * What is probably a mistake of the request, such as a field that the template does not have.
-   * Without values of the body.
+   * Warnings contain no values of the body.
    */
   warnings?: readonly string[];
 };
@@ -38,7 +38,10 @@ type DeliveryEvent = Pick<Delivery, "type" | "eventId" | "state"> &
     nextAttemptInMs?: number;
   };
 
-/** The clock of the service is moved: before the attempts that this makes, if its end is known. */
+/**
+ * A movement of the clock of the service. It comes before the attempts that it makes, if its end is
+ * known.
+ */
 interface ClockEvent {
   kind: "clock";
   movedMs: number;
@@ -52,7 +55,10 @@ interface ClockEvent {
  */
 export type TrafficEvent = RequestEvent | DeliveryEvent | ClockEvent;
 
-/** A clock that runs is ahead by less, also when nothing was due. */
+/**
+ * Smaller movements are not reported: a clock that runs is ahead by less, also when nothing was
+ * due.
+ */
 const smallestMovementMs = 1_000;
 
 /** Calls the listener after each request and each delivery attempt, and when the clock is moved. */

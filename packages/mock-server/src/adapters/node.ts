@@ -174,8 +174,9 @@ function createListener(respond: Respond): RequestListener {
 async function loadListener(respond: Respond): Promise<RequestListener> {
   const { getRequestListener } = await import("@hono/node-server");
   const { RESPONSE_ALREADY_SENT } = await import("@hono/node-server/utils/response");
-  // What the adapter gets instead of a response, which is sent already. Not a `Response`: where the
-  // program has replaced that class by the one of `@hono/node-server`, the adapter would send it.
+  // The adapter gets this instead of a response, which is sent already. It is not a `Response`:
+  // where the program has replaced that class by the one of `@hono/node-server`, the adapter would
+  // send it.
   const { headers } = RESPONSE_ALREADY_SENT;
   const alreadySent = { status: 200, headers, body: null } as Response;
   return getRequestListener(
@@ -184,8 +185,8 @@ async function loadListener(respond: Respond): Promise<RequestListener> {
       sendReply(reply, incoming as IncomingMessage, outgoing as ServerResponse);
       return alreadySent;
     },
-    // Not the faster Request and Response, because they would replace the global ones of the user's
-    // tests.
+    // The faster Request and Response are not used, because they would replace the global ones of
+    // the user's tests.
     { hostname: "localhost", overrideGlobalObjects: false },
   );
 }

@@ -17,8 +17,8 @@ export function createBackend(settings: Settings) {
   const { clock, baseUrl, apiKeys, defaultCountry, wallets, forwardTo, storeRefusals } = settings;
   const changes = createChangeNotifier();
   /**
-   * The newest requests to the API, oldest first. Not part of the state: a snapshot and a data file
-   * do not contain them.
+   * The newest requests to the API, oldest first. They are not part of the state: a snapshot and a
+   * data file do not contain them.
    */
   const requests: TrafficRequest[] = [];
   const nowMs = () => domain.clock.now(); // the clock can be replaced

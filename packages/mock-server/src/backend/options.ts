@@ -65,7 +65,7 @@ export interface MockServiceOptions {
   deliveryTimeoutMs?: number;
 }
 
-/** Of `createMockService` and `startMockServer`. */
+/** The names of the options that `createMockService` and `startMockServer` share. */
 export const sharedOptionNames = {
   apiKeys: true,
   clock: true,

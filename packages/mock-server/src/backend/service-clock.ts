@@ -104,7 +104,7 @@ export function createServiceClock(
 /** Moves to `endMs`, from attempt to attempt. */
 async function moveTo(domain: Domain, dispatcher: Dispatcher, endMs: number): Promise<void> {
   const clock = requireMovable(domain.clock);
-  // Reported before the attempts that it makes.
+  // The movement is reported before the attempts that it makes.
   domain.notifyChange({ moved: { fromMs: clock.now(), toMs: endMs } });
   let nextMs: number;
   do {

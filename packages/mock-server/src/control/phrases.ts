@@ -98,7 +98,7 @@ const toWalletTitle = (wallet: string) =>
 
 let numberFormat: Intl.NumberFormat | undefined;
 
-/** One format for all rows: to create it takes longer than to list a hundred of them. */
+/** All rows share one format: to create it takes longer than to list a hundred of them. */
 function formatPoints(points: number): string {
   numberFormat ??= new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
   return numberFormat.format(points).replace("-", "−");

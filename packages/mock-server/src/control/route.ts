@@ -12,7 +12,7 @@ import { emptyReply, jsonReply, problemReply, type Reply } from "../http/reply.t
 import { parseJson, parseLimit, readText } from "../http/request.ts";
 import { WaitTimeoutError } from "./wait-for.ts";
 
-/** The console shows 100 more, and again. */
+/** The longest list of a response. The console asks for 100 more each time. */
 export const maxListed = 10_000;
 
 interface ControlCall {
@@ -110,7 +110,9 @@ function toReply({ value, failure }: Result<unknown, Problem>, status: number): 
   return value === undefined ? emptyReply(204) : jsonReply(status, value);
 }
 
-/** The status for each error that the functions of the service object throw: of the first match. */
+/**
+ * The status for each error that the functions of the service object throw; the first match counts.
+ */
 const statusByError = [
   [WaitTimeoutError, 408],
   [NotFoundError, 404],

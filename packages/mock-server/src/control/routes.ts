@@ -58,8 +58,8 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
 }
 
 /**
- * Resets the service, and sets a clock that is ahead to real time. Only now may it go back: a
- * receiver would take an event with an earlier time for one that is out of order.
+ * Resets the service, and sets a clock that is ahead to real time. The clock may go back only after
+ * a reset: a receiver would take an event with an earlier time for one that is out of order.
  */
 function startOver({ domain, clock, reset }: Backend): void {
   if (clock.now() > Date.now()) domain.clock = createClock(clock.setting(), Date.now());

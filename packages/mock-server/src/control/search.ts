@@ -14,7 +14,7 @@ const plainLetters: Readonly<Record<string, string>> = {
   þ: "th",
 };
 
-/** In lower case and without diacritics, with the minus of the keyboard. */
+/** Converts a text to lower case, without diacritics, and with the minus of the keyboard. */
 const toPlain = (text: string) =>
   text
     .toLowerCase()

@@ -68,15 +68,15 @@ function createSearch(domain: Domain, text: string): (entry: Entry) => boolean {
   };
 }
 
-/** Of a request its status, of a delivery those of its attempts. */
+/** @returns the status of a request, or those of the attempts of a delivery. */
 function getStatuses(entry: Entry): (number | undefined)[] {
   if (!("kind" in entry)) return entry.attempts.map(({ status }) => status);
   return entry.kind === "request" ? [entry.status] : [];
 }
 
 /**
- * The holder, what happened, and of a request everything but its times and its response; of a
- * delivery also what became of its attempts.
+ * @returns the texts that a search looks at: the holder, what happened, a request without its times
+ * and its response, a delivery with the results of its attempts.
  */
 const toSearchTexts = (domain: Domain, entry: Entry): unknown[] => [
   ...getNames(domain, entry),
@@ -99,7 +99,9 @@ function getOwnTexts(entry: Entry): unknown[] {
   return Object.values(texts);
 }
 
-/** A failed request, one that is probably a mistake, and a delivery whose newest attempt failed. */
+/**
+ * Whether a request failed or is probably a mistake, or the newest attempt of a delivery failed.
+ */
 function hasProblem(entry: Entry): boolean {
   if (!("kind" in entry))
     return entry.state === "failed" || (entry.state === "pending" && entry.failures > 0);
@@ -150,7 +152,9 @@ function getSubject(entry: Entry): { cardId?: string | undefined; customerId?: s
 
 const parseEvent = ({ body }: Delivery): ServiceEvent => JSON.parse(body);
 
-/** What the holder is called, the first of which is shown: the name, or else phone or email. */
+/**
+ * @returns the names of the holder, of which the first is shown: the name, or else phone or email.
+ */
 function getNames(domain: Domain, entry: Entry): string[] {
   const { cards, customers } = domain.state;
   const { cardId = "", customerId = "" } = getSubject(entry);

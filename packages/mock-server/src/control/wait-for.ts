@@ -8,8 +8,8 @@ import type { Delivery, EventType, ServiceEvent } from "../domain/state.ts";
 import { isDeeperThan, isObject, validateInput } from "../domain/validation.ts";
 
 /**
- * All members that are present must be equal, inside `data` too. Also matches what happened before
- * the call.
+ * All members that are present must be equal, inside `data` too. A condition also matches what
+ * happened before the call.
  */
 export type WaitCondition =
   | { event: { type?: EventType; id?: string; data?: Record<string, unknown> }; count?: number }
@@ -28,7 +28,7 @@ export type WaitResult<Condition> = Condition extends { event: unknown }
 
 /** How long to wait. */
 export interface WaitOptions {
-  /** In real time. Default 5 000. */
+  /** The timeout in real time, in milliseconds. Default 5 000. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }

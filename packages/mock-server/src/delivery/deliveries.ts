@@ -6,8 +6,8 @@ import { generateId, getPosition } from "../domain/ids.ts";
 import type { Attempt, Delivery, ServiceEvent, State } from "../domain/state.ts";
 
 /**
- * 1 minute, 5 minutes, 30 minutes, 2 hours, 6 hours; each after the previous failure. `event` of
- * the inbox and `dedupe` of the receiver have their sum.
+ * The service retries 1 minute, 5 minutes, 30 minutes, 2 hours and 6 hours after the previous
+ * failure. `event` of the inbox and `dedupe` of the receiver have their sum.
  */
 const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000, 21_600_000];
 

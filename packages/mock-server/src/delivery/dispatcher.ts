@@ -61,7 +61,8 @@ export function createDispatcher(domain: Domain, transport: DeliveryTransport) {
     const request = new AbortController();
     const ended = makeAttempt(delivery, domain.state, request);
     inProgress.set(delivery, { request, ended });
-    // No unhandled rejection: `idle` reports the error, for example that of a custom clock.
+    // This prevents an unhandled rejection. `idle` reports the error, for example that of a custom
+    // clock.
     ended.catch(() => {});
   }
 

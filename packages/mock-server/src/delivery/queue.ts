@@ -3,7 +3,7 @@ import type { Delivery } from "../domain/state.ts";
 
 /** @param nowMs the time of the service. */
 export function createQueue(nowMs: () => number) {
-  /** Sorted by time; those of one time in the order in which they were added. */
+  /** The entries, sorted by time; those of one time are in the order in which they were added. */
   const entries: { delivery: Delivery; dueAtMs: number }[] = [];
 
   /** When the next attempt is due. Removes entries whose delivery was rescheduled. */
@@ -18,7 +18,7 @@ export function createQueue(nowMs: () => number) {
   return {
     getNextMs,
     add(delivery: Delivery, dueAtMs: number): void {
-      // Searched from the end, because most are due last.
+      // The search begins at the end, because most are due last.
       const before = entries.findLastIndex((entry) => entry.dueAtMs <= dueAtMs);
       entries.splice(before + 1, 0, { delivery, dueAtMs });
     },

@@ -14,11 +14,11 @@ export interface TestRequest {
 export interface Check {
   /** The clause of the specification. */
   clause: string;
-  /** 4xx, where the example of the specification responds 401. */
+  /** The expected status: `4xx` where the example of the specification responds 401. */
   expects: "2xx" | "4xx" | "2xx or 4xx";
-  /** The specification allows it. */
+  /** Whether the specification allows the wrong response; then the verdict is `warn`. */
   isAdvisory?: true;
-  /** It is not run when `forged` failed, because it would fail for the same reason. */
+  /** Whether it is skipped when `forged` failed, because it would fail for the same reason. */
   isOfSignature?: true;
   /** What to change. */
   advice: string;
@@ -100,7 +100,7 @@ const minute = 60;
 /** The declared type keeps the published types independent of the compiler version. */
 const defineChecks = <Name extends string>(all: Record<Name, Check>): Record<Name, Check> => all;
 
-/** By name, in the order in which they run. */
+/** The checks by name, in the order in which they run. */
 export const checks = defineChecks({
   forged: {
     clause: "5.7",

@@ -3,7 +3,7 @@ import { type Domain, NotFoundError } from "./context.ts";
 import { generateId } from "./ids.ts";
 import type { ApiKey, ApiKeyKind, ApiKeys } from "./state.ts";
 
-/** The keys at the start. Not secret: they give access to a mock only. */
+/** The keys at the start. They are not secret, because they give access to a mock only. */
 export const defaultApiKeys: ApiKeys = { website: "mock_website_key", full: "mock_full_key" };
 
 /**

@@ -13,7 +13,7 @@ export interface Domain {
   state: State;
   clock: Clock;
   nowMs: () => number;
-  /** Not part of the state, so that a reset or a restore does not repeat ids. */
+  /** They are not part of the state, so that a reset or a restore does not repeat ids. */
   ids: SortableIds;
   /**
    * Emits an event to the endpoints that selected it.
@@ -50,7 +50,7 @@ export function createChangeNotifier() {
   let version = Date.now();
   return {
     /**
-     * Another number after each change, and after a restart: it begins with the time in
+     * @returns another number after each change, and after a restart: it begins with the time in
      * milliseconds.
      */
     version: () => version,

@@ -73,15 +73,16 @@ export const isKnownCountry = (country: Country): boolean =>
   isSupportedCountry(country as CountryCode);
 
 /**
- * E.164, or undefined when malformed. Local formats are read as numbers of the default country
- * ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)).
+ * @returns E.164, or undefined when malformed. Local formats are read as numbers of the default
+ * country ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)).
  */
 function normalizePhone(phone: string, defaultCountry: Country): string | undefined {
   const parsed = parsePhoneNumberFromString(phone, {
     defaultCountry: defaultCountry as CountryCode,
     extract: false,
   });
-  // Possible, not valid: assigned ranges change monthly, and "malformed" is about the form.
+  // The number must be possible, and need not be valid: assigned ranges change monthly, and
+  // "malformed" is about the form.
   return parsed?.isPossible() ? parsed.number : undefined;
 }
 
@@ -93,7 +94,10 @@ const localPartPattern = /^(?:[a-z0-9.!#$%&'*+/=?^_`{|}~-]|[^\p{ASCII}\p{C}\p{Z}
 /** RFC 5321, section 4.5.3.1.3, without the angle brackets. */
 const maxEmailLength = 254;
 
-/** Lower case, with the host in ASCII, to compare. Undefined for a malformed address. */
+/**
+ * @returns the address to compare, in lower case and with the host in ASCII; undefined when
+ * malformed.
+ */
 function normalizeEmail(email: string): string | undefined {
   const lower = email.normalize("NFC").toLowerCase();
   const at = Math.max(0, lower.indexOf("@"));
@@ -103,7 +107,7 @@ function normalizeEmail(email: string): string | undefined {
   return isValid ? `${localPart}@${host}` : undefined;
 }
 
-/** "bücher.example" is "xn--bcher-kva.example" (RFC 5891). */
+/** Converts "bücher.example" to "xn--bcher-kva.example" (RFC 5891). */
 function toAsciiHost(host: string): string {
   const isMalformed = !/^[\p{L}\p{M}\p{N}.-]+$/u.test(host) || /(?:^|\.)-|-(?:\.|$)/.test(host);
   if (isMalformed || /^\p{ASCII}*$/u.test(host)) return host;

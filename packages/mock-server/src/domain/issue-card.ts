@@ -31,7 +31,7 @@ interface IssueCardCommand {
 
 interface Issuance {
   result: Result<StoredCard, Problem>;
-  /** An earlier request with the same key had this result. */
+  /** Set when this is the result of an earlier request with the same key. */
   isReplay?: true;
   warnings?: RequestWarning[];
 }
@@ -83,7 +83,7 @@ function issueNewCard(domain: Domain, command: IssueCardCommand): Issuance {
     return { result: { failure: createValidationProblem(errors) } };
   }
   const fieldValues = trimValues(body.fieldValues ?? {});
-  // Of a 422 too: when a required field is misspelt, it is missing.
+  // A 422 has warnings too: when a required field is misspelt, it is missing.
   const warnings = warnAboutUnknownFields(template, body);
   const contact = readContact(body.customer, domain);
   const errors = [...validateFieldValues(template, fieldValues), ...(contact.failure ?? [])];
@@ -116,7 +116,7 @@ function trimValues(values: FieldValues): FieldValues {
   );
 }
 
-/** The record of this key, for 24 hours. */
+/** @returns the record of this key, for 24 hours. */
 export function findKeyRecord({ state, nowMs }: Domain, key: string): KeyRecord | undefined {
   const record = state.keyRecords.get(key);
   return record !== undefined && nowMs() - record.atMs < keyRetentionMs ? record : undefined;

@@ -6,8 +6,8 @@ import type { Validator } from "@loyalty-cards/openapi/validators";
 import { explainSchemaError, type FieldError, unescapePointer } from "./validation.ts";
 
 /**
- * Why the service rejects a request to the API: what an error response says. Returned as the
- * failure of a `Result`. What a caller of the service object does wrong is thrown.
+ * Why the service rejects a request to the API: what an error response says. It is returned as the
+ * failure of a `Result`; mistakes of a caller of the service object are thrown.
  */
 export interface Problem {
   readonly status: number;
@@ -56,7 +56,7 @@ export const createFieldError = (pointer: string, sentence: Sentence, label = ""
   detail: sentences[sentence].replace("{label}", () => label),
 });
 
-/** The sentence of a pointer: that of the first match, else `form`. */
+/** The sentence of a pointer. The first match counts; without one the sentence is `form`. */
 const sentenceByPointer: readonly [RegExp, Sentence][] = [
   [/^\/customer\/phone$/, "phone"],
   [/^\/customer\/email$/, "email"],

@@ -34,9 +34,12 @@ export type Template = Mutable<Schemas["Template"]>;
 
 export interface Customer {
   id: string;
-  /** E.164. */
+  /** The phone number in E.164. */
   phone?: string;
-  /** As first received, without surrounding spaces. Compared in the form of `normalizeEmail`. */
+  /**
+   * The address as first received, without surrounding spaces. It is compared in the form of
+   * `normalizeEmail`.
+   */
   email?: string;
   name?: string;
   privacyVersion?: string;
@@ -129,7 +132,7 @@ export type Fault = Schemas["FaultInput"] & { id: string };
 
 /** Maps are by id, and in the order of creation, where nothing else is said. */
 export const createEmptyState = () => ({
-  /** The valid ones, by the key. */
+  /** The valid keys. */
   apiKeys: new Map<string, ApiKey>(),
   templates: new Map<string, Template>(),
   customers: new Map<string, Customer>(),
@@ -139,7 +142,7 @@ export const createEmptyState = () => ({
   cardIdBySlug: new Map<string, string>(),
   operations: new Map<string, StoredOperation>(),
   operationIdsByCard: new Map<string, string[]>(),
-  /** By idempotency key, the oldest first, so that they are deleted first. */
+  /** The records by idempotency key, oldest first, because the oldest are deleted first. */
   keyRecords: new Map<string, KeyRecord>(),
   endpoints: new Map<string, Endpoint>(),
   deliveries: new Map<string, Delivery>(),
@@ -149,7 +152,7 @@ export const createEmptyState = () => ({
   recentEvents: [] as ServiceEvent[],
   /** The newest actions, oldest first. */
   recentActions: [] as Action[],
-  /** In the order in which they are matched. */
+  /** The rules, in the order in which they are matched. */
   faults: new Map<string, Fault>(),
 });
 
@@ -157,7 +160,7 @@ export type State = ReturnType<typeof createEmptyState>;
 
 const maxRecent = 1_000;
 
-/** Adds to a list of the newest. At twice the limit, so that the list is seldom copied. */
+/** Adds to a list of the newest items. It is cut at twice the limit, so that items seldom move. */
 export function addRecent<Item>(recent: Item[], item: Item): void {
   recent.push(item);
   if (recent.length >= 2 * maxRecent) recent.splice(0, maxRecent);

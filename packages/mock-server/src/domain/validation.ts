@@ -46,7 +46,7 @@ export function explainSchemaError(
   return { pointer, rule: `${name} ${rule}.` };
 }
 
-/** `/customer/phone` is `customer.phone`. */
+/** Converts `/customer/phone` to `customer.phone`. */
 export const toMemberName = (pointer: string) => pointer.slice(1).replaceAll("/", ".");
 
 export const escapePointer = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");

@@ -20,7 +20,8 @@ type IssueCardRequest = components["schemas"]["IssueCardRequest"];
 
 type NamesOf<Value> = Record<keyof Value, true>;
 
-// The members that the service reads. Not from the document, which few services need to load.
+// The members that the service reads. They are not read from the document, which few services need
+// to load.
 const requestMembers = { fieldValues: true, customer: true } satisfies NamesOf<IssueCardRequest>;
 const customerMembers = {
   phone: true,
@@ -64,8 +65,8 @@ export function warnAboutOtherContent(
 }
 
 /**
- * A misspelt member is ignored, and a misspelt key is stored with the card: what was meant is
- * empty.
+ * A misspelt member is ignored, and a misspelt key is stored with the card: the field that was
+ * meant stays empty.
  */
 export function warnAboutUnknownFields(
   { id, fields }: Template,

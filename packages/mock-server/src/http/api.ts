@@ -16,10 +16,11 @@ import { logRequests, logUnrouted, toLoggedBody } from "./traffic-log.ts";
 export function addApi(app: App, backend: Backend): void {
   const { domain } = backend;
   const middleware = [
-    // Before it knows whether the key is right, because the log has the body of a 401 too.
+    // The body is read before the key is checked, because the log has the body of a 401 too.
     readBody,
     authenticate(domain),
-    // Before the faults: one of them responds to a second request with the key of a running one.
+    // This is before the faults, because one of them responds to a second request with the key of a
+    // running one.
     trackEarlierRequests(domain),
     injectFaults(domain),
     parseBody,
@@ -60,7 +61,7 @@ const readBody: Middleware = async (c, next) => {
   return next();
 };
 
-/** After the faults: they also match a request whose body is not JSON. */
+/** Runs after the faults, because they also match a request whose body is not JSON. */
 const parseBody: Middleware = async (c, next) => {
   const { text } = c.var;
   if (text === undefined) return next();

@@ -51,8 +51,8 @@ export async function getReply(app: App, request: Request): Promise<Reply> {
 }
 
 /**
- * What Hono gets instead of a response. The adapters send the reply. Created at first use, because
- * the module can be imported where there is no `Response`.
+ * What Hono gets instead of a response. The adapters send the reply. It is created at first use,
+ * because the module can be imported where there is no `Response`.
  */
 let handled: Response | undefined;
 
@@ -66,8 +66,8 @@ export function respond(c: Call, reply: Reply): Response {
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /**
- * A 405 where the path has other methods; else a 404 that lists the routes, for a developer who
- * mistyped a path.
+ * @returns a 405 where the path has other methods; else a 404 that lists the routes, for a
+ * developer who mistyped a path.
  */
 export function createNotFound(app: App, { req: { method, path } }: Call): Reply {
   const message = `There is no ${method} ${path}.`;
@@ -85,7 +85,7 @@ export function createNotFound(app: App, { req: { method, path } }: Call): Reply
 const hasRoute = (app: App, method: string, path: string) =>
   app.router.match(method, path)[0].some(([[, route]]) => route.method === method);
 
-/** @returns each route once: it has an entry for each middleware. */
+/** @returns each route once, although Hono has an entry for each middleware of it. */
 function listRoutes(app: App, isControl: boolean): string[] {
   const routes = app.routes
     .filter(({ method }) => methods.includes(method))

@@ -14,7 +14,7 @@ export interface Reply {
   /** With lower-case names. */
   headers: Readonly<Record<string, string>>;
   body: string | Uint8Array | null;
-  /** In the log: why the request failed, or that it was a replay. */
+  /** For the log: why the request failed, or that it was a replay. */
   reason?: string;
   fault?: ConnectionFault;
 }

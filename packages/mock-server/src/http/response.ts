@@ -38,7 +38,7 @@ function waitForAbort(request: Request): Promise<never> {
   });
 }
 
-/** The first half of the body, then the error of fetch for a connection that broke. */
+/** @returns the first half of the body, then the error of fetch for a connection that broke. */
 function truncate(body: Reply["body"]): ReadableStream<Uint8Array> {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const half = bytes?.subarray(0, bytes.length >> 1) ?? new Uint8Array();

@@ -9,7 +9,7 @@ type Entry = Call["var"]["entry"];
 
 const maxRequests = 200;
 const maxPathLength = 2_000;
-/** Of a body, in characters. */
+/** How much of a body is stored, in characters. */
 const maxBodyLength = 65_536;
 
 export const logRequests =

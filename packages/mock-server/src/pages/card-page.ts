@@ -112,7 +112,7 @@ const customerPage = (title: string, up: string, content: Markup): Markup =>
 <footer>Issued by a mock service, for development and tests.</footer>`,
   );
 
-/** The landing page of the documentation shows it, too. */
+/** The card with its QR code. The landing page of the documentation shows it, too. */
 export const cardWithCode = (view: CardView): Markup =>
   cardFace(
     view,
@@ -120,7 +120,7 @@ export const cardWithCode = (view: CardView): Markup =>
   );
 
 /**
- * The console shows the same elements.
+ * The face of a card. The console shows the same elements.
  * @param below the lower half of the card.
  */
 function cardFace(view: CardView, below: Markup | string = ""): Markup {
@@ -149,7 +149,7 @@ function walletLink({ wallets }: CardView, wallet: string, address: string): Mar
   return html`<a href="${address}"><img src="${image}" alt="Add to ${title}" width="240" height="56"></a>`;
 }
 
-/** For people: 1,250. */
+/** Formats points for people: 1,250. */
 const formatPoints = (points: number): string =>
   points.toLocaleString("en", { maximumFractionDigits: 6 });
 
@@ -159,7 +159,7 @@ function qrCode(text: string, label: string): Markup {
   return html`<svg class="qr" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img" aria-label="${label}"><path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${path}"/></svg>`;
 }
 
-/** "apple" is "Apple Wallet". */
+/** Converts "apple" to "Apple Wallet". */
 const toTitle = (wallet: string): string =>
   `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const folder = new URL("../../static/", import.meta.url);
 
-/** By the path inside static/, with slashes; without the modules of the console. */
+/** The files by their path inside static/, with slashes; without the modules of the console. */
 export const staticFiles: ReadonlyMap<string, string> = new Map(
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((name) => name.replaceAll("\\", "/"))
@@ -18,11 +18,11 @@ export const staticFiles: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * The console and Preact as one module, by the esbuild that also builds the package: htm/preact
- * needs no bundler, but its last release is of 2022 and contains an old Preact.
+ * Bundles the console and Preact as one module, with the esbuild that also builds the package:
+ * htm/preact needs no bundler, but its last release is of 2022 and contains an old Preact.
  */
 export function bundleConsole(): string {
-  // Not an import, because a program that bundles these sources cannot contain esbuild.
+  // esbuild is not imported, because a program that bundles these sources cannot contain esbuild.
   const { buildSync } = createRequire(import.meta.url)("esbuild") as typeof import("esbuild");
   const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(new URL("console/main.jsx", folder))],

@@ -42,7 +42,7 @@ function walletReply(domain: Domain, slug: string, leaf: string, isPost: boolean
   if (card === undefined || wallet === undefined) return pageReply(notFoundPage("../../"), 404);
   if (!isPost) return pageReply(walletPage(toCardView(domain, card), wallet));
   if (!card.wallets.includes(wallet)) addToWallet(domain, card.id, wallet);
-  // A relative address, because the server has several host names.
+  // The address is relative, because the server has several host names.
   return emptyReply(303, { location: `../${slug}` });
 }
 

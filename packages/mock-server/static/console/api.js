@@ -57,7 +57,9 @@ async function send(method, path, body = undefined, headers = {}) {
 }
 
 const pauseMs = 150;
-/** More than the ten seconds that a receiver has. */
+/**
+ * The maximum number of reads; together they take longer than the ten seconds that a receiver has.
+ */
 const maxReads = 80;
 
 /**
@@ -93,7 +95,7 @@ async function sayOutcome(say, text, deliveries) {
   await sayAttempts(say, text, attempts);
 }
 
-/** More are only counted. */
+/** The maximum number of attempts that a message names; more are only counted. */
 const maxNamed = 4;
 
 /**

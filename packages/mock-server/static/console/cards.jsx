@@ -20,7 +20,7 @@ export function Cards({ id }) {
   useReturnedFocus(id);
   if (id !== "") return <Card id={id} key={id} />;
   if (cards?.items === undefined || templates === undefined) return null;
-  // The words of the search, so that the list has them when the card is closed.
+  // The address keeps the words of the search, so that the list has them when the card is closed.
   const toAddress = (cardId) => address(["cards", cardId], readAddress().parameters);
   const { items, total } = cards;
   return (

@@ -18,7 +18,7 @@ import { Button, Copy, NoWebsiteKey, Pre, useReading, useService } from "./servi
 
 /**
  * The ids of entries are words of the search, so that a link also opens an entry that is not among
- * the newest. That of a cause finds its webhooks too.
+ * the newest. The id of a cause finds its webhooks too.
  */
 export function Detail({ id }) {
   const list = useReading(() => get("traffic", { query: id }));
@@ -37,7 +37,7 @@ export function Detail({ id }) {
   );
 }
 
-/** Stays when the detail is scrolled. */
+/** The header, which stays in place when the detail is scrolled. */
 const Header = ({ title, children = undefined }) => (
   <header>
     <h2>{title}</h2>
@@ -50,7 +50,7 @@ const Header = ({ title, children = undefined }) => (
   </header>
 );
 
-/** After these a purchase is a likely next step. */
+/** The names of entries after which a purchase is a likely next step. */
 const pointNames = ["issueCard", "balance.changed", "tier.changed", "purchase"];
 
 /** What happened, to whose card, and a way to do more with it. */
@@ -75,7 +75,7 @@ const Story = ({
 /** A body: JSON is indented, and its keys, texts and other values have colours. */
 const Body = ({ text }) => highlight(indent(text));
 
-/** Of a page its text, with the source below. */
+/** Shows the text of an HTML page, with its source below. */
 function ResponseText({ text }) {
   if (!text.trimStart().startsWith("<")) return <Body text={text} />;
   return (

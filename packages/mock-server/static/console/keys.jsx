@@ -53,15 +53,15 @@ function close() {
 }
 
 /**
- * What is opened gets the focus, because a phone hides the list; closed, its row gets it back,
- * unless a search has it.
+ * Moves the focus to what is opened, because a phone hides the list, and back to its row when it is
+ * closed, unless a search has the focus.
  * @param open the id of what is open, which is also that of its row.
  */
 export function useReturnedFocus(open) {
   const earlier = useRef(open);
   useEffect(() => {
     if (open === earlier.current) return;
-    const isLeft = document.activeElement?.matches(".bar a"); // which leads to the top of the list
+    const isLeft = document.activeElement?.matches(".bar a"); // such a link leads to the top
     if (!isLeft)
       document.getElementById(open || earlier.current)?.scrollIntoView({ block: "nearest" });
     const row = () => document.getElementById(earlier.current);

@@ -32,7 +32,7 @@ function Console() {
   const isReady = clock !== undefined;
   useEffect(() => {
     document.title = `${name} – Loyalty cards`;
-    // So that keys scroll it: it is not the page that scrolls.
+    // The focus lets keys scroll the view, because the page itself does not scroll.
     if (document.activeElement === document.body) main.current?.focus();
   }, [name, id, isReady]);
   useEffect(() => {

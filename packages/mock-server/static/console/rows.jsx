@@ -60,7 +60,7 @@ function Row({ entry, open, toAddress, hasSeveral }) {
   );
 }
 
-/** The attempts of a delivery, what the receiver said, and which one. */
+/** The attempts of a delivery, what the receiver said, and which receiver it was. */
 const Attempts = ({ delivery, hasSeveral }) => (
   <>
     <Marks {...delivery} />

@@ -38,7 +38,8 @@ export function Search({ label, find, toAddress }) {
     isWanted = false;
     return () => clearTimeout(timer.current); // the words are not those of another view
   }, []);
-  // Replaced, so that a search is one entry of the browser's history and not one per key.
+  // The address is replaced, so that a search is one entry of the browser's history and not one per
+  // key.
   const search = (words) => location.replace(addressWith({ query: words }));
   const type = ({ currentTarget: { value } }) => {
     clearTimeout(timer.current);

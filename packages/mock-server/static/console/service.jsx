@@ -212,7 +212,7 @@ export const Pre = ({ children, label }) => (
   </section>
 );
 
-/** The entries that a list has at first, and gets more. */
+/** How many entries a list has at first, and how many more it gets at a time. */
 export const pageSize = 100;
 
 export const More = ({ shown, total, limit, setLimit }) =>

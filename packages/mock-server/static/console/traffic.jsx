@@ -85,7 +85,7 @@ const Cleared = ({ at }) => (
   </>
 );
 
-/** What scrolls: the list, which is beside a detail, the view, or on a phone the page. */
+/** Finds what scrolls: the list beside a detail, the view, or on a phone the page. */
 const findScrolling = () => [...document.querySelectorAll(".list, main, .page")];
 
 export function scrollToTop() {
@@ -102,7 +102,7 @@ function NewRows({ items }) {
       setSeen((position) => (isAtTop || position === undefined ? newest : position));
     };
     see();
-    addEventListener("scroll", see, true); // of elements it reaches the window only as a capture
+    addEventListener("scroll", see, true); // scroll events do not bubble
     return () => removeEventListener("scroll", see, true);
   }, [newest]);
   const count = items.filter(({ position }) => seen !== undefined && position > seen).length;

@@ -187,7 +187,7 @@ export interface SqliteInbox extends ReplayableInbox {
 export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const context = createContext(options);
   const { source, database, report } = context;
-  /** With the handler of each. */
+  /** The running workers, with the handler of each. */
   const workers = new Map<Worker, SqliteHandler>();
   let isClosing = false;
   const neglect = createNeglectWatch({

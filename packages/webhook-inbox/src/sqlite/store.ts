@@ -22,7 +22,7 @@ export function* store(job: NewJob): Statements<"stored" | "duplicate" | "other-
   return "stored";
 }
 
-/** Also when the stored event was erased or is damaged. */
+/** Returns true also when the stored event was erased or is damaged. */
 function isSameBody(stored: string | undefined, arrived: string): boolean {
   const event = parseStoredEvent(stored);
   return event === undefined || event.body === parseStoredEvent(arrived)?.body;

@@ -22,9 +22,9 @@ const definitions = `${formatTables(tables, idTypes.sqlite)}
 CREATE INDEX IF NOT EXISTS ${eventsTable}_ended ON ${eventsTable} (topic, state, ended);`;
 
 /**
- * Creates what is missing. The version first, so that tables of another one are not changed. Where
- * nothing is missing it only reads, because another connection of this process may be in a
- * transaction.
+ * Creates what is missing. It reads the version first, so that tables of another version are not
+ * changed. Where nothing is missing it only reads, because another connection of this process may
+ * be in a transaction.
  * @throws for tables of another version.
  */
 export function prepareTables(database: SqliteDatabase): void {

@@ -157,7 +157,8 @@ export function startEventWorker(
   ): void {
     const isLast = job.attempts >= maxAttempts;
     const retryInMs = getBackoffMs(job.attempts, backoff, random);
-    // Not a retry, which would go before new events: these must not wait for one that fails.
+    // The rank is not that of a retry, which would go before new events: these must not wait for
+    // one that fails.
     const next: End = isLast
       ? dead
       : { state: "waiting", effect: "possible", rank: ranks.new, delayMs: retryInMs };

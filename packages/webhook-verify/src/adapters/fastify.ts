@@ -72,7 +72,7 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     const result = await receive(toHead(request), (limits) =>
       readNodeBody(request, limits, stream),
     );
-    // When the response has been sent, or the connection is closed.
+    // `afterResponse` runs when the response has been sent, or the connection is closed.
     if (result.afterResponse !== undefined) reply.then(result.afterResponse, result.afterResponse);
     try {
       reply.code(result.status).headers(result.headers).send();
@@ -84,7 +84,8 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   // Returns no promise: Fastify would wait for its result, and then for the end of the response.
   const handle = (request: FastifyRequest, reply: FastifyReply) => void respond(request, reply);
 
-  // In the scope of this plugin only: the bytes stay in the stream until the receiver reads them.
+  // This has an effect in the scope of this plugin only: the bytes stay in the stream until the
+  // receiver reads them.
   app.removeAllContentTypeParsers();
   // Fastify remembers which parser a content type has, but not that it is the one of "*".
   app.addContentTypeParser(["application/json", "*"], (_request, payload, done) =>
@@ -98,6 +99,6 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   app.all(options.path, handle);
 }
 
-/** Structural, because a hook may use another implementation of streams. */
+/** The check is structural, because a hook may use another implementation of streams. */
 const isStream = (value: unknown): value is Readable =>
   typeof (value as Readable | null | undefined)?.on === "function";
