@@ -105,10 +105,12 @@ export function* addJobs(tables: JobTables, list: readonly NewJob[]): Statements
 
   const toIdentity = (topic: unknown, name: unknown) => JSON.stringify([topic, name]);
   const fromLast = list.toReversed();
-  const bodyOf = new Map(fromLast.map(({ topic, name, body }) => [toIdentity(topic, name), body]));
+  const bodiesByJob = new Map(
+    fromLast.map(({ topic, name, body }) => [toIdentity(topic, name), body]),
+  );
   const newBodies = added.map(({ id, topic, name }) => ({
     id: toNumber(id),
-    body: bodyOf.get(toIdentity(topic, name)) ?? "",
+    body: bodiesByJob.get(toIdentity(topic, name)) ?? "",
   }));
   yield* query(
     `INSERT INTO ${tables.bodies} (id, body)

@@ -26,7 +26,7 @@ const mockServerLayers = [
   ["index.ts", "adapters", "doctor"], // MSW, Node, the command; the doctor needs nothing of the service
 ].map((names) => names.map((name) => `packages/mock-server/src/${name}`));
 
-const oneOf = (paths: readonly string[]) => `^(${paths.join("|")})(/|$)`;
+const toFolderPattern = (paths: readonly string[]) => `^(${paths.join("|")})(/|$)`;
 
 const sources = "^(internal/(?!test/)|packages/[^/]+/src/)";
 
@@ -41,8 +41,15 @@ const forbid = (name: string, from: Rule["from"], to: Rule["to"]): Rule => ({
 const descend = (table: readonly (readonly string[])[]): Rule[] =>
   table.flatMap((names, layer) =>
     names.map((name) => {
-      const notLower = { path: oneOf(table.slice(layer).flat()), pathNot: oneOf([name]) };
-      return forbid(`${name} imports from lower layers only`, { path: oneOf([name]) }, notLower);
+      const notLower = {
+        path: toFolderPattern(table.slice(layer).flat()),
+        pathNot: toFolderPattern([name]),
+      };
+      return forbid(
+        `${name} imports from lower layers only`,
+        { path: toFolderPattern([name]) },
+        notLower,
+      );
     }),
   );
 
@@ -74,12 +81,12 @@ const sourceRules: Rule[] = [
   ...descend(mockServerLayers),
   forbid(
     "every package has a layer",
-    { path: "^packages/[^/]+/src/", pathNot: oneOf(layers.flat()) },
+    { path: "^packages/[^/]+/src/", pathNot: toFolderPattern(layers.flat()) },
     {},
   ),
   forbid(
     "every folder of the mock server has a layer",
-    { path: "^packages/mock-server/src/", pathNot: oneOf(mockServerLayers.flat()) },
+    { path: "^packages/mock-server/src/", pathNot: toFolderPattern(mockServerLayers.flat()) },
     {},
   ),
   forbid("nothing imports an example", { pathNot: "^examples/" }, { path: "^examples/" }),

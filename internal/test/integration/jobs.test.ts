@@ -114,7 +114,7 @@ describe.each([
     };
     const find = async (name: string | number) =>
       (await run(() => lockJobs(tables, { name: String(name), topic: "tpl_1" })))[0];
-    const namesOf = (list: readonly { name: string }[]) => list.map(({ name }) => name);
+    const getNames = (list: readonly { name: string }[]) => list.map(({ name }) => name);
     const advance = (ms: number) => {
       clock.nowMs += ms;
     };
@@ -155,7 +155,7 @@ describe.each([
       await addDay("WHERE name = 'tried'", "tried", "due", "lost", "started");
       await run(() => correctTimes(tables));
       const [retries, others] = [await lease(), await lease()];
-      expect([namesOf(retries), namesOf(others)]).toEqual([["tried"], ["added"]]);
+      expect([getNames(retries), getNames(others)]).toEqual([["tried"], ["added"]]);
       expect(await find("added")).toMatchObject({ addedAtMs: clock.nowMs });
       const times = { lostAtMs: clock.nowMs, startedAtMs: clock.nowMs + dayMs };
       expect(await find("tried")).toMatchObject(times);
@@ -231,17 +231,17 @@ describe.each([
       await settle(await leased("tried"), retried);
       const order: string[] = [];
       for (let jobsLeft = await lease(); jobsLeft.length > 0; jobsLeft = await lease())
-        order.push(...namesOf(jobsLeft));
+        order.push(...getNames(jobsLeft));
       expect(order).toEqual(["delivered", "tried", "new", "bulk"]);
       expect(await run(() => getDelayMs(tables))).toBe(2_000);
       advance(2_000);
-      expect(namesOf(await lease())).toEqual(["later"]);
+      expect(getNames(await lease())).toEqual(["later"]);
     });
 
     it("leases at most as many as asked for, each to one attempt until its lease expires", async () => {
       for (const name of [1, 2, 3]) await add(name, {}, -name);
-      expect(namesOf(await lease(2)).sort()).toEqual(["2", "3"]);
-      expect(namesOf(await lease(2))).toEqual(["1"]);
+      expect(getNames(await lease(2)).sort()).toEqual(["2", "3"]);
+      expect(getNames(await lease(2))).toEqual(["1"]);
       expect(await lease()).toEqual([]);
       expect(await leaseOne(1)).toBeUndefined();
       expect(await run(() => getDelayMs(tables))).toBe(leaseMs);
@@ -330,8 +330,8 @@ describe.each([
       const returned = { attempts: 0, startedAtMs: undefined, lease: undefined };
       expect(await find(1)).toMatchObject(returned);
       await add(2, {}, -10);
-      expect(namesOf(await lease())).toEqual(["1"]);
-      expect(namesOf(await lease())).toEqual(["2"]);
+      expect(getNames(await lease())).toEqual(["1"]);
+      expect(getNames(await lease())).toEqual(["2"]);
     });
 
     it("opens the breaker of a topic after failures of three jobs in a row, where one job counts once", async () => {
@@ -425,7 +425,7 @@ describe.each([
       advance(1_000);
       const job = (await probe()) as LeasedJob;
       expect(await settle(job, done)).toEqual({ isLost: false, breaker: "closed" });
-      expect(namesOf(await lease()).sort()).toEqual(["2", "3"]);
+      expect(getNames(await lease()).sort()).toEqual(["2", "3"]);
     });
 
     it("lets leases expire at once whose process has ended, and knows that they may have an effect", async () => {
@@ -437,7 +437,7 @@ describe.each([
       await run(() => expireLeases(tables));
       expect(await run(() => getLeaseDelayMs(tables))).toBeUndefined();
       expect(await leased(1)).toMatchObject({ lostAtMs: firstMs, isFirstAttempt: false });
-      expect(namesOf(await lease())).toEqual(["2"]);
+      expect(getNames(await lease())).toEqual(["2"]);
     });
 
     it("does not wait for a shorter time than its own when the service asks for it", async () => {
@@ -532,7 +532,7 @@ describe.each([
       expect(await find(1)).toMatchObject({ rank: ranks.retry, startedAtMs: clock.nowMs });
       expect(await lease()).toEqual([]);
       await run(() => hurryJob(tables, job.id));
-      expect(namesOf(await lease())).toEqual(["1"]);
+      expect(getNames(await lease())).toEqual(["1"]);
     });
 
     it("shows the latest time: when a job was added, or tried", async () => {
@@ -571,13 +571,13 @@ describe.each([
     it("leases, lists, counts and sweeps the jobs of one topic", async () => {
       for (const topic of ["tpl_0", "tpl_1", "tpl_2"]) await add(topic, { topic });
       expect(
-        namesOf(
+        getNames(
           await run(() => listJobs(tables, { state: "waiting", topic: "tpl_1" }, { limit: 10 })),
         ),
       ).toEqual(["tpl_1"]);
-      expect(namesOf(await run(() => listJobs(tables, { topic: "tpl_2" }, { limit: 10 })))).toEqual(
-        ["tpl_2"],
-      );
+      expect(
+        getNames(await run(() => listJobs(tables, { topic: "tpl_2" }, { limit: 10 }))),
+      ).toEqual(["tpl_2"]);
       const [job] = await run(() => leaseDue(tables, leaseMs, { limit: 10, topic: "tpl_1" }));
       expect(await run(() => leaseDue(tables, leaseMs, { limit: 10, topic: "tpl_1" }))).toEqual([]);
       expect(await run(() => getDelayMs(tables, "tpl_1"))).toBe(leaseMs);
@@ -605,10 +605,10 @@ describe.each([
       for (const name of [1, 2, 3]) await add(name);
       await settle(await leased(2), { ...ended("rejected"), error: { code: "server" } });
       const all = await run(() => listJobs(tables, {}, { limit: 10 }));
-      expect(namesOf(all)).toEqual(["1", "2", "3"]);
+      expect(getNames(all)).toEqual(["1", "2", "3"]);
       advance(5);
       expect(
-        namesOf(
+        getNames(
           await run(() =>
             listJobs(tables, { state: "waiting" }, { afterId: all[0]?.id ?? 0, limit: 10 }),
           ),

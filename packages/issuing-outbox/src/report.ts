@@ -154,7 +154,7 @@ function formatOutcome(outcome: OutboxOutcome, options: FormatOptions): string |
 const notAccepted = "the service does not accept the API key. Correct LOYALTY_API_KEY, and restart";
 
 /** What to do about a failure that waiting does not end, by its code. */
-const adviceOf: Partial<Record<string, string>> = {
+const adviceByCode: Partial<Record<string, string>> = {
   "not-found":
     "the template does not exist or is archived. Correct the id, or restore the template in the service's console",
   unauthorized: notAccepted,
@@ -166,4 +166,4 @@ const adviceOf: Partial<Record<string, string>> = {
   network: "no connection to the service. Check LOYALTY_URL if it never worked",
 };
 
-const getAdvice = (code: string) => adviceOf[code] ?? "the service fails or does not respond";
+const getAdvice = (code: string) => adviceByCode[code] ?? "the service fails or does not respond";

@@ -8,7 +8,7 @@ const minute = 60_000;
 // G2
 it("records the card without a callback that throws, and repeats the callback until it succeeds", async () => {
   let calls = 0;
-  const { outbox, run, clock, signUp, requests, names, getCardOf } = openVirtualShop({
+  const { outbox, run, clock, signUp, requests, names, getUserCard } = openVirtualShop({
     onIssued: ({ userId, cardId }, database) => {
       database.prepare("UPDATE users SET card = ? WHERE id = ?").run(cardId, userId);
       if (++calls <= 10) throw new Error("The callback fails.");
@@ -16,13 +16,13 @@ it("records the card without a callback that throws, and repeats the callback un
   });
   await run(signUp("1"));
   expect(await run(outbox.issue(1))).toMatchObject({ state: "issued", isDelivered: false });
-  expect(getCardOf("1")).toBeNull(); // rolled back with its transaction
+  expect(getUserCard("1")).toBeNull(); // rolled back with its transaction
   expect(await outbox.count()).toMatchObject({ issued: 1, undelivered: 1 });
   const worker = outbox.work({ pollMs: 30_000 });
   await clock.pass(120 * minute);
   await run(worker.stop());
   expect(await outbox.get(1)).toMatchObject({ isDelivered: true });
-  expect(getCardOf("1")).not.toBeNull();
+  expect(getUserCard("1")).not.toBeNull();
   expect(requests).toHaveLength(1);
   expect(calls).toBe(11);
   expect(names().filter((name) => name === "not-delivered")).toHaveLength(10);
@@ -113,7 +113,7 @@ it("records the cards of a list when the callback of one throws, and delivers ea
 });
 
 it("records the other cards when a callback ends their transaction", async () => {
-  const { outbox, run, database, getCardOf } = openVirtualShop({
+  const { outbox, run, database, getUserCard } = openVirtualShop({
     onIssued: ({ userId, cardId }, own) => {
       own
         .prepare(`INSERT OR ${userId === "7" ? "ROLLBACK" : "ABORT"} INTO users VALUES (?, ?)`)
@@ -125,7 +125,7 @@ it("records the other cards when a callback ends their transaction", async () =>
   await run(outbox.addAll(list));
   const drained = outbox.drain({ maxMs: 5_000 });
   expect(await run(drained)).toMatchObject({ issued: 20, undelivered: 1 });
-  expect(list.filter(({ userId }) => getCardOf(String(userId)) === null)).toHaveLength(1);
+  expect(list.filter(({ userId }) => getUserCard(String(userId)) === null)).toHaveLength(1);
 });
 
 it("does not store an id of a card that no database takes", async () => {
@@ -178,7 +178,7 @@ it("calls onRejected with what to correct", async () => {
 });
 
 it("calls onIssued when a person resolves an unknown entry with its card", async () => {
-  const { outbox, run, weather, clock, signUp, getCardOf } = openVirtualShop();
+  const { outbox, run, weather, clock, signUp, getUserCard } = openVirtualShop();
   await run(signUp("1"));
   weather.push("lost");
   await run(outbox.issue(1, { deadlineMs: 100 }));
@@ -188,7 +188,7 @@ it("calls onIssued when a person resolves an unknown entry with its card", async
     state: "issued",
     cardId: "card_found",
   });
-  expect(getCardOf("1")).toBe("card_found");
+  expect(getUserCard("1")).toBe("card_found");
   await expect(run(outbox.resolve(1, { cardId: "card_other" }))).rejects.toThrow(
     "this one is issued",
   );

@@ -247,7 +247,7 @@ it("rejects every method after close", async () => {
 });
 
 it("reports another card than the recorded one, which stays", async () => {
-  const { outbox, database, signUp, weather, outcomes, getCardOf } = openShop();
+  const { outbox, database, signUp, weather, outcomes, getUserCard } = openShop();
   await signUp("1", request);
   weather.push(async () => {
     // Another process has lost its lease, and records its card meanwhile.
@@ -258,7 +258,7 @@ it("reports another card than the recorded one, which stays", async () => {
   });
   expect(await outbox.issue(1)).toMatchObject({ cardId: "card_first" });
   expect(outcomes).toMatchObject([{ outcome: "another-card" }]);
-  expect(getCardOf("1")).toBeNull();
+  expect(getUserCard("1")).toBeNull();
 });
 
 it.each([
@@ -266,14 +266,14 @@ it.each([
   ["it was rejected and corrected", "lease = NULL, key = 'lc1_new', suffix = '~2', rank = 2"],
   ["it is unknown", "lease = NULL, state = 'unknown', rank = NULL"],
 ])("records a card that arrives late, after %s", async (_name, change) => {
-  const { outbox, database, signUp, weather, getCardOf } = openShop();
+  const { outbox, database, signUp, weather, getUserCard } = openShop();
   await signUp("1", request);
   weather.push(async () => {
     database.exec(`UPDATE issuing_outbox_entries SET ${change}`);
     return "ok";
   });
   expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
-  expect(getCardOf("1")).not.toBeNull();
+  expect(getUserCard("1")).not.toBeNull();
   expect(await outbox.drain()).toMatchObject({ issued: 1, waiting: 0, unknown: 0 });
 });
 

@@ -20,7 +20,7 @@ const hour = 60 * minute;
 
 // G9
 it("gives no user the card of another one whose entry was forgotten while its request was sent", async () => {
-  const { outbox, signUp, weather, run, requests, getCardOf } = openVirtualShop();
+  const { outbox, signUp, weather, run, requests, getUserCard } = openVirtualShop();
   await run(signUp("1"));
   let second: ReturnType<typeof outbox.issue> | undefined;
   weather.push(async () => {
@@ -34,7 +34,7 @@ it("gives no user the card of another one whose entry was forgotten while its re
   await run(outbox.issue(1).catch(() => undefined));
   const entry = await run(second as NonNullable<typeof second>);
   expect(requests).toHaveLength(2);
-  expect(entry).toMatchObject({ userId: "2", state: "issued", card: { id: getCardOf("2") } });
+  expect(entry).toMatchObject({ userId: "2", state: "issued", card: { id: getUserCard("2") } });
 });
 
 describe("the 24 hours of a key", () => {
@@ -72,7 +72,7 @@ describe("the 24 hours of a key", () => {
 
   // G2
   it("end as unknown without another request", async () => {
-    const { outbox, signUp, weather, requests, run, clock, names, getCardOf } = openVirtualShop();
+    const { outbox, signUp, weather, requests, run, clock, names, getUserCard } = openVirtualShop();
     await run(signUp("1"));
     weather.push("lost");
     const sentAtMs = clock.now();
@@ -83,7 +83,7 @@ describe("the 24 hours of a key", () => {
     expect(await run(outbox.drain())).toMatchObject({ unknown: 1, waiting: 0 });
     expect(requests).toHaveLength(1);
     expect(names()).toContain("unknown");
-    expect(getCardOf("1")).toBeNull();
+    expect(getUserCard("1")).toBeNull();
   });
 
   it("count from firstAttemptAt of add", async () => {

@@ -163,10 +163,10 @@ export function openShop(
       own.prepare("INSERT INTO users (id) VALUES (?)").run(userId);
       return outbox.add(own, { userId, template, request });
     });
-  const getCardOf = (userId: string) =>
+  const getUserCard = (userId: string) =>
     (database.prepare("SELECT card FROM users WHERE id = ?").get(userId) as { card: string | null })
       .card;
   /** Names of outcomes, such as `issued`. */
   const names = () => outcomes.map(({ outcome }) => outcome);
-  return { ...network, outbox, file, database, outcomes, lines, names, signUp, getCardOf };
+  return { ...network, outbox, file, database, outcomes, lines, names, signUp, getUserCard };
 }

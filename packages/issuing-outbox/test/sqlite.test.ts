@@ -26,7 +26,7 @@ import {
 } from "./shop.ts";
 
 it("issues the card of a sign-up and stores it with the user in one transaction", async () => {
-  const { outbox, signUp, getCardOf, requests } = openShop();
+  const { outbox, signUp, getUserCard, requests } = openShop();
   expect(await signUp("1")).toBe("added");
   expect(await outbox.get(1)).toMatchObject({
     userId: "1",
@@ -37,7 +37,7 @@ it("issues the card of a sign-up and stores it with the user in one transaction"
   const entry = await outbox.issue(1);
   expect(entry).toMatchObject({ state: "issued", attempts: 1, isDelivered: true });
   expect(entry.card?.id).toBe(entry.cardId);
-  expect(getCardOf("1")).toBe(entry.cardId);
+  expect(getUserCard("1")).toBe(entry.cardId);
   expect(requests).toHaveLength(1);
   expect(await outbox.count()).toMatchObject({ waiting: 0, issued: 1, undelivered: 0, paused: [] });
 });
@@ -66,13 +66,13 @@ it("issues the cards of a list with drain, each once", async () => {
 });
 
 it("sends the same bytes again after a lost response, and issues one card", async () => {
-  const { outbox, signUp, weather, requests, getCardOf } = openShop();
+  const { outbox, signUp, weather, requests, getUserCard } = openShop();
   await signUp("1");
   weather.push("lost");
   expect(await outbox.issue(1)).toMatchObject({ state: "issued", attempts: 2 });
   expect(requests).toHaveLength(2);
   expect(requests[0]).toEqual(requests[1]);
-  expect(getCardOf("1")).not.toBeNull();
+  expect(getUserCard("1")).not.toBeNull();
 });
 
 it("sends an entry of a process that was killed when its lease ends", async () => {

@@ -5,7 +5,7 @@
 
 import { openShop, shopTemplate, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
-import { warningsOf } from "./shop.ts";
+import { getWarnings } from "./shop.ts";
 
 const key = { "idempotency-key": "user-1" };
 
@@ -109,9 +109,9 @@ it("warns when a customer gets a second card of a template, under another key", 
   const { body } = await issue(anna, { "idempotency-key": "user-1" });
   await issue(toSignUp({ phone: "+48600100201" }), { "idempotency-key": "user-2" });
   await call("POST", "/api/v1/templates/tpl_other/passes", { body: anna });
-  expect(warningsOf(service)).toEqual([]);
+  expect(getWarnings(service)).toEqual([]);
   await issue(anna, { "idempotency-key": "user-1b" });
-  expect(warningsOf(service)).toEqual([
+  expect(getWarnings(service)).toEqual([
     {
       type: "second-card",
       message: `The customer has the card ${body.id} of this template already. Did the user id or the idempotencyNamespace change? With the same ones the response is the first card.`,
@@ -132,7 +132,7 @@ describe("a key repeated with other content", () => {
     const { service, lines, issue, call } = openShop();
     const { body } = await issue(anna, key);
     expect((await issue(piotr, key)).body.id).toBe(body.id);
-    expect(warningsOf(service)).toEqual([
+    expect(getWarnings(service)).toEqual([
       {
         type: "replay-with-other-content",
         message: expect.stringMatching(
@@ -143,10 +143,10 @@ describe("a key repeated with other content", () => {
       },
     ]);
     expect(service.requests().at(-1)).toMatchObject({ reason: "replay", cardId: body.id });
-    expect(lines).toEqual([`warning: ${warningsOf(service)[0]?.message}`]);
+    expect(lines).toEqual([`warning: ${getWarnings(service)[0]?.message}`]);
     const path = "/api/v1/templates/anna%40example.com%0AForged/passes";
     await call("POST", path, { body: piotr, headers: key });
-    const texts = [...lines, JSON.stringify(warningsOf(service))];
+    const texts = [...lines, JSON.stringify(getWarnings(service))];
     expect(lines).toHaveLength(2);
     for (const text of texts)
       expect(text).not.toMatch(/example\.com|Secret|48600|user 1|Forged|Anna|Piotr/i);
@@ -173,14 +173,14 @@ describe("a key repeated with other content", () => {
     await issue({ customer: { consents, ...contact }, fieldValues: anna.fieldValues }, key);
     await issue({ customer: { ...contact, consents }, fieldValues: anna.fieldValues }, key);
     await issue(piotr, { "idempotency-key": "user-2" });
-    expect([warningsOf(service), lines]).toEqual([[], []]);
+    expect([getWarnings(service), lines]).toEqual([[], []]);
   });
 
   it("says to send a new key for a stored error", async () => {
     const { service, issue } = openShop({ storeRefusals: true });
     await issue(toSignUp({}, {}), key);
     await issue(toSignUp(), key);
-    const [warning, ...others] = warningsOf(service);
+    const [warning, ...others] = getWarnings(service);
     expect(others).toEqual([]);
     expect(warning?.message).toMatch(/stored 422.*new key/);
     expect(service.requests().at(-1)?.cardId).toBeUndefined();
@@ -199,7 +199,7 @@ describe("a key repeated with other content", () => {
     await withFields({ name: " Anna Secret" });
     await withFields({ name: " Anna Secret", town: "Secret town" }); // only the spaces differ
     await call("POST", "/api/v1/templates/tpl_town/passes", { body: ["no object"], headers: key });
-    const replays = warningsOf(service).filter(({ type }) => type === "replay-with-other-content");
+    const replays = getWarnings(service).filter(({ type }) => type === "replay-with-other-content");
     expect(replays.map(({ fields }) => fields)).toEqual([
       ["name"],
       ["town"],
@@ -216,9 +216,9 @@ describe("a key repeated with other content", () => {
     const { body } = await issue(toSignUp({}, { firstName: "Anna", points: 3 }), key);
     service.cards.purchase(body.id, { points: 12 });
     await issue(toSignUp({ name: "Anna" }, { firstName: "Anna", points: 3 }), key);
-    expect(warningsOf(service)).toMatchObject([
+    expect(getWarnings(service)).toMatchObject([
       { message: expect.stringMatching(/^Other content .* key\./) },
     ]);
-    expect(warningsOf(service)[0]).not.toHaveProperty("fields");
+    expect(getWarnings(service)[0]).not.toHaveProperty("fields");
   });
 });

@@ -13,7 +13,7 @@ import {
 } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 import { createMockService, manualClock } from "../src/index.ts";
-import { warningsOf } from "./shop.ts";
+import { getWarnings } from "./shop.ts";
 
 describe("a newly issued card", () => {
   it("is active, empty, without a tier, and issued via the website", async () => {
@@ -415,7 +415,7 @@ describe("a field key that the template does not have", () => {
     const { service, lines, issue } = openShop();
     const { status } = await issue(toSignUp({}, { firstName: "Anna", piont: 7, ponits: 8 }));
     expect(status).toBe(201);
-    expect(warningsOf(service)).toEqual([
+    expect(getWarnings(service)).toEqual([
       {
         type: "unknown-fields",
         message:
@@ -423,7 +423,7 @@ describe("a field key that the template does not have", () => {
         fields: ["piont", "ponits"],
       },
     ]);
-    expect(lines).toEqual([`warning: ${warningsOf(service)[0]?.message}`]);
+    expect(lines).toEqual([`warning: ${getWarnings(service)[0]?.message}`]);
   });
 
   it("is warned of when it is a member of the request, the customer or the consents", async () => {
@@ -435,7 +435,7 @@ describe("a field key that the template does not have", () => {
       },
       feildValues: {},
     });
-    expect(warningsOf(service).map(({ type, message }) => [type, message])).toEqual([
+    expect(getWarnings(service).map(({ type, message }) => [type, message])).toEqual([
       [
         "unknown-members",
         'The request has members that the service ignores: "feildValues" (did you mean "fieldValues"?).',
@@ -478,7 +478,7 @@ describe("a field key that the template does not have", () => {
     const { service, lines, issue } = openShop();
     await issue(toSignUp({}, { firstName: "Anna", points: 1 }));
     await issue(toSignUp());
-    expect([warningsOf(service), lines]).toEqual([[], []]);
+    expect([getWarnings(service), lines]).toEqual([[], []]);
   });
 
   it("is named without its value, on one line, and cut when it is long", async () => {
@@ -492,6 +492,6 @@ describe("a field key that the template does not have", () => {
     expect(lines[0]).not.toMatch(/Secret|\n/);
     expect(lines[0]).toContain("and 22 more");
     expect(lines[0]?.length).toBeLessThan(600);
-    expect(warningsOf(service)[0]?.fields).toHaveLength(10);
+    expect(getWarnings(service)[0]?.fields).toHaveLength(10);
   });
 });

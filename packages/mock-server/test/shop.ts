@@ -36,7 +36,7 @@ export function sendPing({ webhooks }: MockService, url = "https://shop.test/") 
 }
 
 /** The warnings of all requests, oldest first. */
-export const warningsOf = (service: MockService) =>
+export const getWarnings = (service: MockService) =>
   service.requests().flatMap(({ warnings }) => warnings);
 
 export const withoutKey = { key: null };

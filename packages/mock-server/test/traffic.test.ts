@@ -256,11 +256,13 @@ it("has what the staff did as the cause of the webhooks above it, also of an exp
   ]);
   await service.idle();
   const all = (await get("/_mock/traffic")).items;
-  const positionOf = (wanted: string) =>
+  const getPosition = (wanted: string) =>
     all.find(({ phrase }: { phrase: string }) => phrase === wanted).position;
-  expect(positionOf("+1,250.5 → 1,250.5") > positionOf("+1,250.5")).toBe(true);
-  expect(positionOf("card added to Apple Wallet") > positionOf("added to Apple Wallet")).toBe(true);
-  expect(positionOf("Silver (before: Gold)") > positionOf("1,150 points; they stay")).toBe(true);
+  expect(getPosition("+1,250.5 → 1,250.5") > getPosition("+1,250.5")).toBe(true);
+  expect(getPosition("card added to Apple Wallet") > getPosition("added to Apple Wallet")).toBe(
+    true,
+  );
+  expect(getPosition("Silver (before: Gold)") > getPosition("1,150 points; they stay")).toBe(true);
 });
 
 it("has the request or the action that caused a delivery, which its id finds too", async () => {

@@ -7,7 +7,7 @@ import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { addChunk, type BodyResult, type ReadLimits, type RequestHead, toBytes } from "./body.ts";
 import type { WebhookEvent } from "./event.ts";
 import type { ReceiverKind, ReceiverOptions } from "./options.ts";
-import { createReceiverOf } from "./receiver.ts";
+import { createAdapterReceiver } from "./receiver.ts";
 import type { Reporter } from "./reporter.ts";
 
 export type { IncomingMessage, Readable, ServerResponse };
@@ -20,7 +20,7 @@ export type NodeRequest = IncomingMessage & { body?: unknown; rawBody?: unknown 
  * an error becomes a response and a log line.
  */
 export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
-  const { receive, reporter } = createReceiverOf(kind, options);
+  const { receive, reporter } = createAdapterReceiver(kind, options);
   /** @param forwardEvent called with the verified event instead of sending the response. */
   async function handle(
     request: NodeRequest,

@@ -94,7 +94,7 @@ const fix =
  * ```
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { receive } = createReceiverOf(
+  const { receive } = createAdapterReceiver(
     { name: "createReceiver", fix, returnsEvent: true },
     options,
   );
@@ -102,7 +102,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 }
 
 /** {@link createReceiver} for an adapter, which reads the body and also reports its own errors. */
-export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions) {
+export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptions) {
   const settings = parseOptions(options, kind);
   const { timeoutMs, toleranceSeconds, secrets, afterResponse } = settings;
   const reporter = createReporter(options, { clock: settings.clock, fix: kind.fix });

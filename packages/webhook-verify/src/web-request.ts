@@ -2,7 +2,7 @@
 import { toChunks } from "@loyalty-cards/internal/bounded-body";
 import { type BodyResult, collectBody, type ReadLimits } from "./body.ts";
 import type { ReceiverKind, ReceiverOptions } from "./options.ts";
-import { createReceiverOf } from "./receiver.ts";
+import { createAdapterReceiver } from "./receiver.ts";
 
 /**
  * Creates a handler. It never rejects for a `Request`.
@@ -14,7 +14,7 @@ export function webHandler(
   options: ReceiverOptions,
   keepAlive: (done: Promise<void>, platform: unknown[]) => void,
 ) {
-  const { receive, reporter } = createReceiverOf(kind, options);
+  const { receive, reporter } = createAdapterReceiver(kind, options);
   return async (request: Request, ...platform: unknown[]): Promise<Response> => {
     // The request of Hono has `arrayBuffer` too.
     if (typeof request?.arrayBuffer !== "function" || !request.headers) {

@@ -7,7 +7,7 @@ import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/s
 import { describe, expect, it } from "vitest";
 import { collectBody, decodeBase64, type ReceivedRequest, toBytes } from "../src/body.ts";
 import type { ReceiverOptions, ReceiverOutcome } from "../src/index.ts";
-import { createReceiverOf } from "../src/receiver.ts";
+import { createAdapterReceiver } from "../src/receiver.ts";
 import { createTestClock, createTestReceiver, post } from "./test-receiver.ts";
 
 /** A receiver without onOutcome, which logs; with a test clock for the intervals between lines. */
@@ -75,18 +75,18 @@ describe("a rejected delivery", () => {
 
   it("has headers in its response that say what to change", async () => {
     const { receive } = createTestReceiver({ now, maxBodyBytes: 1000 });
-    const headersOf = async (overrides: Partial<ReceivedRequest>) =>
+    const getHeaders = async (overrides: Partial<ReceivedRequest>) =>
       (await receive(post(signed(), overrides))).headers;
-    expect(await headersOf({ method: "PUT" })).toEqual({ allow: "POST" });
-    expect(await headersOf({ rawBody: "x".repeat(2000) })).toEqual({ connection: "close" });
+    expect(await getHeaders({ method: "PUT" })).toEqual({ allow: "POST" });
+    expect(await getHeaders({ rawBody: "x".repeat(2000) })).toEqual({ connection: "close" });
     const headers = { "content-encoding": "gzip" };
-    expect(await headersOf({ headers })).toEqual({ "accept-encoding": "identity" });
+    expect(await getHeaders({ headers })).toEqual({ "accept-encoding": "identity" });
   });
 
   it("responds 400 when the connection ends before the body, and logs nothing", async () => {
     const outcomes: ReceiverOutcome[] = [];
     const log: string[] = [];
-    const { receive } = createReceiverOf(
+    const { receive } = createAdapterReceiver(
       { name: "the receiver of an adapter" },
       {
         secret,

@@ -21,7 +21,7 @@ it("needs 12 statements in SQLite at most", async () => {
   const open = openWatched((sql) => {
     if (isCounting) statements.push(sql);
   });
-  const { outbox, signUp, getCardOf } = openShop(createNetwork(), { open });
+  const { outbox, signUp, getUserCard } = openShop(createNetwork(), { open });
   const worker = outbox.work({ pollMs });
   await signUp("1");
   await outbox.issue(1);
@@ -29,7 +29,7 @@ it("needs 12 statements in SQLite at most", async () => {
   await signUp("2");
   expect(await outbox.issue(2)).toMatchObject({ state: "issued", isDelivered: true });
   isCounting = false;
-  expect(getCardOf("2")).not.toBeNull();
+  expect(getUserCard("2")).not.toBeNull();
 
   expect(statements.length, statements.join("\n\n")).toBeLessThanOrEqual(12);
   await worker.stop();

@@ -18,22 +18,25 @@ export type RequestWarning = ControlSchemas["schemas"]["RequestWarning"];
 
 type IssueCardRequest = components["schemas"]["IssueCardRequest"];
 
-type NamesOf<Value> = Record<keyof Value, true>;
+type MemberNames<Value> = Record<keyof Value, true>;
 
 // The members that the service reads. They are not read from the document, which few services need
 // to load.
-const requestMembers = { fieldValues: true, customer: true } satisfies NamesOf<IssueCardRequest>;
+const requestMembers = {
+  fieldValues: true,
+  customer: true,
+} satisfies MemberNames<IssueCardRequest>;
 const customerMembers = {
   phone: true,
   email: true,
   name: true,
   consents: true,
-} satisfies NamesOf<components["schemas"]["Customer"]>;
+} satisfies MemberNames<components["schemas"]["Customer"]>;
 
 const consentMembers = {
   privacy: true,
   marketing: true,
-} satisfies NamesOf<components["schemas"]["Customer"]["consents"]>;
+} satisfies MemberNames<components["schemas"]["Customer"]["consents"]>;
 
 /**
  * The response is that of the first request, so the new content has no effect. It may even be about

@@ -9,7 +9,7 @@ import {
   toHead,
 } from "../node-request.ts";
 import type { ReceiverOptions } from "../options.ts";
-import { createReceiverOf } from "../receiver.ts";
+import { createAdapterReceiver } from "../receiver.ts";
 
 /** The options of a receiver, and its route. */
 export interface FastifyReceiverOptions extends ReceiverOptions {
@@ -51,7 +51,7 @@ const wrongUse =
   'fastifyReceiver is a plugin, not a route handler: write app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler }). In Express, use expressReceiver.';
 
 /** What `app.register` itself reads from the options of a plugin. */
-const optionsOfFastify = {
+const fastifyOptions = {
   path: true,
   prefix: true,
   logLevel: true,
@@ -61,8 +61,8 @@ const optionsOfFastify = {
 async function register(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
   if (typeof options?.path !== "string")
     throw new TypeError('path is missing: { path: "/webhooks/loyalty", … }.');
-  const kind = { name: "fastifyReceiver", fix, ownOptions: optionsOfFastify };
-  const { receive, reporter } = createReceiverOf(kind, options);
+  const kind = { name: "fastifyReceiver", fix, ownOptions: fastifyOptions };
+  const { receive, reporter } = createAdapterReceiver(kind, options);
 
   async function respond({ raw, body }: FastifyRequest, reply: FastifyReply): Promise<void> {
     // A preParsing hook may have replaced the stream of the body; the request itself is read then.

@@ -4,7 +4,7 @@
  */
 import { type BodyResult, decodeBase64, type ReadLimits, toBytes } from "../body.ts";
 import type { ReceiverOptions } from "../options.ts";
-import { createReceiverOf } from "../receiver.ts";
+import { createAdapterReceiver } from "../receiver.ts";
 
 /** The parts of the four kinds of event that a receiver needs. */
 type LambdaEvent = {
@@ -57,7 +57,7 @@ export function lambdaReceiver(
   }
   // A function is frozen between deliveries too, possibly while a `secret` function waits for its
   // secret.
-  const { receive, reporter } = createReceiverOf(
+  const { receive, reporter } = createAdapterReceiver(
     { name: "lambdaReceiver", fix, triesSecretAtStart: false },
     options,
   );
