@@ -43,7 +43,7 @@ export interface WorkOptions {
 
 /** When a worker ends without being stopped. */
 export interface WorkLimits {
-  /** It ends when nothing is due within this time and nothing runs. */
+  /** The worker ends when nothing is due within this time and nothing runs. */
   maxIdleMs?: number;
   maxJobs?: number;
   /** Begins nothing after this time, on the monotonic clock. */

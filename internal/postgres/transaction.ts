@@ -60,7 +60,7 @@ export async function queryRows(
  * connected, whose queries would wait for ever.
  */
 export function requireClient(caller: string, client: PostgresClient): void {
-  const { _connected, _connecting }: Record<string, unknown> = Object(client); // of a Client of pg
+  const { _connected, _connecting }: Record<string, unknown> = Object(client); // pg sets these
   const isWaiting = _connected === false && _connecting === false;
   const canSend = ["query", "unsafe", "$queryRawUnsafe"].some((name) => hasMethod(client, name));
   if (canSend && !isWaiting) return;

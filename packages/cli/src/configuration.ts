@@ -31,8 +31,8 @@ export type Environment = Readonly<Partial<Record<Variable, string>>> &
 export interface Sources {
   process: Environment;
   /**
-   * Without `LOYALTY_API_KEY_COMMAND`: the file may be another person's, and then it must not run a
-   * command.
+   * The variables of `.env` without `LOYALTY_API_KEY_COMMAND`: the file may be another person's,
+   * and then it must not run a command.
    */
   file: Environment;
   /** The variables of both. Those of the process take precedence. */

@@ -56,7 +56,7 @@ function* correctRejected(
   const { lostAtMs } = job;
   const runningMs = lostAtMs === undefined ? 0 : lostAtMs + maxRunningMs - (yield* getNowMs());
   if (runningMs > 0) {
-    // Its attempt set `startedAtMs`, or found it set, and only an attempt without effect clears it.
+    // The lost attempt set `startedAtMs`, or found it set; only one without effect clears it.
     yield* restartJob(tables, { ...job, body: requireBody(job) }, runningMs);
     return "waiting";
   }

@@ -16,7 +16,7 @@ export type { KnownEvents } from "@loyalty-cards/openapi/events";
  */
 export interface UnknownEvent {
   /**
-   * The same in every delivery of the event. Use it for deduplication ([spec
+   * The id, which is the same in every delivery of the event. Use it for deduplication ([spec
    * 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)).
    */
   id: string;

@@ -156,7 +156,7 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
 }
 
 function requireOptions(options: ReceiverOptions, { name, ownOptions }: ReceiverKind): void {
-  // It is a request when a framework calls the function in place of its result.
+  // The argument is a request when a framework calls the function in place of its result.
   if (typeof options !== "object" || options === null || "headers" in options)
     throw new TypeError(
       `${name} needs options: write ${name}({ secret, handler }) in place of ${name} or ${name}().`,

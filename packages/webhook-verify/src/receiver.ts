@@ -343,7 +343,7 @@ async function accept(
   const accepted =
     inbox === undefined ? "verified" : await inbox.put(event, { body, receivedAt }, delivery);
   if (!acceptedOutcomes.includes(accepted)) throw createPutError(accepted);
-  // It is called for a duplicate of the inbox too: the handler may have failed before.
+  // `handler` is called for a duplicate of the inbox too: it may have failed before.
   const result = await handler?.(event, delivery, unexpectedData);
   if (typeof result === "function") throw createReturnedFunctionError("handler");
   return accepted;

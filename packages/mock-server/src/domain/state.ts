@@ -20,7 +20,7 @@ export type EventData<Type extends EventType> = NonNullable<EventBody<Type>["dat
  */
 export type ApiKey = Schemas["ApiKey"];
 export type ApiKeyKind = ApiKey["kind"];
-/** One for each kind. */
+/** One key of each kind. */
 export type ApiKeys = Readonly<Record<ApiKeyKind, string>>;
 
 /** One field of a template. */

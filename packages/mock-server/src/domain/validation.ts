@@ -11,7 +11,7 @@ import type { ValidationError } from "@loyalty-cards/openapi/validators";
 export interface FieldError {
   /** JSON Pointer into the request body. */
   pointer: string;
-  /** In a response of the API: a sentence for a person. */
+  /** What is wrong. In a response of the API it is a sentence for a person. */
   detail: string;
   /** The rule, for a developer, when `detail` is a sentence for a person. */
   rule?: string;

@@ -81,7 +81,7 @@ function takeFirst<Kind extends Fault>(
   const fault = [...state.faults.values()].find(isMet);
   if (fault?.times === undefined) return fault;
   if (fault.times === 1) state.faults.delete(fault.id);
-  // It keeps its place in the order.
+  // The fault keeps its place in the order.
   else state.faults.set(fault.id, { ...fault, times: fault.times - 1 });
   notifyChange();
   return fault;
