@@ -1,6 +1,6 @@
 /** The reference: Markdown in docs/reference, one page for each entry point that a package publishes. */
 import { readFileSync } from "node:fs";
-import { Comment, Converter } from "typedoc";
+import { Comment, Converter, OptionDefaults } from "typedoc";
 
 const packages = [
   "issuing-client",
@@ -104,6 +104,8 @@ export default {
   pageTitleTemplates: { member: "{name}", module: "{name}" },
   groupOrder: ["Functions", "Classes", "Interfaces", "Type Aliases", "Variables", "*"],
   preservedTypeAnnotationTags: ["@throws"],
+  blockTags: [...OptionDefaults.blockTags, "@constant"], // of openapi-typescript
+  excludeTags: [...OptionDefaults.excludeTags, "@constant"],
   excludeInternal: true,
   excludeExternals: true,
   hideGenerator: true,

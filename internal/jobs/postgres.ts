@@ -147,10 +147,11 @@ export function createPostgresDatabase<Transaction>(
       need: TransactionNeed,
     ): Promise<Result> {
       const running = operations.get(transaction);
-      const operation = enter(transaction, statements, need);
-      const end = () => running?.delete(operation);
+      // The caller's promise itself: when nobody awaits it, its rejection is unhandled.
+      const operation: Promise<Result> = enter(transaction, statements, need).finally(() =>
+        running?.delete(operation),
+      );
       running?.add(operation);
-      operation.then(end, end);
       return operation;
     },
     /**

@@ -81,7 +81,7 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep
   const job = await database.run(() => findJob(tables, visit.jobRef));
   if (job === undefined)
     throw invalid(
-      "outbox.issue found no committed entry of this user: call outbox.add in the transaction that saves the user, in the same file or database and with the same template, and outbox.issue after its commit.",
+      "outbox.issue found no committed entry of this user: call and await outbox.add in the transaction that saves the user, in the same file or database and with the same template, and outbox.issue after its commit.",
     );
   const leftMs = getLeftMs(context, visit);
   const isOver = leftMs < 1 || lifecycle.phase !== "open";

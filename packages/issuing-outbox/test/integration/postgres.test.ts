@@ -3,6 +3,7 @@
  * with connections that are cut.
  */
 
+import { once } from "node:events";
 import { overPgBouncer } from "@loyalty-cards/testing/own-pgbouncer";
 import { overEveryClient, overPg, type Transacting } from "@loyalty-cards/testing/postgres-clients";
 import { createGate } from "@loyalty-cards/testing/resources";
@@ -454,6 +455,24 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     await late;
     client.release();
     expect(await countRows()).toBe(0);
+  });
+
+  it("leaves the rejection of an add that nobody awaits to the process", async () => {
+    const listeners = process.listeners("unhandledRejection"); // of the test runner
+    process.removeAllListeners("unhandledRejection");
+    onTestFinished(() => {
+      for (const listener of listeners) process.on("unhandledRejection", listener);
+    });
+    const unhandled = once(process, "unhandledRejection");
+    const { outbox } = openShop();
+    const client = await pool.connect();
+    await client.query("BEGIN");
+    void outbox.add(client, toEntry(1));
+    await client.query("COMMIT");
+    expect((await unhandled)[0]).toMatchObject({
+      message: expect.stringContaining("transaction that saves the user"),
+    });
+    client.release();
   });
 
   it("stores no form when the transaction ends before it", async () => {

@@ -30,7 +30,7 @@ import {
 } from "../event.ts";
 import { createPut, type ReplayableInbox } from "../put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "../reports.ts";
-import { replay, store } from "./store.ts";
+import { digest, replay, store } from "./store.ts";
 import { prepareTables, tables } from "./tables.ts";
 import {
   type InboxContext,
@@ -234,7 +234,8 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   return {
     put: createPut(report, async ({ id }, { body, receivedAt }) => {
       const text = formatStoredEvent(body, receivedAt);
-      const outcome = transact(store({ topic: source, name: id, key: "", body: text }));
+      const job = { topic: source, name: id, key: digest(body), body: text };
+      const outcome = transact(store(job));
       if (outcome === "stored") wakeWorkers();
       if (outcome === "other-content") warnOfOtherContent();
       await neglect.look("now");

@@ -192,20 +192,24 @@ describe.each(engines)("with %s", (name, open) => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it("logs once that two services share it: another content under the id of a stored event", async () => {
-    const lines: string[] = [];
-    const { inbox } = openAhead(0, { open, log: (line) => lines.push(line) });
-    const event = balanceChanged("evt_1");
-    expect(await put(inbox, event)).toBe("stored");
-    expect(await put(inbox, event)).toBe("duplicate");
-    expect(lines).toEqual([]);
-    const other = { ...event, createdAt: "2026-03-02T12:00:00.000Z" };
-    expect(await put(inbox, other)).toBe("duplicate");
-    expect(await put(inbox, other)).toBe("duplicate");
-    expect(lines).toEqual([
-      "webhook-inbox: an event has the id of another one and other content, so it counts as its duplicate: give the inbox of each service its own source.",
-    ]);
-  });
+  it.each(["stored", "processed"])(
+    "logs once that two services share it: another content under the id of a %s event",
+    async (state) => {
+      const lines: string[] = [];
+      const { inbox } = openAhead(0, { open, log: (line) => lines.push(line) });
+      const event = balanceChanged("evt_1");
+      expect(await put(inbox, event)).toBe("stored");
+      if (state === "processed") await inbox.drain(() => {});
+      expect(await put(inbox, event)).toBe("duplicate");
+      expect(lines).toEqual([]);
+      const other = { ...event, createdAt: "2026-03-02T12:00:00.000Z" };
+      expect(await put(inbox, other)).toBe("duplicate");
+      expect(await put(inbox, other)).toBe("duplicate");
+      expect(lines).toEqual([
+        "webhook-inbox: an event has the id of another one and other content, so it counts as its duplicate: give the inbox of each service its own source.",
+      ]);
+    },
+  );
 
   it("processes, lists, counts and replays the events of its own source only", async () => {
     const file = scratchFile();
