@@ -171,7 +171,7 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
     now: testing?.clock && (() => client.clock.now()),
     check: () => requireOwnSettings(client),
     missingTables:
-      "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql.",
+      "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql. If they exist, this transaction is of another database.",
   });
   const { outbox, add, correct } = createOutbox(options as never, client, tables, {
     ...database,
@@ -227,4 +227,4 @@ const hasMethod = (value: unknown, name: string) =>
 const noPool =
   "postgresOutbox needs pool, which is a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work). Pass one of the two, and adapt only with transaction.";
 const wrongPool =
-  "pool is neither a Pool of pg, which a Client is not, nor the sql of postgres.js. With another library, such as Knex, pass in its place transaction: (work) => knex.transaction((trx) => work({ query: async (text, values) => ({ rows }) })), whose query runs text in trx: the guide of the outbox has them under PostgreSQL libraries. With Drizzle or Kysely pass transaction and adapt, such as adapt: (tx) => fromDrizzle(tx, sql).";
+  "pool is neither a Pool of pg, which a Client is not, nor the sql of postgres.js. With another library, such as Knex, pass in its place transaction: (work) => knex.transaction((trx) => work({ query: async (text, values) => ({ rows }) })), whose query runs text, with $1 for the first value, in trx: copy it from https://loyalty-cards.github.io/loyalty-cards/guides/outbox#postgresql-libraries. With Drizzle or Kysely pass transaction and adapt, such as adapt: (tx) => fromDrizzle(tx, sql).";
