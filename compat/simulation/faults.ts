@@ -23,9 +23,9 @@ const verify = "packages/webhook-verify/src";
 const faults: Readonly<Record<string, PlantedFault>> = {
   "the inbox stores a duplicate again": {
     guarantees: ["G3"],
-    file: `${inbox}/sqlite/store.ts`,
-    find: 'if (known.state !== "dead") {',
-    replace: "if (false) {",
+    file: `${inbox}/sqlite/store-node.ts`,
+    find: 'if (known.state !== "dead") return known.key',
+    replace: "if (false) return known.key",
   },
   "the receiver acknowledges before the event is stored": {
     guarantees: ["G3", "G4"],

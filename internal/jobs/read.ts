@@ -198,10 +198,11 @@ export function* getNowMs(): Statements<number> {
 }
 
 /**
- * The latest time that the jobs show: when the last one was added, or when one that is not due was
- * tried. 0 without jobs.
+ * The latest time that the jobs show: when the last one was added, when one that is not due was
+ * tried, or when an attempt ended at the latest whose job waits. 0 without jobs.
+ * @param maxDelayMs the longest delay after an attempt; without it, delays show nothing.
  */
-export function* getLatestMs(tables: JobTables): Statements<number> {
+export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements<number> {
   const { jobs } = tables;
   const [row] = yield* query(
     `WITH RECURSIVE ${formatTopics(tables).join()}
@@ -218,10 +219,19 @@ export function* getLatestMs(tables: JobTables): Statements<number> {
          WHERE j.topic = topics.topic
            AND j.rank = ${ranks.retry}
            AND j.due > :now
-       ) AS tried`,
-    { topic: null },
+       ) AS tried,
+       (
+         SELECT max(j.due) - :maxDelayMs::bigint
+         FROM topics
+         CROSS JOIN ${jobs} j
+         WHERE j.topic = topics.topic
+           AND j.rank = ${ranks.retry}
+           AND j.due > :now
+           AND j.lease IS NULL
+       ) AS ended`,
+    { topic: null, maxDelayMs: maxDelayMs ?? null },
   );
-  return Math.max(toNumber(row?.["added"] ?? 0), toNumber(row?.["tried"] ?? 0));
+  return Math.max(...["added", "tried", "ended"].map((name) => toNumber(row?.[name] ?? 0)));
 }
 
 /**

@@ -535,7 +535,7 @@ describe.each([
       expect(getNames(await lease())).toEqual(["1"]);
     });
 
-    it("shows the latest time: when a job was added, or tried", async () => {
+    it("shows the latest time: when a job was added, tried, or put off", async () => {
       expect(await run(() => getLatestMs(tables))).toBe(0);
       await add(1);
       await add(2);
@@ -543,6 +543,13 @@ describe.each([
       advance(5);
       await settle(await leased(1), failed());
       expect(await run(() => getLatestMs(tables))).toBe(clock.nowMs);
+      const late = await leased(2);
+      const triedAtMs = clock.nowMs;
+      advance(20_000); // the clock was set forward meanwhile
+      await settle(late, { ...failed(), delayMs: 50_000 });
+      expect(await run(() => getLatestMs(tables))).toBe(triedAtMs);
+      expect(await run(() => getLatestMs(tables, 60_000))).toBe(clock.nowMs - 10_000);
+      expect(await run(() => getLatestMs(tables, 50_000))).toBe(clock.nowMs);
     });
 
     it("erases and deletes a thousand jobs at a time", async () => {

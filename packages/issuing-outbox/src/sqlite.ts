@@ -33,6 +33,7 @@ import {
   type TemplateOption,
 } from "./outbox.ts";
 import { nameOutboxTables, requireOwnSettings, settingsTables, sqliteTables } from "./tables.ts";
+import { backoff } from "./verdict.ts";
 
 const optionNames = {
   file: true,
@@ -125,7 +126,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     openFile: () => openDurableFile("sqliteOutbox", file, open, prepareTables),
     now: () => client.clock.now(),
     owner: "outbox",
-    getLatestMs: () => getLatestMs(tables),
+    getLatestMs: () => getLatestMs(tables, backoff.maxDelayMs),
   });
   function prepareTables(connection: SqliteDatabase): void {
     connection.exec(settingsTables); // first, so that tables of another version are not changed

@@ -30,7 +30,7 @@ import {
 } from "../event.ts";
 import { createPut, type ReplayableInbox } from "../put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "../reports.ts";
-import { digest, replay, store } from "./store.ts";
+import { digest, replay, store } from "./store-node.ts";
 import { prepareTables, tables } from "./tables.ts";
 import {
   type InboxContext,
