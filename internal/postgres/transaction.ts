@@ -73,7 +73,7 @@ export function requireClient(caller: string, client: PostgresClient): void {
 }
 
 const noClient =
-  "This is not a client or transaction of pg, postgres.js or Prisma: it has none of query, unsafe and $queryRawUnsafe. The transaction is the first argument: outbox.add takes the transaction first, then the entry; markProcessed the transaction, then the event. With Drizzle pass fromDrizzle(tx, sql), with Kysely fromKysely(tx, CompiledQuery), with another library, such as Knex or MikroORM, an object { query: async (text, values) => ({ rows }) }, whose text has $1 for the first value: copy it from https://loyalty-cards.github.io/loyalty-cards/guides/outbox#postgresql-libraries.";
+  "This is not a client or transaction of pg, postgres.js or Prisma: it has none of query, unsafe and $queryRawUnsafe. The transaction is the first argument: outbox.add takes the transaction first, then the entry; markProcessed the transaction, then the event. With Drizzle pass fromDrizzle(tx, sql), with Kysely fromKysely(tx, CompiledQuery), with Knex, MikroORM and others an object { query: async (text, values) => ({ rows }) }: copy it from https://loyalty-cards.github.io/loyalty-cards/guides/outbox#postgresql-libraries.";
 const noRows =
   "The query of this transaction does not resolve to { rows }, like that of TypeORM. Pass an object { query: async (text, values) => ({ rows }) } that calls it.";
 
