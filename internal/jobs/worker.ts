@@ -164,22 +164,22 @@ export function startWorker<Leased extends LeasedJob>(
     lookedAtMs: Number.NEGATIVE_INFINITY,
     nextAtMs: Number.NEGATIVE_INFINITY,
   };
-  /**
-   * Increases when a job ends or is added, and after a wait: an earlier outlook is then out of
-   * date.
-   */
-  let version = 0;
-  let last: { outlook: Outlook | undefined; version: number } | undefined;
+  let outlook: Outlook | undefined;
+  /** Whether a job ended or was added since the look began whose outlook is not known yet. */
+  let isOutdated = false;
+  /** Whether the last look found nothing due. */
+  let isIdle = false;
   const getState = (): WorkerState => ({
     ...state,
     running: running.size,
     nowMs: clock.monotonicMs(),
-    outlook: last?.version === version ? last.outlook : undefined,
+    outlook,
   });
   let endWait = () => {};
 
   function wake(): void {
-    version += 1;
+    isOutdated = true;
+    outlook = undefined;
     endWait();
   }
 
@@ -211,15 +211,23 @@ export function startWorker<Leased extends LeasedJob>(
   /** Leases jobs and begins them. When none is due, finds out when one will be. */
   async function look(count: number): Promise<Outlook | undefined> {
     state.lookedAtMs = clock.monotonicMs();
+    if (isIdle) {
+      // A lease is a write, also when it finds nothing: an idle worker reads first.
+      const delayMs = await getDelay();
+      if (delayMs > 0) return prepareToRest(delayMs);
+    }
     const leased = await context.lease(count);
     for (const job of leased) {
       if (isOver(getState(), rules)) await context.giveBack(job);
       else begin(job);
     }
-    if (leased.length > 0) return undefined;
-    if (running.size === 0) state.isCareful = true;
-    const delayMs = await getDelay();
+    isIdle = leased.length === 0;
+    return isIdle ? prepareToRest(await getDelay()) : undefined;
+  }
+
+  async function prepareToRest(delayMs: number): Promise<Outlook> {
     if (running.size > 0) return { delayMs };
+    state.isCareful = true;
     if (delayMs > 0) await context.onIdle?.();
     if (delayMs <= maxIdleMs) return { delayMs };
     return { delayMs, leaseDelayMs: await limits.getLeaseDelay?.() };
@@ -234,12 +242,12 @@ export function startWorker<Leased extends LeasedJob>(
   }
 
   async function lookOrReport(count: number): Promise<void> {
-    const versionBefore = version;
-    const outlook = await look(count).catch((error: unknown): Outlook => {
+    isOutdated = false;
+    const found = await look(count).catch((error: unknown): Outlook => {
       context.onUnavailable(error);
       return { delayMs: options.pollMs, isUnavailable: true };
     });
-    last = { outlook, version: versionBefore };
+    outlook = isOutdated ? undefined : found;
   }
 
   async function loop(): Promise<void> {
@@ -249,7 +257,7 @@ export function startWorker<Leased extends LeasedJob>(
       if ("look" in plan) await lookOrReport(plan.look);
       else {
         await wait(plan.waitMs);
-        version += 1;
+        outlook = undefined;
       }
     }
     while (running.size > 0) await Promise.all(running.keys());

@@ -269,6 +269,17 @@ describe("startWorker", () => {
     await work.clock.run(worker.stop(0));
   });
 
+  it("leases nothing while nothing is due, and what others added at the next look", async () => {
+    const work = openWork();
+    const worker = work.start();
+    await work.clock.pass(60_000);
+    expect(work.limits).toHaveLength(1);
+    work.add(1);
+    await work.clock.pass(1_000);
+    expect(work.attempts).toHaveLength(1);
+    await work.clock.run(worker.stop(0));
+  });
+
   it("does not wait between jobs that end at once", async () => {
     const work = openWork();
     for (const name of range(50)) work.add(name);
