@@ -1115,7 +1115,7 @@ validate43.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const isFaultInput = validate44;
 const schema58 = {"$id":"FaultInput","$ref":"document#/components/schemas/FaultInput"};
-const schema59 = {"type":"object","required":["kind"],"discriminator":{"propertyName":"kind"},"properties":{"kind":{"type":"string","enum":["status","latency","in-progress","html","reset","destroy","truncate","hang","duplicate","reorder"]}},"oneOf":[{"$ref":"#/components/schemas/StatusFault"},{"$ref":"#/components/schemas/LatencyFault"},{"$ref":"#/components/schemas/InProgressFault"},{"$ref":"#/components/schemas/HtmlFault"},{"$ref":"#/components/schemas/ConnectionFault"},{"$ref":"#/components/schemas/DeliveryFault"}]};
+const schema59 = {"type":"object","required":["kind"],"discriminator":{"propertyName":"kind"},"properties":{"kind":{"type":"string","enum":["status","latency","in-progress","html","reset","destroy","truncate","hang","duplicate","reorder","fail"]}},"oneOf":[{"$ref":"#/components/schemas/StatusFault"},{"$ref":"#/components/schemas/LatencyFault"},{"$ref":"#/components/schemas/InProgressFault"},{"$ref":"#/components/schemas/HtmlFault"},{"$ref":"#/components/schemas/ConnectionFault"},{"$ref":"#/components/schemas/DeliveryFault"},{"$ref":"#/components/schemas/AttemptFault"}]};
 const schema60 = {"type":"object","additionalProperties":false,"required":["kind","phase","status"],"properties":{"kind":{"type":"string","enum":["status"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","minimum":400,"maximum":599},"retryAfterSeconds":{"type":"integer","minimum":0}}};
 const schema61 = {"type":"string","description":"`before`: the operation does not run. `after-commit`: it runs, and only its response is affected.","enum":["before","after-commit"]};
 const schema65 = {"type":"integer","description":"How often the rule applies. Default: until it is removed.","minimum":1};
@@ -2119,7 +2119,71 @@ return errors === 0;
 }
 validate55.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema77 = {"type":"object","description":"An injected fault of webhook deliveries.","additionalProperties":false,"required":["kind"],"properties":{"kind":{"type":"string","enum":["duplicate","reorder"]},"match":{"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventType"}}},"times":{"$ref":"#/components/schemas/FaultTimes"}}};
+const schema77 = {"type":"object","description":"An injected fault of webhook deliveries.","additionalProperties":false,"required":["kind"],"properties":{"kind":{"type":"string","enum":["duplicate","reorder"]},"match":{"$ref":"#/components/schemas/EventMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"}}};
+const schema78 = {"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventType"}}};
+
+function validate58(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate58.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "event")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema78,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.event !== undefined){
+let data0 = data.event;
+if(typeof data0 !== "string"){
+const err1 = {instancePath:instancePath+"/event",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!((((((data0 === "card.added") || (data0 === "card.removed")) || (data0 === "balance.changed")) || (data0 === "tier.changed")) || (data0 === "consent.changed")) || (data0 === "ping"))){
+const err2 = {instancePath:instancePath+"/event",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.type,parentSchema:schema78,data};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate58.errors = vErrors;
+return errors === 0;
+}
+validate58.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 
 function validate57(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -2178,11 +2242,15 @@ errors++;
 }
 }
 if(data.match !== undefined){
-let data1 = data.match;
-if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
-for(const key1 in data1){
-if(!(key1 === "event")){
-const err4 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema77.properties.match,data:data1};
+if(!(validate58(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate58.errors : vErrors.concat(validate58.errors);
+errors = vErrors.length;
+}
+}
+if(data.times !== undefined){
+let data2 = data.times;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err4 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema65.type,parentSchema:schema65,data:data2};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2191,11 +2259,9 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-if(data1.event !== undefined){
-let data2 = data1.event;
-if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/match/event",schemaPath:"#/components/schemas/EventType/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data2};
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 1 || isNaN(data2)){
+const err5 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema65,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2204,8 +2270,11 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(!((((((data2 === "card.added") || (data2 === "card.removed")) || (data2 === "balance.changed")) || (data2 === "tier.changed")) || (data2 === "consent.changed")) || (data2 === "ping"))){
-const err6 = {instancePath:instancePath+"/match/event",schemaPath:"#/components/schemas/EventType/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data2};
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2214,10 +2283,115 @@ vErrors.push(err6);
 }
 errors++;
 }
+validate57.errors = vErrors;
+return errors === 0;
 }
+validate57.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema81 = {"type":"object","description":"A delivery attempt that fails without being sent, as if the receiver had failed.","additionalProperties":false,"required":["kind"],"properties":{"kind":{"type":"string","enum":["fail"]},"match":{"$ref":"#/components/schemas/EventMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","description":"Default: no response.","minimum":300,"maximum":599}}};
+
+function validate60(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate60.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.kind === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'",schema:schema81.required,parentSchema:schema81,data};
+if(vErrors === null){
+vErrors = [err0];
 }
 else {
-const err7 = {instancePath:instancePath+"/match",schemaPath:"#/properties/match/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.properties.match.type,parentSchema:schema77.properties.match,data:data1};
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "kind") || (key0 === "match")) || (key0 === "times")) || (key0 === "status"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+let data0 = data.kind;
+if(typeof data0 !== "string"){
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema81.properties.kind.type,parentSchema:schema81.properties.kind,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(!(data0 === "fail")){
+const err3 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema81.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema81.properties.kind.enum,parentSchema:schema81.properties.kind,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.match !== undefined){
+if(!(validate58(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate58.errors : vErrors.concat(validate58.errors);
+errors = vErrors.length;
+}
+}
+if(data.times !== undefined){
+let data2 = data.times;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err4 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema65.type,parentSchema:schema65,data:data2};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 1 || isNaN(data2)){
+const err5 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema65,data:data2};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+if(data.status !== undefined){
+let data3 = data.status;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+const err6 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.status.type,parentSchema:schema81.properties.status,data:data3};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 > 599 || isNaN(data3)){
+const err7 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},message:"must be <= 599",schema:599,parentSchema:schema81.properties.status,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2226,11 +2400,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-}
-if(data.times !== undefined){
-let data3 = data.times;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err8 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema65.type,parentSchema:schema65,data:data3};
+if(data3 < 300 || isNaN(data3)){
+const err8 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/minimum",keyword:"minimum",params:{comparison: ">=", limit: 300},message:"must be >= 300",schema:300,parentSchema:schema81.properties.status,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2239,9 +2410,11 @@ vErrors.push(err8);
 }
 errors++;
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/times",schemaPath:"#/components/schemas/FaultTimes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema65,data:data3};
+}
+}
+}
+else {
+const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2250,23 +2423,10 @@ vErrors.push(err9);
 }
 errors++;
 }
-}
-}
-}
-else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-validate57.errors = vErrors;
+validate60.errors = vErrors;
 return errors === 0;
 }
-validate57.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate60.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -2302,7 +2462,7 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(!((((((((((data0 === "status") || (data0 === "latency")) || (data0 === "in-progress")) || (data0 === "html")) || (data0 === "reset")) || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "hang")) || (data0 === "duplicate")) || (data0 === "reorder"))){
+if(!(((((((((((data0 === "status") || (data0 === "latency")) || (data0 === "in-progress")) || (data0 === "html")) || (data0 === "reset")) || (data0 === "destroy")) || (data0 === "truncate")) || (data0 === "hang")) || (data0 === "duplicate")) || (data0 === "reorder")) || (data0 === "fail"))){
 const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema59.properties.kind.enum},message:"must be equal to one of the allowed values",schema:schema59.properties.kind.enum,parentSchema:schema59.properties.kind,data:data0};
 if(vErrors === null){
 vErrors = [err2];
@@ -2403,6 +2563,15 @@ if(props0 !== true){
 props0 = true;
 }
 }
+else if(tag0 === "fail"){
+if(!(validate60(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate60.errors : vErrors.concat(validate60.errors);
+errors = vErrors.length;
+}
+if(props0 !== true){
+props0 = true;
+}
+}
 else {
 const err3 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "kind", tagValue: tag0},message:"value of tag \"kind\" must be in oneOf",schema:schema59.discriminator,parentSchema:schema59,data};
 if(vErrors === null){
@@ -2466,16 +2635,16 @@ return errors === 0;
 }
 validate44.evaluated = {"dynamicProps":true,"dynamicItems":false};
 
-export const isWaitCondition = validate69;
-const schema80 = {"$id":"WaitCondition","$ref":"document#/components/schemas/WaitCondition"};
-const schema81 = {"type":"object","description":"One of event, delivery and card.","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"}}};
-const schema92 = {"type":"integer","minimum":1,"maximum":1000};
-const schema82 = {"type":"object","additionalProperties":false,"properties":{"type":{"$ref":"#/components/schemas/EventType"},"id":{"$ref":"#/components/schemas/Text"},"data":{"type":"object","additionalProperties":true}}};
+export const isWaitCondition = validate74;
+const schema83 = {"$id":"WaitCondition","$ref":"document#/components/schemas/WaitCondition"};
+const schema84 = {"type":"object","description":"One of event, delivery and card.","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"}}};
+const schema95 = {"type":"integer","minimum":1,"maximum":1000};
+const schema85 = {"type":"object","additionalProperties":false,"properties":{"type":{"$ref":"#/components/schemas/EventType"},"id":{"$ref":"#/components/schemas/Text"},"data":{"type":"object","additionalProperties":true}}};
 
-function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate76(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate71.evaluated;
+const evaluated0 = validate76.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2485,7 +2654,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "type") || (key0 === "id")) || (key0 === "data"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema82,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2548,7 +2717,7 @@ let data2 = data.data;
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 }
 else {
-const err5 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.properties.data.type,parentSchema:schema82.properties.data,data:data2};
+const err5 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.properties.data.type,parentSchema:schema85.properties.data,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2560,7 +2729,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.type,parentSchema:schema82,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.type,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2569,17 +2738,17 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate71.errors = vErrors;
+validate76.errors = vErrors;
 return errors === 0;
 }
-validate71.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate76.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema85 = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"#/components/schemas/Text"},"eventId":{"$ref":"#/components/schemas/Text"},"endpointId":{"$ref":"#/components/schemas/Text"},"type":{"$ref":"#/components/schemas/EventType"},"state":{"type":"string","enum":["pending","delivered","failed"]}}};
+const schema88 = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"#/components/schemas/Text"},"eventId":{"$ref":"#/components/schemas/Text"},"endpointId":{"$ref":"#/components/schemas/Text"},"type":{"$ref":"#/components/schemas/EventType"},"state":{"type":"string","enum":["pending","delivered","failed"]}}};
 
-function validate73(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate78(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate73.evaluated;
+const evaluated0 = validate78.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2589,7 +2758,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "id") || (key0 === "eventId")) || (key0 === "endpointId")) || (key0 === "type")) || (key0 === "state"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema85,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2700,7 +2869,7 @@ errors++;
 if(data.state !== undefined){
 let data4 = data.state;
 if(typeof data4 !== "string"){
-const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema85.properties.state.type,parentSchema:schema85.properties.state,data:data4};
+const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.properties.state.type,parentSchema:schema88.properties.state,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2710,7 +2879,7 @@ vErrors.push(err9);
 errors++;
 }
 if(!(((data4 === "pending") || (data4 === "delivered")) || (data4 === "failed"))){
-const err10 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/enum",keyword:"enum",params:{allowedValues: schema85.properties.state.enum},message:"must be equal to one of the allowed values",schema:schema85.properties.state.enum,parentSchema:schema85.properties.state,data:data4};
+const err10 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/enum",keyword:"enum",params:{allowedValues: schema88.properties.state.enum},message:"must be equal to one of the allowed values",schema:schema88.properties.state.enum,parentSchema:schema88.properties.state,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2722,7 +2891,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.type,parentSchema:schema85,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema88.type,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2731,17 +2900,17 @@ vErrors.push(err11);
 }
 errors++;
 }
-validate73.errors = vErrors;
+validate78.errors = vErrors;
 return errors === 0;
 }
-validate73.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate78.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema90 = {"type":"object","description":"The id of a card, and members that it has in a response of the API.","required":["id"],"properties":{"id":{"$ref":"#/components/schemas/Text"}},"additionalProperties":true};
+const schema93 = {"type":"object","description":"The id of a card, and members that it has in a response of the API.","required":["id"],"properties":{"id":{"$ref":"#/components/schemas/Text"}},"additionalProperties":true};
 
-function validate75(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate80(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate75.evaluated;
+const evaluated0 = validate80.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2750,7 +2919,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.id === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'",schema:schema90.required,parentSchema:schema90,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'",schema:schema93.required,parentSchema:schema93,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2786,7 +2955,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema90.type,parentSchema:schema90,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.type,parentSchema:schema93,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2795,16 +2964,16 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate75.errors = vErrors;
+validate80.errors = vErrors;
 return errors === 0;
 }
-validate75.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate80.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate75(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate70.evaluated;
+const evaluated0 = validate75.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2814,7 +2983,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "event") || (key0 === "delivery")) || (key0 === "card")) || (key0 === "count"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2825,27 +2994,27 @@ errors++;
 }
 }
 if(data.event !== undefined){
-if(!(validate71(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+if(!(validate76(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
 errors = vErrors.length;
 }
 }
 if(data.delivery !== undefined){
-if(!(validate73(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
+if(!(validate78(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
 errors = vErrors.length;
 }
 }
 if(data.card !== undefined){
-if(!(validate75(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate75.errors : vErrors.concat(validate75.errors);
+if(!(validate80(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
 errors = vErrors.length;
 }
 }
 if(data.count !== undefined){
 let data3 = data.count;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema92.type,parentSchema:schema92,data:data3};
+const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema95.type,parentSchema:schema95,data:data3};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2856,7 +3025,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 1000 || isNaN(data3)){
-const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema92,data:data3};
+const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema95,data:data3};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2866,7 +3035,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema92,data:data3};
+const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema95,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2879,7 +3048,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.type,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2888,40 +3057,40 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate70.errors = vErrors;
+validate75.errors = vErrors;
 return errors === 0;
 }
-validate70.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate75.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate69(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate74(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="WaitCondition" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate69.evaluated;
+const evaluated0 = validate74.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(!(validate70(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
+if(!(validate75(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate75.errors : vErrors.concat(validate75.errors);
 errors = vErrors.length;
 }
-validate69.errors = vErrors;
+validate74.errors = vErrors;
 return errors === 0;
 }
-validate69.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate74.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const isWaitInput = validate78;
-const schema93 = {"$id":"WaitInput","$ref":"document#/components/schemas/WaitInput"};
-const schema94 = {"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"},"timeoutMs":{"type":"number","minimum":0,"maximum":60000}}};
+export const isWaitInput = validate83;
+const schema96 = {"$id":"WaitInput","$ref":"document#/components/schemas/WaitInput"};
+const schema97 = {"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"},"timeoutMs":{"type":"number","minimum":0,"maximum":60000}}};
 
-function validate79(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate79.evaluated;
+const evaluated0 = validate84.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2931,7 +3100,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "event") || (key0 === "delivery")) || (key0 === "card")) || (key0 === "count")) || (key0 === "timeoutMs"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema94,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2942,27 +3111,27 @@ errors++;
 }
 }
 if(data.event !== undefined){
-if(!(validate71(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+if(!(validate76(data.event, {instancePath:instancePath+"/event",parentData:data,parentDataProperty:"event",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
 errors = vErrors.length;
 }
 }
 if(data.delivery !== undefined){
-if(!(validate73(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
+if(!(validate78(data.delivery, {instancePath:instancePath+"/delivery",parentData:data,parentDataProperty:"delivery",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
 errors = vErrors.length;
 }
 }
 if(data.card !== undefined){
-if(!(validate75(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate75.errors : vErrors.concat(validate75.errors);
+if(!(validate80(data.card, {instancePath:instancePath+"/card",parentData:data,parentDataProperty:"card",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
 errors = vErrors.length;
 }
 }
 if(data.count !== undefined){
 let data3 = data.count;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema92.type,parentSchema:schema92,data:data3};
+const err1 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema95.type,parentSchema:schema95,data:data3};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2973,7 +3142,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 1000 || isNaN(data3)){
-const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema92,data:data3};
+const err2 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema95,data:data3};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2983,7 +3152,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema92,data:data3};
+const err3 = {instancePath:instancePath+"/count",schemaPath:"#/components/schemas/WaitCount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema95,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2998,7 +3167,7 @@ if(data.timeoutMs !== undefined){
 let data4 = data.timeoutMs;
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 60000 || isNaN(data4)){
-const err4 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000",schema:60000,parentSchema:schema94.properties.timeoutMs,data:data4};
+const err4 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000",schema:60000,parentSchema:schema97.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3008,7 +3177,7 @@ vErrors.push(err4);
 errors++;
 }
 if(data4 < 0 || isNaN(data4)){
-const err5 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema94.properties.timeoutMs,data:data4};
+const err5 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema97.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3019,7 +3188,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema94.properties.timeoutMs.type,parentSchema:schema94.properties.timeoutMs,data:data4};
+const err6 = {instancePath:instancePath+"/timeoutMs",schemaPath:"#/properties/timeoutMs/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema97.properties.timeoutMs.type,parentSchema:schema97.properties.timeoutMs,data:data4};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3031,7 +3200,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.type,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3040,28 +3209,28 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate79.errors = vErrors;
+validate84.errors = vErrors;
 return errors === 0;
 }
-validate79.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate84.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate78(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="WaitInput" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate78.evaluated;
+const evaluated0 = validate83.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(!(validate79(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate79.errors : vErrors.concat(validate79.errors);
+if(!(validate84(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.errors);
 errors = vErrors.length;
 }
-validate78.errors = vErrors;
+validate83.errors = vErrors;
 return errors === 0;
 }
-validate78.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate83.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};

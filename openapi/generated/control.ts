@@ -93,7 +93,7 @@ export interface components {
         readonly AdvanceInput: {
             readonly duration: string | number;
         };
-        readonly FaultInput: components["schemas"]["StatusFault"] | components["schemas"]["LatencyFault"] | components["schemas"]["InProgressFault"] | components["schemas"]["HtmlFault"] | components["schemas"]["ConnectionFault"] | components["schemas"]["DeliveryFault"];
+        readonly FaultInput: components["schemas"]["StatusFault"] | components["schemas"]["LatencyFault"] | components["schemas"]["InProgressFault"] | components["schemas"]["HtmlFault"] | components["schemas"]["ConnectionFault"] | components["schemas"]["DeliveryFault"] | components["schemas"]["AttemptFault"];
         readonly StatusFault: {
             /** @enum {string} */
             readonly kind: "status";
@@ -151,10 +151,17 @@ export interface components {
         readonly DeliveryFault: {
             /** @enum {string} */
             readonly kind: "duplicate" | "reorder";
-            readonly match?: {
-                readonly event?: components["schemas"]["EventType"];
-            };
+            readonly match?: components["schemas"]["EventMatch"];
             readonly times?: components["schemas"]["FaultTimes"];
+        };
+        /** A delivery attempt that fails without being sent, as if the receiver had failed. */
+        readonly AttemptFault: {
+            /** @enum {string} */
+            readonly kind: "fail";
+            readonly match?: components["schemas"]["EventMatch"];
+            readonly times?: components["schemas"]["FaultTimes"];
+            /** Default: no response. */
+            readonly status?: number;
         };
         /**
          * `before`: the operation does not run. `after-commit`: it runs, and only its response is affected.
@@ -163,6 +170,9 @@ export interface components {
         readonly FaultPhase: "before" | "after-commit";
         /** How often the rule applies. Default: until it is removed. */
         readonly FaultTimes: number;
+        readonly EventMatch: {
+            readonly event?: components["schemas"]["EventType"];
+        };
         /** Which requests a rule applies to. All members that are present must match. */
         readonly RequestMatch: {
             readonly operation?: components["schemas"]["OperationId"];
@@ -237,7 +247,7 @@ export interface components {
             readonly status?: number;
             /** The start of the response's body, at most 1 000 characters. Absent when it is empty. */
             readonly responseBody?: string;
-            /** Why there was no response. */
+            /** Why there was no response; `injected fault; not sent` when a fault made the result. */
             readonly error?: string;
             /** Real time, in milliseconds. */
             readonly durationMs: number;

@@ -75,7 +75,8 @@ export const describeNoRoute = (url: URL | undefined): string =>
 /** The start of the response often says why: `signature mismatch`. */
 function findCause({ status, error, responseStart, ...event }: Delivery): string | undefined {
   const url = parseUrl(event.url);
-  if (status === 404) return `${describeNoRoute(url)}: mount the receiver there`;
+  if (status === 404 && error === undefined)
+    return `${describeNoRoute(url)}: mount the receiver there`;
   const isSystemCode = error !== undefined && /^[A-Z_]+$/.test(error);
   if (isSystemCode && url !== undefined) return `${error}: ${describeNoResponse(error, url)}`;
   return error ?? responseStart;

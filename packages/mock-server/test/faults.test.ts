@@ -230,6 +230,30 @@ describe("faults of deliveries", () => {
     );
   });
 
+  it.each([500, undefined])(
+    "lets attempts fail with %s without sending them, and then retries",
+    async (status) => {
+      const { service, inbox, buy } = await shopWith({
+        kind: "fail",
+        times: 2,
+        match: { event: "balance.changed" },
+        ...(status !== undefined && { status }),
+      });
+      buy(1);
+      await service.idle();
+      const [attempt] = await service.clock.advance("1m");
+      expect(attempt).toMatchObject({ error: "injected fault; not sent" });
+      expect([attempt?.status, attempt?.signature, inbox.requests.length]).toEqual([
+        status,
+        undefined,
+        0,
+      ]);
+      expect(service.webhooks.deliveries()).toMatchObject([{ state: "pending", failures: 2 }]);
+      expect(await service.clock.advance("5m")).toMatchObject([{ status: 204 }]);
+      expect([inbox.events.length, service.faults.list()]).toEqual([1, []]);
+    },
+  );
+
   it("delivers an event five seconds later, after those of that time", async () => {
     const { service, buy, balances } = await shopWith({ kind: "reorder", times: 1 });
     buy(1);
@@ -290,6 +314,8 @@ describe("an invalid fault", () => {
     { phase, kind: "__proto__" },
     { kind: "reorder", match: { event: "constructor" } },
     { kind: "reorder", times: Number.NaN },
+    { kind: "fail", status: 204 },
+    { kind: "fail", status: 500, phase },
   ])("is refused: %j", (fault) => {
     const { service } = openShop();
     expect(() => service.faults.add(fault as never)).toThrow(TypeError);

@@ -22,14 +22,14 @@ export interface DeliveryTransport {
  * @param abort ends the attempt; the timeout uses it too.
  */
 export async function sendAttempt(
-  { deliver, signedWith, signingTimeMs, deliveryTimeoutMs }: DeliveryTransport,
+  transport: DeliveryTransport,
   endpoint: Endpoint,
   delivery: Delivery,
   abort: AbortController,
 ): Promise<Omit<Attempt, "at">> {
+  const { deliver, deliveryTimeoutMs } = transport;
   const startedMs = performance.now();
-  const timestamp = Math.floor(signingTimeMs() / 1000);
-  const signed = { signedAt: new Date(timestamp * 1000).toISOString(), signedWith };
+  const { timestamp, signed } = readSigningTime(transport);
   const getDurationMs = () => Math.round(performance.now() - startedMs);
   const timeout = startTimeout(deliveryTimeoutMs, abort);
   let signature: string | undefined;
@@ -49,6 +49,22 @@ export async function sendAttempt(
     timeout.cancel();
   }
 }
+
+function readSigningTime({ signedWith, signingTimeMs }: DeliveryTransport) {
+  const timestamp = Math.floor(signingTimeMs() / 1000);
+  return { timestamp, signed: { signedAt: new Date(timestamp * 1000).toISOString(), signedWith } };
+}
+
+/** The result of an injected fault: the receiver does not get the request. */
+export const createFailedAttempt = (
+  transport: DeliveryTransport,
+  { status }: Pick<Attempt, "status">,
+): Omit<Attempt, "at"> => ({
+  ...(status !== undefined && { status }),
+  error: "injected fault; not sent",
+  ...readSigningTime(transport).signed,
+  durationMs: 0,
+});
 
 /** @returns a promise that rejects when the timeout expires. The timer keeps no process alive. */
 function startTimeout(ms: number, abort: AbortController) {

@@ -5,7 +5,7 @@
 import type { Domain } from "../domain/context.ts";
 import type { Delivery, EventData, EventType, ServiceEvent, State } from "../domain/state.ts";
 import { takeDeliveryFault } from "../faults/rules.ts";
-import { type DeliveryTransport, sendAttempt } from "./attempt.ts";
+import { createFailedAttempt, type DeliveryTransport, sendAttempt } from "./attempt.ts";
 import {
   createDelivery,
   getResendable,
@@ -78,7 +78,11 @@ export function createDispatcher(domain: Domain, transport: DeliveryTransport) {
       if (isClosed || endpoint === undefined) return;
       const at = new Date(domain.nowMs()).toISOString();
       const position = domain.ids.nextPosition();
-      const result = await sendAttempt(transport, endpoint, delivery, request);
+      const fault = takeDeliveryFault(domain, "fail", delivery.type);
+      const result =
+        fault === undefined
+          ? await sendAttempt(transport, endpoint, delivery, request)
+          : createFailedAttempt(transport, fault);
       if (isClosed || domain.state !== state) return;
       delivery.position = position;
       recordAttempt(domain, delivery, { at, ...result });

@@ -61,18 +61,17 @@ export const takeRequestFault = (
       "phase" in fault && fault.phase === phase && matchesRequest(fault, target),
   );
 
-/** Whether a rule of this kind matches a delivery. Counts the rule as applied. */
-export function takeDeliveryFault(
+/** Returns the first rule of this kind that matches a delivery, and counts it as applied. */
+export const takeDeliveryFault = <Kind extends DeliveryFault["kind"]>(
   domain: Domain,
-  kind: DeliveryFault["kind"],
+  kind: Kind,
   type: EventType,
-): boolean {
-  const fault = takeFirst(
+) =>
+  takeFirst(
     domain,
-    (fault): fault is DeliveryFault => fault.kind === kind && matchesEvent(fault, type),
+    (fault): fault is Extract<DeliveryFault, { kind: Kind }> =>
+      !("phase" in fault) && fault.kind === kind && matchesEvent(fault, type),
   );
-  return fault !== undefined;
-}
 
 function takeFirst<Kind extends Fault>(
   { state, notifyChange }: Domain,

@@ -5,12 +5,16 @@ import { address, addressWith, control, get, sayResponses } from "./api.js";
 import { Purchases } from "./card.jsx";
 import {
   bearer,
+  countEarlier,
   describeAttempt,
   formatAddress,
   formatDayTime,
   formatTime,
   formatUntil,
+  getMark,
   indent,
+  isDelivered,
+  isInjected,
   toCurl,
 } from "./format.js";
 import { getName, getStatus } from "./rows.jsx";
@@ -200,6 +204,7 @@ function DeliveryDetail(delivery) {
   const { clock } = useService();
   const [chosen, choose] = useState();
   const attempt = attempts[chosen ?? attempts.length - 1];
+  const earlier = countEarlier(delivery);
   const headers = {
     "content-type": "application/json",
     "service-event": type,
@@ -219,13 +224,22 @@ function DeliveryDetail(delivery) {
         <Copy label="Copy curl" text={toCurl("POST", url ?? "", headers, body)} />
       </Header>
       <Story {...delivery} name={type} />
-      <h3>Your receiver {describeResponse(attempt)}</h3>
+      <h3>{describeResponse(attempt)}</h3>
       <div class="tabs">
         {attempts.map((each, index) => (
-          <button type="button" aria-pressed={each === attempt} onClick={() => choose(index)}>
-            {index + 1} · {each.status ?? "—"} · {formatTime(each.at)}
-          </button>
+          <>
+            {index > 0 && index === earlier && <Resent />}
+            <button
+              type="button"
+              class={isDelivered(each) ? "good" : "bad"}
+              aria-pressed={each === attempt}
+              onClick={() => choose(index)}
+            >
+              {index + 1} {getMark(each)} {each.status ?? "no response"} · {formatTime(each.at)}
+            </button>
+          </>
         ))}
+        {earlier > 0 && earlier === attempts.length && <Resent />}
         <span class="again">
           {nextAttemptAt && `again in ${formatUntil(nextAttemptAt, clock.now)}`}
           {state === "failed" && "not sent again"}
@@ -233,15 +247,18 @@ function DeliveryDetail(delivery) {
       </div>
       {attempt && (
         <Pre label="Response of the receiver">
-          {attempt.status === undefined ? describeAttempt(attempt) : `HTTP ${attempt.status}`} ·{" "}
-          {attempt.durationMs} ms{attempt.responseBody && "\n\n"}
+          {attempt.status !== undefined && "HTTP "}
+          {describeAttempt(attempt)} · {attempt.durationMs} ms{attempt.responseBody && "\n\n"}
           {attempt.responseBody && <ResponseText text={attempt.responseBody} />}
         </Pre>
       )}
-      {attempt?.status === 401 && url && (
+      {attempt?.status === 401 && attempt.error === undefined && url && (
         <SecretAdvice endpointId={endpointId} attemptedAt={attempt.at} />
       )}
-      <h3>Sent to {url ?? `${endpointId}, which was deleted`}</h3>
+      <h3>
+        {attempt && isInjected(attempt) ? "Not sent" : "Sent"} to{" "}
+        {url ?? `${endpointId}, which was deleted`}
+      </h3>
       <p class="note">Event {eventId}</p>
       <Pre label="The request">
         {lines.join("")}
@@ -253,9 +270,12 @@ function DeliveryDetail(delivery) {
 }
 
 function describeResponse(attempt) {
-  if (attempt === undefined) return "has not responded yet";
-  return attempt.status === undefined ? "did not respond" : "responded";
+  if (attempt === undefined) return "Your receiver has not responded yet";
+  if (isInjected(attempt)) return "An injected fault: your receiver did not get this attempt";
+  return `Your receiver ${attempt.status === undefined ? "did not respond" : "responded"}`;
 }
+
+const Resent = () => <span class="note">↻ sent again</span>;
 
 /** A 401 of a receiver means nearly always that it has another secret. */
 function SecretAdvice({ endpointId, attemptedAt }) {

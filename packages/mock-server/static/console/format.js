@@ -1,4 +1,4 @@
-/** Times, numbers, names, faults, attempts and requests as text. */
+/** Times, numbers, names, attempts and requests as text. */
 
 /** @type {Intl.DateTimeFormatOptions} */
 const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
@@ -49,9 +49,21 @@ const errorMeanings = {
   ECONNRESET: "the receiver closed the connection (ECONNRESET)",
 };
 
-/** The status of an attempt, or why there was no response. */
-export const describeAttempt = ({ status = undefined, error = "no response yet" }) =>
-  status === undefined ? (errorMeanings[error] ?? error) : String(status);
+/** The status of an attempt, why there was no response, or that a fault made the result. */
+export function describeAttempt({ status = undefined, error = "" }) {
+  if (status === undefined) return errorMeanings[error] ?? (error || "no response yet");
+  return error === "" ? String(status) : `${status} (${error})`;
+}
+
+/** Whether a fault made the result of an attempt, which the receiver did not get. */
+export const isInjected = ({ error = "" }) => error.startsWith("injected fault");
+
+/** How many attempts of a delivery were made before Resend. */
+export const countEarlier = ({ attempts, failures, state }) =>
+  attempts.length - failures - (state === "delivered" ? 1 : 0);
+
+/** A character for the result of an attempt. */
+export const getMark = (attempt) => (isDelivered(attempt) ? "✓" : "✕");
 
 /** JSON is indented; other text stays as it is. */
 export function indent(body) {
@@ -60,29 +72,6 @@ export function indent(body) {
   } catch {
     return body;
   }
-}
-
-/** What a fault does, in the words of the presets, to which call or event, and how often. */
-export function describeFault({
-  kind,
-  phase,
-  times,
-  match = {},
-  status,
-  delayMs,
-  retryAfterSeconds,
-}) {
-  const names = {
-    status: `${status}${retryAfterSeconds === undefined ? "" : ` Retry-After ${retryAfterSeconds}`}`,
-    latency: `slow ${formatNumber(delayMs / 1000)} s`,
-    destroy: phase === "after-commit" ? "response lost" : "connection closed",
-    duplicate: "webhook twice",
-    reorder: "webhook after others",
-  };
-  const only =
-    Object.values(match).join(" ") || (phase === undefined ? "any event" : "any request");
-  const repeat = times === undefined ? "" : ` · ${times === 1 ? "once" : `×${times}`}`;
-  return `${names[kind] ?? kind} · ${only}${repeat}`;
 }
 
 /** The shell replaces the variable by the key. */

@@ -22,6 +22,7 @@ const symbols = {
   "·": "action on a card; after ✕: an attempt that may follow",
   "✕": "failed attempt",
   "✓": "delivered",
+  "↻": "sent again with Resend",
   "—": "no response",
 };
 

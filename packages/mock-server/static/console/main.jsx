@@ -1,22 +1,14 @@
 /**
- * Starts the console: the bar with the clock and the faults, the view that the address names, and
- * the messages.
+ * Starts the console: the bar with the clock, the view that the address names, and the messages.
  */
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { control, get, sayAttempts } from "./api.js";
+import { control, sayAttempts } from "./api.js";
 import { Cards } from "./cards.jsx";
-import { describeFault, formatAhead, formatDay, formatTime, formatUntil } from "./format.js";
+import { ActiveFaults, FaultSelect } from "./faults.jsx";
+import { formatAhead, formatDay, formatTime, formatUntil } from "./format.js";
 import { Keys } from "./keys.jsx";
-import {
-  Button,
-  getPage,
-  Pre,
-  ServiceProvider,
-  useAddress,
-  useReading,
-  useService,
-} from "./service.jsx";
+import { Button, getPage, Pre, ServiceProvider, useAddress, useService } from "./service.jsx";
 import { Setup } from "./setup.jsx";
 import { scrollToTop, TrafficView } from "./traffic.jsx";
 
@@ -124,70 +116,6 @@ function Clock() {
         Next<span class={until && "attempt"}> attempt</span>
         {until}
       </Button>
-    </section>
-  );
-}
-
-/** The control API has more: other kinds, requests and numbers. */
-const presets = {
-  "503 once": { kind: "status", phase: "before", status: 503, times: 1 },
-  "response lost, card exists": {
-    kind: "destroy",
-    phase: "after-commit",
-    times: 1,
-    match: { operation: "issueCard" },
-  },
-  "slow 3 s": { kind: "latency", phase: "before", delayMs: 3000 },
-  "429 Retry-After 2": {
-    kind: "status",
-    phase: "before",
-    status: 429,
-    retryAfterSeconds: 2,
-    times: 1,
-  },
-  "next webhook twice": { kind: "duplicate", times: 1 },
-  "next webhook after others": { kind: "reorder", times: 1 },
-};
-
-function FaultSelect() {
-  const { isLost, perform } = useService();
-  const inject = ({ currentTarget: select }) => {
-    const fault = presets[select.value];
-    select.value = "";
-    void perform(() => control("POST", "faults", fault));
-  };
-  // On a closed select an arrow key would choose the next preset at once.
-  const openList = (event) => {
-    if (!["ArrowDown", "ArrowUp"].includes(event.key)) return;
-    event.preventDefault();
-    event.currentTarget.showPicker();
-  };
-  return (
-    <select aria-label="Inject a fault" disabled={isLost} onChange={inject} onKeyDown={openList}>
-      <option value="">Inject a fault…</option>
-      {Object.keys(presets).map((name) => (
-        <option>{name}</option>
-      ))}
-    </select>
-  );
-}
-
-function ActiveFaults() {
-  const faults = useReading(() => get("faults"))?.items ?? [];
-  if (faults.length === 0) return null;
-  return (
-    <section class="faults" aria-label="Active faults">
-      {faults.map((fault) => (
-        <span class="chip" key={fault.id}>
-          {describeFault(fault)}
-          <Button
-            run={() => control("DELETE", `faults/${fault.id}`)}
-            aria-label={`Remove: ${describeFault(fault)}`}
-          >
-            ✕
-          </Button>
-        </span>
-      ))}
     </section>
   );
 }

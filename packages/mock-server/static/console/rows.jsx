@@ -2,14 +2,16 @@
 import { toLine } from "@loyalty-cards/internal/response-text";
 import { address, get } from "./api.js";
 import {
+  countEarlier,
   describeAttempt,
   formatAddress,
   formatDay,
   formatTime,
   formatUntil,
+  getMark,
   isDelivered,
 } from "./format.js";
-import { useReading, useService } from "./service.jsx";
+import { Head, useReading, useService } from "./service.jsx";
 
 /** @param toAddress returns the address where an entry is open. */
 export function Rows({ entries, open = "", toAddress }) {
@@ -31,8 +33,24 @@ export function Rows({ entries, open = "", toAddress }) {
     );
     return day === earlier ? [row] : [<li class="day">{day}</li>, row];
   });
-  return <ol class={`rows traffic ${hasSeveral ? "several" : ""}`}>{rows}</ol>;
+  return (
+    <ol class={`rows traffic ${hasSeveral ? "several" : ""}`}>
+      {entries.length > 0 && <Head names={columns} />}
+      {rows}
+    </ol>
+  );
 }
+
+const columns = {
+  time: "Time",
+  status: "Status",
+  name: "Operation or event",
+  holder: "Who",
+  phrase: "What happened",
+  marks: "Attempts",
+  text: "Response",
+  again: "Next attempt",
+};
 
 const ways = { request: "←", delivery: "→", action: "·" };
 
@@ -71,15 +89,11 @@ const Attempts = ({ delivery, hasSeveral }) => (
   </>
 );
 
-function Next({ nextAttemptAt = undefined, attempts = [], state = undefined }) {
+function Next({ nextAttemptAt = undefined, state = undefined }) {
   const { clock } = useService();
   if (state === "failed") return <span class="again">not sent again</span>;
   if (nextAttemptAt === undefined) return null;
-  return (
-    <span class="again">
-      {attempts.length > 0 && <span>again </span>}in {formatUntil(nextAttemptAt, clock.now)}
-    </span>
-  );
+  return <span class="again">in {formatUntil(nextAttemptAt, clock.now)}</span>;
 }
 
 export const getName = ({ type, operation, method, path }) =>
@@ -98,14 +112,27 @@ const maxAttempts = 6;
 
 const outcomes = { "✕": "failed", "✓": "delivered" };
 
-/** One character per attempt of the schedule: failed, delivered, or to come. */
-function Marks({ state, failures }) {
-  const made = "✕".repeat(failures) + (state === "delivered" ? "✓" : "");
-  const named = Array.from(made, (mark, index) => `${index + 1} ${outcomes[mark]}`);
+/** How many attempts before Resend have a mark. */
+const maxEarlier = 2;
+
+/** One character per attempt of the schedule: failed, delivered, or to come; after Resend anew. */
+function Marks(delivery) {
+  const marks = delivery.attempts.map(getMark);
+  const count = countEarlier(delivery);
+  const made = marks.slice(count).join("");
+  const earlier = marks.slice(Math.max(0, count - maxEarlier), count).join("");
+  const named = marks.map((mark, index) => `${index + 1} ${outcomes[mark]}`);
+  if (count > 0) named.splice(count, 0, "sent again");
   const text = `${named.length === 0 ? "no attempt" : `attempt ${named.join(", ")}`}; at most ${maxAttempts}`;
   return (
     <span class="marks" role="img" aria-label={text} title={text}>
-      {state === "pending" ? made.padEnd(maxAttempts, "·") : made}
+      {count > 0 && (
+        <span class="earlier">
+          {count > maxEarlier && "…"}
+          {earlier}↻
+        </span>
+      )}
+      {delivery.state === "pending" ? made.padEnd(maxAttempts, "·") : made}
     </span>
   );
 }
@@ -115,7 +142,7 @@ function describeFailure({ attempts }) {
   if (last === undefined) return "is being sent";
   if (isDelivered(last)) return "";
   if (last.responseBody) return toLine(last.responseBody, 200);
-  return last.status ? "" : describeAttempt(last);
+  return last.status ? (last.error ?? "") : describeAttempt(last);
 }
 
 /** The newest traffic of one card. */

@@ -161,7 +161,7 @@ it("shows one message at a time below the page, with the endpoint, for six secon
   );
   assert.deepEqual(await findViolations(page), []);
   responses[0](204); // of the earlier purchase, whose message does not return
-  await first(".traffic li:nth-child(3) .row", /204 → balance.changed Anna \+10 → 70/);
+  await first(".traffic li:nth-child(4) .row", /204 → balance.changed Anna \+10 → 70/);
   await waitForPolls(page, 8); // longer than a message that reports a success
   assert.match((await texts(".message", 1))[0], /\+120 points/);
   await page.locator(".message [aria-label='Close']").click();
@@ -177,7 +177,7 @@ it("says equal results once, and no longer after the next action or on another p
   const { id } = await shop.issue({ name: "Anna" });
   for (let count = 0; count < 4; count += 1)
     await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
-  await texts(".traffic .again", 4);
+  await texts(".traffic .row .again", 4);
   await page.locator(".next").click();
   const refused = "balance\\.changed → nothing listens there \\(ECONNREFUSED\\)";
   await first(
@@ -238,7 +238,7 @@ it("counts what is new above a scrolled list, leads there as Traffic does, and m
     return [box(".filters").bottom, box(".rows").top];
   });
   assert.ok(bottom >= top - 1, "rows are seen between the filters and the list");
-  await page.locator(".traffic li:nth-child(30) .row").click();
+  await page.locator(".traffic li:nth-child(31) .row").click();
   await page.locator(".detail h2").wait();
   const edges = await page.$$eval(".traffic .row[aria-current], .traffic .row:hover", (rows) =>
     rows.map((row) => [row.ariaCurrent, getComputedStyle(row).borderLeftWidth]),
@@ -269,7 +269,7 @@ it("keeps everything inside its row at 1024 px with two receivers: the address g
   await shop.control("DELETE", `cards/${id}/wallets/apple`);
   await shop.control("POST", "clock/advance", { duration: "1h" });
   const { page, texts } = await openConsole(test, { shop, width: 1024, height: 700 });
-  await texts(".traffic .again", 4);
+  await texts(".traffic .row .again", 4);
   const read = () =>
     page.evaluate(() => {
       const box = (element) => element.getBoundingClientRect();
@@ -281,7 +281,7 @@ it("keeps everything inside its row at 1024 px with two receivers: the address g
           .map(({ innerText }) => innerText),
         cutTexts: all(".response .text").filter(isCut).length,
         ports: all(".url").filter((url) => box(url).width < 56).length,
-        names: [...new Set(all(".name, .detail h2").map((name) => box(name).height))],
+        names: [...new Set(all(".row .name, .detail h2").map((name) => box(name).height))],
         bar: box(document.querySelector(".bar")).height < 50,
         width: document.documentElement.scrollWidth,
       };

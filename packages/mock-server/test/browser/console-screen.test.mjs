@@ -149,9 +149,8 @@ it("has at least 21 rows on a monitor of 900 px, two lines for each on a phone, 
   }
   await shop.control("POST", "clock/advance", { duration: "4h" }); // "again in 4 h 36 min"
   const { page, texts } = await openConsole(test, { shop });
-  await page.locator(".traffic .row ::-p-text(again in)").wait();
-  const again = await texts(".again", 12);
-  assert.match(again.join(), /^(again in 4 h 3[56] min,?){12}$/);
+  const again = await texts(".traffic .row .again", 12);
+  assert.match(again.join(), /^(in 4 h 3[56] min,?){12}$/);
   await page.locator(".traffic .delivery").click();
   await page.locator(".tabs .again").wait();
   assert.match((await texts(".tabs .again", 1))[0], /^again in 4 h 3[56] min$/);
@@ -178,6 +177,39 @@ it("has at least 21 rows on a monitor of 900 px, two lines for each on a phone, 
   }
 });
 
+it("has headings, and the same columns in every row on a monitor, on a small screen and beside a detail", async (test) => {
+  const { shop } = await openFilledShop(test);
+  const { page, texts } = await openConsole(test, { shop });
+  const headings =
+    "Time Status Operation or event Who What happened Attempts Response Next attempt";
+  assert.deepEqual(await texts(".traffic .head", 1), [headings]);
+  const columns = ["time", "status", "holder", "phrase", "marks", "text"];
+  const readLefts = () =>
+    page.evaluate(
+      (names) =>
+        names.map((name) => {
+          const cells = document.querySelectorAll(`.traffic .${name}, .traffic ${name}`);
+          const lefts = Array.from(cells, (cell) => cell.getBoundingClientRect().left);
+          return new Set(lefts.filter((left) => left > 0)).size; // 0 where it is empty
+        }),
+      columns,
+    );
+  const same = columns.map(() => 1);
+  for (const width of [1440, 1024]) {
+    await page.setViewport({ width, height: 900 });
+    assert.deepEqual([width, await readLefts()], [width, same]);
+  }
+  await page.setViewport({ width: 1440, height: 900 });
+  await page.locator(".traffic .row").click();
+  await page.locator(".detail h2").wait();
+  assert.deepEqual(await readLefts(), same);
+  await page.setViewport({ width: 390, height: 844 });
+  await page.locator("[aria-label='Close the detail']").click();
+  await page.locator(".traffic .row").wait();
+  const isShown = await page.$eval(".traffic .head", (head) => head.checkVisibility());
+  assert.equal(isShown, false);
+});
+
 it("carries each state in characters, for forced colours", async (test) => {
   const { shop, pages } = await openFilledShop(test);
   const { page, texts, press } = await openConsole(test, { shop });
@@ -185,7 +217,7 @@ it("carries each state in characters, for forced colours", async (test) => {
   await cdp.send("Emulation.setEmulatedMedia", {
     features: [{ name: "forced-colors", value: "active" }],
   });
-  const marks = await texts(".marks", 4);
+  const marks = await texts(".row .marks", 4);
   assert.deepEqual([...new Set(marks)].sort(), ["✓", "✕·····"]);
   const underlined = "[aria-current='true'], [aria-current='page']";
   for (const [address] of pages.filter(([each]) => each.includes("/console"))) {

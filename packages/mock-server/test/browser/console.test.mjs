@@ -31,8 +31,8 @@ it("shows a purchase from end to end in one list: the card, the purchase, the we
   await text("Recorded: +30 points. balance.changed → 204");
   await page.locator(".card .balance strong::-p-text(30)").wait();
   assert.equal(await page.$eval(".face a", ({ href }) => href), publicUrl);
-  const names = ["balance.changed", "purchase", "issueCard"];
-  assert.deepEqual(await texts(".card-view .traffic .name", 3), names);
+  const names = ["purchase", "balance.changed", "purchase", "issueCard"]; // history and traffic
+  assert.deepEqual(await texts(".card-view .row .name", 4), names);
 
   await view("Traffic");
   const rows = (await texts(".list .row", 3)).map((row) => row.replace(/^\d\d:\d\d:\d\d /, ""));
@@ -51,7 +51,7 @@ it("shows a purchase from end to end in one list: the card, the purchase, the we
     `Sent to ${url}`,
     "service-signature: t=",
     '"balance": 30',
-    "1 · 204 ·",
+    "1 ✓ 204 ·",
   ])
     assert.ok(delivery.includes(part), part);
   await press("Purchase +50");
@@ -72,9 +72,9 @@ it("shows a purchase from end to end in one list: the card, the purchase, the we
 });
 
 it("loses a response, and shows that the retry gets the first card", async (test) => {
-  const { shop, page, texts, cleanly } = await openConsole(test);
+  const { shop, page, texts, first, cleanly } = await openConsole(test);
   const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
-  const presets = await texts("option:not([value=''])", 6);
+  const presets = await texts("option:not([value=''])", 8);
   await choose("response lost, card exists");
   assert.deepEqual(await texts(".chip", 1), ["response lost · issueCard · once✕"]);
   const issue = () => shop.issue({ name: "Anna" }, {}, shop.templateId, "user-7");
@@ -88,24 +88,78 @@ it("loses a response, and shows that the retry gets the first card", async (test
   await page.locator(".traffic li:last-child .row").click();
   await page.locator(".detail h3::-p-text(It got no response)").wait();
   for (const preset of presets) await choose(preset);
-  assert.deepEqual(await texts(".chip", 6), [
-    "503 · any request · once✕",
+  await choose("slow 3 s"); // equal ones are one chip
+  await choose("503 once");
+  await first(".chip", /×2/);
+  assert.deepEqual(await texts(".chip", 8), [
+    "503 · any request · ×2✕",
     "response lost · issueCard · once✕",
     "slow 3 s · any request✕",
     "429 Retry-After 2 · any request · once✕",
+    "webhook gets 500 · any event · ×3✕",
+    "webhook gets no response · any event✕",
     "webhook twice · any event · once✕",
     "webhook after others · any event · once✕",
   ]);
   await page.locator(".chip ::-p-text(✕)").click();
-  await texts(".chip", 5);
+  await texts(".chip", 7);
   const { items } = await shop.control("GET", "faults");
   assert.deepEqual(items.map(({ kind }) => kind).sort(), [
     "destroy",
     "duplicate",
+    "fail",
+    "fail",
+    "latency",
     "latency",
     "reorder",
     "status",
   ]);
+  cleanly();
+});
+
+it("lets the receiver fail without sending it anything, and shows the retries", async (test) => {
+  let received = 0;
+  const url = await openReceiver(test, () => {
+    received += 1;
+    return 204;
+  });
+  const { shop, page, press, texts, first, text, search, cleanly } = await openConsole(test);
+  await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
+  const { id } = await shop.issue({ name: "Anna" });
+  const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
+  await choose("next 3 attempts get 500");
+  await texts(".chip", 1);
+  await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
+  await first(".traffic .row", /500 → .* in 1 min .* ✕····· injected fault; not sent$/);
+  for (const left of [1, 0]) {
+    await page.locator(".next:not(:disabled)").click();
+    await first(".message", /✕ balance\.changed → 500 \(injected fault; not sent\) at :/);
+    await texts(".chip", left);
+  }
+  assert.equal(received, 0);
+  await page.locator(".next").click();
+  await first(".traffic .row", /204 → .* ✕✕✕✓$/);
+  assert.equal(received, 1);
+  await choose("all attempts get no response");
+  await texts(".chip", 1);
+  await page.locator(".traffic .row").click();
+  await press("Resend");
+  await first(".traffic .row", /— → .* …✕✓↻✕····· injected fault; not sent$/);
+  await text("An injected fault: your receiver did not get this attempt");
+  await text(`Not sent to ${url}`);
+  const label =
+    "attempt 1 failed, 2 failed, 3 failed, 4 delivered, sent again, 5 failed; at most 6";
+  await page.locator(`.marks[aria-label="${label}"]`).wait();
+  assert.match(
+    await page.$eval(".tabs", ({ innerText }) => innerText.replace(/\s+/g, " ")),
+    /1 ✕ 500 · .* 4 ✓ 204 · \S+ ↻ sent again 5 ✕ no response · \S+ again in 1 min$/,
+  );
+  const [bad, good] = await page.$$eval(".tabs .bad, .tabs .good", (all) =>
+    all.slice(2, 4).map((tab) => getComputedStyle(tab).color),
+  );
+  assert.notEqual(bad, good);
+  await search("injected");
+  await texts(".traffic .row", 1);
   cleanly();
 });
 
@@ -124,15 +178,15 @@ it("explains a 401 of the receiver, keeps the response of each attempt, and send
     .locator(`.detail p::-p-text(The secret of this endpoint ends in …${secret.slice(-4)})`)
     .wait();
   assert.equal(await copied("Copy the secret"), secret);
-  await first(".traffic .row", /401 → ping again in .* test ✕····· signature mismatch$/);
+  await first(".traffic .row", /401 → ping in .* test ✕····· signature mismatch$/);
   await press("Resend");
   await page.locator(".message .failed::-p-text(✕ ping → 503)").wait();
   await press("Resend");
   await page.locator(".message ::-p-text(Sent again. ping → 204)").wait();
-  await first(".traffic .row", /204 → ping test ✓$/);
+  await first(".traffic .row", /204 → ping test ✕✕↻✓$/);
   const tabs = await texts(".tabs button", 3);
-  assert.match(tabs.join(), /1 · 401 · .*2 · 503 · .*3 · 204 · /);
-  await page.locator(".tabs ::-p-text(1 · 401)").click();
+  assert.match(tabs.join(), /1 ✕ 401 · .*2 ✕ 503 · .*3 ✓ 204 · /);
+  await page.locator(".tabs ::-p-text(1 ✕ 401)").click();
   await page.locator('.pre::-p-text("error": "signature mismatch")').wait();
   const { items } = await shop.control("GET", "traffic?kind=delivery");
   const { body, attempts } = items[0];
@@ -147,7 +201,7 @@ it("explains a 401 of the receiver, keeps the response of each attempt, and send
   await text(", after this attempt: Resend signs with the new one.");
   statuses.push(401);
   await press("Resend");
-  await page.locator(".tabs ::-p-text(4 · 401)").click();
+  await page.locator(".tabs ::-p-text(4 ✕ 401)").click();
   await text(": the receiver may still have the old one.");
   cleanly();
 });
@@ -208,7 +262,7 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   const next = page.locator(".next::-p-text(Next attempt, )");
   await next.click();
   await page.locator(".message .failed::-p-text(balance.changed → 500)").wait();
-  await first(".traffic .row", /500 .* again in (4|5) min .* ✕✕···· signature mismatch$/);
+  await first(".traffic .row", /500 .* in (4|5) min .* ✕✕···· signature mismatch$/);
   status = 204;
   await press("+1 h");
   await page.locator(".message ::-p-text(The clock was moved. balance.changed → 204)").wait();
