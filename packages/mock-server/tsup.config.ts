@@ -47,9 +47,8 @@ async function copyReference(): Promise<void> {
   const from = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   const to = "dist/reference";
   mkdirSync(to, { recursive: true });
-  for (const name of ["swagger-ui-bundle.js", "swagger-ui.css"]) {
-    writeFileSync(join(to, `${name}.gz`), gzipSync(readFileSync(join(from, name)), { level: 9 }));
-  }
+  const script = readFileSync(join(from, "swagger-ui-bundle.js"));
+  writeFileSync(join(to, "swagger-ui-bundle.js.gz"), gzipSync(script, { level: 9 }));
   for (const name of ["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"]) {
     cpSync(join(from, name), join(to, name));
   }

@@ -293,11 +293,12 @@ describe("the reference", () => {
     const reference = await page({ fetch }, `${url}/api/docs`);
     expect(reference.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(reference.text).toContain(`data-api-key="${service.apiKeys.website}"`);
-    const files = [...reference.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(
+    const files = [...reference.text.matchAll(/(?:src|href)="(docs\/[^"]+\.\w+)"/g)].map(
       ([, file]) => file,
     );
     expect(files).toHaveLength(4);
-    for (const file of files) {
+    const modules = ["parts", "typescript", "code-block"].map((name) => `docs/${name}.js`);
+    for (const file of [...files, ...modules]) {
       const { status, headers, text } = await page({ fetch }, `${url}/api/${file}`);
       const mediaType = file?.endsWith(".css") ? "text/css" : "text/javascript";
       expect([status, headers.get("content-type")]).toEqual([200, `${mediaType}; charset=utf-8`]);

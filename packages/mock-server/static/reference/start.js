@@ -1,95 +1,86 @@
-// Starts the interactive reference of this service, with the seeded API key and template filled in.
+// Starts the interactive reference of this service, and the search in its contents.
+import "./code-block.js";
+import { parts } from "./parts.js";
 
 const place = /** @type {HTMLElement} */ (document.getElementById("reference"));
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const followScheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
-dark.addEventListener("change", followScheme);
-followScheme();
-
-const openapi = withoutRepetition(await (await fetch("docs/json")).json());
-// The host name of the page may differ from the one in the service's base URL.
-openapi.servers = [{ url: new URL("v1", location.href).href }];
-openapi.components.parameters.TemplateId.example = place.dataset.templateId;
-openapi.info.description +=
-  " The button Execute sends the request to this mock service, with its Website key.";
+const { apiKey, templateId, cardId } = place.dataset;
 
 /**
- * Leaves out what would make an operation longer than two screens: links, which repeat the list of
- * operations, and the body of each error, which is always problem details.
- * @param {any} openapi
+ * The document with full paths, and with the address of this page: its host name may differ from
+ * the one in the service's base URL.
  */
-function withoutRepetition(openapi) {
-  // Swagger UI has a heading for them.
-  openapi.tags = openapi.tags.filter((/** @type {any} */ { name }) => name !== "Webhooks");
-  for (const path of Object.values(openapi.paths))
-    for (const { responses } of /** @type {any[]} */ (Object.values(path)))
-      for (const [status, { $ref, ...response }] of Object.entries(responses)) {
-        const { description, content } = $ref ? find(openapi, $ref) : response;
-        responses[status] = /^[45]/.test(status) ? { description } : { description, content };
-      }
+async function readDocument() {
+  const text = await (await fetch("docs/json")).text();
+  const { components } = JSON.parse(text);
+  const base = new URL("..", location.href).href.slice(0, -1);
+  const { origin } = new URL(components.examples.Card.value.publicUrl);
+  const openapi = JSON.parse(text.replaceAll(`${origin}/`, `${base}/`));
+  const { pathname } = new URL("v1", location.href);
+  openapi.servers = [{ url: location.origin }];
+  openapi.paths = Object.fromEntries(
+    Object.entries(openapi.paths).map(([path, item]) => [pathname + path, item]),
+  );
+  openapi.tags = openapi.tags.filter(({ name }) => name !== "Webhooks"); // they are in the page
+  openapi.components.parameters.TemplateId.example = templateId;
+  if (cardId) openapi.components.parameters.CardId.example = cardId;
   return openapi;
 }
 
-/**
- * @param {any} openapi
- * @param {string} pointer such as `#/components/responses/NotFound`.
- */
-function find(openapi, pointer) {
-  const names = pointer.split("/").slice(1);
-  return names.reduce((part, name) => part[name], openapi);
-}
-
-/** Labels for the fields that Swagger UI leaves unlabelled, for screen readers. */
-const names = {
-  "textarea.body-param__text": "Request body",
-  ".examples-select-element": "Example",
-  "select:not([aria-label])": "Choice",
-  "input[type=text]:not([aria-label]):not([id]):not([placeholder])": "Value",
-};
-
-/**
- * Swagger UI skips a level of headings, and leaves some of its content outside of its main element.
- */
-function improveOutline() {
-  for (const heading of place.querySelectorAll("h3.opblock-tag")) heading.ariaLevel = "2";
-  for (const heading of place.querySelectorAll("h4")) heading.ariaLevel = "3";
-  for (const heading of place.querySelectorAll("h5")) heading.ariaLevel = "4";
-  for (const text of place.querySelectorAll("pre")) text.tabIndex = 0; // it can scroll
-  // A link within a button; the button changes the address.
-  for (const link of place.querySelectorAll("button a[href]")) link.removeAttribute("href");
-  for (const table of place.querySelectorAll("table[role=region]:not([aria-label])")) {
-    const name = table.classList.contains("live-responses-table") ? "Server response" : "Responses";
-    table.setAttribute("aria-label", `${name} of ${table.closest(".opblock")?.id}`);
-  }
-  const about = place.querySelector(".information-container");
-  about?.setAttribute("role", "region");
-  about?.setAttribute("aria-label", "About");
-}
-
-function nameFields() {
-  for (const [selector, name] of Object.entries(names)) {
-    for (const field of place.querySelectorAll(selector)) {
-      if (!field.ariaLabel) field.ariaLabel = name;
+/** Fills a card that was issued here into the forms of the other operations. */
+function fillInCard({ status, body }) {
+  if (status !== 201) return;
+  const { specSelectors, specActions } = reference;
+  const paths = specSelectors.specJsonWithResolvedSubtrees().get("paths");
+  for (const [path, item] of paths)
+    for (const [method, operation] of item) {
+      const parameter = operation.get("parameters").find((each) => each.get("name") === "id");
+      if (parameter) specActions.changeParamByIdentity([path, method], parameter, body.id);
     }
-  }
 }
-new MutationObserver(() => {
-  nameFields();
-  improveOutline();
-}).observe(place, { childList: true, subtree: true });
 
+const openapi = await readDocument();
 const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   spec: openapi,
   domNode: place,
+  plugins: [parts],
+  docExpansion: "full",
+  defaultModelExpandDepth: 9,
   validatorUrl: null,
   tryItOutEnabled: true,
-  deepLinking: true,
-  displayRequestDuration: true,
-  defaultModelsExpandDepth: 0,
+  responseInterceptor(response) {
+    fillInCard(response);
+    return response;
+  },
   onComplete() {
-    if (place.dataset.apiKey) reference.preauthorizeApiKey("websiteKey", place.dataset.apiKey);
-    if (location.hash === "")
-      reference.layoutActions.show(["operations", "Cards", "issueCard"], true);
+    if (apiKey) reference.preauthorizeApiKey("websiteKey", apiKey);
     document.documentElement.dataset.ready = "";
   },
+});
+
+const search = /** @type {HTMLInputElement} */ (document.querySelector("[type=search]"));
+const nothing = /** @type {HTMLElement} */ (document.querySelector("nav output"));
+/** @type {NodeListOf<HTMLAnchorElement>} */
+const links = document.querySelectorAll("nav li a");
+
+/** Hides what does not contain the words, in the contents and in the page. */
+search.addEventListener("input", () => {
+  const words = search.value.trim().toLowerCase();
+  let found = 0;
+  for (const link of links) {
+    const article = document.getElementById(link.hash.slice(1))?.closest(".opblock");
+    const isFound = article?.textContent.toLowerCase().includes(words);
+    article?.toggleAttribute("hidden", !isFound);
+    link.parentElement.hidden = !isFound;
+    if (isFound) found += 1;
+  }
+  nothing.textContent = found > 0 ? "" : "Nothing found.";
+  scrollTo({ top: 0 });
+});
+
+/** Marks in the contents what is at the top of the screen. */
+addEventListener("scroll", () => {
+  const isAbove = ({ hash }) =>
+    document.getElementById(hash.slice(1))?.getBoundingClientRect().top < 200;
+  const current = [...links].findLast(isAbove);
+  for (const link of links) link.ariaCurrent = link === current ? "true" : null;
 });

@@ -129,7 +129,7 @@ export async function openFilledShop(test, words = "Anna") {
       [`${card.publicUrl}/google`, "button"],
       [`${shop.baseUrl}/`, ".traffic .row"],
       [`${shop.baseUrl}/cards/nobody`, ".lost"],
-      [`${shop.baseUrl}/api/docs`, "[data-ready] .opblock"],
+      [`${shop.baseUrl}/api/docs`, "[data-ready] .responses"],
     ],
   };
 }

@@ -1,0 +1,181 @@
+/**
+ * The page of the API reference, which Swagger UI completes: contents, the base URL, and what a
+ * receiver of webhooks gets.
+ */
+import type openapi from "@loyalty-cards/openapi/openapi.json";
+import { html } from "hono/html";
+import { type Markup, page } from "./html.ts";
+
+type Document = typeof openapi;
+
+interface ReferenceView {
+  baseUrl: string;
+  /** A valid key; empty when there is none. */
+  apiKey: string;
+  templateId: string;
+  /** The newest card; empty when there is none. */
+  cardId: string;
+}
+
+export function referencePage(document: Document, view: ReferenceView): Markup {
+  const { info } = document;
+  return page(
+    "API reference",
+    "../",
+    html`<link rel="stylesheet" href="docs/reference.css">
+<link rel="stylesheet" href="docs/operations.css">
+<script src="docs/swagger-ui-bundle.js" defer></script>
+<script src="docs/start.js" type="module"></script>`,
+    html`<nav aria-label="Contents">
+<a href="../console">← Back to the console</a>
+<input type="search" placeholder="Search" aria-label="Search the reference">
+<output></output>
+${contents(document)}
+</nav>
+<main>
+<h1>${info.title}</h1>
+<div class="opblock-body">
+<p>${info.description}</p>
+<dl>
+<dt>Base URL</dt><dd><code>${view.baseUrl}/api/v1</code></dd>
+<dt>Header</dt><dd><code>Authorization: Bearer ${view.apiKey || "…"}</code></dd>
+<dt>Document</dt><dd><a href="docs/json">OpenAPI ${document.openapi}</a></dd>
+</dl>
+<p>Execute sends a request to this mock service.</p>
+<div class="examples"><code-block text="${toProgram(view)}"></code-block></div>
+</div>
+<div id="reference" data-api-key="${view.apiKey}" data-template-id="${view.templateId}" data-card-id="${view.cardId}"></div>
+${webhooks(document)}
+</main>`,
+  );
+}
+
+/** What the calls below begin with. */
+const toProgram = ({ baseUrl, apiKey }: ReferenceView): string =>
+  `// LOYALTY_URL=${baseUrl}
+// LOYALTY_API_KEY=${apiKey}
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+
+const loyalty = createIssuingClient(); // reads both
+`;
+
+/** The operations and the webhooks, by tag. */
+function contents({ paths, tags, webhooks }: Document): Markup[] {
+  const operations = Object.values(paths)
+    .flatMap((path) => Object.entries(path))
+    .map(([method, { operationId, tags }]) => ({ id: operationId, tags, method }));
+  const events = Object.entries(webhooks).map(([type, { post }]) => ({ id: type, ...post }));
+  const toLink = (id: string, method = "") =>
+    html`<li><a href="#${id}">${method && html`<b class="${method}">${method}</b> `}${id}</a></li>\n`;
+  return tags.map(
+    ({ name }) => html`<p>${name}</p>
+<ul aria-label="${name}">
+${[...operations, ...events]
+  .filter(({ tags }) => tags.includes(name))
+  .map((entry) => toLink(entry.id, "method" in entry ? entry.method : ""))}
+</ul>`,
+  );
+}
+
+/** What a receiver gets: nothing here can be sent. */
+function webhooks({ components, tags, webhooks }: Document): Markup {
+  const { ServiceEvent, ServiceDelivery, ServiceSignature } = components.parameters;
+  const headers = [ServiceEvent, ServiceDelivery, ServiceSignature];
+  const about = tags.find(({ name }) => name === "Webhooks");
+  const schemas: Readonly<Record<string, Schema>> = components.schemas;
+  const examples: Readonly<Record<string, { value?: unknown }>> = components.examples;
+  const events = Object.entries(webhooks).map(([type, { post }]): Webhook => {
+    const name = toName(post.requestBody.content["application/json"].schema);
+    const { data = {} } = schemas[name]?.properties ?? {};
+    const lines = headers.map(
+      ({ name, example }) => `${name}: ${name === "Service-Event" ? type : example}`,
+    );
+    const body = JSON.stringify(examples[name]?.value, null, 2);
+    const delivery = [
+      "POST /webhooks/loyalty",
+      "Content-Type: application/json",
+      ...lines,
+      "",
+      body,
+    ];
+    return { type, ...post, data: schemas[toName(data)] ?? data, delivery: delivery.join("\n") };
+  });
+  return html`<section aria-labelledby="Webhooks">
+<h2 id="Webhooks">Webhooks</h2>
+<div class="opblock-body">
+<p>${withCode(about?.description)}</p>
+${table(
+  "Headers of a webhook",
+  headers.map((header) => ({ ...header, type: header.schema.type })),
+)}
+<div class="examples"><code-block text="${toHandler(events)}"></code-block></div>
+</div>
+${events.map(webhook)}
+</section>`;
+}
+
+interface Schema {
+  $ref?: string;
+  type?: string | readonly string[];
+  description?: string;
+  required?: readonly string[];
+  properties?: Readonly<Record<string, Schema>>;
+}
+
+interface Webhook {
+  type: string;
+  summary: string;
+  description: string;
+  /** The schema of its data. */
+  data: Schema;
+  /** An example of the request. */
+  delivery: string;
+}
+
+const toName = ({ $ref = "" }: Schema): string => $ref.split("/").at(-1) ?? "";
+
+function webhook({ type, summary, description, data, delivery }: Webhook): Markup {
+  const { properties = {}, required = [] } = data;
+  const rows = Object.entries(properties).map(([name, member]) => ({
+    name: `data.${name}`,
+    type: `${member.type ?? "any"}${required.includes(name) ? "" : ", optional"}`,
+    description: member.description ?? "",
+  }));
+  return html`<article class="opblock">
+<header id="${type}"><h3>${summary}</h3><code>${type}</code></header>
+<div class="opblock-body">
+<p>${withCode(description)}</p>
+${rows.length === 0 ? html`<p>data: ${data.description}</p>` : table(`Data of ${type}`, rows)}
+<div class="examples">
+<h4>Your endpoint receives</h4>
+<code-block text="${delivery}"></code-block>
+</div>
+</div>
+</article>`;
+}
+
+const table = (
+  label: string,
+  rows: readonly { name: string; type: string; description: string }[],
+): Markup =>
+  html`<table aria-label="${label}">${rows.map(
+    ({ name, type, description }) =>
+      html`<tr><th scope="row">${name} <small>${type}</small></th><td>${withCode(description)}</td></tr>\n`,
+  )}</table>`;
+
+/** Text of the document with code between backticks. */
+const withCode = (text = ""): (Markup | string)[] =>
+  text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+
+/** A handler for each event, with the members that are always there. */
+function toHandler(events: readonly Webhook[]): string {
+  const lines = events.map(({ type, data: { required } }) => {
+    const members = required === undefined ? "id" : `data: { ${required.join(", ")} }`;
+    return `  "${type}": async ({ ${members} }) => {},`;
+  });
+  return `import { onEvents } from "@loyalty-cards/webhook-verify";
+
+const handler = onEvents({
+${lines.join("\n")}
+});`;
+}

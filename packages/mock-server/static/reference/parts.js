@@ -1,0 +1,154 @@
+// The parts of Swagger UI that this reference replaces: headings instead of accordions, the call
+// in TypeScript, and an example of each response.
+import { toCall } from "./typescript.js";
+
+const toText = (value) => JSON.stringify(value, null, 2);
+
+const code =
+  (_original, { React: { createElement: h } }) =>
+  ({ children }) =>
+    h("code-block", { text: String(children) });
+
+const layout =
+  (_original, { React: { createElement: h }, getComponent }) =>
+  () =>
+    h(getComponent("operations", true));
+
+const section =
+  (_original, { React: { createElement: h }, getComponent }) =>
+  ({ tag, tagObj, children }) =>
+    h(
+      "section",
+      { "aria-labelledby": tag },
+      h("h2", { id: tag }, tag),
+      h(getComponent("Markdown"), { source: tagObj.getIn(["tagDetails", "description"]) }),
+      children,
+    );
+
+const heading =
+  (_original, { React: { createElement: h } }) =>
+  ({ operationProps }) => {
+    const { operationId, summary, method, path } = operationProps.toObject();
+    return h(
+      "header",
+      { id: operationId },
+      h("h3", null, summary),
+      h("code", null, operationId),
+      h("p", null, h("b", { className: method }, method), " ", h("code", null, path)),
+    );
+  };
+
+/** Beside the form: the call in TypeScript, and an example of each response. */
+const responses =
+  (_original, { React: { createElement: h }, getComponent }) =>
+  (props) => {
+    const { responses, tryItOutResponse, request, path, method } = props;
+    const operation = props.specSelectors.operationWithMeta(path, method);
+    const success = responses.find((_response, status) => status < "3");
+    const call = toCall({
+      operationId: operation.get("operationId"),
+      parameters: operation.get("parameters").toJS(),
+      body: props.oas3Selectors.requestBodyValue(path, method),
+      result: success.getIn(["content", "application/json", "examples"]).keySeq().first(),
+    });
+    const documented = responses
+      .entrySeq()
+      .map(([status, response]) =>
+        h(getComponent("response"), { ...props, key: status, status, response }),
+      );
+    const live = { ...props, response: tryItOutResponse, request };
+    return h(
+      "div",
+      { className: "responses" },
+      h(
+        "div",
+        { "aria-live": "polite" },
+        request && tryItOutResponse && h(getComponent("liveResponse"), live),
+      ),
+      h(
+        "div",
+        { className: "examples" },
+        h("h4", null, "TypeScript"),
+        h("code-block", { text: call }),
+        h("h4", null, "Responses"),
+        documented,
+      ),
+    );
+  };
+
+/** What the service responded, and the request as curl. */
+const liveResponse =
+  (_original, { React: { createElement: h } }) =>
+  ({ response, request, fn }) => {
+    const { status, headers, obj, text, message } = response.toJS();
+    const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
+    const isJson = typeof obj === "object";
+    return h(
+      "div",
+      { className: "live" },
+      h("h4", { className: status < 400 ? "good" : "bad" }, status ?? "No response"),
+      h("code-block", { text: isJson ? toText(obj) : text || message }),
+      h(
+        "details",
+        null,
+        h("summary", null, "Response headers, and the request as curl"),
+        h("code-block", { text: lines.join("\n") }),
+        h("code-block", { text: fn.requestSnippetGenerator_curl_bash(request) }),
+      ),
+    );
+  };
+
+/** A success has its schema beside the example; an error is problem details. */
+const documentedResponse =
+  (_original, { React: { createElement: h }, getComponent }) =>
+  ({ status, response, specPath, ...props }) => {
+    const [mediaType, media] = response.get("content").entrySeq().first();
+    const values = Object.values(media.get("examples").toJS()).map(({ value }) => value);
+    const isSuccess = status < "3";
+    const { description, headers = {} } = response.toJS();
+    const lines = Object.entries(headers).map(
+      ([name, { example }]) => `${name.toLowerCase()}: ${example}`,
+    );
+    const toError = (value) =>
+      [`HTTP ${value.status}`, `content-type: ${mediaType}`, ...lines, "", toText(value)].join(
+        "\n",
+      );
+    return h(
+      "details",
+      { open: isSuccess },
+      h(
+        "summary",
+        null,
+        h("strong", { className: isSuccess ? "good" : "bad" }, status),
+        h(getComponent("Markdown"), { source: description }),
+      ),
+      isSuccess
+        ? h(getComponent("modelExample", true), {
+            ...props,
+            specPath: specPath.push(status, "content", mediaType, "schema"),
+            schema: media.get("schema"),
+            example: h("code-block", { text: toText(values[0]) }),
+            includeReadOnly: true,
+          })
+        : values.map((value) => h("code-block", { key: value.status, text: toError(value) })),
+    );
+  };
+
+const textArea =
+  (_original, { React: { createElement: h } }) =>
+  (props) =>
+    h("textarea", { ...props, "aria-label": "Request body", spellCheck: false });
+
+/** A plugin of Swagger UI. */
+export const parts = () => ({
+  wrapComponents: {
+    BaseLayout: layout,
+    HighlightCode: code,
+    OperationTag: section,
+    OperationSummary: heading,
+    TextArea: textArea,
+    liveResponse,
+    response: documentedResponse,
+    responses,
+  },
+});

@@ -1,0 +1,155 @@
+/** The API reference: its forms, its search, and code that works as it is shown. */
+import assert from "node:assert/strict";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import {
+  findViolations,
+  modes,
+  openBrowser,
+  openPage,
+  setMode,
+} from "../../../../compat/browser.mjs";
+import { createIssuingClient } from "../../../issuing-client/dist/index.js";
+import { onEvents } from "../../../webhook-verify/dist/index.js";
+import { openShop } from "./shop.mjs";
+
+let browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+/** Opens it under another name of this machine than the service knows itself by. */
+async function openReference(test) {
+  const shop = await openShop(test);
+  const address = shop.baseUrl.replace("127.0.0.1", "localhost");
+  const { page, seen } = await openPage(browser, address);
+  test.onTestFinished(() => page.close());
+  await page.goto(`${address}/api/docs`);
+  await page.locator("#operations-Consent-setConsent .responses").wait();
+  const readCode = (selector) =>
+    page.$eval(`${selector} code-block`, (block) => block.getAttribute("text"));
+  return { shop, address, page, seen, readCode };
+}
+
+const allImpacts = ["minor", "moderate", "serious", "critical"];
+
+it("issues a card with the prefilled key and template, and then reads that card", async (test) => {
+  const { shop, page, seen } = await openReference(test);
+  const buttons = await page.$$eval("#operations-Cards-issueCard .btn", (all) =>
+    all.filter((button) => button.checkVisibility()).map(({ innerText }) => innerText),
+  );
+  assert.deepEqual(buttons, ["Execute"]);
+  await page.locator("#operations-Cards-issueCard .execute").click();
+  await page.locator("#operations-Cards-issueCard .live ::-p-text(201)").wait();
+  await page.locator("#operations-Cards-getCard .execute").click();
+  await page.locator("#operations-Cards-getCard .live ::-p-text(200)").wait();
+  for (const mode of modes) {
+    await setMode(page, mode);
+    assert.deepEqual(await findViolations(page, allImpacts), []);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  }
+  await setMode(page, modes[0]);
+  assert.equal((await shop.control("GET", "cards")).total, 1);
+  await page.locator("a::-p-text(Back to the console)").click();
+  await page.locator(".traffic ::-p-text(issueCard)").wait();
+  assert.deepEqual([seen.complaints, seen.foreign], [[], []]);
+});
+
+it("shows an operation on two screens at most, with its whole path and this service's address", async (test) => {
+  const { address, page } = await openReference(test);
+  const operations = await page.$$eval(".opblock", (all) =>
+    all.map((element) => [element.querySelector("header").id, element.clientHeight]),
+  );
+  assert.equal(operations.length, 11);
+  for (const [id, height] of operations) assert.ok(height < 2 * 900, `${id} has ${height} px`);
+  const paths = await page.$$eval("#reference header p code", (all) =>
+    all.map(({ innerText }) => innerText),
+  );
+  assert.ok(
+    paths.every((path) => path.startsWith("/api/v1/")),
+    paths.join(),
+  );
+  const html = await page.content();
+  assert.ok(html.includes(`${address}/cards/`));
+  assert.ok(!html.includes(":4010"));
+});
+
+it("shows a call in TypeScript that sends what is in the form", async (test) => {
+  const { shop, page, readCode } = await openReference(test);
+  await page.locator("#operations-Cards-issueCard .execute").click();
+  await page.locator("#operations-Cards-issueCard .live").wait();
+  await page.locator('[data-param-name="limit"] input').fill("7");
+  const loyalty = createIssuingClient({ baseUrl: shop.baseUrl, apiKey: shop.apiKeys.website });
+  const operations = ["Cards-issueCard", "Cards-getCard", "Cards-listOperations"];
+  for (const operation of [...operations, "Consent-getConsent", "Consent-setConsent"]) {
+    const code = await readCode(`#operations-${operation} .examples`);
+    const [, name] = /^const (\w+) = await/.exec(code);
+    const run = new Function("loyalty", `return (async () => { ${code}\nreturn ${name}; })()`);
+    assert.ok(await run(loyalty), code);
+  }
+  assert.match(await readCode("#operations-Cards-listOperations .examples"), /\{ limit: 7 \}/);
+  const { items } = await shop.control("GET", "traffic?kind=request");
+  const sent = items.map(({ operation, status }) => `${operation} ${status}`);
+  expect(sent).toEqual(
+    expect.arrayContaining(["issueCard 201", "getCard 200", "listOperations 200"]),
+  );
+});
+
+it("shows the problem details of each error", async (test) => {
+  const { page } = await openReference(test);
+  const errors = await page.$$eval("#operations-Cards-issueCard details", (all) =>
+    all
+      .slice(1)
+      .map((details) => [
+        details.querySelector("strong").innerText,
+        [...details.querySelectorAll("code-block")].map((block) => block.getAttribute("text")),
+      ]),
+  );
+  assert.equal(errors.length, 8);
+  for (const [status, texts] of errors)
+    for (const text of texts) {
+      const [head, body] = text.split("\n\n");
+      assert.match(head, /^HTTP \d{3}\ncontent-type: application\/problem\+json/);
+      const problem = JSON.parse(body);
+      assert.ok(problem.title && problem.detail && String(problem.status)[0] === status[0], text);
+    }
+  assert.match(String(errors.find(([status]) => status === "429")), /retry-after: 2/);
+});
+
+it("shows a webhook as a receiver gets it, with a handler that accepts it", async (test) => {
+  const { page, readCode } = await openReference(test);
+  const section = 'section[aria-labelledby="Webhooks"]';
+  assert.equal(await page.$(`${section} :is(input, textarea, select, .btn)`), null);
+  const code = (await readCode(section)).replace(/^import .*/, "");
+  const handler = new Function("onEvents", `${code} return handler;`)(onEvents);
+  const deliveries = await page.$$eval(`${section} article code-block`, (all) =>
+    all.map((block) => block.getAttribute("text")),
+  );
+  assert.equal(deliveries.length, 6);
+  for (const delivery of deliveries) {
+    const [head, body] = delivery.split("\n\n");
+    const event = JSON.parse(body);
+    assert.match(head, new RegExp(`Service-Event: ${event.type}\nService-Delivery: .+\nService-S`));
+    await handler(event);
+  }
+});
+
+it("finds operations and webhooks by what is written in them, and marks what is on the screen", async (test) => {
+  const { page } = await openReference(test);
+  const list = (selector) =>
+    page.$$eval(selector, (all) =>
+      all.filter((link) => link.checkVisibility()).map(({ hash }) => hash),
+    );
+  assert.equal((await list("nav li a")).length, 11);
+  await page.locator("[type=search]").fill("previous tier");
+  assert.deepEqual(await list("nav li a"), ["#tier.changed"]);
+  const shown = await page.$$eval("h2", (all) =>
+    all.filter((heading) => heading.checkVisibility()).map(({ id }) => id),
+  );
+  assert.deepEqual(shown, ["Webhooks"]);
+  await page.locator("[type=search]").fill("nothing like this");
+  await page.locator("nav ::-p-text(Nothing found.)").wait();
+  await page.locator("[type=search]").fill(" ");
+  await page.locator('nav a[href="#getConsent"]').click();
+  await page.locator('nav a[href="#getConsent"][aria-current]').wait();
+});
