@@ -29,6 +29,15 @@ export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** What a template literal makes of a value that is missing, or that is not awaited. */
+export const textsOfNoValue: readonly unknown[] = [
+  "undefined",
+  "null",
+  "NaN",
+  "[object Object]",
+  "[object Promise]",
+];
+
 /** Formats the type of a value, for a message that says what a function got. */
 export function formatType(value: unknown): string {
   if (value === null) return "null";

@@ -1,5 +1,5 @@
 /** Options that are numbers, and the limit of `setTimeout`. */
-import { withSafeMessage } from "./reporting.ts";
+import { createTypeError } from "./reporting.ts";
 
 export const endless = Number.POSITIVE_INFINITY;
 
@@ -14,8 +14,8 @@ export function requireNumber(
   max = Number.MAX_SAFE_INTEGER,
 ): void {
   if (typeof value === "number" && value >= min && value <= max) return;
-  throw withSafeMessage(
-    new TypeError(`${name} must be a number from ${min} to ${max}; it is ${describeValue(value)}.`),
+  throw createTypeError(
+    `${name} must be a number from ${min} to ${max}; it is ${describeValue(value)}.`,
   );
 }
 
@@ -23,16 +23,14 @@ export function requireNumber(
 export function requireInteger(name: string, value: unknown, min: number, max: number): void {
   requireNumber(name, value, min, max);
   if (Number.isInteger(value) || value === endless) return;
-  throw withSafeMessage(new TypeError(`${name} must be an integer; it is ${String(value)}.`));
+  throw createTypeError(`${name} must be an integer; it is ${String(value)}.`);
 }
 
 /** @throws {TypeError} naming the option, its range and its value. */
 export function requirePositive(name: string, value: unknown, max = Number.MAX_SAFE_INTEGER): void {
   if (typeof value === "number" && value > 0 && value <= max) return;
-  throw withSafeMessage(
-    new TypeError(
-      `${name} must be a positive number, at most ${max}; it is ${describeValue(value)}.`,
-    ),
+  throw createTypeError(
+    `${name} must be a positive number, at most ${max}; it is ${describeValue(value)}.`,
   );
 }
 
@@ -40,7 +38,7 @@ export function requirePositive(name: string, value: unknown, max = Number.MAX_S
 export function requireSignal(signal: unknown): void {
   if (signal === undefined || signal === null) return;
   if (typeof (signal as { throwIfAborted?: unknown }).throwIfAborted === "function") return;
-  throw withSafeMessage(new TypeError("signal must be an AbortSignal: pass controller.signal."));
+  throw createTypeError("signal must be an AbortSignal: pass controller.signal.");
 }
 
 /**

@@ -48,10 +48,8 @@ export const createLog =
  * be lost.
  */
 export const createReturnedFunctionError = (name: string): Error =>
-  withSafeMessage(
-    new TypeError(
-      `${name} returned a function, which nothing calls: pass that function itself, as in ${name}: onEvents({ … }).`,
-    ),
+  createTypeError(
+    `${name} returned a function, which nothing calls: pass that function itself, as in ${name}: onEvents({ … }).`,
   );
 
 interface ReportOptions<Outcome> {
@@ -104,6 +102,10 @@ const safeBrands = [
 export function withSafeMessage<Failure extends Error>(error: Failure): Failure {
   return Object.defineProperty(error, safeMessage, { value: true });
 }
+
+/** Creates the error for a wrong call. Its message contains no secret and no personal data. */
+export const createTypeError = (message: string, options?: ErrorOptions): TypeError =>
+  withSafeMessage(new TypeError(message, options));
 
 /**
  * Describes an error on one line of a log: its name and code, where the application threw it, and

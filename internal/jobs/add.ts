@@ -26,7 +26,7 @@ export interface NewJob {
 }
 
 /** The columns that are given for a new job, with the types of their parameters. */
-const given = {
+const insertedColumns = {
   topic: "text",
   name: "text",
   key: "text",
@@ -34,14 +34,14 @@ const given = {
   rank: "integer",
   started: "bigint",
 } satisfies Types;
-const names = Object.keys(given).join(", ");
-const oneRow = formatRow(given);
+const names = Object.keys(insertedColumns).join(", ");
+const oneRow = formatRow(insertedColumns);
 
 /** An earlier attempt may have had an effect, so its job is a retry. */
 function toValues(
   { topic, name, key, suffix = "", startedAtMs }: NewJob,
   rank: number,
-): Record<keyof typeof given, Value> {
+): Record<keyof typeof insertedColumns, Value> {
   const started = startedAtMs ?? null;
   return { topic, name, key, suffix, rank: started === null ? rank : ranks.retry, started };
 }
@@ -99,7 +99,7 @@ function* putBody({ bodies }: JobTables, id: number, body: string): Statements<v
 export function* addJobs(tables: JobTables, list: readonly NewJob[]): Statements<number> {
   if (list.length === 0) return 0;
   const rows = list.map((job) => toValues(job, ranks.bulk));
-  const insert = formatInsert(tables, formatRows(given, rows.length));
+  const insert = formatInsert(tables, formatRows(insertedColumns, rows.length));
   const added = yield* query(insert, { ...toRowValues(rows), delayMs: 0 });
   if (added.length === 0) return 0;
 

@@ -12,7 +12,7 @@ const maxPauseMs = 60_000;
 const maxRequestedMs = 15 * 60_000;
 
 /** A failure that counts for the topic. */
-export interface Failure {
+export interface TopicFailure {
   reason: string;
   /** How long the service asked to wait. */
   retryAfterMs?: number | undefined;
@@ -25,7 +25,7 @@ export interface Failure {
 export function* recordFailure(
   tables: JobTables,
   job: Job,
-  failure: Failure,
+  failure: TopicFailure,
 ): Statements<"counting" | "opened" | "open"> {
   const { topic } = job;
   // Locks the breaker until the end of the transaction: failures are counted one after the other.
@@ -75,7 +75,7 @@ interface Pause {
 }
 
 /** The pause counts from the start of a probe, because that may have ended with a timeout. */
-function planPause({ probe, leasedAtMs }: Job, { retryAfterMs = 0 }: Failure): Pause {
+function planPause({ probe, leasedAtMs }: Job, { retryAfterMs = 0 }: TopicFailure): Pause {
   const requestedMs = Math.min(retryAfterMs, maxRequestedMs);
   if (probe === undefined) return { pauseMs: minPauseMs, requestedMs };
   const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** probe);

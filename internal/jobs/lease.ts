@@ -3,7 +3,7 @@
  * is open; and notices that nobody leases.
  */
 import { describeHidden } from "../builtin-module.ts";
-import { withSafeMessage } from "../reporting.ts";
+import { createTypeError } from "../reporting.ts";
 import { beginProbe, closeBreaker, hasJobsToTry } from "./breaker.ts";
 import { countJobs, formatQueues } from "./read.ts";
 import {
@@ -71,7 +71,7 @@ function* leaseChosen(tables: JobTables, leaseMs: number, choice: Choice): State
        FOR UPDATE SKIP LOCKED
      )`;
   if (!("randomUUID" in crypto))
-    throw withSafeMessage(new TypeError(describeHidden("This package", "crypto.randomUUID")));
+    throw createTypeError(describeHidden("This package", "crypto.randomUUID"));
   const lease = crypto.randomUUID();
   const rows = yield* query(
     `WITH RECURSIVE ${[...ctes, chosen].join(",\n     ")},
@@ -107,12 +107,12 @@ function readLeasedJob(row: Row, lease: string, leaseMs: number): LeasedJob {
 /**
  * Leases what is due: of the lowest rank that is due anywhere, in one topic, the jobs that are due
  * longest.
- * @param jobs `topic`: default all.
+ * @param choice `limit`: at most so many. `topic`: default all.
  */
 export function leaseDue(
   tables: JobTables,
   leaseMs: number,
-  { limit, topic }: { limit: number; topic?: string | undefined },
+  choice: { limit: number; topic?: string | undefined },
 ): Statements<LeasedJob[]> {
   return leaseChosen(tables, leaseMs, {
     ctes: [
@@ -132,7 +132,7 @@ export function leaseDue(
          AND j.due <= :now
        ORDER BY j.due
        LIMIT :limit::integer`,
-    values: { limit, topic: topic ?? null },
+    values: { limit: choice.limit, topic: choice.topic ?? null },
   });
 }
 
@@ -278,7 +278,7 @@ interface NeglectContext {
   onUnavailable(error: unknown): void;
   nowMs(): number;
   /** Starts a timer that keeps no process running, and returns a function that cancels it. */
-  after(ms: number, wake: () => void): () => void;
+  startBackgroundTimer(ms: number, wake: () => void): () => void;
 }
 
 export function createNeglectWatch(context: NeglectContext): NeglectWatch {
@@ -303,7 +303,7 @@ export function createNeglectWatch(context: NeglectContext): NeglectWatch {
   return {
     async look(when) {
       if (workers.size > 0) return;
-      cancelTimer ??= runInNoRequest(() => context.after(laterMs, wake));
+      cancelTimer ??= runInNoRequest(() => context.startBackgroundTimer(laterMs, wake));
       if (when === "later" || nowMs() < nextLookAtMs) return;
       nextLookAtMs = nowMs() + lookIntervalMs;
       // The caller finds out by itself whether it can go on.

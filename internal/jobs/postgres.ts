@@ -12,7 +12,7 @@ import {
   type TransactionNeed,
   trustTransaction,
 } from "../postgres/transaction.ts";
-import { withSafeMessage } from "../reporting.ts";
+import { createTypeError, withSafeMessage } from "../reporting.ts";
 import { setRealTimeout } from "../timers.ts";
 import {
   getValue,
@@ -69,7 +69,7 @@ export function createPostgresDatabase<Transaction>(
   let isChecked = false;
   let check: Promise<void> | undefined;
   /** The statements that run in the transactions of `write`. */
-  const operations = new Map<Transaction, Set<Promise<unknown>>>();
+  const runningByTransaction = new Map<Transaction, Set<Promise<unknown>>>();
 
   async function executeAll<Result>(
     connection: Connection,
@@ -91,19 +91,19 @@ export function createPostgresDatabase<Transaction>(
       return result;
     });
     if (ended !== undefined) return ended.result;
-    throw withSafeMessage(new TypeError(notAwaited));
+    throw createTypeError(notAwaited);
   }
 
   /**
    * Repeats a transaction after a conflict. After the server was lost, it does so only if COMMIT
    * was not sent.
    */
-  function runAlone<Result>(start: () => Statements<Result>): Promise<Result> {
+  function runAlone<Result>(create: () => Statements<Result>): Promise<Result> {
     let isCommitting = false;
     const work = async (transaction: Transaction) => {
       isCommitting = false;
       const send = trustTransaction(adapt(transaction));
-      const result = await executeAll({ send, transaction }, start());
+      const result = await executeAll({ send, transaction }, create());
       isCommitting = true;
       return result;
     };
@@ -146,34 +146,34 @@ export function createPostgresDatabase<Transaction>(
       statements: Statements<Result>,
       need: TransactionNeed,
     ): Promise<Result> {
-      const running = operations.get(transaction);
+      const running = runningByTransaction.get(transaction);
       // The caller's promise itself: when nobody awaits it, its rejection is unhandled.
-      const operation: Promise<Result> = enter(transaction, statements, need).finally(() =>
-        running?.delete(operation),
+      const result: Promise<Result> = enter(transaction, statements, need).finally(() =>
+        running?.delete(result),
       );
-      running?.add(operation);
-      return operation;
+      running?.add(result);
+      return result;
     },
     /**
      * Runs statements: with a pool, each statement is a transaction.
-     * @param start creates them, once for each attempt.
+     * @param create creates them, once for each attempt.
      */
-    async run<Result>(start: () => Statements<Result>): Promise<Result> {
+    async run<Result>(create: () => Statements<Result>): Promise<Result> {
       await checkOnce();
-      if (pool === undefined) return runAlone(start);
+      if (pool === undefined) return runAlone(create);
       const connection = { send: trustTransaction(pool) };
       return repeat(
-        () => executeAll(connection, start()),
+        () => executeAll(connection, create()),
         (error) => isTransactionConflict(error) || isServerLost(error),
       );
     },
     /**
      * Runs statements in a transaction of its own.
-     * @param start creates them, once for each attempt.
+     * @param create creates them, once for each attempt.
      */
-    async transact<Result>(start: () => Statements<Result>): Promise<Result> {
+    async transact<Result>(create: () => Statements<Result>): Promise<Result> {
       await checkOnce();
-      return runAlone(start);
+      return runAlone(create);
     },
     /**
      * Runs work of the user in a transaction, once. The tables are checked before: their first row,
@@ -184,15 +184,15 @@ export function createPostgresDatabase<Transaction>(
       await checkOnce();
       return runOnce(async (transaction) => {
         const running = new Set<Promise<unknown>>();
-        operations.set(transaction, running);
+        runningByTransaction.set(transaction, running);
         try {
           const result = await work(transaction);
           if (running.size === 0) return result;
         } finally {
-          operations.delete(transaction);
+          runningByTransaction.delete(transaction);
           await Promise.allSettled(running); // nothing runs after ROLLBACK, or rejects unhandled
         }
-        throw withSafeMessage(new TypeError(stillRan));
+        throw createTypeError(stillRan);
       });
     },
   };
@@ -240,8 +240,7 @@ async function execute(
     return (await send(sql, values)) as Row[];
   } catch (error) {
     if (hasCode(error, "42P01")) throw withSafeMessage(new Error(missingTables, { cause: error }));
-    if (hasCode(error, "22P05"))
-      throw withSafeMessage(new TypeError(untranslatable, { cause: error }));
+    if (hasCode(error, "22P05")) throw createTypeError(untranslatable, { cause: error });
     throw error;
   }
 }

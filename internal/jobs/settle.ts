@@ -1,5 +1,5 @@
 /** Ends an attempt: records how it ended, or gives the job back unsent. */
-import { closeBreaker, type Failure, recordFailure, withdrawProbe } from "./breaker.ts";
+import { closeBreaker, recordFailure, type TopicFailure, withdrawProbe } from "./breaker.ts";
 import { unlessCallback } from "./lease.ts";
 import { query, type Statements, toNumber } from "./statement.ts";
 import {
@@ -17,7 +17,7 @@ type Effect =
   | "none"
   /** Perhaps something: it got no response, or one such as a 500. */
   | "possible"
-  /** What was known before it: the state, or that of an earlier attempt nothing is known. */
+  /** Nothing new: what was known of earlier attempts stays. */
   | "unchanged";
 
 /** How an attempt ended. */
@@ -35,7 +35,7 @@ export interface End {
   /**
    * What the end says of the topic: `works` closes its breaker, a failure counts. Default: nothing.
    */
-  finding?: "works" | Failure | undefined;
+  finding?: "works" | TopicFailure | undefined;
 }
 
 export interface Settled {
@@ -78,7 +78,7 @@ function* settleFailed(
   tables: JobTables,
   job: Job,
   end: End,
-  failure: Failure,
+  failure: TopicFailure,
 ): Statements<Settled> {
   const breaker = yield* recordFailure(tables, job, failure);
   // While the topic is paused the delay does not count: probes take the job that was tried longest

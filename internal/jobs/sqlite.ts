@@ -2,7 +2,7 @@
  * Runs statements in a SQLite file, which is opened at first use. Nothing waits on a timer, so that
  * fake timers of a test stop nothing.
  */
-import { withSafeMessage } from "../reporting.ts";
+import { createTypeError, withSafeMessage } from "../reporting.ts";
 import {
   busyTimeoutMs,
   type OpenSqliteDatabase,
@@ -40,10 +40,8 @@ export function requireSynchronous<Result>(
   if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function")
     return result as Result;
   Promise.resolve(result).catch(() => {}); // the caller has one error, which says what to change
-  throw withSafeMessage(
-    new TypeError(
-      `${name} takes a synchronous function, because the transaction ends when it returns: remove async and await from it, and call what returns a promise, such as outbox.issue, after it.`,
-    ),
+  throw createTypeError(
+    `${name} takes a synchronous function, because the transaction ends when it returns: remove async and await from it, and call what returns a promise, such as outbox.issue, after it.`,
   );
 }
 
@@ -195,10 +193,8 @@ function createLibraryCheck(owner: string): (connection: SqliteDatabase) => void
     const [row] = execute(connection, step, 0);
     library ??= row?.["id"];
     if (row?.["id"] === library) return;
-    throw withSafeMessage(
-      new TypeError(
-        `This connection and that of the ${owner} are of two SQLite libraries, such as node:sqlite and libsql. In one process they drop each other's locks on the file, and commits are lost. Open the ${owner} with the library of your own connection, such as { open: (file) => new Database(file) }, or use the connection of ${owner}.write.`,
-      ),
+    throw createTypeError(
+      `This connection and that of the ${owner} are of two SQLite libraries, such as node:sqlite and libsql. In one process they drop each other's locks on the file, and commits are lost. Open the ${owner} with the library of your own connection, such as { open: (file) => new Database(file) }, or use the connection of ${owner}.write.`,
     );
   };
 }

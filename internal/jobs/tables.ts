@@ -136,9 +136,9 @@ export const formatTables = (
   key text NOT NULL,
   suffix text NOT NULL DEFAULT '',
   state text NOT NULL,
-  rank integer, -- what is due next
+  rank integer, -- what is due next: a callback, a retry, a new job, bulk; NULL: nothing
   due bigint NOT NULL, -- when it is due, or when its lease expires
-  lease text,
+  lease text, -- the attempt that runs, or whose process ended
   started bigint, -- the first attempt that may have had an effect
   starter text, -- the lease of that attempt
   tried bigint, -- the last attempt
@@ -147,7 +147,7 @@ export const formatTables = (
   result text,
   error text,
   added bigint NOT NULL,
-  ended bigint,
+  ended bigint, -- when it first ended
   UNIQUE (name, topic)
 );
 CREATE INDEX IF NOT EXISTS ${jobs}_due ON ${jobs} (topic, rank, due) WHERE rank IS NOT NULL;

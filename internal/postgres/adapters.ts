@@ -2,7 +2,7 @@
  * Adapters for libraries whose transactions have no `query(text, values)`: Drizzle and Kysely. The
  * program passes what builds a query of its library, so that nothing is imported from it here.
  */
-import { withSafeMessage } from "../reporting.ts";
+import { createTypeError } from "../reporting.ts";
 import type { PostgresRow, QueryClient } from "./transaction.ts";
 
 /** A database or transaction of Drizzle. */
@@ -47,8 +47,8 @@ export interface KyselyCompiledQuery {
  */
 export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql): QueryClient {
   if (typeof tx?.execute !== "function" || typeof sql?.raw !== "function")
-    throw withSafeMessage(
-      new TypeError("fromDrizzle takes a transaction of Drizzle, then sql: fromDrizzle(tx, sql)."),
+    throw createTypeError(
+      "fromDrizzle takes a transaction of Drizzle, then sql: fromDrizzle(tx, sql).",
     );
   return {
     async query(text, values) {
@@ -83,10 +83,8 @@ export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql): QueryClien
  */
 export function fromKysely(tx: KyselyTransaction, CompiledQuery: KyselyCompiledQuery): QueryClient {
   if (typeof tx?.executeQuery !== "function" || typeof CompiledQuery?.raw !== "function")
-    throw withSafeMessage(
-      new TypeError(
-        "fromKysely takes a transaction of Kysely, then CompiledQuery: fromKysely(tx, CompiledQuery).",
-      ),
+    throw createTypeError(
+      "fromKysely takes a transaction of Kysely, then CompiledQuery: fromKysely(tx, CompiledQuery).",
     );
   return {
     query: (text, values) => tx.executeQuery(CompiledQuery.raw(text, values)),

@@ -2,7 +2,7 @@
  * Sends a query through the user's client: pg, postgres.js, Prisma, or anything with
  * `query(text, values)`; and asks PostgreSQL whether the client is in a transaction.
  */
-import { withSafeMessage } from "../reporting.ts";
+import { createTypeError } from "../reporting.ts";
 
 /** The value of a parameter. PostgreSQL converts the text: `$1::text::bigint`. */
 type Parameter = string | null;
@@ -49,9 +49,9 @@ export async function queryRows(
   if (hasMethod(client, "$queryRawUnsafe")) return client.$queryRawUnsafe(text, ...values);
   if (hasMethod(client, "unsafe"))
     return Array.from(await client.unsafe(text, [...values] as never[])) as PostgresRow[];
-  if (!hasMethod(client, "query")) throw withSafeMessage(new TypeError(noClient));
+  if (!hasMethod(client, "query")) throw createTypeError(noClient);
   const { rows } = await client.query(text, [...values]);
-  if (!Array.isArray(rows)) throw withSafeMessage(new TypeError(noRows));
+  if (!Array.isArray(rows)) throw createTypeError(noRows);
   return rows as PostgresRow[];
 }
 
@@ -65,10 +65,8 @@ export function requireClient(caller: string, client: PostgresClient): void {
   const canSend = ["query", "unsafe", "$queryRawUnsafe"].some((name) => hasMethod(client, name));
   if (canSend && !isWaiting) return;
   const state = isWaiting ? " This Client is not connected: await client.connect()." : "";
-  throw withSafeMessage(
-    new TypeError(
-      `${caller} takes a Pool or connected Client of pg, the sql of postgres.js, or a client of Prisma: ${caller}(pool).${state}`,
-    ),
+  throw createTypeError(
+    `${caller} takes a Pool or connected Client of pg, the sql of postgres.js, or a client of Prisma: ${caller}(pool).${state}`,
   );
 }
 
@@ -118,10 +116,8 @@ export async function enterTransaction(
     if (rows.length > 0) return rows;
     // Without rows the statement found nothing, or was not in the transaction.
     if ((await readTransactionId(client)) === transactionId) return rows;
-    throw withSafeMessage(
-      new TypeError(
-        `${need}, not a pool, a database or a client without BEGIN. Pass the client after BEGIN, or the argument of the callback of sql.begin, $transaction or transaction, and await the call before the transaction ends: ${consequence}.`,
-      ),
+    throw createTypeError(
+      `${need}, not a pool, a database or a client without BEGIN. Pass the client after BEGIN, or the argument of the callback of sql.begin, $transaction or transaction, and await the call before the transaction ends: ${consequence}.`,
     );
   };
 }
@@ -135,7 +131,7 @@ export const trustTransaction =
 /** Reads the id as text, because it has 8 bytes. */
 async function readTransactionId(client: PostgresClient): Promise<string> {
   const [row] = await queryRows(client, "SELECT txid_current()::text AS id", []);
-  if (row === undefined) throw withSafeMessage(new TypeError(noRows));
+  if (row === undefined) throw createTypeError(noRows);
   return String(row["id"]);
 }
 

@@ -5,7 +5,7 @@ import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, resolve } from "node:path";
 import { getBuiltinModule } from "../builtin-module.ts";
-import { withSafeMessage } from "../reporting.ts";
+import { createTypeError, withSafeMessage } from "../reporting.ts";
 
 type Value = string | number | bigint | null | Uint8Array;
 
@@ -37,9 +37,7 @@ export function requireFileName(caller: string, file: unknown): void {
   const isUrl = file instanceof URL || /^file:\/\//i.test(String(file));
   if (typeof file === "string" && file !== "" && !file.startsWith(":memory:") && !isUrl) return;
   const advice = isUrl ? " This is a URL: pass fileURLToPath(url)." : "";
-  throw withSafeMessage(
-    new TypeError(`${caller} needs a file on a disk: { file: "shop.db" }.${advice}`),
-  );
+  throw createTypeError(`${caller} needs a file on a disk: { file: "shop.db" }.${advice}`);
 }
 
 /** @throws when the runtime has neither binding, or the file cannot be opened. */

@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { formatTables, idTypes, nameTables, tablesVersion } from "../jobs/tables.ts";
 
 it("has another version when the tables of outbox and inbox change", () => {
-  const text = formatTables(nameTables("jobs"), idTypes.sqlite);
+  const text = formatTables(nameTables("jobs"), idTypes.sqlite).replace(/ --.*/g, "");
   const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
   const advice =
     "The tables changed: raise tablesVersion in internal/jobs/tables.ts, correct packages/issuing-outbox/migrations, then correct this line.";
-  expect([tablesVersion, digest], advice).toEqual([2, "8a03342ea03130fe"]);
+  expect([tablesVersion, digest], advice).toEqual([2, "744b9f62ef1b48d0"]);
 });

@@ -1,6 +1,7 @@
 /** The API key: what is wrong with it, without printing it. */
+import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type { Result } from "@loyalty-cards/internal/result";
-import { configurationError, describeNoText, isPromise, textsOfNoValue } from "./errors.ts";
+import { configurationError, describeNoText, isPromise } from "./errors.ts";
 import { describeMissing } from "./runtime.ts";
 
 /**

@@ -2,8 +2,9 @@
  * Templates, cards, their operations and consents: the types, the ids, and what is read from a
  * response.
  */
+import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type * as wire from "@loyalty-cards/openapi/types";
-import { configurationError, describeNoText, isPromise, textsOfNoValue } from "./errors.ts";
+import { configurationError, describeNoText, isPromise } from "./errors.ts";
 import type { Reading, UsableResponse } from "./response.ts";
 import { unusable } from "./transport.ts";
 

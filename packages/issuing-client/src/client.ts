@@ -2,6 +2,7 @@
  * The client: `createIssuingClient`, its method for each operation of the service, and its card
  * links.
  */
+import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { withIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
 import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
@@ -20,7 +21,7 @@ import {
   readOperations,
   type Template,
 } from "./cards.ts";
-import { configurationError, describeNoText, textsOfNoValue } from "./errors.ts";
+import { configurationError, describeNoText } from "./errors.ts";
 import { createIssuingSteps, type IssueCardOptions, issueCard } from "./issue-card.ts";
 import { cardLinks } from "./links.ts";
 import {

@@ -1,5 +1,5 @@
 /** Errors: what happened, whether a card may exist, and what to do next. */
-import { formatErrorLink } from "@loyalty-cards/internal/format";
+import { formatErrorLink, textsOfNoValue } from "@loyalty-cards/internal/format";
 import {
   issuingErrorBrand as brand,
   generalUserMessage,
@@ -123,15 +123,6 @@ export function isIssuingError(value: unknown): value is IssuingError {
 export function configurationError(message: string): IssuingError {
   return new IssuingError(message, { code: "configuration", outcome: "not-sent" });
 }
-
-/** What a template literal makes of a value that is missing, or that is not awaited. */
-export const textsOfNoValue: readonly unknown[] = [
-  "undefined",
-  "null",
-  "NaN",
-  "[object Object]",
-  "[object Promise]",
-];
 
 /** What is wrong with a value that is not the text that was meant, to follow its name. */
 export function describeNoText(value: unknown): string {

@@ -2,9 +2,11 @@
  * Idempotency keys: derived from your user's id, so that a call after a crash returns the same
  * card; and the 24 hours for which the service stores them.
  */
+
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
+import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { earliestAttemptMs, keyLifetimeMs } from "@loyalty-cards/internal/issuing-steps";
-import { configurationError, describeNoText, IssuingError, textsOfNoValue } from "./errors.ts";
+import { configurationError, describeNoText, IssuingError } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */
 export type UserId = string | number | bigint;

@@ -1,4 +1,5 @@
 /** Issuing a card: the checks of its request, the idempotency key, and the call. */
+import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { findNearestName, type OptionNames } from "@loyalty-cards/internal/nearest-name";
 import {
@@ -11,7 +12,7 @@ import {
   readCard,
   type Template,
 } from "./cards.ts";
-import { configurationError, describeNoText, isPromise, textsOfNoValue } from "./errors.ts";
+import { configurationError, describeNoText, isPromise } from "./errors.ts";
 import {
   deriveIdempotencyKey,
   deriveKeySync,

@@ -1,4 +1,5 @@
 /** Options of the client: defaults, environment variables, validation. */
+import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
 import { type Clock, programAdvice } from "@loyalty-cards/internal/issuing-steps";
 import { describeValue } from "@loyalty-cards/internal/limits";
@@ -7,7 +8,7 @@ import { version } from "../package.json";
 import { parseApiKeyOption } from "./api-key.ts";
 import type { ClientEvent, ResponseMeta } from "./call.ts";
 import { systemClock } from "./clock.ts";
-import { configurationError, describeNoText, textsOfNoValue } from "./errors.ts";
+import { configurationError, describeNoText } from "./errors.ts";
 import { parseHeaders } from "./headers.ts";
 import { parseNamespace } from "./idempotency.ts";
 import { describeMissing, describeMissingFetch, isNode, readEnvironment } from "./runtime.ts";

@@ -1,8 +1,10 @@
 /** `add` and `addAll`: entries of users who are owed a card. */
+
 import { addJob, addJobs, type NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { OutboxContext } from "./context.ts";
-import { invalid, type OutboxState, type OwedCard } from "./entry.ts";
+import type { OutboxState, OwedCard } from "./entry.ts";
 import { parseNewEntry, requireOpen } from "./job.ts";
 
 /** How many entries are added in one transaction. */
@@ -27,7 +29,7 @@ export async function addAll<Fields>(
 ): Promise<{ added: number; known: number }> {
   requireOpen(context);
   if (!(Symbol.iterator in Object(entries) || Symbol.asyncIterator in Object(entries)))
-    throw invalid(
+    throw createTypeError(
       "outbox.addAll takes a list of entries: outbox.addAll([{ userId, template, request }]).",
     );
   const { database, tables, client } = context;

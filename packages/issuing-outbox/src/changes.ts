@@ -1,13 +1,15 @@
 /** Changes that the program or a person makes to an entry: correct, resolve, retry, forget. */
+
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { hurryJob, restartJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
 import { getNowMs, type JobRef } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
-import { invalid, type OutboxEntry, type OutboxEntryError } from "./entry.ts";
+import type { OutboxEntry, OutboxEntryError } from "./entry.ts";
 import { deriveKey, lockExistingJob, lockJob, parseJobRef, requireCardId, toEntry } from "./job.ts";
 import type { Resolution, TemplateOption } from "./outbox.ts";
 import { recordWithCallback } from "./record.ts";
@@ -28,7 +30,7 @@ export function* correct(
   options?: TemplateOption,
 ): Statements<CorrectionResult> {
   if ("request" in Object(userId))
-    throw invalid(
+    throw createTypeError(
       "outbox.correct takes the transaction, then the user's id, then the new request: outbox.correct(transaction, userId, request).",
     );
   const job = yield* lockJob(context.tables, parseJobRef(context, userId, options));
@@ -94,7 +96,7 @@ function getNextKey(client: IssuingSteps<unknown>, job: Job): Pick<Job, "suffix"
 function requireBody({ body, state }: Job): string {
   if (body !== undefined) return body;
   const advice = state === "unknown" ? "forget, and add the user again" : "correct with a new form";
-  throw invalid(`The form of this entry was erased after the retention: use ${advice}.`);
+  throw createTypeError(`The form of this entry was erased after the retention: use ${advice}.`);
 }
 
 /** Decides an entry that is unknown, as a person found out. */
@@ -132,7 +134,7 @@ export async function retry(
   const jobRef = parseJobRef(context, userId, options);
   return change(context, jobRef, (job) => {
     if (job.state === "unknown")
-      throw invalid(
+      throw createTypeError(
         "A card may exist for this entry, so another request could issue a second one: look for the card in the service's console, and use resolve.",
       );
     if (job.state === "rejected") return correctRejected(context, job, undefined);
@@ -144,11 +146,11 @@ export async function retry(
 async function change(
   { database, tables }: OutboxContext,
   jobRef: JobRef,
-  start: (job: Job) => Statements<unknown>,
+  create: (job: Job) => Statements<unknown>,
 ): Promise<OutboxEntry> {
   const changed = await database.transact(function* () {
     const job = yield* lockExistingJob(tables, jobRef);
-    yield* start(job);
+    yield* create(job);
     return yield* lockExistingJob(tables, jobRef);
   });
   return toEntry(changed);
@@ -171,7 +173,7 @@ export async function forget(
 /** @throws {TypeError} for an entry in another state. */
 function requireUnknown(job: Job): Job {
   if (job.state === "unknown") return job;
-  throw invalid(`resolve is for entries that are unknown; this one is ${job.state}.`);
+  throw createTypeError(`resolve is for entries that are unknown; this one is ${job.state}.`);
 }
 
 /**
@@ -180,6 +182,6 @@ function requireUnknown(job: Job): Job {
 function requireResolution(resolution: Resolution): void {
   const { cardId, noCard } = resolution ?? {};
   if ((cardId === undefined) !== (noCard === true))
-    throw invalid("resolve needs { cardId } or { noCard: true }, and not both.");
+    throw createTypeError("resolve needs { cardId } or { noCard: true }, and not both.");
   if (cardId !== undefined) requireCardId(cardId);
 }

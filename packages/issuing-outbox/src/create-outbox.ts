@@ -135,7 +135,7 @@ function watchNeglect(
       ),
     onUnavailable: (error) => report({ outcome: "unavailable", error }),
     nowMs: clock.monotonicMs,
-    after: (ms, wake) => clock.after(ms, wake, true),
+    startBackgroundTimer: (ms, wake) => clock.after(ms, wake, true),
   });
   lifecycle.listeners.closing.add(watch.stop);
   return watch;

@@ -1,7 +1,6 @@
 /** Entries of the outbox, as the program sees them. */
 import { hasIssuingErrorBrand } from "@loyalty-cards/internal/issuing-steps";
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type {
   FieldValues,
   IssueCardRequest,
@@ -135,10 +134,6 @@ export interface StoredCard {
 export interface StoredError extends OutboxEntryError {
   /** After a conflict: when the first attempt began of those in a row that ended as conflicts. */
   firstConflictAtMs?: number;
-}
-
-export function invalid(message: string): TypeError {
-  return withSafeMessage(new TypeError(message));
 }
 
 export const writeNeedsFunction =

@@ -1,14 +1,16 @@
 /** `issue`: what a visitor waits for, until the card is issued or the deadline has come. */
+
 import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
 import { leaseJob } from "@loyalty-cards/internal/jobs/lease";
 import type { JobRef } from "@loyalty-cards/internal/jobs/read";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
 import { requireNumber, requireSignal } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
-import { invalid, type OutboxEntry } from "./entry.ts";
+import type { OutboxEntry } from "./entry.ts";
 import { findJob, parseJobRef, toEntry } from "./job.ts";
 import type { IssueOptions } from "./outbox.ts";
 import { requireOwnSettings } from "./tables.ts";
@@ -80,7 +82,7 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep
   const { database, tables, running, lifecycle } = context;
   const job = await database.run(() => findJob(tables, visit.jobRef));
   if (job === undefined)
-    throw invalid(
+    throw createTypeError(
       "outbox.issue found no committed entry of this user: call and await outbox.add in the transaction that saves the user, in the same file or database and with the same template, and outbox.issue after its commit.",
     );
   const leftMs = getLeftMs(context, visit);

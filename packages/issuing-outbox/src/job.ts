@@ -2,6 +2,7 @@
  * An entry is a job of the engine, whose topic is the template, and whose name is the user. Only
  * this file translates between them: what a program passes, and what it gets.
  */
+
 import {
   earliestAttemptMs,
   type IssuingSteps,
@@ -13,12 +14,12 @@ import { findJobs, type JobRef, lockJobs } from "@loyalty-cards/internal/jobs/re
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
 import {
   type EntryRef,
   entryNames,
-  invalid,
   type OutboxCounts,
   type OutboxEntry,
   type OutboxEntryError,
@@ -41,7 +42,7 @@ export function parseNewEntry<Fields>(
   input: OwedCard<Fields>,
 ): NewJob {
   if (typeof input !== "object" || input === null || !("request" in input))
-    throw invalid(
+    throw createTypeError(
       "outbox.add takes the transaction, and then the entry: outbox.add(transaction, { userId, template, request }).",
     );
   for (const name in input) // as `checkNames` of the client does
@@ -73,7 +74,7 @@ export function deriveKey(
 
 /** @throws {TypeError} after `close`. */
 export function requireOpen({ lifecycle }: Pick<OutboxContext, "lifecycle">): void {
-  if (lifecycle.phase === "closing") throw invalid("The outbox is closed.");
+  if (lifecycle.phase === "closing") throw createTypeError("The outbox is closed.");
 }
 
 /**
@@ -104,13 +105,16 @@ function parseUserId(client: IssuingSteps<unknown>, userId: UserId): string {
 function parseTemplateId(template: unknown): string {
   const id = typeof template === "string" ? template : (template as { id?: unknown } | null)?.id;
   if (typeof id !== "string" || id.trim() === "")
-    throw invalid("template must be the id of a template, or a template of defineTemplate.");
+    throw createTypeError(
+      "template must be the id of a template, or a template of defineTemplate.",
+    );
   requireStorable("template", id);
   return id;
 }
 
 export function requireCardId(cardId: unknown): asserts cardId is string {
-  if (typeof cardId !== "string" || cardId.trim() === "") throw invalid("cardId must be an id.");
+  if (typeof cardId !== "string" || cardId.trim() === "")
+    throw createTypeError("cardId must be an id.");
   requireStorable("cardId", cardId);
 }
 
@@ -120,7 +124,7 @@ export const isStorable = (text: string, maxLength: number): boolean =>
 
 function requireStorable(name: string, id: string, maxLength = 255): void {
   if (!isStorable(id, maxLength))
-    throw invalid(
+    throw createTypeError(
       `${name} must be well-formed text of at most ${maxLength} characters, without NUL.`,
     );
 }
@@ -130,34 +134,34 @@ function parseFirstAttempt(value: Date | number, nowMs: number): number {
   const atMs = Number(value);
   if (value !== null && Number.isFinite(atMs) && atMs >= earliestAttemptMs && atMs <= nowMs)
     return Math.round(atMs);
-  throw invalid(
+  throw createTypeError(
     "firstAttemptAt must be a Date or a time in milliseconds after 2000, and not in the future.",
   );
 }
 
 /** @throws {TypeError} for a user with several templates when the topic is undefined. */
-export function* findJob(tables: JobTables, name: JobRef): Statements<Job | undefined> {
-  return atMostOne(yield* findJobs(tables, name));
+export function* findJob(tables: JobTables, ref: JobRef): Statements<Job | undefined> {
+  return atMostOne(yield* findJobs(tables, ref));
 }
 
 /**
  * Finds the job of an entry that the transaction changes. It is locked until the end, and has what
  * is sent.
  */
-export function* lockJob(tables: JobTables, name: JobRef): Statements<Job | undefined> {
-  return atMostOne(yield* lockJobs(tables, name));
+export function* lockJob(tables: JobTables, ref: JobRef): Statements<Job | undefined> {
+  return atMostOne(yield* lockJobs(tables, ref));
 }
 
 function atMostOne([job, other]: readonly Job[]): Job | undefined {
   if (other === undefined) return job;
-  throw invalid("This user has entries of several templates: pass { template } too.");
+  throw createTypeError("This user has entries of several templates: pass { template } too.");
 }
 
 /** @throws {TypeError} when there is no such entry. */
-export function* lockExistingJob(tables: JobTables, name: JobRef): Statements<Job> {
-  const job = yield* lockJob(tables, name);
+export function* lockExistingJob(tables: JobTables, ref: JobRef): Statements<Job> {
+  const job = yield* lockJob(tables, ref);
   if (job !== undefined) return job;
-  throw invalid("There is no entry of this user and template.");
+  throw createTypeError("There is no entry of this user and template.");
 }
 
 export function toEntry(job: Job): OutboxEntry {

@@ -1,9 +1,11 @@
 /** `list`: entries in the order in which they were added, read page by page. */
+
 import { listJobs } from "@loyalty-cards/internal/jobs/read";
 import { endless, requireInteger } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { OutboxContext } from "./context.ts";
-import { invalid, type OutboxEntry, type OutboxState } from "./entry.ts";
+import type { OutboxEntry, OutboxState } from "./entry.ts";
 import { findJob, parseJobRef, requireOpen, toEntry } from "./job.ts";
 import type { ListOptions } from "./outbox.ts";
 
@@ -30,7 +32,7 @@ export async function* list(
   requireKnownOptions("list", options, optionNames);
   const { state, limit = endless, after } = options;
   if (state !== undefined && !states.includes(state))
-    throw invalid('state must be "waiting", "issued", "rejected" or "unknown".');
+    throw createTypeError('state must be "waiting", "issued", "rejected" or "unknown".');
   requireInteger("limit", limit, 0, endless);
   requireOpen(context);
 
@@ -53,6 +55,6 @@ async function findId(
 ): Promise<number> {
   const jobRef = parseJobRef(context, after.userId, after);
   const job = await context.database.run(() => findJob(context.tables, jobRef));
-  if (job === undefined) throw invalid("after is not an entry of this outbox.");
+  if (job === undefined) throw createTypeError("after is not an entry of this outbox.");
   return job.id;
 }

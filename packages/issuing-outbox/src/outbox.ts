@@ -2,16 +2,17 @@
  * What an outbox does, whatever its database: the public methods and options, and their
  * documentation.
  */
+
 import { type IssuingSteps, readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { Card, FieldValues, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
-import {
-  invalid,
-  type OutboxCounts,
-  type OutboxEntry,
-  type OutboxEntryError,
-  type OutboxState,
-  type OwedCard,
+import type {
+  OutboxCounts,
+  OutboxEntry,
+  OutboxEntryError,
+  OutboxState,
+  OwedCard,
 } from "./entry.ts";
 import type { ReportOptions } from "./report.ts";
 
@@ -70,7 +71,7 @@ export function parseOutboxOptions(
   names: Readonly<Record<string, true>>,
 ): IssuingSteps<Card> {
   if (typeof options !== "object" || options === null)
-    throw invalid(`${owner} needs options: ${Object.keys(names).join(", ")}.`);
+    throw createTypeError(`${owner} needs options: ${Object.keys(names).join(", ")}.`);
   const { testing = {} } = options;
   requireKnownOptions(owner, options, names);
   requireKnownOptions(`testing of ${owner}`, testing, testingNames);
@@ -83,7 +84,9 @@ export function parseOutboxOptions(
       typeof value !== "function" &&
       (value !== undefined || name === "onIssued")
     )
-      throw invalid(`${name} must be a function; it is ${value === null ? "null" : typeof value}.`);
+      throw createTypeError(
+        `${name} must be a function; it is ${value === null ? "null" : typeof value}.`,
+      );
   }
   const client = readIssuingSteps<Card>(options.client);
   return { ...client, clock: testing.clock ?? client.clock };

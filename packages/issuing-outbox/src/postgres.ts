@@ -1,4 +1,5 @@
 /** Entry point `/postgres`: an outbox in your own PostgreSQL, for processes on several machines. */
+
 import { correctTimes } from "@loyalty-cards/internal/jobs/clock";
 import {
   createPostgresDatabase,
@@ -18,10 +19,11 @@ import {
   queryRows,
   requireClient,
 } from "@loyalty-cards/internal/postgres/transaction";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import type { CorrectionResult } from "./changes.ts";
 import { createOutbox } from "./create-outbox.ts";
-import { invalid, type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
+import { type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
 import {
   type Outbox,
   type OutboxOptions,
@@ -192,7 +194,7 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
         transactionNeed,
       ),
     async write(work) {
-      if (typeof work !== "function") throw invalid(writeNeedsFunction);
+      if (typeof work !== "function") throw createTypeError(writeNeedsFunction);
       return database.write(work);
     },
   };
@@ -218,7 +220,7 @@ function getTransact<Transaction>(
       return (work) => withPgTransaction(pool as never, work as never);
   }
   const isOtherLibrary = pool !== undefined && transaction === undefined;
-  throw invalid(isOtherLibrary ? wrongPool : noPool);
+  throw createTypeError(isOtherLibrary ? wrongPool : noPool);
 }
 
 const hasMethod = (value: unknown, name: string) =>

@@ -9,6 +9,7 @@ import {
 } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import {
   isBusy,
   isInTransaction,
@@ -24,7 +25,7 @@ import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import type { CorrectionResult } from "./changes.ts";
 import type { OutboxDatabase } from "./context.ts";
 import { createOutbox } from "./create-outbox.ts";
-import { invalid, type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
+import { type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
 import {
   type Outbox,
   type OutboxOptions,
@@ -198,7 +199,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     correct: (connection, userId, request, templateOption) =>
       runIn(connection, correct(userId, request, templateOption)),
     async write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>) {
-      if (typeof work !== "function") throw invalid(writeNeedsFunction);
+      if (typeof work !== "function") throw createTypeError(writeNeedsFunction);
       return jobsDatabase.transact((connection) => {
         writing = connection;
         try {
@@ -217,11 +218,11 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
 
 function requireTransaction(database: SqliteDatabase): void {
   if (typeof (database as { exec?: unknown } | null)?.exec !== "function")
-    throw invalid(
+    throw createTypeError(
       "outbox.add and outbox.correct take the connection first, which is the argument of the function of outbox.write: outbox.add(database, entry).",
     );
   if (isInTransaction(database)) return;
-  throw invalid(
+  throw createTypeError(
     "outbox.add or outbox.correct was called outside of a transaction. Call it in the one that saves the user: outbox.write((database) => { …save the user… outbox.add(database, entry); }). On a connection that you opened yourself, call it between BEGIN and COMMIT.",
   );
 }
@@ -230,7 +231,7 @@ function requireTransaction(database: SqliteDatabase): void {
 function requireExclusive(database: SqliteDatabase): void {
   const row = database.prepare("PRAGMA locking_mode").get() as { locking_mode: string };
   if (row.locking_mode === "exclusive") return;
-  throw invalid(
+  throw createTypeError(
     "outbox.takeOver needs a file that no other process can use: pass an open function that runs PRAGMA locking_mode = EXCLUSIVE.",
   );
 }
@@ -244,7 +245,7 @@ function requireFile(database: SqliteDatabase, file: string): void {
     file: string;
   }[];
   if (files.some((each) => isSameFile(each.file, file))) return;
-  throw invalid(
+  throw createTypeError(
     `This connection is to ${files[0]?.file || "a database in memory"}, and the outbox is in ${file}: open a connection to the same file, or use that of outbox.write.`,
   );
 }

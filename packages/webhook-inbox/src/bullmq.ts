@@ -1,7 +1,7 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
 import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { requireEventId, toEventKey, toJobData, toJobId, validateRetention } from "./event.ts";
 import { createPut, type ReplayableInbox, untilAborted } from "./put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
@@ -81,8 +81,8 @@ export async function bullmqInbox(
   options: BullmqInboxOptions = {},
 ): Promise<ReplayableInbox> {
   if (typeof queue?.waitUntilReady !== "function")
-    throw withSafeMessage(
-      new TypeError('bullmqInbox takes a Queue of BullMQ: bullmqInbox(new Queue("loyalty")).'),
+    throw createTypeError(
+      'bullmqInbox takes a Queue of BullMQ: bullmqInbox(new Queue("loyalty")).',
     );
   requireKnownOptions("bullmqInbox", options, optionNames);
   const { maxAttempts = 17, timeoutMs = 5_000, source = "" } = options;

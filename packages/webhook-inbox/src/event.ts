@@ -4,12 +4,12 @@
  */
 import { describeHidden } from "@loyalty-cards/internal/builtin-module";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 function decode(body: Uint8Array): string {
   if (typeof TextDecoder === "undefined")
-    throw withSafeMessage(new TypeError(describeHidden("An inbox", "TextDecoder")));
+    throw createTypeError(describeHidden("An inbox", "TextDecoder"));
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
 }
 
@@ -22,7 +22,7 @@ export type OrderedEvent = Pick<WebhookEvent, "id" | "createdAt">;
 /** @throws {TypeError} with the usage for anything but an event. */
 export function requireEvent(event: unknown, usage: string): void {
   const { id } = Object(event);
-  if (typeof id !== "string") throw withSafeMessage(new TypeError(usage));
+  if (typeof id !== "string") throw createTypeError(usage);
 }
 
 /** Options of `markProcessed`. */
@@ -41,9 +41,7 @@ export function parseSource(options: MarkOptions): string {
 /** @throws {TypeError} for anything but an id. */
 export function requireEventId(id: unknown): void {
   if (typeof id === "string") return;
-  throw withSafeMessage(
-    new TypeError("inbox.replay takes the id of an event, a string: inbox.replay(event.id)."),
-  );
+  throw createTypeError("inbox.replay takes the id of an event, a string: inbox.replay(event.id).");
 }
 
 /** What a template literal makes of a value that is missing. */
@@ -51,19 +49,19 @@ const textOfNoValue = /\b(undefined|null|NaN)\b|\[object \w+\]/;
 
 /** @throws {TypeError} for a key of `isNewest` that all cards would share. */
 export function requireKey(key: unknown, usage: string): void {
-  if (typeof key !== "string" || key === "") throw withSafeMessage(new TypeError(usage));
+  if (typeof key !== "string" || key === "") throw createTypeError(usage);
   const [text] = textOfNoValue.exec(key) ?? [];
   if (text === undefined) return;
   const message = `The key of isNewest contains "${text}", so that all cards would share it. Write \`balance of \${event.data.passId}\`.`;
-  throw withSafeMessage(new TypeError(message));
+  throw createTypeError(message);
 }
 
 /** @throws {TypeError} for a `createdAt` that is not a date. */
 export function parseCreatedAt({ id, createdAt }: OrderedEvent): number {
   const createdAtMs = Date.parse(createdAt);
   if (Number.isNaN(createdAtMs))
-    throw withSafeMessage(
-      new TypeError(`The createdAt of event ${id} is not a date, so the event cannot be ordered.`),
+    throw createTypeError(
+      `The createdAt of event ${id} is not a date, so the event cannot be ordered.`,
     );
   return createdAtMs;
 }
@@ -131,9 +129,7 @@ export function parseJobData(
 ): StoredEvent & { source: string; retryLimit: number | undefined } {
   const { body, receivedAt, source = "", retryLimit } = (data ?? {}) as Partial<JobData>;
   if (typeof body !== "string" || typeof receivedAt !== "string")
-    throw withSafeMessage(
-      new TypeError("This job was not added by an inbox: use a queue for events only."),
-    );
+    throw createTypeError("This job was not added by an inbox: use a queue for events only.");
   return { event: parseBody(body), body, receivedAt: new Date(receivedAt), source, retryLimit };
 }
 
@@ -162,10 +158,8 @@ const retryHorizonSeconds = 8 * 3600 + 37 * 60;
  */
 export function validateRetention(seconds: unknown = 14 * 24 * 3600): number {
   if (typeof seconds === "number" && seconds >= retryHorizonSeconds) return seconds;
-  throw withSafeMessage(
-    new TypeError(
-      `retentionSeconds is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +
-        "service delivers an event again for that long, and a forgotten event would be processed twice.",
-    ),
+  throw createTypeError(
+    `retentionSeconds is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +
+      "service delivers an event again for that long, and a forgotten event would be processed twice.",
   );
 }

@@ -4,7 +4,7 @@
  */
 
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createReturnedFunctionError, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createReturnedFunctionError, createTypeError } from "@loyalty-cards/internal/reporting";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseJobData, toBytes } from "./event.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
@@ -58,9 +58,7 @@ export function inboxHandler(
   options: ReportOptions = {},
 ): (jobs: unknown, ...more: unknown[]) => Promise<void> {
   if (typeof handler !== "function")
-    throw withSafeMessage(
-      new TypeError("inboxHandler needs a handler: inboxHandler(onEvents({ … }))."),
-    );
+    throw createTypeError("inboxHandler needs a handler: inboxHandler(onEvents({ … })).");
   requireKnownOptions("inboxHandler", options, reportOptionNames);
   const report = createInboxReport(options);
 

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { requireNumber } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { requireEventId, toEventKey, toJobData, validateRetention } from "./event.ts";
 import { createPut, type ReplayableInbox } from "./put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
@@ -79,10 +79,8 @@ export async function pgBossInbox(
   options: PgBossInboxOptions,
 ): Promise<ReplayableInbox> {
   if (typeof boss?.getQueue !== "function")
-    throw withSafeMessage(
-      new TypeError(
-        'pgBossInbox takes a PgBoss: pgBossInbox(boss, { queue: "loyalty" }), after await boss.start().',
-      ),
+    throw createTypeError(
+      'pgBossInbox takes a PgBoss: pgBossInbox(boss, { queue: "loyalty" }), after await boss.start().',
     );
   requireKnownOptions("pgBossInbox", options, optionNames);
   const { queue, source = "", maxAttempts = 21 } = options;
@@ -152,17 +150,13 @@ async function checkQueue(boss: PgBoss, queue: string): Promise<void> {
       ),
     );
   if (!("deleteAfterSeconds" in found))
-    throw withSafeMessage(
-      new TypeError(
-        "pgBossInbox needs pg-boss 11 (Node.js 22) or 12 (Node.js 22.12). This one is older.",
-      ),
+    throw createTypeError(
+      "pgBossInbox needs pg-boss 11 (Node.js 22) or 12 (Node.js 22.12). This one is older.",
     );
   const { policy } = found as { policy?: unknown };
   if (policy === undefined || policy === null || policy === "standard") return;
-  throw withSafeMessage(
-    new TypeError(
-      `The queue "${queue}" has the policy "${String(policy)}", under which pg-boss drops jobs that are not duplicates. Events need "standard".`,
-    ),
+  throw createTypeError(
+    `The queue "${queue}" has the policy "${String(policy)}", under which pg-boss drops jobs that are not duplicates. Events need "standard".`,
   );
 }
 

@@ -2,7 +2,7 @@
  * What every inbox does with a delivery: stores it, unless the receiver's signal aborts first, and
  * reports it.
  */
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import type { Report } from "./reports.ts";
 
@@ -26,10 +26,8 @@ export function createPut(
 ): Inbox["put"] {
   return async (event, raw, options) => {
     if (raw?.body === undefined || options?.signal === undefined)
-      throw withSafeMessage(
-        new TypeError(
-          "inbox.put takes (event, { body, receivedAt }, { signal }), which a receiver passes: use the option inbox of the receiver.",
-        ),
+      throw createTypeError(
+        "inbox.put takes (event, { body, receivedAt }, { signal }), which a receiver passes: use the option inbox of the receiver.",
       );
     const { id, type } = event;
     const startedMs = performance.now();

@@ -1,7 +1,7 @@
 /** onEvents: one function from handlers by event type. */
 import { formatType, toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createTypeError, notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import {
   type Delivery,
   findUnexpectedData,
@@ -127,10 +127,8 @@ export function onEvents<Arrival extends Delivery = Delivery>(
 }
 
 const createNoEventError = (): Error =>
-  withSafeMessage(
-    new TypeError(
-      "The function of onEvents was called with something that is not an event. For the worker of a queue, write inboxHandler(onEvents({ … })).",
-    ),
+  createTypeError(
+    "The function of onEvents was called with something that is not an event. For the worker of a queue, write inboxHandler(onEvents({ … })).",
   );
 
 const exampleHandlers = '{ "balance.changed": (event) => …, otherTypes: () => {} }';
@@ -141,10 +139,8 @@ function requireHandlers(handlers: unknown): void {
   if (typeof handlers !== "object" || handlers === null)
     throw new TypeError(`onEvents needs an object of handlers: ${exampleHandlers}.`);
   if ("createdAt" in handlers)
-    throw withSafeMessage(
-      new TypeError(
-        "onEvents was called with an event instead of handlers: call it once, as in handler: onEvents({ … }).",
-      ),
+    throw createTypeError(
+      "onEvents was called with an event instead of handlers: call it once, as in handler: onEvents({ … }).",
     );
   for (const [name, handler] of Object.entries(handlers)) {
     requireHandlerName(name);

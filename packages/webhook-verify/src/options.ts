@@ -3,7 +3,7 @@
 import { formatType } from "@loyalty-cards/internal/format";
 import { maxTimerMs, requirePositive } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { DedupeStore } from "./dedupe.ts";
 import type { EventHandler, WebhookEvent } from "./event.ts";
 import type { ReporterOptions } from "./reporter.ts";
@@ -25,10 +25,8 @@ export interface Inbox {
  * lost.
  */
 export const createPutError = (result: unknown): Error =>
-  withSafeMessage(
-    new TypeError(
-      `inbox.put must resolve to "stored" or "duplicate"; it resolved to ${formatType(result)}.`,
-    ),
+  createTypeError(
+    `inbox.put must resolve to "stored" or "duplicate"; it resolved to ${formatType(result)}.`,
   );
 
 /** Which secret to trust, and what to do with an event before and after the response. */

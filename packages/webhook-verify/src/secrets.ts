@@ -2,7 +2,7 @@
  * Signing secrets: validation, rotation, and secrets that a function loads and that are refreshed
  * before they expire.
  */
-import { formatType } from "@loyalty-cards/internal/format";
+import { formatType, textsOfNoValue } from "@loyalty-cards/internal/format";
 import { describeError } from "@loyalty-cards/internal/reporting";
 import type { Result } from "@loyalty-cards/internal/result";
 import { toBytes } from "./body.ts";
@@ -83,9 +83,6 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   return { bytes, nodeKey: getNodeCrypto()?.createSecretKey(bytes), id, notAfterMs };
 }
 
-/** What a template string makes of a value that is not there, or that is no text. */
-const textsOfNoSecret = ["undefined", "null", "[object Promise]", "[object Object]"];
-
 /** Copies the bytes, because the caller may change its own. */
 function copyKey(key: string | Uint8Array | null | undefined): Uint8Array {
   if (key === undefined || key === null) throw new InvalidSecretError(`${key}: ${isSet}`);
@@ -99,8 +96,7 @@ function copyKey(key: string | Uint8Array | null | undefined): Uint8Array {
   // All bytes are white space or control characters.
   if (bytes.every((byte) => byte <= 32))
     throw new InvalidSecretError("white space only: set LOYALTY_SIGNING_SECRET.");
-  if (typeof key === "string" && textsOfNoSecret.includes(key))
-    throw new InvalidSecretError(`the text "${key}": ${isSet}`);
+  if (textsOfNoValue.includes(key)) throw new InvalidSecretError(`the text "${key}": ${isSet}`);
   if (typeof key === "string" && /^["']/.test(key))
     throw new InvalidSecretError(
       "a string that begins with a quote, which a shell or a .env file did not remove: remove it.",

@@ -7,9 +7,9 @@ CREATE TABLE IF NOT EXISTS issuing_outbox_entries (
   key text NOT NULL,
   suffix text NOT NULL DEFAULT '',
   state text NOT NULL,
-  rank integer, -- what is due next
+  rank integer, -- what is due next: a callback, a retry, a new job, bulk; NULL: nothing
   due bigint NOT NULL, -- when it is due, or when its lease expires
-  lease text,
+  lease text, -- the attempt that runs, or whose process ended
   started bigint, -- the first attempt that may have had an effect
   starter text, -- the lease of that attempt
   tried bigint, -- the last attempt
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS issuing_outbox_entries (
   result text,
   error text,
   added bigint NOT NULL,
-  ended bigint,
+  ended bigint, -- when it first ended
   UNIQUE (name, topic)
 );
 CREATE INDEX IF NOT EXISTS issuing_outbox_entries_due ON issuing_outbox_entries (topic, rank, due) WHERE rank IS NOT NULL;

@@ -13,7 +13,12 @@ import type { Job } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker, WorkLimits } from "@loyalty-cards/internal/jobs/worker";
 import { maxTimerMs, parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createLog, describeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import {
+  createLog,
+  createTypeError,
+  describeError,
+  withSafeMessage,
+} from "@loyalty-cards/internal/reporting";
 import {
   type OpenSqlite,
   openDurableFile,
@@ -199,7 +204,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       ),
     onUnavailable: (error) => report({ outcome: "unavailable", error }),
     nowMs: context.now,
-    after: context.after,
+    startBackgroundTimer: context.startBackgroundTimer,
   });
   const warnOfOtherContent = createOtherContentWarning(context);
   const transact = <Result>(statements: Statements<Result>) =>
@@ -211,8 +216,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     limits?: WorkLimits,
   ): Worker {
     if (isClosing) throw withSafeMessage(new Error("The inbox is closed."));
-    for (const other of workers.values())
-      if (other !== handler) throw withSafeMessage(new TypeError(oneHandler));
+    for (const other of workers.values()) if (other !== handler) throw createTypeError(oneHandler);
     const worker = startEventWorker(context, handler, workerOptions, limits);
     workers.set(worker, handler);
     worker.ended.then(() => workers.delete(worker));
@@ -261,7 +265,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       requireKnownOptions("list", options, listOptionNames);
       const { state, limit = 100 } = options;
       if (state !== undefined && !states.includes(state))
-        throw withSafeMessage(new TypeError('state must be "waiting", "done" or "dead".'));
+        throw createTypeError('state must be "waiting", "done" or "dead".');
       return database.run(listJobs(tables, { state, topic: source }, { limit })).map(toEntry);
     },
     async replay(eventId) {
@@ -313,7 +317,7 @@ function createContext(options: SqliteInboxOptions): InboxContext {
     log: createLog("webhook-inbox", options.log),
     describe,
     now,
-    after: clock.after ?? startBackgroundTimer,
+    startBackgroundTimer: clock.after ?? startBackgroundTimer,
     random,
     retentionMs,
   };

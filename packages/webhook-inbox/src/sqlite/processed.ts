@@ -2,7 +2,7 @@
  * Entry point `/sqlite`: exactly-once, in-order effects in a SQLite database of your own, inside
  * its transaction.
  */
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createTypeError } from "@loyalty-cards/internal/reporting";
 import { isInTransaction, type SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import {
   explainMissingTable,
@@ -48,7 +48,7 @@ function requireDatabase(database: unknown, usage: string): void {
     typeof query === "function"
       ? " For pg, import it from @loyalty-cards/webhook-inbox/postgres."
       : "";
-  throw withSafeMessage(new TypeError(`${usage}${hint}`));
+  throw createTypeError(`${usage}${hint}`);
 }
 
 /**
@@ -128,10 +128,8 @@ export function isNewest(database: SqliteDatabase, key: string, event: OrderedEv
 /** Outside of a transaction an event would be marked before its effect is written. */
 function isChanged(database: SqliteDatabase, sql: string, ...values: (string | number)[]): boolean {
   if (!isInTransaction(database))
-    throw withSafeMessage(
-      new TypeError(
-        "markProcessed and isNewest need the transaction that writes the effect of the event: call them in delivery.write or inbox.write, or between BEGIN and COMMIT. Marked outside of it, an event is lost when its handler fails.",
-      ),
+    throw createTypeError(
+      "markProcessed and isNewest need the transaction that writes the effect of the event: call them in delivery.write or inbox.write, or between BEGIN and COMMIT. Marked outside of it, an event is lost when its handler fails.",
     );
   try {
     return Number(database.prepare(sql).run(...values).changes) > 0;

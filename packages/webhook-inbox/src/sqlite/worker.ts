@@ -16,7 +16,11 @@ import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
 import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createReturnedFunctionError, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import {
+  createReturnedFunctionError,
+  createTypeError,
+  withSafeMessage,
+} from "@loyalty-cards/internal/reporting";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toBytes } from "../event.ts";
@@ -82,7 +86,7 @@ export interface InboxContext {
   describe(error: unknown): string;
   now(): number;
   /** Starts a timer that keeps no process running. */
-  after(ms: number, wake: () => void): () => void;
+  startBackgroundTimer(ms: number, wake: () => void): () => void;
   random(): number;
   retentionMs: number;
 }
@@ -98,7 +102,7 @@ export function startEventWorker(
   limits?: WorkLimits,
 ) {
   if (typeof handler !== "function")
-    throw withSafeMessage(new TypeError("work needs a handler: work(onEvents({ … }))."));
+    throw createTypeError("work needs a handler: work(onEvents({ … })).");
   const { concurrency, maxAttempts, handlerTimeoutMs, pollMs, backoff } =
     parseWorkerOptions(options);
   database.open(); // a file that cannot be opened is an error of this call
@@ -170,7 +174,7 @@ export function startEventWorker(
 
   return startWorker(
     {
-      clock: { monotonicMs: () => performance.now(), after },
+      clock: { monotonicMs: () => performance.now(), after: startTimer },
       onUnavailable,
       lease: async (limit) => database.run(leaseDue(tables, leaseMs, { limit, topic: source })),
       getDelay: async () => database.run(getDelayMs(tables, source)),
@@ -202,7 +206,7 @@ function requireAttempt({ attempts }: LeasedJob, maxAttempts: number): void {
   );
 }
 
-function after(ms: number, wake: () => void): () => void {
+function startTimer(ms: number, wake: () => void): () => void {
   const timer = setTimeout(wake, ms);
   return () => clearTimeout(timer);
 }
