@@ -23,6 +23,7 @@ export interface components {
         readonly Template: {
             readonly id: string;
             readonly name: string;
+            readonly color?: string;
             readonly fields: readonly components["schemas"]["TemplateField"][];
             /** From the lowest tier to the highest. */
             readonly tiers: readonly components["schemas"]["Tier"][];
@@ -42,6 +43,8 @@ export interface components {
             /** Default: a generated id. */
             readonly id?: string;
             readonly name: components["schemas"]["Text"];
+            /** Of the card, which has white text: `#8a5027`. */
+            readonly color?: string;
             readonly fields?: readonly components["schemas"]["TemplateFieldInput"][];
             readonly tiers?: readonly components["schemas"]["Tier"][];
         };

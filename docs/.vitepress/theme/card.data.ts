@@ -5,6 +5,7 @@ const view = {
   slug: "8sT2kq",
   publicUrl: "https://cards.example.com/cards/8sT2kq",
   shopName: "Coffee club",
+  color: undefined,
   holder: "Anna",
   balance: 120,
   tier: "Silver",

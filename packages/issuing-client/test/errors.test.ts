@@ -227,7 +227,7 @@ describe("a 422 of the service", () => {
       client.issueCard(template.id, { fieldValues: {}, customer }, { userId: 1 }),
     );
     const fields = [
-      { pointer: "/fieldValues/name", detail: 'Please fill in "Name".' },
+      { pointer: "/fieldValues/name", detail: "Name is required." },
       { pointer: "/customer/phone", detail: expect.any(String) },
       { pointer: "/customer/email", detail: expect.any(String) },
     ];
@@ -240,7 +240,7 @@ describe("a 422 of the service", () => {
       problem: { type: "about:blank", title: "Unprocessable Content", status: 422, errors: fields },
     });
     expect(error.userMessage).toBe(
-      'Please fill in "Name". The phone number is not valid. The email address is not valid.',
+      "Name is required. The phone number is not valid. The email address is not valid.",
     );
     expect(readText(error)).toBe(
       "The service responded 422 to issueCard: /fieldValues/name, /customer/phone, /customer/email. userMessage says what to correct.",

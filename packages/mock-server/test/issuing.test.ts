@@ -266,8 +266,8 @@ describe("a 422", () => {
   const version = "/customer/consents/privacy/version";
   const isNoText = (member: string) => `"customer.${member}" must be of type string.`;
   it.each<[name: string, body: unknown, pointer: string, detail: string, rule?: string]>([
-    ["a required field is missing", withFields({}), firstName, 'Please fill in "First name".'],
-    ["one is blank", withFields({ firstName: " " }), firstName, 'Please fill in "First name".'],
+    ["a required field is missing", withFields({}), firstName, "First name is required."],
+    ["one is blank", withFields({ firstName: " " }), firstName, "First name is required."],
     [
       "a number field holds text",
       withFields({ firstName: "A", points: "7" }),
@@ -388,7 +388,7 @@ describe("a 422", () => {
     const { body } = await issue(toSignUp({ phone: "4242-secret", email: "secret@" }, {}));
     expect(JSON.stringify(body)).not.toContain("secret");
     expect(body.detail).toBe(
-      'Please fill in "First name". The phone number is not valid. The email address is not valid.',
+      "First name is required. The phone number is not valid. The email address is not valid.",
     );
     expect(service.snapshot()).toEqual(before);
   });

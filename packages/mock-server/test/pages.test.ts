@@ -58,11 +58,11 @@ it("shows shop, holder, balance, tier, progress to the next tier, a QR code and 
     expect(text).toContain(`../assets/add-to-${wallet}-wallet.svg`);
 });
 
-it("shows the code of the card as text, and a phone the wallet of its platform", async () => {
+it("shows the code of the card as text, in groups of four, and a phone the wallet of its platform", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" });
-  expect((await page(service, card.publicUrl)).text).toContain(
-    `<p>${card.publicUrl.split("/").at(-1)}</p>`,
-  );
+  const { text } = await page(service, card.publicUrl);
+  const [, code] = /<p>((?:<span>.{4}<\/span>)+)<\/p>/.exec(text) ?? [];
+  expect(code?.replaceAll(/<\/?span>/g, "")).toBe(card.publicUrl.split("/").at(-1));
   const getWallets = async (userAgent: string) => {
     const request = new Request(card.publicUrl, { headers: { "user-agent": userAgent } });
     const text = await (await service.fetch(request)).text();
@@ -73,6 +73,19 @@ it("shows the code of the card as text, and a phone the wallet of its platform",
   ]);
   expect(await getWallets("Mozilla/5.0 (Linux; Android 15; Pixel 9)")).toEqual(["Google"]);
   expect(await getWallets("Mozilla/5.0 (Macintosh)")).toEqual(["Apple", "Google"]);
+});
+
+it("has the colour of the template, and says Member below the first tier", async () => {
+  const template = { id: "tpl_club", name: "Club", color: "#8A5027" };
+  const { service, issue } = openShop({ templates: [template] });
+  const { body: card } = await issue(toSignUp({}, {}));
+  const { text } = await page(service, card.publicUrl);
+  const [, file] = /href="..(\/assets\/card-\w+\.css)"/.exec(text) ?? [];
+  const style = await page(service, `${service.baseUrl}${file}`);
+  expect([style.status, style.text]).toEqual([200, ".card { --card: #8A5027; }\n"]);
+  expect(text).toContain('<span class="tier">Member</span>');
+  const wrong = { ...template, id: "tpl_other", color: "red" };
+  expect(() => service.templates.create(wrong)).toThrow('"color" must match ^#[0-9a-fA-F]{6}$');
 });
 
 it("shows the progress to the next tier from the points that count for it, and a long balance in smaller type", async () => {

@@ -61,12 +61,7 @@ describe("a request in the traffic", () => {
       422,
       "customer.phone: The phone number is not valid",
     ],
-    [
-      "a missing field",
-      toSignUp({}, {}),
-      422,
-      'fieldValues.firstName: Please fill in "First name"',
-    ],
+    ["a missing field", toSignUp({}, {}), 422, "fieldValues.firstName: First name is required"],
     [
       "another type",
       toSignUp({}, { firstName: ["secret"] }),

@@ -41,7 +41,7 @@ const sentences = {
   // A visitor cannot correct it: the program that sends the form is wrong. `rule` names the
   // mistake.
   form: "This form does not work at the moment. Please contact the shop.",
-  missing: 'Please fill in "{label}".',
+  missing: "{label} is required.",
   number: 'Please enter a number for "{label}".',
   smallerNumber: 'Please enter a smaller number for "{label}".',
   text: 'Please enter text for "{label}".',

@@ -13,7 +13,7 @@ export type TemplateInput = components["schemas"]["TemplateInput"];
 /** @throws {TypeError} for an invalid template; the message names the member. */
 export function createTemplate({ state, notifyChange }: Domain, input: TemplateInput): Template {
   const valid = validateInput(isTemplateInput, input, "The template");
-  const { id = generateId("tpl"), name, fields = [], tiers = [] } = valid;
+  const { id = generateId("tpl"), fields = [], tiers = [], ...look } = valid;
   if (!/^\w[\w.-]*$/.test(id)) {
     throw new TypeError(
       "template.id may have letters, digits, '.', '_' and '-', and begins with one of the first or '_'.",
@@ -24,8 +24,8 @@ export function createTemplate({ state, notifyChange }: Domain, input: TemplateI
   const repeated = keys.find((key, index) => keys.indexOf(key) < index);
   if (repeated !== undefined) throw new TypeError(`The template has two fields "${repeated}".`);
   const template: Template = {
+    ...look,
     id,
-    name,
     fields: fields.map((field) => ({ ...field, required: field.required ?? false })),
     tiers: [...tiers].sort((a, b) => a.from - b.from),
     isArchived: false,

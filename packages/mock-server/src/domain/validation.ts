@@ -22,7 +22,8 @@ type SchemaError = ValidationError & Partial<ControlValidationError>;
 /** The end of the sentence about a value, by the keyword of the schema that it violates. */
 const rules: Readonly<Record<string, (error: SchemaError) => string>> = {
   required: () => "is missing",
-  pattern: () => "must not be blank",
+  pattern: ({ params: { pattern } }) =>
+    pattern === "\\S" ? "must not be blank" : `must match ${pattern}`,
   type: ({ params }) => `must be of type ${String(params["type"]).replaceAll(",", " or ")}`,
   enum: ({ params }) => `must be one of ${(params["allowedValues"] as string[]).join(", ")}`,
   additionalProperties: ({ parentSchema }) =>

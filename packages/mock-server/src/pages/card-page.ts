@@ -15,6 +15,7 @@ interface CardView {
   slug: string;
   publicUrl: string;
   shopName: string;
+  color: string | undefined;
   holder: string | undefined;
   balance: number;
   tier: string | null;
@@ -24,7 +25,7 @@ interface CardView {
 }
 
 export function toCardView(domain: Domain, card: StoredCard): CardView {
-  const { name, tiers } = getTemplate(domain, card);
+  const { name, color, tiers } = getTemplate(domain, card);
   const points = getTierPoints(card);
   const next = tiers.find(({ from }) => from > points);
   const progressFrom =
@@ -33,6 +34,7 @@ export function toCardView(domain: Domain, card: StoredCard): CardView {
     slug: card.slug,
     publicUrl: toCard(domain, card).publicUrl,
     shopName: name,
+    color,
     holder: getHolderName(domain, card),
     balance: card.balance,
     tier: card.tier,
@@ -56,6 +58,7 @@ export function cardPage(view: CardView, { first, second }: Wallets, userAgent: 
   return customerPage(
     `${view.shopName} card`,
     "../",
+    cardStyles("../", view),
     html`<main>
 ${cardWithCode(view)}
 <nav class="wallets" data-live="wallets" aria-label="Add the card to your phone">
@@ -75,6 +78,7 @@ export function walletPage(view: CardView, wallet: string): Markup {
   return customerPage(
     isAdded ? `In ${title}` : `Add to ${title}`,
     "../../",
+    cardStyles("../../", view),
     html`<main class="wallet">
 ${cardFace(view)}
 <section class="note">
@@ -94,6 +98,7 @@ export const notFoundPage = (up: string): Markup =>
   customerPage(
     "Card not found",
     up,
+    "",
     html`<main class="lost">
 <p class="lost-card" aria-hidden="true">404</p>
 <h1>There is no card here</h1>
@@ -101,23 +106,37 @@ export const notFoundPage = (up: string): Markup =>
 </main>`,
   );
 
-const customerPage = (title: string, up: string, content: Markup): Markup =>
+const customerPage = (
+  title: string,
+  up: string,
+  styles: Markup | string,
+  content: Markup,
+): Markup =>
   page(
     title,
     up,
     html`<link rel="stylesheet" href="${up}assets/page.css">
-<link rel="stylesheet" href="${up}assets/card.css">
+${styles}
 <script src="${up}assets/card.js" type="module"></script>`,
     html`${content}
 <footer>Issued by a mock service, for development and tests.</footer>`,
   );
 
+/** The styles of a card. Its colour is a file: the policy of the pages forbids inline styles. */
+const cardStyles = (up: string, { color }: CardView): Markup =>
+  html`<link rel="stylesheet" href="${up}assets/card.css">
+${color && html`<link rel="stylesheet" href="${up}assets/card-${color.slice(1)}.css">`}`;
+
 /** The card with its QR code. The landing page of the documentation shows it, too. */
 export const cardWithCode = (view: CardView): Markup =>
   cardFace(
     view,
-    html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>${view.slug}</p></div>`,
+    html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>${toGroups(view.slug)}</p></div>`,
   );
+
+/** Groups of four characters, to be read aloud; a copy of the text has no spaces. */
+const toGroups = (code: string) =>
+  (code.match(/.{1,4}/g) ?? []).map((group) => html`<span>${group}</span>`);
 
 /**
  * The face of a card. The console shows the same elements.
@@ -127,7 +146,7 @@ function cardFace(view: CardView, below: Markup | string = ""): Markup {
   const { shopName, holder, balance, tier, nextTier } = view;
   const size = balance >= 100_000 ? html` class="long"` : "";
   return html`<article class="card">
-<header data-live="tier"><h1 class="shop">${shopName}</h1>${tier === null ? "" : html`<span class="tier">${tier}</span>`}</header>
+<header data-live="tier"><h1 class="shop">${shopName}</h1><span class="tier">${tier ?? "Member"}</span></header>
 <div class="balance" data-live="balance" aria-live="polite"><p><strong${size}>${formatPoints(balance)}</strong> points</p>${nextTier && progress(nextTier)}</div>
 ${holder === undefined ? "" : html`<p class="holder"><span>Member</span> ${holder}</p>`}
 ${below}

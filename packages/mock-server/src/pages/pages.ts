@@ -54,6 +54,8 @@ function findWallet({ first, second }: Wallets, leaf: string): string | undefine
 
 async function assetReply({ first, second }: Wallets, name: string): Promise<Reply> {
   const wallet = [first, second].find((candidate) => name === `add-to-${candidate}-wallet.svg`);
+  const [, color] = /^card-([\da-f]{6})\.css$/i.exec(name) ?? [];
+  if (color !== undefined) return fileReply(name, `.card { --card: #${color}; }\n`);
   if (wallet === undefined) return findFile(`assets/${name}`);
   const { body, ...reply } = await findFile("assets/wallet-button.svg");
   return { ...reply, body: walletButton(String(body), wallet, wallet === first) };
