@@ -31,6 +31,7 @@ it("leaves the shop and the service running with --keep, so that the printed lin
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   const [text] = await findLine(child, /^[\s\S]*join the club\s+\S+\n/);
+  expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
   const links = [...text.matchAll(/http:\/\/127\S+/g)].map(([link]) => link);
   expect(links).toHaveLength(4);
   for (const link of links)

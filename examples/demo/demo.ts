@@ -14,15 +14,7 @@ import { startMockServer } from "@loyalty-cards/mock-server/node";
 import express from "express";
 import { openShop } from "../express/shop.ts";
 
-const template = {
-  id: "tpl_coffee",
-  name: "Coffee club",
-  fields: [{ key: "name", type: "name", required: true, label: "Name" }],
-  tiers: [
-    { name: "Silver", from: 100 },
-    { name: "Gold", from: 500 },
-  ],
-} as const;
+const seedFile = fileURLToPath(new URL("../express/mock.json", import.meta.url));
 
 const anna = { name: "Anna Kowalska", email: "anna@example.com" };
 const ben = { name: "Ben Nowak", email: "ben@example.com" };
@@ -45,10 +37,10 @@ export async function runDemo(
       );
     else {
       print("\nThe shop and the mock service run until you press Ctrl-C:");
-      print(`    console           ${mockUrl}/console  (record a purchase)`);
-      print(`    Anna's card       ${links.page}`);
-      print(`    Anna in the shop  ${shopUrl}/#${userId}`);
-      print(`    join the club     ${shopUrl}`);
+      print(`  console        ${mockUrl}/console  (record a purchase)`);
+      print(`  Anna's card    ${links.page}`);
+      print(`  Anna's page    ${shopUrl}/#${userId}`);
+      print(`  join the club  ${shopUrl}`);
       await keepUntil;
       print("Stopped.");
     }
@@ -62,7 +54,7 @@ export async function runDemo(
 
 async function runSteps(print: Print, closing: (() => Promise<void> | void)[]) {
   const step = createStep(print);
-  const mock = await startMockServer({ templates: [template] });
+  const mock = await startMockServer({ seedFile });
   const { service } = mock;
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-demo-"));
   closing.push(mock.close, () => rmSync(folder, { recursive: true }));
@@ -94,7 +86,7 @@ async function runSteps(print: Print, closing: (() => Promise<void> | void)[]) {
         baseUrl: mock.url,
         apiKey: service.apiKeys.website,
       }),
-      template: template.id,
+      template: service.templateId,
       secret,
       file: join(folder, "shop.db"),
       log: (line) => void logged.push(line),
@@ -134,7 +126,7 @@ async function runSteps(print: Print, closing: (() => Promise<void> | void)[]) {
   await step("A visitor omits the name", async () => {
     const { status, message } = await sendForm({ email: "nobody@example.com" });
     ensure("422", status === 422);
-    ensure("a message for the user", message === 'Please fill in "Name".');
+    ensure("a message for the user", message === "Name is required.");
     return [`422; the form shows: ${message}`];
   });
 

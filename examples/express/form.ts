@@ -30,6 +30,6 @@ export function show(
       ? [201, { links: client.cardLinks(publicUrl) }]
       : state === "rejected" // the page shows the detail of each field beside its input
         ? [422, { message: error?.userMessage, fields: error?.fields }]
-        : [202, { message: "You are a member. Your card follows." }];
+        : [202, { message: "You are a member. Your card is on its way." }];
   response.status(status).json({ userId, ...body });
 }

@@ -52,7 +52,7 @@ export function createSignUp(
       return changes;
     });
     if (!isNew)
-      return void response.status(409).json({ message: "You have an account." });
+      return void response.status(409).json({ message: "You are a member." });
     show(response, client, await outbox.issue(userId, { deadlineMs: 5_000 }));
   });
 

@@ -64,7 +64,7 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
   }
   if (entry.state === "rejected")
     return { status: 422, body: { userId, message: entry.error?.userMessage } };
-  return { status: 202, body: { userId, message: "Your card follows." } };
+  return { status: 202, body: { userId, message: "Your card is on its way." } };
 }
 
 export const webhooks = {

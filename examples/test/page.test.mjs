@@ -56,21 +56,38 @@ const control = async (path, body) => {
 const find = async (name) =>
   (await (await fetch(`${mock}/_mock/cards?query=${name}`)).json()).items[0];
 
+const readText = (page, selector) =>
+  page.$eval(selector, ({ textContent }) => textContent.trim());
+const readFocus = (page) => page.evaluate(() => document.activeElement.name);
+
+it("asks for a name, and for a phone number or an email address, before the form is sent", async () => {
+  const { page, seen } = await open(shop);
+  await waitForText(page, "Enter a phone number or an email address.");
+  const seesCard = await page.$eval(".sample", (card) => card.checkVisibility());
+  expect(seesCard).toBe(true); // on a phone, too
+  await page.click("[type=submit]");
+  await waitForText(page, "Please enter your name.");
+  await waitForText(page, "Please enter a phone number or an email address.");
+  expect(await readFocus(page)).toBe("name");
+  await page.type("[name=name]", "Eva Lis");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement.name === "phone");
+  expect(await page.$$eval("[aria-invalid=true]", ({ length }) => length)).toBe(1);
+  expect(seen.urls.filter((url) => url.includes("sign-up"))).toEqual([]);
+  await page.close();
+});
+
 it("shows what to correct beside the input, then the card, which follows a purchase", async () => {
   const { page, seen } = await open(shop);
-  await page.type("[name=email]", "clara@example.com");
-  await page.click("[type=submit]");
-  await waitForText(page, 'Please fill in "Name".');
-  const focused = await page.evaluate(() =>
-    document.activeElement.getAttribute("name"),
-  );
-  expect(focused).toBe("name");
   await page.type("[name=name]", "Clara Maj");
+  await page.type("[name=phone]", "12");
+  await page.click("[type=submit]");
+  await waitForText(page, "The phone number is not valid.");
+  expect(await readFocus(page)).toBe("phone");
+  await page.locator("[name=phone]").fill("600100203");
   await page.keyboard.press("Enter");
   await waitForText(page, "Show this card at the counter.");
-  expect(await page.$eval("#balance", ({ textContent }) => textContent)).toBe(
-    "0 points",
-  );
+  expect(await readText(page, "#balance")).toBe("0 points");
 
   const card = await find("Clara");
   expect(await readQrCode(page, await page.$("#code img"))).toBe(card.publicUrl);
@@ -81,8 +98,14 @@ it("shows what to correct beside the input, then the card, which follows a purch
     return [document.querySelector("#code").innerText.trim(), share];
   });
   expect(card.publicUrl).toMatch(new RegExp(`/${code}$`));
+  expect(await page.$$eval("#code i", ({ length }) => length)).toBe(
+    code.length / 4,
+  );
   expect(width).toBeGreaterThan(0.7);
 
+  const readLevels = () =>
+    page.$$eval("#levels li", (items) => items.map(({ className }) => className));
+  expect(await readLevels()).toEqual(["reached current", "", ""]);
   await control(`cards/${card.id}/purchase`, { points: 120 });
   await waitForText(page, "120 points");
   await waitForText(page, "Silver");
@@ -95,9 +118,81 @@ it("shows what to correct beside the input, then the card, which follows a purch
   await waitForText(page, "380 points to Gold");
   const progress = await page.$eval("#progress", ({ value, max }) => [value, max]);
   expect(progress).toEqual([20, 400]); // from Silver to Gold, as on the card page
+  expect(await readLevels()).toEqual(["reached", "reached current", ""]);
   expect(seen.complaints.filter((text) => !text.includes("422"))).toEqual([]);
+  await page.close();
+});
+
+it("has the same card as the card's page", async () => {
+  const { page } = await open(anna);
+  await waitForText(page, "Silver");
+  const readLook = (card) =>
+    page.$eval(card, (element) => {
+      const { backgroundImage } = getComputedStyle(element);
+      const [title, level] = element.querySelector(".row, header").children;
+      return [backgroundImage, title.textContent, level.textContent];
+    });
+  const look = await readLook("#member .card");
+  await page.goto((await find("Anna")).publicUrl);
+  expect(await readLook(".card")).toEqual(look);
+  await page.close();
+});
+
+it.each([
+  ["iPhone", "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)", "Apple"],
+  ["Android", "Mozilla/5.0 (Linux; Android 15; Pixel 9)", "Google"],
+])("shows the wallet of the phone: %s", async (_phone, userAgent, wallet) => {
+  const { page } = await openPage(browser, shop, phone);
+  await page.setUserAgent(userAgent);
+  await page.goto(anna);
+  await page.locator("#wallets img").wait();
+  const titles = await page.$$eval("#wallets img", (all) =>
+    all.map(({ alt }) => alt),
+  );
+  expect(titles).toEqual([`Add to ${wallet} Wallet`]);
+  await page.close();
+});
+
+it("opens the card of a member, from this browser or by the address of the page", async () => {
+  const { page } = await open(anna);
+  await waitForText(page, "Hello, Anna");
+  await page.click(".brand");
+  await page.locator("#open-card").click(); // this browser knows Anna
+  await waitForText(page, "Hello, Anna");
   await page.click("#sign-out");
+  await page.locator("#open-card").click();
+  await page.type("[name=link]", anna);
+  await page.keyboard.press("Enter");
+  await waitForText(page, "Hello, Anna");
+  await page.close();
+});
+
+it("says that a link opens no card, and shows the form", async () => {
+  const { page } = await open(`${shop}/#nobody`);
+  await waitForText(page, "This link opens no card.");
   await waitForText(page, "Become a member");
+  expect(await findViolations(page)).toEqual([]);
+  await page.close();
+});
+
+it("opens the rules and the privacy notice with the keyboard", async () => {
+  const { page } = await open(shop);
+  await waitForText(page, "Become a member");
+  for (const [name, text] of [
+    ["rules", "one point for each euro"],
+    ["privacy", "Version 2026-01."],
+  ]) {
+    await page.focus(`[data-opens=${name}]`);
+    await page.keyboard.press("Enter");
+    await waitForText(page, text);
+    for (const mode of modes.slice(2)) {
+      await setMode(page, mode);
+      expect([name, mode, await findViolations(page)]).toEqual([name, mode, []]);
+    }
+    await page.keyboard.press("Escape");
+    const focused = () => document.activeElement.dataset.opens;
+    expect(await page.evaluate(focused)).toBe(name);
+  }
   await page.close();
 });
 
@@ -132,13 +227,13 @@ it("gives and withdraws the consent with a switch, which shows what the service 
   await page.close();
 });
 
-it("shows during an outage that the card follows, and shows the card after it", async () => {
+it("shows during an outage that the card is on its way, and shows the card after it", async () => {
   await control("faults", { phase: "before", kind: "status", status: 503 });
   const { page } = await open(shop);
   await page.type("[name=name]", "Dora");
   await page.type("[name=email]", "dora@example.com");
   await page.click("[type=submit]");
-  await waitForText(page, "Your card follows.");
+  await waitForText(page, "Your card is on its way");
   expect(await page.$eval("#news", (news) => news.checkVisibility())).toBe(false);
   await fetch(`${mock}/_mock/faults`, { method: "DELETE" });
   await page.waitForFunction(() => !document.querySelector("#code").hidden, {
@@ -148,9 +243,12 @@ it("shows during an outage that the card follows, and shows the card after it", 
 });
 
 it("has no violations of accessibility, and fits each width, light and dark", async () => {
-  for (const url of [shop, anna]) {
+  for (const [url, text] of [
+    [shop, "Become a member"],
+    [anna, "Hello, Anna"],
+  ]) {
     const { page } = await open(url);
-    await page.waitForFunction(() => document.querySelector("#join, #member"));
+    await waitForText(page, text);
     for (const mode of modes) {
       await setMode(page, mode);
       expect([url, mode, await findViolations(page)]).toEqual([url, mode, []]);

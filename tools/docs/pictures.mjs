@@ -122,7 +122,7 @@ await take("shop-sign-up", addresses["join the club"], phone, async (page) => {
   await page.locator("[name=phone]").fill("600 100 203");
   await page.evaluate(() => document.activeElement.blur());
 });
-await take("shop-member", addresses["Anna in the shop"], phone, async (page) => {
+await take("shop-member", addresses["Anna's page"], phone, async (page) => {
   await page.locator("#code img").wait();
   await page.waitForNetworkIdle({ idleTime: 200 });
 });
