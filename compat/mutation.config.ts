@@ -31,7 +31,7 @@ export default defineConfig({
     // Stryker ignores a file that cannot be loaded: its "Ran N tests" must be the number that
     // Vitest runs with this configuration.
     include: [
-      "packages/issuing-client/test/{configuration,conflicts,deadlines,errors,idempotency,issuing-steps,methods,responses,retries}.test.ts",
+      "packages/issuing-client/test/{configuration,conflicts,deadlines,decide-next,errors,idempotency,issuing-steps,methods,responses,retries}.test.ts",
       "packages/webhook-verify/test/{on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
       "packages/issuing-outbox/test/{callbacks,correction,data,verdict,worker}.test.ts",
       "packages/webhook-inbox/test/integration/sqlite-{inbox,worker}.test.ts",

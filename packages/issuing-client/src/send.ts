@@ -47,7 +47,7 @@ let lastCallId = 0;
 /** What is known of a call, also when it is aborted. */
 interface Progress {
   state: CallState;
-  /** That of the last attempt. */
+  /** That of the last attempt; before the first one, that the deadline passed. */
   result: AttemptResult;
 }
 
@@ -61,9 +61,12 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
   const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
-  const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
+  const emit = (event: CallEvent) => notify(onEvent, { callId, operation, ...event });
 
-  const progress: Progress = { state: createState(call, settings), result: { failure: notBegun } };
+  const progress: Progress = {
+    state: createState(call, settings),
+    result: { failure: pastDeadline },
+  };
   try {
     await attemptUntilEnd(call, settings, { progress, emit });
     const { attempts, outcome } = progress.state;
@@ -75,7 +78,7 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
     if (onResponse !== undefined)
       notify(onResponse, toMeta(response, { attempts, idempotencyKey, durationMs }));
     const value = readValue(response, call, { facts, baseUrl: service.baseUrl });
-    const fieldKeys = onEvent === undefined ? [] : (call.findDifferentFields?.(value) ?? []);
+    const fieldKeys = call.findDifferentFields?.(value) ?? [];
     if (fieldKeys.length > 0) emit({ type: "fields-differ", fieldKeys });
     emit({ type: "response", status: response.status, attempts, durationMs });
     return value;
@@ -148,8 +151,6 @@ const pastDeadline: AttemptFailure = {
   wasSent: true,
   retryable: true,
 };
-/** The deadline passed before the first attempt. */
-const notBegun: AttemptFailure = { ...pastDeadline, wasSent: false };
 const timedOut: AttemptFailure = {
   code: "timeout",
   message: "The service did not respond in time.",

@@ -116,6 +116,12 @@ describe("deriveIdempotencyKey", () => {
       },
     );
   });
+
+  it("rejects the id of the template as an argument of its own", async () => {
+    const derivation = deriveIdempotencyKey(templateId as never);
+    const message = expect.stringContaining("{ templateId, userId, keySuffix, namespace }");
+    await expect(derivation).rejects.toMatchObject({ code: "configuration", message });
+  });
 });
 
 describe("the namespace and the keySuffix of a call", () => {
@@ -229,6 +235,7 @@ const refusedOptions: [string, unknown[]][] = [
       (idempotencyKey) => ({ idempotencyKey }),
     ),
   ],
+  ['keySuffix is the text "undefined"\\.', [{ userId: 1, keySuffix: `${undefined}` }]],
   ["keySuffix", [undefined, null, "", " ", 7].map((keySuffix) => ({ userId: 1, keySuffix }))],
   ["firstAttemptAt is present but undefined", [{ userId: 1, firstAttemptAt: undefined }]],
   [

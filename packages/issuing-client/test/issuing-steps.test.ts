@@ -106,27 +106,34 @@ describe("deriveKey", () => {
     expect(error.code).toBe("configuration");
   });
 
-  it("throws in a runtime without node:crypto, where deriveIdempotencyKey derives the same keys", async () => {
-    const { getBuiltinModule } = process;
-    const inputs = Array.from({ length: 20 }, (_, userId) => ({ templateId: "t", userId }));
-    const keys = await Promise.all(inputs.map(deriveIdempotencyKey));
-    onTestFinished(() => {
-      process.getBuiltinModule = getBuiltinModule;
-      vi.resetModules();
-    });
-    process.getBuiltinModule = (() => undefined) as typeof getBuiltinModule;
-    vi.resetModules(); // a module of Node.js is loaded once
-    const copy = await import("../src/index.ts");
-    expect(await Promise.all(inputs.map(copy.deriveIdempotencyKey))).toEqual(keys);
-    const steps = readIssuingSteps(
-      copy.createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" }),
-    );
-    const error = await toError(() => steps.deriveKey({ templateId: "t", userId: 1 }));
-    expect(error).toMatchObject({
-      code: "configuration",
-      message: expect.stringContaining("node:crypto"),
-    });
-  });
+  it.each([
+    ["without node:crypto", undefined],
+    ["whose node:crypto has no hash", {}],
+  ])(
+    "throws in a runtime %s, where deriveIdempotencyKey derives the same keys",
+    async (_name, nodeCrypto) => {
+      const { getBuiltinModule } = process;
+      const inputs = Array.from({ length: 20 }, (_, userId) => ({ templateId: "t", userId }));
+      const keys = await Promise.all(inputs.map(deriveIdempotencyKey));
+      onTestFinished(() => {
+        process.getBuiltinModule = getBuiltinModule;
+        vi.resetModules();
+      });
+      const find = (name: string) => (name === "node:crypto" ? nodeCrypto : undefined);
+      process.getBuiltinModule = find as typeof getBuiltinModule;
+      vi.resetModules(); // a module of Node.js is loaded once
+      const copy = await import("../src/index.ts");
+      expect(await Promise.all(inputs.map(copy.deriveIdempotencyKey))).toEqual(keys);
+      const steps = readIssuingSteps(
+        copy.createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" }),
+      );
+      const error = await toError(() => steps.deriveKey({ templateId: "t", userId: 1 }));
+      expect(error).toMatchObject({
+        code: "configuration",
+        message: expect.stringContaining("node:crypto"),
+      });
+    },
+  );
 });
 
 describe("send", () => {

@@ -108,13 +108,10 @@ export function isKnownEvent(event: WebhookEvent): event is KnownEvent {
  * Parses a verified body.
  * @returns a failure when the body is not an event: what is wrong, without text of the body.
  */
-export function parseEvent(body: Uint8Array | string): Result<WebhookEvent, string> {
+export function parseEvent(body: Uint8Array): Result<WebhookEvent, string> {
   let value: unknown;
   try {
-    // This removes a byte order mark, as decodeStrictly does.
-    value = JSON.parse(
-      typeof body === "string" ? body.replace(/^\uFEFF/, "") : decodeStrictly(body),
-    );
+    value = JSON.parse(decodeStrictly(body));
   } catch (error) {
     const isDecoding = error instanceof TypeError;
     return { failure: isDecoding ? "the body is not UTF-8" : "the body is not JSON" };

@@ -267,7 +267,7 @@ function checkRequest(
 
 function describeDelivery(
   { headers }: RequestHead,
-  { header, body, nowMs }: UnverifiedBody<Uint8Array>,
+  { header, body, nowMs }: UnverifiedBody,
   { event, key }: Match,
   { controller }: Reception,
 ): VerifiedDelivery {

@@ -116,8 +116,6 @@ interface NodeHmac {
   digest(encoding: "hex"): string;
 }
 
-type Body = Uint8Array | string;
-
 /** A validated secret. */
 export interface SigningKey {
   readonly bytes: Uint8Array;
@@ -132,9 +130,9 @@ export interface SigningKey {
 }
 
 /** A body whose signature is to be verified. Its header is valid. */
-export interface UnverifiedBody<Bytes extends Body = Body> {
+export interface UnverifiedBody {
   header: FreshHeader;
-  body: Bytes;
+  body: Uint8Array;
   nowMs: number;
 }
 
@@ -165,7 +163,7 @@ export function signWithNode(
   crypto: NodeCrypto,
   key: SigningKey,
   timestamp: string,
-  body: Body,
+  body: Uint8Array,
 ): string {
   const hmac = crypto.createHmac("sha256", key.nodeKey as object);
   return hmac.update(`${timestamp}.`).update(body).digest("hex");
@@ -198,7 +196,7 @@ const algorithm = { name: "HMAC", hash: "SHA-256" };
 export async function signWithWebCrypto(
   key: SigningKey,
   timestamp: string,
-  body: Body,
+  body: Uint8Array,
 ): Promise<string> {
   const webKey = await importKey(key, "sign");
   return toHex(
@@ -226,11 +224,11 @@ export async function findKeyWithWebCrypto(
 const importKey = ({ bytes }: SigningKey, usage: "sign" | "verify") =>
   crypto.subtle.importKey("raw", bytes as Bytes, algorithm, false, [usage]);
 
-function joinText(timestamp: string, body: Body): Bytes {
-  const [prefix, rest] = [toBytes(`${timestamp}.`) as Bytes, toBytes(body) as Bytes];
-  const text = new Uint8Array(prefix.length + rest.length);
+function joinText(timestamp: string, body: Uint8Array): Bytes {
+  const prefix = toBytes(`${timestamp}.`);
+  const text = new Uint8Array(prefix.length + body.length);
   text.set(prefix);
-  text.set(rest, prefix.length);
+  text.set(body, prefix.length);
   return text;
 }
 

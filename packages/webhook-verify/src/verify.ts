@@ -165,10 +165,7 @@ async function verifyBody(
 }
 
 /** @param key the key that made the signature, if there is one. */
-export function parseMatched(
-  key: SigningKey | undefined,
-  body: Uint8Array | string,
-): Verification<Match> {
+export function parseMatched(key: SigningKey | undefined, body: Uint8Array): Verification<Match> {
   if (key === undefined) return { failure: { reason: "mismatch" } };
   const event = parseEvent(body);
   if (event.failure !== undefined)

@@ -260,12 +260,14 @@ it("responds 500 to a parsed body, and logs the fix once a minute, because anyon
   );
 });
 
-it("responds 503 to other arguments than a request, and logs what to pass", async () => {
-  const { receive, log } = createTestReceiver();
-  const { body } = signedDelivery(balanceChanged());
-  expect((await receive(body as never)).status).toBe(503);
-  expect(log).toEqual([expect.stringContaining("Pass { method, headers, rawBody }, where")]);
-});
+it.each(["text", { headers: {}, rawBody: "{}" }, { method: "POST", rawBody: "{}" }])(
+  "responds 503 to %j, which is no request, and logs what to pass",
+  async (request) => {
+    const { receive, log } = createTestReceiver();
+    expect((await receive(request as never)).status).toBe(503);
+    expect(log).toEqual([expect.stringContaining("Pass { method, headers, rawBody }, where")]);
+  },
+);
 
 describe("the bytes of a body", () => {
   async function* stream(...chunks: unknown[]) {

@@ -244,6 +244,26 @@ describe("verifyWebhook throws before it reads the delivery for an option that w
   });
 });
 
+it.each([
+  [
+    "verifyWebhook",
+    { call: verifyWebhook, callSync: verifyWebhookSync },
+    "rawBody, signature, secret, toleranceSeconds, now",
+  ],
+  ["signWebhook", { call: signWebhook, callSync: signWebhookSync }, "rawBody, secret, timestamp"],
+])(
+  "%s throws a TypeError for several arguments, and for a misspelt option",
+  async (name, { call, callSync }, names) => {
+    const takes = new TypeError(`${name} takes one object: { ${names} }.`);
+    expect(() => callSync(body as never)).toThrow(takes);
+    await expect(call(body as never)).rejects.toThrow(takes);
+    const misspelt = { rawBody: body, secrets: secret } as never;
+    const unknown = `${name} has no option "secrets". Did you mean secret? Its options are ${names}.`;
+    expect(() => callSync(misspelt)).toThrow(unknown);
+    await expect(call(misspelt)).rejects.toThrow(unknown);
+  },
+);
+
 describe("a `now` option", () => {
   it.each<[unknown, string]>([
     ["2026-01-01T00:00:00.000Z", "a value of type string"],
