@@ -13,19 +13,19 @@ const packages = [
 const introduction =
   "The public names of each entry point, from the comments in the sources. [Getting started](/guides/getting-started) shows how they work together.";
 
-/** Every entry point: its source relative to `packages/`, its import specifier, and the first line of its source. */
+/** Every entry point: its source relative to `packages/`, its import specifier, and the first comment of its source. */
 const entryPoints = packages.flatMap((name) => {
   const folder = new URL(`../../packages/${name}/`, import.meta.url);
   const { exports } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"));
   return Object.entries(exports)
     .filter(([, entry]) => entry["@loyalty-cards/source"] !== undefined)
     .map(([path, { "@loyalty-cards/source": source }]) => {
-      const [, purpose = ""] =
-        /^\/\*\* (.+) \*\/\n/.exec(readFileSync(new URL(source, folder), "utf8")) ?? [];
+      const [, comment = ""] =
+        /^\/\*\*([\s\S]+?)\*\//.exec(readFileSync(new URL(source, folder), "utf8")) ?? [];
       return {
         file: `${name}${source.slice(1)}`,
         specifier: `@loyalty-cards/${name}${path.slice(1)}`,
-        purpose,
+        purpose: comment.replaceAll(/\s+(\* )?/g, " ").trim(),
       };
     });
 });
@@ -50,6 +50,15 @@ function formatThrows(comment) {
   }
 }
 
+/** The members of `paths` are the OpenAPI document once more, in hundreds of rows. */
+function shortenPaths(project) {
+  const paths = Object.values(project.reflections).find(({ name }) => name === "paths");
+  paths.comment = new Comment([
+    { kind: "text", text: "What openapi-typescript generates from the OpenAPI document." },
+  ]);
+  for (const member of [...paths.children]) project.removeReflection(member);
+}
+
 /** Names the modules after their import specifiers. @param {import("typedoc").Application} app */
 function nameEntryPoints(app) {
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
@@ -62,6 +71,7 @@ function nameEntryPoints(app) {
       module.name = entry.specifier;
       module.comment ??= new Comment([{ kind: "text", text: withoutName(entry.purpose) }]);
     }
+    shortenPaths(project);
     for (const reflection of Object.values(project.reflections)) formatThrows(reflection.comment);
   });
   // "Inherited from" of each member tells a reader nothing: the bases are types of the packages themselves.

@@ -1,5 +1,10 @@
 # The commands of the guides; commands.test.ts runs them.
 
+# #region demo
+git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
+npm ci && npm run demo
+# #endregion
+
 # #region start
 git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
 npm ci && npm run build && npm run release -- pack ../my-shop

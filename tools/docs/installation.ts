@@ -29,6 +29,12 @@ export function renderInstall(names: readonly string[], page: string, fromNpm = 
   return `\n${sentence}\n${hasOthers ? toBlock(others) : ""}\n`;
 }
 
+/** The command that a visitor of the landing page copies first. */
+export function renderFirstCommand(page: string, fromNpm = isOnNpm): string {
+  if (fromNpm) return renderInstall(["@loyalty-cards/issuing-client"], page, fromNpm);
+  return "\n<!-- snippet: examples/commands/commands.sh#demo -->\n";
+}
+
 /** The commands that install the packages in a copy of an example. */
 export function renderCopy(fromNpm = isOnNpm): string {
   const sentence = fromNpm

@@ -13,7 +13,7 @@ import { root } from "../published.ts";
 import { readEntries } from "../release/build.ts";
 import { renderBenchmarks } from "./benchmarks.ts";
 import { createCallTable } from "./call-table.ts";
-import { renderCopy, renderInstall, renderProject } from "./installation.ts";
+import { renderCopy, renderFirstCommand, renderInstall, renderProject } from "./installation.ts";
 import { listPages, readFromRoot, updateSnippets } from "./snippets.ts";
 
 const toTable = (head: readonly string[], rows: readonly (readonly string[])[]) => {
@@ -92,6 +92,7 @@ const parts: Readonly<Record<string, Part>> = {
   copy: () => renderCopy(),
   events: () => toTable(["event", "`data`: checked", "optional, of type `unknown`"], eventRows()),
   "exit-codes": () => toTable(["exit code", "meaning"], Object.entries(exitCodeDescriptions)),
+  "first-command": (page) => updateSnippets(renderFirstCommand(page)),
   install: (page, names) => renderInstall(names, page),
   operations: () => toTable(["method", "what it does"], operationRows()),
   project: () => updateSnippets(renderProject()),

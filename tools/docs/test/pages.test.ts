@@ -10,7 +10,13 @@ import type { ReceiverOutcome } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { reasons } from "../../../packages/webhook-verify/src/reasons.ts";
 import { root } from "../../published.ts";
-import { isOnNpm, renderCopy, renderInstall, renderProject } from "../installation.ts";
+import {
+  isOnNpm,
+  renderCopy,
+  renderFirstCommand,
+  renderInstall,
+  renderProject,
+} from "../installation.ts";
 import { listFiles, listPages, readFromRoot } from "../snippets.ts";
 import { updatePage } from "../tables.ts";
 
@@ -93,6 +99,8 @@ it("with the first release, pages install from npm what they install from a clon
   expect(render(false)).toMatch(/\(getting-started\.md#.+npm install --save-dev msw\n/s);
   expect(renderCopy(true)).toContain("run `npm install` in");
   expect(renderCopy(false)).toContain("npm install ./loyalty-cards-*.tgz");
+  expect(renderFirstCommand("docs/index.md", true)).toContain("npm install @loyalty-cards/");
+  expect(renderFirstCommand("docs/index.md", false)).toContain("#demo -->");
   expect(renderProject(true)).toContain("#start-npm -->");
   expect(renderProject(false)).toContain("#start -->");
 });

@@ -164,12 +164,13 @@ it.each(Object.entries(hosts))(
   },
 );
 
-it("shows code beside the card on the first screen, and pictures of the chosen scheme", async () => {
+it("shows a command to copy, and code beside the card, on the first screen, and pictures of the chosen scheme", async () => {
   const { page } = await open("", { width: 1440, height: 900 });
   const readBox = (selector) =>
     page.$eval(selector, (element) => element.getBoundingClientRect().toJSON());
-  const [code, card] = [await readBox(".first pre"), await readBox(".first .card")];
+  const [code, card] = [await readBox(".first .language-ts"), await readBox(".first .card")];
   assert.ok(code.bottom <= 900 && card.bottom <= 900 && code.right < card.left);
+  assert.ok((await readBox(".first .language-sh button.copy")).bottom < code.top);
   assert.equal(
     await readQrCode(page, await page.$(".card .code")),
     "https://cards.example.com/cards/8sT2kq",
