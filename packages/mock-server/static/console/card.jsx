@@ -58,8 +58,8 @@ export function Card({ id }) {
         <RecordForm cardId={id} />
         <Wallets card={card} names={Object.values(settings.wallets)} />
         <Consent card={card} />
-        <Facts card={card} />
       </section>
+      <Facts card={card} />
       <section class="wide" aria-label="History">
         <h2>History</h2>
         <History cardId={id} />
@@ -152,18 +152,21 @@ function Consent({ card: { id, customer } }) {
   );
 }
 
+/** What the card does not show already. */
 function Facts({ card }) {
   const { id, status, issuedVia, issuedAt, templateId, customer, fieldValues } = card;
-  const fields = Object.entries(fieldValues).map(([key, value]) => [`Field ${key}`, value]);
+  const { name, phone, email } = customer;
+  const shown = [card.holder, name, phone, email, card.loyaltyBalance, card.loyaltyTier];
+  const fields = Object.entries(fieldValues).filter(([, value]) => !shown.includes(value));
   const facts = [
     ["Card", id],
     ["Status", `${status}, ${formatDayTime(issuedAt)}, ${issuedVia}`],
     ["Template", templateId],
-    ...fields,
     ["Customer", customer.id],
-    ["Name", customer.name],
-    ["Phone", customer.phone],
-    ["Email", customer.email],
+    ["Name", name === card.holder ? undefined : name],
+    ["Phone", phone],
+    ["Email", email],
+    ...fields,
   ];
   return (
     <dl>

@@ -31,6 +31,9 @@ export function Cards({ id }) {
           find={(words) => get("cards", { query: words, limit: 1 })}
           toAddress={toAddress}
         />
+        <span class="count">
+          {formatNumber(total)} {total === 1 ? "card" : "cards"}
+        </span>
         <IssueForm templates={templates.filter(({ isArchived }) => !isArchived)} />
       </div>
       <ol class="rows cards">

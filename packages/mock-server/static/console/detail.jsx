@@ -22,21 +22,20 @@ import { Button, Copy, NoWebsiteKey, Pre, useReading, useService } from "./servi
 
 /**
  * The ids of entries are words of the search, so that a link also opens an entry that is not among
- * the newest. The id of a cause finds its webhooks too.
+ * the newest.
  */
 export function Detail({ id }) {
   const list = useReading(() => get("traffic", { query: id }));
   const entry = list?.items?.find((item) => item.id === id);
-  const caused = list?.items?.filter((item) => item.causeId === id).reverse();
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
     <section class="detail" aria-label="Detail" tabIndex={0}>
       {list !== undefined && entry === undefined && (
         <Header title="Not found: too old, or the service was reset" />
       )}
-      {entry?.kind === "request" && <RequestDetail {...entry} caused={caused} />}
+      {entry?.kind === "request" && <RequestDetail {...entry} />}
       {entry?.kind === "delivery" && <DeliveryDetail {...entry} />}
-      {entry?.kind === "action" && <ActionDetail {...entry} caused={caused} />}
+      {entry?.kind === "action" && <ActionDetail {...entry} />}
     </section>
   );
 }
@@ -65,15 +64,18 @@ const Story = ({
   customerId = undefined,
   phrase,
 }) => (
-  <p class="actions story">
-    {cardId !== undefined && <a href={address(["cards", cardId])}>{holder ?? cardId}</a>}
-    {cardId === undefined && customerId !== undefined && (
-      <a href={address(["cards"], { query: customerId })}>{holder ?? customerId}</a>
-    )}
-    {cardId === undefined && customerId === undefined && holder}
-    <strong>{phrase}</strong>
+  <>
+    <p class="actions story">
+      {cardId !== undefined && <a href={address(["cards", cardId])}>{holder ?? cardId}</a>}
+      {cardId === undefined && customerId !== undefined && (
+        <a href={address(["cards"], { query: customerId })}>{holder ?? customerId}</a>
+      )}
+      {cardId === undefined && customerId === undefined && holder}
+      {holder !== undefined && <span class="id">{cardId}</span>}
+      <strong>{phrase}</strong>
+    </p>
     {cardId !== undefined && pointNames.includes(name) && <Purchases cardId={cardId} />}
-  </p>
+  </>
 );
 
 /** A body: JSON is indented, and its keys, texts and other values have colours. */
@@ -113,20 +115,20 @@ function getTokenClass(string, colon) {
   return colon === undefined ? "json-string" : "json-key";
 }
 
-function ActionDetail({ type, at, cardId, holder, phrase, caused }) {
+function ActionDetail({ id, type, at, cardId, holder, phrase }) {
   return (
     <>
       <Header title={type} />
       <Story name={type} holder={holder} cardId={cardId} phrase={phrase} />
       <p class="note">at {formatDayTime(at)}</p>
-      <Followed webhooks={caused} />
+      <Followed id={id} />
     </>
   );
 }
 
 function RequestDetail(entry) {
-  const { method, path, apiKey, idempotencyKey, requestBody, responseBody } = entry;
-  const { status, reason, durationMs, at, warnings, sentBy, caused } = entry;
+  const { id, method, path, apiKey, idempotencyKey, requestBody, responseBody } = entry;
+  const { status, reason, durationMs, at, warnings, sentBy } = entry;
   const headers = {
     authorization: bearer,
     ...(requestBody !== undefined && { "content-type": "application/json" }),
@@ -139,6 +141,14 @@ function RequestDetail(entry) {
         <Copy label="Copy curl" text={curl} />
       </Header>
       <Story {...entry} name={entry.operation} />
+      {idempotencyKey !== undefined && (
+        <Related
+          title="Same key:"
+          query={idempotencyKey}
+          isMeant={(other) => other.idempotencyKey === idempotencyKey && other.id !== id}
+        />
+      )}
+      <Followed id={id} />
       {warnings.map(({ message }) => (
         <p class="warning">! {message}</p>
       ))}
@@ -165,7 +175,6 @@ function RequestDetail(entry) {
           <Body text={responseBody} />
         </Pre>
       )}
-      <Followed webhooks={caused} />
     </>
   );
 }
@@ -183,24 +192,40 @@ function KeyAdvice() {
   );
 }
 
-/** The webhooks that the entry caused. */
-function Followed({ webhooks }) {
-  const hasSeveral = new Set(webhooks.map(({ url }) => url)).size > 1;
+/** Links to the entries that a search finds and that are meant, oldest first. */
+function Related({ title, query, isMeant }) {
+  const list = useReading(() => get("traffic", { query }), query);
+  const entries = list?.items?.filter(isMeant).reverse() ?? [];
+  if (entries.length === 0) return null;
+  const hasSeveral = new Set(entries.map(({ url }) => url)).size > 1;
   return (
     <p class="actions">
-      {webhooks.length > 0 && "Webhooks that followed:"}
-      {webhooks.map((delivery) => (
-        <a class="followed" href={addressWith({ open: delivery.id })}>
-          {delivery.type} → {getStatus(delivery)[0]}
-          {hasSeveral && delivery.url && ` at ${formatAddress(delivery.url)}`}
+      {title}
+      {entries.map((entry) => (
+        <a class="related" href={address([], { open: entry.id })}>
+          {describeLink(entry)}
+          {hasSeveral && entry.url && ` at ${formatAddress(entry.url)}`}
         </a>
       ))}
     </p>
   );
 }
 
+function describeLink(entry) {
+  const { kind, at, phrase } = entry;
+  if (kind === "action") return `${getName(entry)} ${phrase}`;
+  const result = `${getName(entry)} → ${getStatus(entry)[0]}`;
+  return kind === "request" ? `${formatTime(at)} ${result}` : result;
+}
+
+/** The id of a cause finds its webhooks too. */
+const Followed = ({ id }) => (
+  <Related title="Webhooks:" query={id} isMeant={({ causeId }) => causeId === id} />
+);
+
 function DeliveryDetail(delivery) {
-  const { id, type, attempts, nextAttemptAt, state, url, body, endpointId, eventId } = delivery;
+  const { id, type, attempts, nextAttemptAt, state, url, body } = delivery;
+  const { causeId, endpointId, eventId } = delivery;
   const { clock } = useService();
   const [chosen, choose] = useState();
   const attempt = attempts[chosen ?? attempts.length - 1];
@@ -224,6 +249,9 @@ function DeliveryDetail(delivery) {
         <Copy label="Copy curl" text={toCurl("POST", url ?? "", headers, body)} />
       </Header>
       <Story {...delivery} name={type} />
+      {causeId !== undefined && (
+        <Related title="Cause:" query={causeId} isMeant={(other) => other.id === causeId} />
+      )}
       <h3>{describeResponse(attempt)}</h3>
       <div class="tabs">
         {attempts.map((each, index) => (

@@ -55,20 +55,21 @@ function close() {
 
 /**
  * Moves the focus to what is opened, because a phone hides the list, and back to its row when it is
- * closed, unless a search has the focus.
+ * closed, unless a link of the bar, a filter or the search has the focus.
  * @param open the id of what is open, which is also that of its row.
  */
 export function useReturnedFocus(open) {
   const earlier = useRef(open);
   useEffect(() => {
     if (open === earlier.current) return;
-    const isLeft = document.activeElement?.matches(".bar a"); // such a link leads to the top
+    // The links of the bar lead to the top; filters and the search change the list.
+    const isLeft = document.activeElement?.matches(".bar a, .filters *");
     if (!isLeft)
       document.getElementById(open || earlier.current)?.scrollIntoView({ block: "nearest" });
     const row = () => document.getElementById(earlier.current);
     const target = open === "" ? row() : document.querySelector(".detail");
     earlier.current = open;
-    if (isLeft || document.activeElement?.matches('[type="search"]')) return;
+    if (isLeft) return;
     /** @type {HTMLElement | null} */ (target)?.focus({ preventScroll: open !== "" });
   }, [open]);
 }

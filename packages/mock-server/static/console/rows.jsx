@@ -17,8 +17,9 @@ import { Head, useReading, useService } from "./service.jsx";
 export function Rows({ entries, open = "", toAddress }) {
   const { clock } = useService();
   const hasSeveral = new Set(entries.map(({ url }) => url).filter(Boolean)).size > 1;
+  const shared = findSharedNames(entries);
   let day = formatDay(clock.now);
-  const rows = entries.flatMap((entry) => {
+  const rows = entries.flatMap((entry, index) => {
     const earlier = day;
     day = formatDay(entry.at);
     // A row that moves up is a new one: one that Preact moves may lose its style in Chromium 138.
@@ -29,6 +30,8 @@ export function Rows({ entries, open = "", toAddress }) {
         open={open}
         toAddress={toAddress}
         hasSeveral={hasSeveral}
+        isShared={shared.has(entry.holder)}
+        isJoined={isJoined(entry, entries[index + 1])}
       />
     );
     return day === earlier ? [row] : [<li class="day">{day}</li>, row];
@@ -52,13 +55,27 @@ const columns = {
   again: "Next attempt",
 };
 
+/** The names of several cards: their rows have the end of the card's id too. */
+function findSharedNames(entries) {
+  const [owners, shared] = [new Map(), new Set()];
+  for (const { holder, cardId } of entries.filter((entry) => entry.cardId !== undefined)) {
+    if (owners.has(holder) && owners.get(holder) !== cardId) shared.add(holder);
+    owners.set(holder, cardId);
+  }
+  return shared;
+}
+
+/** Whether the row below is that of the cause of a webhook, or another webhook of it. */
+const isJoined = ({ causeId }, below) =>
+  causeId !== undefined && [below?.id, below?.causeId].includes(causeId);
+
 const ways = { request: "←", delivery: "→", action: "·" };
 
-function Row({ entry, open, toAddress, hasSeveral }) {
+function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
   const { id, kind, at, holder, cardId, phrase, warnings = [] } = entry;
   const [status, isGood] = getStatus(entry);
   return (
-    <li>
+    <li class={isJoined ? "joined" : undefined}>
       <a class={`row ${kind}`} id={id} href={toAddress(id)} aria-current={id === open}>
         <time dateTime={at}>{formatTime(at)}</time>
         <span class={`status ${isGood ? "good" : "bad"}`}>{status}</span>
@@ -66,7 +83,12 @@ function Row({ entry, open, toAddress, hasSeveral }) {
         <strong class="name">{getName(entry)}</strong>
         <Next {...entry} />
         <span class="result">
-          <span class={holder === undefined ? "holder id" : "holder"}>{holder ?? cardId}</span>
+          <span class="holder">
+            {(holder ?? cardId) && (
+              <span class={holder === undefined ? "id" : undefined}>{holder ?? cardId}</span>
+            )}
+            {isShared && cardId && <span class="id">…{cardId.slice(-4)}</span>}
+          </span>
           <span class="phrase">{phrase}</span>
           {kind === "delivery" && <Attempts delivery={entry} hasSeveral={hasSeveral} />}
         </span>

@@ -40,7 +40,7 @@ export function Search({ label, find, toAddress }) {
   }, []);
   // The address is replaced, so that a search is one entry of the browser's history and not one per
   // key.
-  const search = (words) => location.replace(addressWith({ query: words }));
+  const search = (words) => location.replace(addressWith({ query: words, open: "" }));
   const type = ({ currentTarget: { value } }) => {
     clearTimeout(timer.current);
     timer.current = setTimeout(search, typingPauseMs, value);

@@ -131,8 +131,9 @@ export function Button({ run, disabled = false, children, ...attributes }) {
 /**
  * Performs `run` with the values of its fields, and then empties them. Invalid values are explained
  * below.
+ * @param cancel closes the form; without it there is no such button.
  */
-export function Form({ run, label, isPrimary = false, children }) {
+export function Form({ run, label, isPrimary = false, cancel = undefined, children }) {
   const { isLost, act } = useAction();
   const [error, setError] = useState("");
   function submit(event) {
@@ -157,6 +158,11 @@ export function Form({ run, label, isPrimary = false, children }) {
       <button type="submit" class={isPrimary ? "primary" : undefined} disabled={isLost}>
         {label}
       </button>
+      {cancel && (
+        <button type="button" onClick={cancel}>
+          Cancel
+        </button>
+      )}
       {error !== "" && (
         <p class="error" role="alert">
           {error}

@@ -85,9 +85,16 @@ const Block = ({ title, text, note = undefined }) => (
 );
 
 /** `ping` is sent whatever is selected. */
-const EndpointForm = ({ label, events, endpoint = { url: "", events: undefined }, run }) => (
+const EndpointForm = ({
+  label,
+  events,
+  endpoint = { url: "", events: undefined },
+  run,
+  cancel = undefined,
+}) => (
   <Form
     label={label}
+    cancel={cancel}
     run={(values, say) => run({ url: values.get("url"), events: values.getAll("events") }, say)}
   >
     <input
@@ -100,17 +107,19 @@ const EndpointForm = ({ label, events, endpoint = { url: "", events: undefined }
     />
     <details open={endpoint.events !== undefined}>
       <summary>Events</summary>
-      {events.map((type) => (
-        <label>
-          <input
-            type="checkbox"
-            name="events"
-            value={type}
-            defaultChecked={endpoint.events?.includes(type) ?? true}
-          />{" "}
-          {type}
-        </label>
-      ))}
+      <div class="events">
+        {events.map((type) => (
+          <label>
+            <input
+              type="checkbox"
+              name="events"
+              value={type}
+              defaultChecked={endpoint.events?.includes(type) ?? true}
+            />{" "}
+            {type}
+          </label>
+        ))}
+      </div>
     </details>
   </Form>
 );
@@ -141,18 +150,29 @@ function Endpoint({ endpoint, events }) {
   return (
     <section class="endpoint" aria-label={url}>
       <p>
-        <strong>{url}</strong> <span class="note">{endpoint.events.join(", ")}</span>
+        <strong>{url}</strong>
       </p>
+      {!isEdited && <p class="note">{endpoint.events.join(", ")}</p>}
       <p class="actions">
         <code>{secret}</code> <Copy text={secret} name="the secret" />
+        <Button run={replaceSecret}>New secret</Button>
+      </p>
+      <p class="actions">
         <Button run={sendTest}>Send test</Button>
         <Button run={() => setEdited(!isEdited)} aria-expanded={isEdited}>
           Edit
         </Button>
-        <Button run={replaceSecret}>New secret</Button>
         <Button run={remove}>Delete</Button>
       </p>
-      {isEdited && <EndpointForm label="Save" events={events} endpoint={endpoint} run={update} />}
+      {isEdited && (
+        <EndpointForm
+          label="Save"
+          events={events}
+          endpoint={endpoint}
+          run={update}
+          cancel={() => setEdited(false)}
+        />
+      )}
     </section>
   );
 }

@@ -34,30 +34,34 @@ export function TrafficView() {
     <div class={open === "" ? undefined : "split"}>
       <section class="list" aria-label="Traffic">
         <nav class="filters" aria-label="Filter">
-          <Filter
-            label="All"
-            isOn={kind === "" && problems === ""}
-            change={{ kind: "", problems: "" }}
-          />
-          <Filter label="Requests" isOn={kind === "request"} change={{ kind: "request" }} />
-          <Filter label="Webhooks" isOn={kind === "delivery"} change={{ kind: "delivery" }} />
-          <Filter
-            label={`Problems${count}`}
-            isOn={problems !== ""}
-            change={{ problems: problems === "" ? "true" : "" }}
-          />
+          <span class="actions kinds">
+            <Filter
+              label="All"
+              isOn={kind === "" && problems === ""}
+              change={{ kind: "", problems: "" }}
+            />
+            <Filter label="Requests" isOn={kind === "request"} change={{ kind: "request" }} />
+            <Filter label="Webhooks" isOn={kind === "delivery"} change={{ kind: "delivery" }} />
+            <Filter
+              label={`Problems${count}`}
+              isOn={problems !== ""}
+              change={{ problems: problems === "" ? "true" : "" }}
+            />
+          </span>
           <Search
             label="Name, id, event, status…"
             find={(words) => get("traffic", { ...filters, query: words, limit: 1 })}
             toAddress={toAddress}
           />
-          <NewRows items={items} />
-          {items.length > 0 && (
-            <Filter
-              label="Hide older"
-              change={{ after: items[0].position, cleared: clock.now, open: "" }}
-            />
-          )}
+          <span class="count">
+            <NewRows items={items}>
+              {formatNumber(total)} {total === 1 ? "entry" : "entries"}
+            </NewRows>
+          </span>
+          <Filter
+            label="Hide older"
+            change={{ after: items[0]?.position ?? after, cleared: clock.now }}
+          />
         </nav>
         <Rows entries={items} open={open} toAddress={toAddress} />
         <More shown={items.length} total={total} limit={limit} setLimit={setLimit} />
@@ -72,8 +76,9 @@ export function TrafficView() {
   );
 }
 
+/** Closes the detail, because its row may not be among those that are left. */
 const Filter = ({ label, isOn = undefined, change }) => (
-  <a class="button" href={addressWith(change)} aria-current={isOn}>
+  <a class="button" href={addressWith({ ...change, open: "" })} aria-current={isOn}>
     {label}
   </a>
 );
@@ -92,8 +97,8 @@ export function scrollToTop() {
   for (const element of findScrolling()) element.scrollTop = 0;
 }
 
-/** Leads to the entries that came while the list is scrolled. */
-function NewRows({ items }) {
+/** Leads to the entries that came while the list is scrolled; the children are there otherwise. */
+function NewRows({ items, children }) {
   const [seen, setSeen] = useState(/** @type {string | undefined} */ (undefined));
   const newest = items[0]?.position ?? "";
   useLayoutEffect(() => {
@@ -106,7 +111,7 @@ function NewRows({ items }) {
     return () => removeEventListener("scroll", see, true);
   }, [newest]);
   const count = items.filter(({ position }) => seen !== undefined && position > seen).length;
-  if (count === 0) return null;
+  if (count === 0) return children;
   return (
     <button type="button" onClick={scrollToTop}>
       {formatNumber(count)} new ↑

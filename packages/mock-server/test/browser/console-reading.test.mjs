@@ -228,7 +228,7 @@ it("counts what is new above a scrolled list, leads there as Traffic does, and m
     });
   await scroll("main");
   for (const name of ["Ben", "Celine"]) await shop.issue({ name });
-  await first(".filters button", /^2 new ↑$/);
+  await first(".count button", /^2 new ↑$/);
   await press("2 new ↑");
   await texts(".filters button", 0);
   const isAtTop = () => page.waitForFunction(() => document.querySelector("main").scrollTop === 0);
@@ -292,6 +292,8 @@ it("keeps everything inside its row at 1024 px with two receivers: the address g
   await page.locator(".detail h2").wait();
   const { cutTexts } = await read(); // the two lines of a row have less room
   assert.deepEqual(await read(), { ...expected, cutTexts });
+  const searchWidth = await page.$eval("[type='search']", ({ offsetWidth }) => offsetWidth);
+  assert.ok(searchWidth > 300, `${searchWidth} px`);
   await page.keyboard.press("Escape");
   await page.setViewport({ width: 390, height: 844 });
   const urls = await page.$$eval(".url", (all) =>
@@ -304,7 +306,7 @@ it("keeps everything inside its row at 1024 px with two receivers: the address g
   assert.match(urls.join(" "), /^(:\d+\/webhooks\/(one|another\/with\/a\/long\/path),false ?)+$/);
   await page.goto(`${shop.baseUrl}/console#/?query=purchase`);
   await page.locator(".traffic .action").click();
-  const followed = await texts(".followed", 2);
+  const followed = await texts(".related", 2);
   assert.match(followed.sort().join(), /changed → 401 at :\d+\S+,.* 401 at :\d+\S+$/);
   await page.goto(`${shop.baseUrl}/console#/cards`);
   await texts(".cards .row", 1);

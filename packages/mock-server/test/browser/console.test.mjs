@@ -42,7 +42,7 @@ it("shows a purchase from end to end in one list: the card, the purchase, the we
     "201 ← issueCard Anna new card",
   ]);
   await page.locator(".traffic .name::-p-text(purchase)").click();
-  assert.deepEqual(await texts(".followed", 1), ["balance.changed → 204"]);
+  assert.deepEqual(await texts(".related", 1), ["balance.changed → 204"]);
   await page.locator(".traffic .name::-p-text(balance.changed)").click();
   await page.locator(".detail h2::-p-text(balance.changed)").wait();
   const delivery = await page.$eval(".detail", ({ innerText }) => innerText);
@@ -67,7 +67,7 @@ it("shows a purchase from end to end in one list: the card, the purchase, the we
     `"id": "${id}"`,
   ])
     assert.ok(sent.includes(part), part);
-  await texts(".followed", 0); // the webhooks of her card have other causes
+  await texts(".related", 0); // the webhooks of her card have other causes
   cleanly();
 });
 
@@ -127,6 +127,7 @@ it("lets the receiver fail without sending it anything, and shows the retries", 
   await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
   const { id } = await shop.issue({ name: "Anna" });
   const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
+  await shop.control("PUT", "clock", { mode: "manual" }); // the next attempt stays in one minute
   await choose("next 3 attempts get 500");
   await texts(".chip", 1);
   await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
@@ -260,6 +261,12 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   const { id } = await shop.issue({ name: "Anna" });
   for (const points of [1, 2]) await shop.control("POST", `cards/${id}/purchase`, { points });
   const next = page.locator(".next::-p-text(Next attempt, )");
+  await next.wait();
+  const readPlaces = () =>
+    page.$$eval(".clock > *", (all) =>
+      all.map(({ offsetLeft, offsetWidth }) => [offsetLeft, offsetWidth]),
+    );
+  const places = await readPlaces();
   await next.click();
   await page.locator(".message .failed::-p-text(balance.changed → 500)").wait();
   await first(".traffic .row", /500 .* in (4|5) min .* ✕✕···· signature mismatch$/);
@@ -276,6 +283,7 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   await press("+6 h");
   await text("No delivery was due.");
   await page.locator(".next:disabled").wait();
+  assert.deepEqual(await readPlaces(), places);
   await first(".bar .now a", /^7 h( 1 min)? ahead$/);
   await page.locator(".bar .now a").click();
   await text("Time cannot go back:");
@@ -295,6 +303,41 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   cleanly();
 });
 
+it("tells customers of one name apart, and links a lost request with its repeat and a webhook with its cause", async (test) => {
+  const url = await openReceiver(test);
+  const { shop, page, text, texts, first, hash, cleanly } = await openConsole(test, {
+    address: "#/?kind=delivery",
+  });
+  await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
+  const cards = [];
+  for (const phone of ["+48600100200", "+48600100201"])
+    cards.push(await shop.issue({ name: "Anna", phone }));
+  await shop.control("POST", `cards/${cards[0].id}/purchase`, { points: 5 });
+  await first(".traffic .row", /204 → balance.changed/);
+  await page.locator(".traffic .row").click();
+  assert.deepEqual(await texts(".related", 1), ["purchase +5"]);
+  await page.locator(".related").click();
+  await page.locator(".detail h2::-p-text(purchase)").wait();
+  assert.deepEqual(await texts(".related", 1), ["balance.changed → 204"]);
+  const holders = await texts(".row .holder", 4);
+  const [one, two] = cards.map(({ id }) => `Anna …${id.slice(-4)}`);
+  assert.deepEqual(holders, [one, one, two, one]);
+  assert.match(hash(), /^#\/\?open=act_\w+$/); // the filter would hide its row
+
+  const fault = { kind: "destroy", phase: "after-commit", times: 1 };
+  await shop.control("POST", "faults", fault);
+  const issue = () => shop.issue({ name: "Ben" }, {}, shop.templateId, "user-7");
+  await assert.rejects(issue);
+  await issue();
+  await page.locator(".traffic ::-p-text(response lost; the card exists)").click();
+  await text("It got no response");
+  await first(".related", /^\d\d:\d\d:\d\d issueCard → 201$/);
+  await page.locator(".related").click();
+  await text("It got 201");
+  await first(".related", /issueCard → —$/);
+  cleanly();
+});
+
 it("has filters, search and the open entry in the address, so that a reload and a link keep them", async (test) => {
   const url = await openReceiver(test, () => 500);
   const { shop, page, text, search, view, hash, texts, first, cleanly } = await openConsole(test);
@@ -303,8 +346,21 @@ it("has filters, search and the open entry in the address, so that a reload and 
   for (const name of ["Anna", "Ben"]) cards.push(await shop.issue({ name }));
   await shop.control("POST", `cards/${cards[0].id}/purchase`, { points: 1 });
   await texts(".traffic .row", 4);
+  const readSearch = () =>
+    page.$eval("[type='search']", (field) => [field.offsetLeft, field.offsetWidth]);
+  const place = await readSearch();
+  await page.locator(".traffic li:last-child .row").click();
+  await page.locator(".detail h2::-p-text(issueCard)").wait();
   await page.locator(".filters ::-p-text(Problems 1)").click();
   await first(".traffic .row", /500 → balance.changed/);
+  await texts(".detail", 0);
+  await first(".count", /^1 entry$/);
+  assert.deepEqual(await readSearch(), place);
+  assert.match(
+    await page.evaluate(() => document.activeElement.innerText),
+    /Problems/,
+    "the focus stays on the filter",
+  );
   await page.locator(".filters ::-p-text(All)").click();
   await texts(".traffic .row", 4);
   await page.locator(".filters ::-p-text(Requests)").click();
@@ -320,7 +376,8 @@ it("has filters, search and the open entry in the address, so that a reload and 
   assert.equal(await page.$eval('[type="search"]', ({ value }) => value), cards[1].id);
   await search("nothing");
   await text("Nothing matches the filters.");
-  await page.locator(".detail h2::-p-text(issueCard)").wait();
+  await texts(".detail", 0); // its row is not in the list
+  await first(".count", /^0 entries$/);
   await page.goBack();
   await page.goBack();
   await texts(".traffic .row", 4);
@@ -370,6 +427,8 @@ it("issues a card to an invented member, and does to a card all that a shop can 
   await text("Issued a card to");
   await page.locator(".card .holder").wait();
   await texts(".history .head", 0); // without operations
+  const facts = ["Card", "Status", "Template", "Customer", "Phone", "Email"]; // the card has the name
+  assert.deepEqual(await texts(".card-view dt", 6), facts);
   await view("Cards");
   await field("holder", "Łukasz Żak");
   await press("Issue a test card");
@@ -456,6 +515,13 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   const { items } = await shop.control("GET", "webhooks/endpoints");
   await page.locator(`.endpoint code::-p-text(${items[0].secret})`).wait();
   await press("Edit");
+  await press("Cancel");
+  await texts(".endpoint form", 0);
+  await press("Edit");
+  const sizes = await page.$$eval(".endpoint label", (labels) =>
+    labels.map((label) => [label.offsetHeight < 25, label.scrollWidth <= label.clientWidth]),
+  );
+  assert.deepEqual(sizes, Array(6).fill([true, true])); // each on one line
   await page.locator(".endpoint input[value='card.added']").click();
   await page.locator(".endpoint [name='url']").fill("http://10.0.0.1/x");
   await press("Save");
