@@ -53,10 +53,14 @@ export function findDenseCode(text: string, path = "file.ts"): string[] {
   return problems;
 }
 
-const listNodes = (node: ts.Node): ts.Node[] => [
-  node,
-  ...node.getChildren().flatMap((child) => listNodes(child)),
-];
+/** Lists a node and those inside it, without the tokens. */
+function listNodes(node: ts.Node): ts.Node[] {
+  const nodes = [node];
+  ts.forEachChild(node, (child) => {
+    nodes.push(...listNodes(child));
+  });
+  return nodes;
+}
 
 const isMessage = (node: ts.Node): boolean =>
   (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) && !sql.test(node.getText());

@@ -69,6 +69,6 @@ it("marks exactly the assumptions that docs/assumptions.md explains", () => {
     all.flatMap(({ node }) => [node["x-assumption"] ?? []].flat() as string[]),
   );
   const page = readFileSync(new URL("../../../docs/assumptions.md", import.meta.url), "utf8");
-  const explained = [...page.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
+  const explained = [...page.matchAll(/^### ([\w-]+)$/gm)].map(([, name]) => name);
   expect([...marked].sort()).toEqual([...explained].sort());
 });
