@@ -152,7 +152,7 @@ const actionTypes: Record<string, ActionType<object>> = {
   ),
   /**
    * Somebody signs up, the requests of the next seconds arrive later, and the form is corrected
-   * meanwhile.
+   * meanwhile: while they run, and when a later request may have been rejected.
    */
   "late requests": row(
     (random) => (random.chance(0.1) ? 1 : 0),
@@ -161,7 +161,8 @@ const actionTypes: Record<string, ActionType<object>> = {
       const { network, world } = stage;
       network.lateMs = ms;
       void sendForm(stage, 8, "first");
-      world.after(15_000, () => sendForm(stage, 8, "second", true));
+      for (const afterMs of [15_000, 45_000])
+        world.after(afterMs, () => sendForm(stage, 8, "second", true));
       world.after(20_000, () => {
         network.lateMs = 0;
       });
@@ -172,6 +173,19 @@ const actionTypes: Record<string, ActionType<object>> = {
     upTo(2, 0.3),
     (random) => ({ customer: random.integer(1, 1e6) }),
     (stage, { customer }) => signUpAtTill(stage, customer),
+  ),
+  /** A bookkeeper stops while it handles an event, until the other one has handled it. */
+  "frozen bookkeeper": row(
+    (random) => (random.chance(0.15) ? 1 : 0),
+    (random, visitors) => ({
+      visitor: random.integer(1, visitors),
+      points: random.integer(1, 200),
+      ms: random.integer(35_000, 90_000), // longer than its lease
+    }),
+    (stage, { ms, visitor, points }) => {
+      trade(stage, "purchase", { visitor, points });
+      stage.world.after(150, () => stage.books[0]?.freeze(ms));
+    },
   ),
 };
 
