@@ -7,7 +7,7 @@ import pg from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, vi } from "vitest";
 import { freePort } from "./free-port.ts";
-import { overPg, overPostgresJs, type Transacting } from "./postgres-clients.ts";
+import { overEveryClient, type Transacting } from "./postgres-clients.ts";
 import { databaseUrl } from "./servers.ts";
 
 const hasPgBouncer = spawnSync("pgbouncer", ["--version"]).status === 0;
@@ -33,10 +33,8 @@ export async function overPgBouncer(schema: string): Promise<Record<string, Tran
     stop();
     rmSync(folder, { recursive: true });
   });
-  return {
-    "pg through PgBouncer": overPg(pool),
-    "postgres.js through PgBouncer": overPostgresJs(sql),
-  };
+  const clients = Object.entries(overEveryClient(pool, sql));
+  return Object.fromEntries(clients.map(([name, each]) => [`${name} through PgBouncer`, each]));
 }
 
 /** @returns what stops it. */

@@ -30,7 +30,7 @@ export function overPg(pool: pg.Pool): Transacting {
   };
 }
 
-export const overPostgresJs = (client: postgres.Sql): Transacting => ({
+const overPostgresJs = (client: postgres.Sql): Transacting => ({
   outside: client,
   transaction: (work) => client.begin((own) => work(own, (text) => own.unsafe(text))) as never,
 });
