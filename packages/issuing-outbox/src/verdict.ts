@@ -153,8 +153,7 @@ export function judge(
 
 function getMeaning(failure: CallFailure, facts: AttemptFacts): Meaning {
   const { code, status = 0 } = failure;
-  const ofCode = status >= 400 ? undefined : meaningByCode[code];
-  const rule: Rule = meaningByStatus[status] ?? ofCode ?? "fails";
+  const rule: Rule = meaningByStatus[status] ?? meaningByCode[code] ?? "fails";
   return typeof rule === "function" ? rule(failure, facts) : rule;
 }
 

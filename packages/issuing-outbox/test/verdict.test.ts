@@ -34,6 +34,8 @@ function judgeError(
   return judge({ failure: toFailure(error) }, { job, isVisitor }, random);
 }
 
+const effects = { none: ["no effect"], possible: [], unchanged: ["of an earlier attempt"] };
+
 /**
  * A verdict in words: the state, what it says of the service, and whether a card may come of this
  * attempt.
@@ -42,8 +44,7 @@ function format({ state, finding, effect }: Verdict): string {
   const words = [state as string];
   if (finding === "works") words.push("works");
   if (typeof finding === "object") words.push(`fails with ${finding.reason}`);
-  if (effect === "none") words.push("no effect");
-  if (effect === "unchanged" && state !== "issued") words.push("of an earlier attempt");
+  if (state !== "issued") words.push(...effects[effect]);
   return words.join(", ");
 }
 
@@ -68,6 +69,13 @@ describe.each(["worker", "visitor"])("judges for a %s", (who) => {
       rejected,
       nothing,
     ],
+    [
+      "400 as problem details without a title",
+      { code: "rejected", status: 400, problem: { ...problem, detail: "No phone." } },
+      rejected,
+      nothing,
+    ],
+    ["400 without a body", { code: "rejected", status: 400 }, nothing, nothing],
     ["400 of a proxy", { code: "rejected", status: 400, problem }, nothing, nothing],
     // spec 8: 24 hours
     ["an old key", { code: "idempotency-expired", outcome: "not-sent" }, undecidable, undecidable],
@@ -126,12 +134,12 @@ describe.each(["worker", "visitor"])("judges for a %s", (who) => {
       "waiting, fails with timeout",
       "waiting, fails with timeout",
     ],
-    [
-      "503",
-      { code: "server", status: 503, retryable: true },
+    ...[500, 503].map((status): [string, Partial<Facts>, string, string] => [
+      `${status}`,
+      { code: "server", status, retryable: true },
       "waiting, fails with server",
       "waiting, fails with server",
-    ],
+    ]),
     [
       "408",
       { code: "rejected", status: 408, retryable: true },
