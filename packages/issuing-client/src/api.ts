@@ -48,7 +48,7 @@ export function createApi<Paths extends object>(settings: Settings): Api<Paths> 
     const ownKey = callSettings.headers["idempotency-key"];
     if (ownKey !== undefined) parseIdempotencyKey(ownKey);
     const call: Call<Response> = {
-      operation: "api",
+      endpoint: "api",
       method,
       path: url.slice(baseUrl.length),
       contentType,

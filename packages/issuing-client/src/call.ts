@@ -7,10 +7,10 @@ import type { HttpRequest } from "./transport.ts";
 
 export interface Call<Value = unknown> extends Pick<HttpRequest, "method" | "path" | "body"> {
   /**
-   * The `operationId` of the endpoint, which is also the name of the client's method; `api` for
-   * every call through `client.api`.
+   * Its `operationId`, which is also the name of the client's method; `api` for every call through
+   * `client.api`.
    */
-  operation: EndpointId | "api";
+  endpoint: EndpointId | "api";
   contentType?: string | undefined;
   /** The id in the path. */
   id?: string;
@@ -55,7 +55,11 @@ export type CallEvent =
  * one call have the same `callId`. A call that passed validation ends with one of `response`,
  * `failure` and `abort`.
  */
-export type ClientEvent = CallEvent & Pick<Call, "operation"> & { callId: number };
+export type ClientEvent = CallEvent & {
+  /** The method of the client that was called; `api` for every call through `client.api`. */
+  operation: EndpointId | "api";
+  callId: number;
+};
 
 /** Metadata of a response. */
 export interface ResponseMeta {

@@ -63,7 +63,7 @@ export function toRejection(
   const end = hint === undefined ? "." : `: ${hint}`;
   const hasKey = facts.idempotencyKey !== undefined;
   const mayStillRun = facts.outcome === "unknown" && isConflict(status, hasKey);
-  return new IssuingError(`The service responded ${status} to ${call.operation}${end}`, {
+  return new IssuingError(`The service responded ${status} to ${call.endpoint}${end}`, {
     ...facts,
     code,
     status,
@@ -97,7 +97,7 @@ const hasDetails = ({ title, detail }: ProblemDetails): boolean =>
 
 function formatHint(
   code: IssuingErrorCode,
-  { operation, id = "" }: Call,
+  { endpoint, id = "" }: Call,
   { baseUrl, isOfService }: { baseUrl: string; isOfService: boolean },
 ): string | undefined {
   if (code === "unauthorized")
@@ -112,7 +112,7 @@ function formatHint(
       : `baseUrl has the path ${pathname}, which must be one of the service, not of its console. Or `;
   // A longer id is other text that was pasted by mistake.
   const quoted = JSON.stringify(id.slice(0, 100));
-  return operation === "issueCard"
+  return endpoint === "issueCard"
     ? `${address}template ${quoted} does not exist or is archived. Copy the id of a template from the service's console at ${baseUrl}.`
     : `${address}card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
 }

@@ -30,7 +30,7 @@ export const isRedirect = (status: number): boolean => status >= 300 && status <
  */
 export function readResponse(
   response: HttpResponse,
-  operation: EndpointId | "api",
+  endpoint: EndpointId | "api",
   dateMs: number,
 ): AttemptResult {
   const { status } = response;
@@ -41,7 +41,7 @@ export function readResponse(
     );
   if (!(status >= 200 && status < 600))
     return unusable(status, `the invalid status ${status}.`, { isRetryable: true });
-  return status >= 400 ? readError(response, dateMs) : readSuccess(response, operation);
+  return status >= 400 ? readError(response, dateMs) : readSuccess(response, endpoint);
 }
 
 /** The status of an error is enough when its body cannot be read. */
@@ -53,7 +53,7 @@ function readError(response: HttpResponse, dateMs: number): AttemptResult {
   return { value: { status, header, headers, text, json: parseJson(text), retryAfterMs } };
 }
 
-function readSuccess(response: HttpResponse, operation: EndpointId | "api"): AttemptResult {
+function readSuccess(response: HttpResponse, endpoint: EndpointId | "api"): AttemptResult {
   const { status, header, headers, body } = response;
   if (body.failure !== undefined) return body;
   const text = withoutByteOrderMark(body.value);
@@ -63,7 +63,7 @@ function readSuccess(response: HttpResponse, operation: EndpointId | "api"): Att
     return unusable(status, "an HTML page. Is baseUrl the address of the service?", {
       isRetryable: true,
     });
-  if (json === undefined && !isUsableWithoutJson(usable, operation))
+  if (json === undefined && !isUsableWithoutJson(usable, endpoint))
     return unusable(status, "a body that is not JSON.", { isRetryable: true });
   if (!isDecodedCorrectly(header, text))
     return unusable(status, "a body whose charset is not UTF-8.");
@@ -76,11 +76,11 @@ const withoutByteOrderMark = (text: string) => (text.startsWith("\ufeff") ? text
 
 function isUsableWithoutJson(
   { status, header, text }: UsableResponse,
-  operation: EndpointId | "api",
+  endpoint: EndpointId | "api",
 ): boolean {
-  if (operation === "api") return text === "" || !/json/i.test(header("content-type") ?? "json");
+  if (endpoint === "api") return text === "" || !/json/i.test(header("content-type") ?? "json");
   // The specification does not show the response to setConsent (spec 4.5); readCard reports a 202.
-  return operation === "setConsent" || status === 202;
+  return endpoint === "setConsent" || status === 202;
 }
 
 /**

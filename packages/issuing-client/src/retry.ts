@@ -2,6 +2,7 @@
  * Decides after each attempt of a call whether it ends or is retried, when, and what that means for
  * the card.
  */
+import { isRefusal } from "@loyalty-cards/internal/issuing-steps";
 import type { Outcome } from "./errors.ts";
 import type { AttemptResult } from "./response.ts";
 
@@ -40,7 +41,7 @@ export interface CallState {
   /** How many requests were sent. */
   readonly attempts: number;
   /** How many of them count for `maxRetries`: conflicts have a time limit instead. */
-  readonly failures: number;
+  readonly countedAttempts: number;
   /** Undefined before the first conflict. */
   readonly firstConflictAtMs?: number;
   /** What the attempts mean for the card. */
@@ -71,16 +72,20 @@ export type Next = { state: CallState } & (
  */
 export function decideNext(before: CallState, result: AttemptResult, nowMs: number): Next {
   const state = { ...before, outcome: addOutcome(before.outcome, result) };
-  if (isSuccess(result)) return { state, end: "success" };
-  if (isConflict(result.value?.status, state.hasKey))
-    return decideAfterConflict(state, result, nowMs);
-  return decideAfterFailure({ ...state, failures: state.failures + 1 }, result, nowMs);
+  const status = result.value?.status;
+  if (status !== undefined && status < 400) return { state, end: "success" };
+  if (isConflict(status, state.hasKey)) return decideAfterConflict(state, result, nowMs);
+  return decideAfterFailure(
+    { ...state, countedAttempts: state.countedAttempts + 1 },
+    result,
+    nowMs,
+  );
 }
 
 function decideAfterFailure(state: CallState, result: AttemptResult, nowMs: number): Next {
   if (!isRetryable(result)) return { state, end: "final" };
   if (!state.isIdempotent) return { state, end: "not-idempotent" };
-  if (state.failures > state.maxRetries) return { state, end: "no-retries-left" };
+  if (state.countedAttempts > state.maxRetries) return { state, end: "no-retries-left" };
   const ownDelayMs = getJitteredDelayMs(state.attempts, state.random);
   return retryBeforeDeadline(state, lengthen(ownDelayMs, result), nowMs);
 }
@@ -108,8 +113,6 @@ function retryBeforeDeadline(state: CallState, delayMs: number, nowMs: number): 
   if (nowMs + delayMs >= state.endsAtMs) return { state, end: "deadline" };
   return { state, delayMs };
 }
-
-const isSuccess = ({ value }: AttemptResult) => value !== undefined && value.status < 400;
 
 /** Whether a response says that another request with the same key may still run. */
 export const isConflict = (status: number | undefined, hasKey: boolean): boolean =>
@@ -142,12 +145,10 @@ function addOutcome(outcome: Outcome, result: AttemptResult): Outcome {
 
 /**
  * After a 2xx, a 5xx, a 408 or a lost response the card may exist; after another 4xx it does not.
- * `verdict` of the outbox has the same rule.
  */
 function getOutcome({ value, failure }: AttemptResult): Outcome {
   if (value === undefined) return failure.wasSent ? "unknown" : "not-sent";
-  const { status } = value;
-  return status >= 400 && status < 500 && status !== 408 ? "rejected" : "unknown";
+  return isRefusal(value.status) ? "rejected" : "unknown";
 }
 
 /**

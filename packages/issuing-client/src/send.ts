@@ -20,13 +20,13 @@ import { type AttemptFailure, type HttpRequest, notSent } from "./transport.ts";
  * @param content `query` begins with `?`; `body` is JSON.
  */
 export function createCall<Value>(
-  operation: EndpointId,
+  endpoint: EndpointId,
   id: string,
   { query = "", ...content }: CallContent<Value>,
 ): Call<Value> {
-  const { method, path } = endpoints[operation];
+  const { method, path } = endpoints[endpoint];
   return {
-    operation,
+    endpoint,
     method,
     path: `/api/v1${path.replace(/\{\w+\}/, encodeURIComponent(id))}${query}`, // spec 9
     contentType: content.body === undefined ? undefined : "application/json",
@@ -38,7 +38,7 @@ export function createCall<Value>(
 /** What a method decides about its call. */
 export type CallContent<Value> = Omit<
   Call<Value>,
-  "operation" | "method" | "path" | "contentType" | "id"
+  "endpoint" | "method" | "path" | "contentType" | "id"
 > & { query?: string };
 
 /** Shared by all clients, so that a listener of several clients can distinguish their calls. */
@@ -56,12 +56,12 @@ interface Progress {
  * @throws {IssuingError}; the `reason` of the caller's signal.
  */
 export async function send<Value>(call: Call<Value>, settings: CallSettings): Promise<Value> {
-  const { operation, idempotencyKey } = call;
+  const { endpoint, idempotencyKey } = call;
   const { clock, signal, onEvent, onResponse, service } = settings;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
   const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
-  const emit = (event: CallEvent) => notify(onEvent, { callId, operation, ...event });
+  const emit = (event: CallEvent) => notify(onEvent, { callId, operation: endpoint, ...event });
 
   const progress: Progress = {
     state: createState(call, settings),
@@ -95,7 +95,7 @@ async function attemptUntilEnd(
   settings: CallSettings,
   { progress, emit }: { progress: Progress; emit: (event: CallEvent) => void },
 ): Promise<void> {
-  const { operation, method } = call;
+  const { endpoint, method } = call;
   const { clock } = settings;
   const apiKey = await getApiKey(settings);
   if (apiKey.failure !== undefined) {
@@ -109,7 +109,7 @@ async function attemptUntilEnd(
     // The listener can abort the call, and use up its time.
     if (!canAttempt(settings)) return;
     progress.state = { ...progress.state, attempts: progress.state.attempts + 1 };
-    progress.result = await attempt(request, operation, settings);
+    progress.result = await attempt(request, endpoint, settings);
     const { state, end, delayMs } = decideNext(
       progress.state,
       progress.result,
@@ -134,7 +134,7 @@ function createState(
     endsAtMs,
     random,
     attempts: 0,
-    failures: 0,
+    countedAttempts: 0,
     outcome: earlier === "unknown" ? "unknown" : "not-sent",
   };
 }
@@ -169,7 +169,7 @@ function withLimit(failure: AttemptFailure, limits: CallSettings): AttemptFailur
 /** Sends the request once, within the time limit of an attempt and the deadline. */
 async function attempt(
   request: HttpRequest,
-  operation: Call["operation"],
+  endpoint: Call["endpoint"],
   { service, clock, signal, timeoutMs, endsAtMs }: CallSettings,
 ): Promise<AttemptResult> {
   const remainingMs = endsAtMs - clock.monotonicMs();
@@ -182,7 +182,7 @@ async function attempt(
     signal,
   });
   if (received.failure !== undefined) return received;
-  return readResponse(received.value, operation, clock.now());
+  return readResponse(received.value, endpoint, clock.now());
 }
 
 /** Why an attempt is repeated. */
@@ -199,8 +199,7 @@ function readValue<Value>(
   call: Call<Value>,
   context: { facts: CallFacts; baseUrl: string },
 ): Value {
-  if (response.status >= 400 && call.operation !== "api")
-    throw toRejection(response, call, context);
+  if (response.status >= 400 && call.endpoint !== "api") throw toRejection(response, call, context);
   const reading = call.read(response);
   if (reading.failure === undefined) return reading.value;
   throw toCallError(reading.failure, { ...context.facts, requestId: getRequestId(response) });
@@ -236,7 +235,7 @@ async function getApiKey({
 
 /** Adds the headers that every request has, which replace the caller's. */
 function createRequest(
-  { operation, method, path, contentType, body, idempotencyKey }: Call,
+  { endpoint, method, path, contentType, body, idempotencyKey }: Call,
   { userAgent, headers: ownHeaders }: CallSettings,
   apiKey: string,
 ): HttpRequest {
@@ -246,7 +245,7 @@ function createRequest(
     "user-agent": program === undefined ? userAgent : `${userAgent} ${program}`,
     authorization: `Bearer ${apiKey}`, // spec 5.1
   };
-  if (operation !== "api") headers["accept"] = "application/json, application/problem+json";
+  if (endpoint !== "api") headers["accept"] = "application/json, application/problem+json";
   if (contentType !== undefined) headers["content-type"] = contentType;
   if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
   return { method, path, headers, body };

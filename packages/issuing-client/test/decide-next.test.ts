@@ -14,7 +14,7 @@ const first: CallState = {
   endsAtMs: nowMs + 30_000,
   random: () => 1, // each backoff is the longest one: 300, 600, 1200 ms
   attempts: 1,
-  failures: 0,
+  countedAttempts: 0,
   outcome: "not-sent",
 };
 
@@ -41,11 +41,11 @@ function decide(changes: Partial<CallState>, result: AttemptResult): string {
 
 const states: Record<string, Partial<CallState>> = {
   "first attempt": {},
-  "after a lost one": { attempts: 2, failures: 1, outcome: "unknown" },
-  "after two 429": { attempts: 3, failures: 2, outcome: "rejected" },
+  "after a lost one": { attempts: 2, countedAttempts: 1, outcome: "unknown" },
+  "after two 429": { attempts: 3, countedAttempts: 2, outcome: "rejected" },
   "300 ms left": { endsAtMs: nowMs + 300 },
   "POST without key": { isIdempotent: false, hasKey: false },
-  "GET after a 429": { hasKey: false, attempts: 2, failures: 1, outcome: "rejected" },
+  "GET after a 429": { hasKey: false, attempts: 2, countedAttempts: 1, outcome: "rejected" },
 };
 
 const failures: Record<string, AttemptResult> = {
@@ -127,7 +127,7 @@ describe("a conflict", () => {
     const { state } = decideNext(first, respond(409), nowMs);
     expect(state).toEqual({ ...first, firstConflictAtMs: nowMs, outcome: "rejected" });
     const later = decideNext(state, respond(503), nowMs + 300);
-    expect(later.state).toEqual({ ...state, failures: 1, outcome: "unknown" });
+    expect(later.state).toEqual({ ...state, countedAttempts: 1, outcome: "unknown" });
   });
 });
 

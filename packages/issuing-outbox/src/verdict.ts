@@ -1,5 +1,9 @@
 /** Decides what the end of an attempt means for its entry. */
-import { generalUserMessage, hasIssuingErrorBrand } from "@loyalty-cards/internal/issuing-steps";
+import {
+  generalUserMessage,
+  hasIssuingErrorBrand,
+  isRefusal,
+} from "@loyalty-cards/internal/issuing-steps";
 import { getBackoffMs } from "@loyalty-cards/internal/jobs/backoff";
 import type { End } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
@@ -194,10 +198,9 @@ function toWaiting(
   };
 }
 
-/** Whether this attempt may issue a card, whatever earlier ones do; as in `retry` of the client. */
+/** Whether this attempt may issue a card, whatever earlier ones do. */
 function getEffect({ status = 0, outcome }: CallFailure): "none" | "possible" {
-  const isRefused = status >= 400 && status < 500 && status !== 408;
-  return isRefused || outcome !== "unknown" ? "none" : "possible";
+  return isRefusal(status) || outcome !== "unknown" ? "none" : "possible";
 }
 
 /** Reads what `send` threw: an error of the client, or the reason of an abort. */
