@@ -24,10 +24,6 @@ export const keyRetentionMs = 24 * 3_600_000;
  */
 export const keyLifetimeMs = keyRetentionMs - 60_000;
 
-/** Whether a response says that its request issued no card: every 4xx but 408 does. */
-export const isRefusal = (status: number): boolean =>
-  status >= 400 && status < 500 && status !== 408;
-
 /** No attempt is earlier: a time in seconds, read as milliseconds, is in 1970. */
 export const earliestAttemptMs = Date.UTC(2001, 0, 1);
 

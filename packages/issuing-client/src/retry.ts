@@ -2,7 +2,6 @@
  * Decides after each attempt of a call whether it ends or is retried, when, and what that means for
  * the card.
  */
-import { isRefusal } from "@loyalty-cards/internal/issuing-steps";
 import type { Outcome } from "./errors.ts";
 import type { AttemptResult } from "./response.ts";
 
@@ -145,10 +144,12 @@ function addOutcome(outcome: Outcome, result: AttemptResult): Outcome {
 
 /**
  * After a 2xx, a 5xx, a 408 or a lost response the card may exist; after another 4xx it does not.
+ * `isRefusal` in the verdict of the outbox is the same rule.
  */
 function getOutcome({ value, failure }: AttemptResult): Outcome {
   if (value === undefined) return failure.wasSent ? "unknown" : "not-sent";
-  return isRefusal(value.status) ? "rejected" : "unknown";
+  const { status } = value;
+  return status >= 400 && status < 500 && status !== 408 ? "rejected" : "unknown";
 }
 
 /**

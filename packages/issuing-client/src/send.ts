@@ -61,7 +61,8 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
   const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
-  const emit = (event: CallEvent) => notify(onEvent, { callId, operation: endpoint, ...event });
+  const emit = (event: CallEvent) =>
+    onEvent && notify(onEvent, { callId, operation: endpoint, ...event });
 
   const progress: Progress = {
     state: createState(call, settings),
@@ -78,7 +79,8 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
     if (onResponse !== undefined)
       notify(onResponse, toMeta(response, { attempts, idempotencyKey, durationMs }));
     const value = readValue(response, call, { facts, baseUrl: service.baseUrl });
-    const fieldKeys = call.findDifferentFields?.(value) ?? [];
+    // The comparison parses the body again, so only a listener pays for it.
+    const fieldKeys = onEvent === undefined ? [] : (call.findDifferentFields?.(value) ?? []);
     if (fieldKeys.length > 0) emit({ type: "fields-differ", fieldKeys });
     emit({ type: "response", status: response.status, attempts, durationMs });
     return value;

@@ -1,9 +1,5 @@
 /** Decides what the end of an attempt means for its entry. */
-import {
-  generalUserMessage,
-  hasIssuingErrorBrand,
-  isRefusal,
-} from "@loyalty-cards/internal/issuing-steps";
+import { generalUserMessage, hasIssuingErrorBrand } from "@loyalty-cards/internal/issuing-steps";
 import { getBackoffMs } from "@loyalty-cards/internal/jobs/backoff";
 import type { End } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
@@ -197,6 +193,9 @@ function toWaiting(
     finding: findings[meaning],
   };
 }
+
+/** Whether a response refuses the card: as `getOutcome` of the client's `retry` decides. */
+const isRefusal = (status: number) => status >= 400 && status < 500 && status !== 408;
 
 /** Whether this attempt may issue a card, whatever earlier ones do. */
 function getEffect({ status = 0, outcome }: CallFailure): "none" | "possible" {
