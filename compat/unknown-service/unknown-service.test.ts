@@ -17,7 +17,7 @@ import { readRows } from "./rows/reads.ts";
 import { signUpRows } from "./rows/sign-ups.ts";
 
 const page = readFileSync(new URL("../../docs/assumptions.md", import.meta.url), "utf8");
-const assumptions = [...page.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
+const assumptions = [...page.matchAll(/^### ([\w-]+)$/gm)].map(([, name]) => name);
 
 interface Service {
   assumption: string;
