@@ -148,7 +148,7 @@ function cardFace(view: CardView, below: Markup | string = ""): Markup {
   return html`<article class="card">
 <header data-live="tier"><h1 class="shop">${shopName}</h1><span class="tier">${tier ?? "Member"}</span></header>
 <div class="balance" data-live="balance" aria-live="polite"><p><strong${size}>${formatPoints(balance)}</strong> points</p>${nextTier && progress(nextTier)}</div>
-${holder === undefined ? "" : html`<p class="holder"><span>Member</span> ${holder}</p>`}
+${holder === undefined ? "" : html`<p class="holder">${holder}</p>`}
 ${below}
 </article>`;
 }

@@ -78,10 +78,10 @@ const getHolder = ({ holder = "Unnamed customer" }) => holder;
 function Face({ card, template }) {
   const { loyaltyBalance, loyaltyTier } = card;
   return (
-    <article class="card">
+    <article class="card" style={{ "--card": template?.color }}>
       <header>
         <p class="shop">{template?.name}</p>
-        {loyaltyTier !== null && <span class="tier">{loyaltyTier}</span>}
+        <span class="tier">{loyaltyTier ?? "Member"}</span>
       </header>
       <div class="balance updated">
         <p>
@@ -91,9 +91,7 @@ function Face({ card, template }) {
           points
         </p>
       </div>
-      <p class="holder">
-        <span>Member</span> {getHolder(card)}
-      </p>
+      <p class="holder">{getHolder(card)}</p>
     </article>
   );
 }

@@ -79,6 +79,10 @@ it("shows a call in TypeScript that sends what is in the form", async (test) => 
   await page.locator("#operations-Cards-issueCard .execute").click();
   await page.locator("#operations-Cards-issueCard .live").wait();
   await page.locator('[data-param-name="limit"] input').fill("7");
+  // The form waits for the end of the input.
+  await expect
+    .poll(() => readCode("#operations-Cards-listOperations .examples"))
+    .toMatch(/\{ limit: 7 \}/);
   const loyalty = createIssuingClient({ baseUrl: shop.baseUrl, apiKey: shop.apiKeys.website });
   const operations = ["Cards-issueCard", "Cards-getCard", "Cards-listOperations"];
   for (const operation of [...operations, "Consent-getConsent", "Consent-setConsent"]) {
@@ -87,7 +91,6 @@ it("shows a call in TypeScript that sends what is in the form", async (test) => 
     const run = new Function("loyalty", `return (async () => { ${code}\nreturn ${name}; })()`);
     assert.ok(await run(loyalty), code);
   }
-  assert.match(await readCode("#operations-Cards-listOperations .examples"), /\{ limit: 7 \}/);
   const { items } = await shop.control("GET", "traffic?kind=request");
   const sent = items.map(({ operation, status }) => `${operation} ${status}`);
   expect(sent).toEqual(
