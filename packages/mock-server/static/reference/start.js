@@ -77,10 +77,15 @@ search.addEventListener("input", () => {
   scrollTo({ top: 0 });
 });
 
-/** Marks in the contents what is at the top of the screen. */
+/**
+ * Marks in the contents what is at the top of the screen. The last ones cannot get there: at the end
+ * of the page the one that was chosen counts.
+ */
 addEventListener("scroll", () => {
-  const isAbove = ({ hash }) =>
-    document.getElementById(hash.slice(1))?.getBoundingClientRect().top < 200;
-  const current = [...links].findLast(isAbove);
+  const getTop = ({ hash }) => document.getElementById(hash.slice(1))?.getBoundingClientRect().top;
+  const isAtEnd = scrollY + innerHeight > document.documentElement.scrollHeight - 2;
+  const chosen = [...links].find(({ hash }) => hash === location.hash);
+  const isChosen = isAtEnd && chosen && getTop(chosen) > 0;
+  const current = isChosen ? chosen : [...links].findLast((link) => getTop(link) < 200);
   for (const link of links) link.ariaCurrent = link === current ? "true" : null;
 });
