@@ -93,7 +93,7 @@ function groupEqual(faults) {
 
 /** @param times not a number for a fault that stays until it is removed. */
 function describeTimes(times) {
-  if (Number.isNaN(times)) return "";
+  if (Number.isNaN(times)) return " · until removed";
   return times === 1 ? " · once" : ` · ×${times}`;
 }
 

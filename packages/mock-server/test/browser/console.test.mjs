@@ -94,10 +94,10 @@ it("loses a response, and shows that the retry gets the first card", async (test
   assert.deepEqual(await texts(".chip", 8), [
     "503 · any request · ×2✕",
     "response lost · issueCard · once✕",
-    "slow 3 s · any request✕",
+    "slow 3 s · any request · until removed✕",
     "429 Retry-After 2 · any request · once✕",
     "webhook gets 500 · any event · ×3✕",
-    "webhook gets no response · any event✕",
+    "webhook gets no response · any event · until removed✕",
     "webhook twice · any event · once✕",
     "webhook after others · any event · once✕",
   ]);
