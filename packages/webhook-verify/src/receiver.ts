@@ -2,11 +2,7 @@
  * Receives a delivery, for any framework: checks the header, reads and verifies the body, handles
  * the event, responds.
  */
-import {
-  createReturnedFunctionError,
-  createTypeError,
-  withSafeMessage,
-} from "@loyalty-cards/internal/reporting";
+import { createReturnedFunctionError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Result } from "@loyalty-cards/internal/result";
 import {
   type BodyReader,
@@ -251,7 +247,8 @@ function checkRequest(
   { now, maxBodyBytes }: ReceiverSettings,
 ): Result<CheckedRequest, Refusal> {
   // A program in JavaScript may pass other arguments.
-  if (typeof method !== "string" || typeof headers !== "object") throw createTypeError(fix);
+  if (typeof method !== "string" || typeof headers !== "object")
+    throw withSafeMessage(new TypeError(fix));
   const nowMs = now();
   if (!isTimeMs(nowMs)) return { failure: { reason: "invalid-clock" } };
   if (method.toUpperCase() !== "POST") return { failure: { reason: "method-not-allowed" } };
