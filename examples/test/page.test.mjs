@@ -41,12 +41,11 @@ const open = async (url) => {
   await page.bringToFront(); // only the front page receives key presses
   return { page, seen };
 };
+/** Reads again while a page loads: `waitForFunction` of Puppeteer may wait for one that has gone. */
 const waitForText = (page, text) =>
-  page.waitForFunction(
-    (wanted) => document.body.innerText.includes(wanted),
-    {},
-    text,
-  );
+  expect
+    .poll(() => page.evaluate(() => document.body.innerText), { timeout: 15_000 })
+    .toContain(text);
 const control = async (path, body) => {
   const init = { method: "POST", body: JSON.stringify(body) };
   const headers = { "content-type": "application/json" };
