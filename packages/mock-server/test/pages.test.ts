@@ -238,6 +238,7 @@ describe("the console", () => {
     const paths = [...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path]) => path);
     expect(paths.sort()).toEqual([
       "assets/card.css",
+      "assets/colors.css",
       "assets/icon.svg",
       "console/console.css",
       "console/main.js",

@@ -22,6 +22,7 @@ export const page = (
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="${up}assets/icon.svg">
+<link rel="stylesheet" href="${up}assets/colors.css">
 ${head}
 </head>
 <body>
