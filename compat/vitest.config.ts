@@ -1,7 +1,4 @@
-/**
- * The test suites of this folder, one project each; `npm run compat -- NAME` builds, installs and
- * runs one.
- */
+/** The test suites of this folder, one project each; `npm run compat:NAME` runs one. */
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -52,14 +49,14 @@ export default defineConfig({
     // Some suites measure time, and all of them start processes that use every processor.
     fileParallelism: false,
     projects: [
-      built("runtimes", 90_000),
-      built("bundlers", 60_000),
+      built("runtimes", 90_000), // runtimes.mjs lists them
+      built("bundlers", 60_000), // the client in browsers
       built("browser", 120_000, "..", {
         include: ["packages/*/test/browser/*.test.mjs", "examples/test/*.test.mjs"],
         ...twoAtATime, // each file has its own browser and services
       }),
-      built("site", 120_000, "../tools/docs/test/browser"),
-      built("next", 60_000),
+      built("site", 120_000, "../tools/docs/test/browser"), // after npm run docs
+      built("next", 60_000), // the packed packages and the Next example, built by both bundlers
       // Needs the Node 24 in node_modules, as the suite msw3.
       fromSource(
         "pg-boss",

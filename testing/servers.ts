@@ -16,7 +16,7 @@ export const runsPgBoss = major > 22 || (major === 22 && minor >= 12);
 
 const inCompat = (path: string) =>
   fileURLToPath(new URL(`../compat/node_modules/${path}`, import.meta.url));
-/** The Node.js 24 that `npm run compat` installs. */
+/** The Node.js 24 that `npm ci --prefix compat` installs. */
 const node24 = inCompat("node-24/bin/node");
 /** npm writes this file last: an installation can be under way. */
 const hasNode24 = existsSync(inCompat(".package-lock.json")) && existsSync(node24);
@@ -60,7 +60,7 @@ export const hasPostgres = () =>
 export async function hasPgBoss(): Promise<boolean> {
   if (runsPgBoss) return hasPostgres();
   console.error(
-    "SKIPPED: pg-boss needs Node.js 22.12 or later. `npm run compat -- pg-boss` tests it on Node.js 24.",
+    "SKIPPED: pg-boss needs Node.js 22.12 or later. `npm run compat:pg-boss` tests it on Node.js 24.",
   );
   return false;
 }

@@ -1,6 +1,6 @@
 /**
  * An example outside this repository, installed with the packed packages as a user does. As a
- * command, `npm run compat -- open next` or `open workers`, it is started with the mock service,
+ * command, `npm run compat:open next` or `open workers`, it is started with the mock service,
  * until Ctrl-C.
  */
 import { spawn } from "node:child_process";

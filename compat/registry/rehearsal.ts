@@ -1,8 +1,9 @@
 /**
- * `npm run compat -- registry`: a rehearsal of the release, in a clone, on a registry on the
+ * `npm run compat:registry`: a rehearsal of the release, in a clone, on a registry on the
  * loopback. The commands of the release workflow version, build, pack and publish the packages; a
  * new project installs them by name with npm, pnpm and yarn, and runs the program of the README. A
- * changeset then releases a second version, to which each project updates.
+ * changeset then releases a second version, to which each project updates. It needs
+ * `npm ci --prefix compat/registry`.
  */
 import { equal, match } from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -93,9 +94,9 @@ function readPublishCommands(): string {
  */
 function release(environment: NodeJS.ProcessEnv): string {
   const npm = (...args: string[]) => run("npm", args, clone, environment);
-  npm("run", "release", "--", "version");
+  npm("run", "release:version");
   npm("run", "build");
-  npm("run", "release", "--", "pack", "tarballs");
+  npm("run", "release:pack", "tarballs");
   run("bash", ["-euo", "pipefail", "-c", readPublishCommands()], join(clone, "tarballs"), {
     ...environment,
   });

@@ -1,6 +1,6 @@
 /**
  * The rows cover docs/assumptions.md. Here the first service of each assumption runs;
- * `npm run compat -- unknown-service` runs all.
+ * `npm run compat:unknown-service` runs all.
  */
 import { readFileSync } from "node:fs";
 import { inspect } from "node:util";

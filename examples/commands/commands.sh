@@ -7,7 +7,7 @@ npm ci && npm run demo
 
 # #region start
 git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
-npm ci && npm run build && npm run release -- pack ../my-shop
+npm ci && npm run build && npm run release:pack ../my-shop
 cd ../my-shop
 npm init --yes && npm pkg set type=module
 npm install ./loyalty-cards-{issuing,webhook}-*.tgz

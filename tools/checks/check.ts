@@ -14,12 +14,12 @@ type Gate = readonly [name: string, command: string, linuxOnly?: string];
 /** The tarballs of a release, or those that the gate "build" packs for all others. */
 const releaseTarballs = process.env["LOYALTY_CARDS_TARBALLS"];
 const tarballs = releaseTarballs ?? mkdtempSync(join(tmpdir(), "loyalty-cards-check-"));
-const pack = releaseTarballs ? "" : ` && npm run release -- pack ${JSON.stringify(tarballs)}`;
+const pack = releaseTarballs ? "" : ` && npm run release:pack ${JSON.stringify(tarballs)}`;
 
 const needsServers = "it needs PostgreSQL and Redis";
 const needsBinaries = "its binaries from npm are for Linux";
 const needsShell = "its commands are for a shell";
-const compat = (command: string) => `npm run --silent compat -- ${command}`;
+const compat = (command: string) => `npm run --silent compat:${command}`;
 
 /**
  * A stage begins when the one before has ended. Within it two gates run at a time, the longest
@@ -39,13 +39,13 @@ const stages: readonly (readonly Gate[])[] = [
     ["simulated histories", "npm run --silent simulate -- --built --seed 1 --histories 250"],
     ["guides and reference", "npm run docs"],
     ["packed tarballs in an empty folder", compat("smoke"), needsShell],
-    ["tarballs: files, sizes, publint, attw", "npm run release -- tarballs"],
+    ["tarballs: files, sizes, publint, attw", "npm run release:tarballs"],
     ["killed receivers", compat("crash-inbox 150 6"), needsServers],
     ["killed shops", compat("crash-outbox 60 5"), needsServers],
     ["Koa, NestJS, Express 4", compat("frameworks")],
     ["bundles for browsers", compat("bundlers"), needsBinaries],
     ["killed bulk runs", compat("crash-bulk 2000 4")],
-    ["licences and bills of materials", "npm run release -- licences"],
+    ["licences and bills of materials", "npm run release:licences"],
     ["adapters under MSW 3", compat("msw3"), needsBinaries],
     ["verifiers in other languages", compat("languages"), needsBinaries],
   ],

@@ -39,7 +39,7 @@ export function renderFirstCommand(page: string, fromNpm = isOnNpm): string {
 export function renderCopy(fromNpm = isOnNpm): string {
   const sentence = fromNpm
     ? "Copy this folder, and run `npm install` in the copy."
-    : "The packages are not on npm yet: copy this folder, run `npm ci && npm run build && npm run release -- pack COPY` in a clone, and `npm install ./loyalty-cards-*.tgz` in the copy.";
+    : "The packages are not on npm yet: copy this folder, run `npm ci && npm run build && npm run release:pack COPY` in a clone, and `npm install ./loyalty-cards-*.tgz` in the copy.";
   return `\n${sentence}\n\n`;
 }
 

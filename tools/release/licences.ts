@@ -108,7 +108,7 @@ function check(one: Published): string[] {
   const wanted = sections.length === 0 ? "" : `${[head, ...sections].join("\n\n")}\n`;
   if (process.argv.includes("--write") && wanted !== "") writeFileSync(file, wanted);
   if ((existsSync(file) ? readFileSync(file, "utf8") : "") !== wanted)
-    problems.push("THIRD-PARTY.md is stale: npm run release -- licences --write");
+    problems.push("THIRD-PARTY.md is stale: npm run release:licences -- --write");
   return problems.map((problem) => `✗ ${one.name}: ${problem}`);
 }
 

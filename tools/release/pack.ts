@@ -1,6 +1,6 @@
 /**
  * The tarball of a built package, as `npm publish` sends it; nothing is built again.
- * `npm run release -- pack FOLDER` packs every package, and writes the digests. With
+ * `npm run release:pack FOLDER` packs every package, and writes the digests. With
  * LOYALTY_CARDS_TARBALLS=FOLDER all checks use these tarballs, so a release publishes the bytes
  * that were tested.
  */

@@ -1,6 +1,6 @@
 /**
  * Kills an import at random moments and runs the same command again, while one of 50 requests fails
- * in one of 17 ways: each row must get exactly one card. `npm run compat -- crash-bulk ROWS KILLS`;
+ * in one of 17 ways: each row must get exactly one card. `npm run compat:crash-bulk ROWS KILLS`;
  * CRASH_SEED=N repeats the random choices.
  */
 // G13

@@ -1,7 +1,7 @@
 /**
  * Sends sign-ups to shops with an outbox, each once, while their processes are killed at random
  * moments, the service fails and connections are cut. Counts users without a card, second cards,
- * and personal data that is left. `npm run compat -- crash-outbox SIGN_UPS KILLS SHOP…`, for each
+ * and personal data that is left. `npm run compat:crash-outbox SIGN_UPS KILLS SHOP…`, for each
  * shop; CRASH_SEED=N repeats the random choices.
  */
 // G1, G2

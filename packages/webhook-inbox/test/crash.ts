@@ -2,7 +2,7 @@
  * Delivers events to two receiver processes with one inbox. They are killed at random moments,
  * their PostgreSQL connections are closed, and their Redis is killed. Counts lost events, duplicate
  * effects and wrong balances.
- * `npm run compat -- crash-inbox EVENTS KILLS [sqlite | pg-boss | bullmq …]`
+ * `npm run compat:crash-inbox EVENTS KILLS [sqlite | pg-boss | bullmq …]`
  */
 // G3, G12
 import { randomUUID } from "node:crypto";

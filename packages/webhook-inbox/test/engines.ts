@@ -129,7 +129,7 @@ async function inPostgres(name: string, databaseUrl = sharedDatabaseUrl) {
 export async function pgBoss(url = sharedDatabaseUrl): Promise<Engine> {
   const node = pgBossNode;
   if (node === undefined)
-    throw new Error("pg-boss needs Node.js 22.12. `npm run compat` installs Node.js 24.");
+    throw new Error("pg-boss needs Node.js 22.12. `npm ci --prefix compat` installs Node.js 24.");
   const engine = await inPostgres("pg-boss", url);
   const { schema } = engine.settings;
   // The jobs of a killed worker are retried after two seconds.

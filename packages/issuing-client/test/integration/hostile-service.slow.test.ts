@@ -1,6 +1,6 @@
 /**
  * The client against a hostile service, in a process for each transport.
- * `npm run compat -- hostile-service` runs it with 20,000 responses per process; HOSTILE_SEED=N
+ * `npm run compat:hostile-service` runs it with 20,000 responses per process; HOSTILE_SEED=N
  * repeats a run.
  */
 import { execFile } from "node:child_process";
