@@ -10,6 +10,7 @@ const { app, close } = await openShop({
   template: LOYALTY_TEMPLATE_ID,
   secret: LOYALTY_SIGNING_SECRET,
   file: process.env.SHOP_FILE ?? "shop.db",
+  log: (line) => console.error(new Date().toTimeString().slice(0, 8), line),
 });
 const port = Number(process.env.PORT ?? 3000);
 const server = app.listen(port, (error) => {

@@ -52,7 +52,9 @@ export function createSignUp(
       return changes;
     });
     if (!isNew)
-      return void response.status(409).json({ message: "You are a member." });
+      return void response
+        .status(409)
+        .json({ message: "You are a member already." });
     show(response, client, await outbox.issue(userId, { deadlineMs: 5_000 }));
   });
 

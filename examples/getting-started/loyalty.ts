@@ -54,7 +54,8 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
     }
     return changes;
   });
-  if (!isNew) return { status: 409, body: { message: "You are a member." } };
+  if (!isNew)
+    return { status: 409, body: { message: "You are a member already." } };
 
   const entry = await outbox.issue(userId, { deadlineMs: 5_000 });
   if (entry.publicUrl) {

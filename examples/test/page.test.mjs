@@ -57,6 +57,8 @@ const find = async (name) =>
 
 const readText = (page, selector) =>
   page.$eval(selector, ({ textContent }) => textContent.trim());
+const endsOnFirstScreen = (element) =>
+  element.getBoundingClientRect().bottom + scrollY <= innerHeight;
 const readFocus = (page) => page.evaluate(() => document.activeElement.name);
 
 it("asks for a name, and for a phone number or an email address, before the form is sent", async () => {
@@ -64,6 +66,7 @@ it("asks for a name, and for a phone number or an email address, before the form
   await waitForText(page, "Enter a phone number or an email address.");
   const seesCard = await page.$eval(".sample", (card) => card.checkVisibility());
   expect(seesCard).toBe(true); // on a phone, too
+  expect(await page.$eval("[type=submit]", endsOnFirstScreen)).toBe(true);
   await page.click("[type=submit]");
   await waitForText(page, "Please enter your name.");
   await waitForText(page, "Please enter a phone number or an email address.");
@@ -82,6 +85,7 @@ it("shows what to correct beside the input, then the card, which follows a purch
   await page.type("[name=phone]", "12");
   await page.click("[type=submit]");
   await waitForText(page, "The phone number is not valid.");
+  await waitForText(page, "With the country code: +48 600 100 200");
   expect(await readFocus(page)).toBe("phone");
   await page.locator("[name=phone]").fill("600100203");
   await page.keyboard.press("Enter");
@@ -149,6 +153,7 @@ it.each([
     all.map(({ alt }) => alt),
   );
   expect(titles).toEqual([`Add to ${wallet} Wallet`]);
+  expect(await page.$eval("#wallets", endsOnFirstScreen)).toBe(true);
   await page.close();
 });
 
@@ -156,10 +161,14 @@ it("opens the card of a member, from this browser or by the address of the page"
   const { page } = await open(anna);
   await waitForText(page, "Hello, Anna");
   await page.click(".brand");
-  await page.locator("#open-card").click(); // this browser knows Anna
+  await page.locator(".open-card").click(); // this browser knows Anna
   await waitForText(page, "Hello, Anna");
   await page.click("#sign-out");
-  await page.locator("#open-card").click();
+  await page.locator("[name=name]").fill("Anna");
+  await page.type("[name=email]", "anna@example.com");
+  await page.keyboard.press("Enter");
+  await waitForText(page, "You are a member already.");
+  await page.click("#known");
   await page.type("[name=link]", anna);
   await page.keyboard.press("Enter");
   await waitForText(page, "Hello, Anna");
@@ -207,6 +216,8 @@ it("gives and withdraws the consent with a switch, which shows what the service 
   const readConsent = async () => (await find("Anna")).customer.marketingConsent;
   await page.locator("#news").click();
   await expect.poll(readConsent).toBe(true);
+  await waitForText(page, "Saved.");
+  expect(await readText(page, "#updated")).toMatch(/^Updated \d\d:\d\d$/);
   await control(`cards/${card.id}/purchase`, { points: 5 }); // the page reads the shop again
   await waitForText(page, "125 points");
   await waitForSwitch(true);

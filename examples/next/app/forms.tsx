@@ -9,7 +9,12 @@ const untouched: FormState = { values: {}, errors: {} };
 
 const inputs = [
   { name: "name", label: "Name", required: true },
-  { name: "phone", label: "Phone number", type: "tel", placeholder: "600 100 200" },
+  {
+    name: "phone",
+    label: "Phone number",
+    type: "tel",
+    placeholder: "+48 600 100 200",
+  },
   { name: "email", label: "Email address", type: "email" },
 ] as const;
 
@@ -120,7 +125,7 @@ export function NewsConsent({ wantsNews }: { wantsNews: boolean }) {
     <form action={action} className="panel row news">
       <div>
         <h2 id="news">News and offers</h2>
-        <p className="quiet">
+        <p className="quiet" role="status">
           {wantsNews
             ? "We send you news and offers."
             : "We do not send you news or offers."}
