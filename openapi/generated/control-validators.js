@@ -1,4 +1,5 @@
 /** Generated from control.yaml by `npm run generate`. Do not edit. */
+
 "use strict";
 export const isApiKeyInput = validate20;
 const schema31 = {"$id":"ApiKeyInput","$ref":"document#/components/schemas/ApiKeyInput"};

@@ -1,4 +1,5 @@
 /** Generated from openapi.yaml by `npm run generate`. Do not edit. */
+
 "use strict";
 export const isIssueCardRequest = validate20;
 const schema31 = {"$id":"IssueCardRequest","$ref":"document#/components/schemas/IssueCardRequest"};

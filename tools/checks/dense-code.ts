@@ -44,6 +44,8 @@ export function findDenseCode(text: string, path = "file.ts"): string[] {
       report(line, `the line has ${content.length} columns, more than ${maxColumns}`);
     if (lateTag.test(content)) report(line, "@param, @returns or @throws does not begin a line");
   }
+  for (const node of nodes.filter(isSpreadLiteral))
+    report(getFirstLine(node), "a literal is spread into another one: write its parts");
   for (const node of functions) {
     const ownLines = countOwnLines(node, functions);
     if (ownLines <= maxOwnLines) continue;
@@ -64,6 +66,11 @@ function listNodes(node: ts.Node): ts.Node[] {
 
 const isMessage = (node: ts.Node): boolean =>
   (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) && !sql.test(node.getText());
+
+/** `...{ a, b }` and `...[a, b]`, which keep the formatter from breaking a line. */
+const isSpreadLiteral = (node: ts.Node): boolean =>
+  (ts.isSpreadAssignment(node) && ts.isObjectLiteralExpression(node.expression)) ||
+  (ts.isSpreadElement(node) && ts.isArrayLiteralExpression(node.expression));
 
 /** Returns the lines of a function without those of the functions inside it. */
 function countOwnLines(node: ts.Node, functions: readonly ts.Node[]): number {

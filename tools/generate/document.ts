@@ -40,6 +40,9 @@ export function resolvePointer(document: Json, reference: string): unknown {
   return target;
 }
 
+/** `Card` of `#/components/schemas/Card`. */
+export const toSchemaName = (reference: string) => reference.slice(reference.lastIndexOf("/") + 1);
+
 /** A parameter, response, request body or schema, with its reference resolved. */
 export function resolved(document: Json, node: unknown): Json {
   const reference = getMember(node, "$ref");

@@ -10,6 +10,7 @@ import {
   recordIn,
   resolved,
   resolvePointer,
+  toSchemaName,
 } from "./document.ts";
 import { toBanner } from "./schema-types.ts";
 import { type Schema, toName } from "./wire-types.ts";
@@ -52,12 +53,7 @@ export function eventTable(document: Json): string {
   const members = events.map(
     ({ type, name, description }) => `  /** ${description} */\n  "${type}": ${name};\n`,
   );
-  const required = Object.fromEntries(
-    events.map(({ type, data: { properties = {}, required = [] } }) => [
-      type,
-      Object.fromEntries(required.map((name) => [name, formatType(properties[name] as Schema)])),
-    ]),
-  );
+  const required = Object.fromEntries(events.map(({ type, data }) => [type, requiredTypes(data)]));
   return `${banner}import type { ${events.map(({ name }) => name).join(", ")} } from "./types.ts";
 
 /** The known events, by type. */
@@ -68,6 +64,10 @@ ${members.join("")}}
 export const requiredData = ${asJson(required)} as const satisfies Record<keyof KnownEvents, Record<string, "string" | "number" | "string[]">>;
 `;
 }
+
+/** The required members with their types. */
+const requiredTypes = ({ properties = {}, required = [] }: Schema) =>
+  Object.fromEntries(required.map((name) => [name, formatType(properties[name] as Schema)]));
 
 /** The checks of the verifier know these types. */
 function formatType({ type, items }: Schema): string {
@@ -101,33 +101,48 @@ export const eventExamples: KnownEvents = ${asJson(byType)};
 export function eventSchema(document: Json, type: string): Json {
   const { summary, requestBody } = recordIn(recordIn(recordIn(document, "webhooks"), type), "post");
   const media = recordIn(recordIn(requestBody, "content"), "application/json");
-  const definitions: Record<string, unknown> = {};
-
-  const standalone = (node: unknown): unknown => {
-    if (Array.isArray(node)) return node.map(standalone);
-    if (!isRecord(node)) return node;
-    return Object.fromEntries(
-      Object.entries(node).flatMap(([keyword, value]): [string, unknown][] => {
-        if (keyword === "$ref") return [["$ref", define(String(value))]];
-        if (keyword === "x-extensible-enum") return [["examples", value]]; // an open set: known values only
-        return keyword.startsWith("x-") ? [] : [[keyword, standalone(value)]];
-      }),
-    );
-  };
-  const define = (reference: string): string => {
-    const name = reference.split("/").at(-1) ?? "";
-    definitions[name] ??= standalone(resolvePointer(document, reference));
-    return `#/$defs/${name}`;
-  };
-
-  const schema = standalone(resolved(document, media["schema"])) as Json;
+  const schema = resolved(document, media["schema"]);
+  const definitions = readDefinitions(document, schema);
   const examples = Object.values(recordIn(media, "examples"));
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     $id: `https://loyalty-cards.github.io/loyalty-cards/contract/events/${type}.json`,
     title: summary,
-    ...schema,
+    ...(toStandalone(schema) as Json),
     examples: examples.map((example) => resolved(document, example)["value"]),
     ...(Object.keys(definitions).length > 0 && { $defs: definitions }),
   };
+}
+
+/** What a schema refers to, directly or through others, by name. */
+function readDefinitions(document: Json, schema: unknown): Json {
+  const definitions: Record<string, unknown> = {};
+  const references = listReferences(schema); // the loop adds to it
+  for (const reference of references) {
+    const target = resolvePointer(document, reference);
+    definitions[toSchemaName(reference)] = toStandalone(target);
+    references.push(...listReferences(target).filter((other) => !references.includes(other)));
+  }
+  return definitions;
+}
+
+function listReferences(node: unknown): string[] {
+  if (typeof node !== "object" || node === null) return [];
+  return Object.entries(node).flatMap(([keyword, value]) =>
+    keyword === "$ref" ? [String(value)] : listReferences(value),
+  );
+}
+
+/** The schema with references to `$defs`, and without the keywords that only this project reads. */
+function toStandalone(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(toStandalone);
+  if (!isRecord(node)) return node;
+  const standalone: Record<string, unknown> = {};
+  for (const [keyword, value] of Object.entries(node)) {
+    if (keyword === "$ref") standalone[keyword] = `#/$defs/${toSchemaName(String(value))}`;
+    else if (keyword === "x-extensible-enum")
+      standalone["examples"] = value; // an open set
+    else if (!keyword.startsWith("x-")) standalone[keyword] = toStandalone(value);
+  }
+  return standalone;
 }

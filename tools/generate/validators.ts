@@ -6,11 +6,9 @@
 import { Ajv2020, type Options } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { type Json, recordIn } from "./document.ts";
+import { toBanner } from "./schema-types.ts";
 
-/**
- * The validators of the request bodies: that of the schema `X` is exported as `isX`.
- * @throws {Error} for a schema that cannot be compiled, also of a response.
- */
+/** The validators of the request bodies: that of the schema `X` is exported as `isX`. */
 export const requestValidators = (document: Json): string =>
   compile("openapi.yaml", document, ["IssueCardRequest", "ConsentChange"], {});
 
@@ -52,16 +50,12 @@ function compile(file: string, document: Json, names: readonly string[], options
   ajv.addSchema({ $id: "document", components: document["components"] });
   for (const name of names)
     ajv.addSchema({ $id: name, $ref: `document#/components/schemas/${name}` });
-  // The only helper of ajv that the schemas need, for `minLength`.
-  const code = standalone(
-    ajv,
-    Object.fromEntries(names.map((name) => [`is${name}`, name])),
-  ).replaceAll('require("ajv/dist/runtime/ucs2length").default', "((text) => [...text].length)");
+  const code = standalone(ajv, Object.fromEntries(names.map((name) => [`is${name}`, name])));
   if (/\brequire\(/.test(code))
-    throw new Error("The compiled validators import ajv; they must not have imports.");
-  for (const name of Object.keys(recordIn(recordIn(document, "components"), "schemas")))
-    ajv.compile({ $ref: `document#/components/schemas/${name}` });
-  return `/** Generated from ${file} by \`npm run generate\`. Do not edit. */\n${code}`;
+    throw new Error(
+      "The compiled validators import a helper of ajv, as for minLength; they must not.",
+    );
+  return toBanner(file) + code;
 }
 
 /** The document of the control API, with the enums that derive from openapi.yaml. */

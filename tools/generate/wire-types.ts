@@ -4,7 +4,7 @@
  */
 import { tsUnion, UNDEFINED, UNKNOWN } from "openapi-typescript";
 import ts from "typescript";
-import { isRecord, type Json, recordIn, resolved } from "./document.ts";
+import { isRecord, type Json, recordIn, resolved, toSchemaName } from "./document.ts";
 import { formatTypes, toBanner, toTypeNodes } from "./schema-types.ts";
 
 /** The part of JSON Schema that the generators read. */
@@ -22,8 +22,7 @@ export interface Schema {
 /**
  * `BalanceChangedEvent` of the document, or a reference to it, is `BalanceChanged` in TypeScript.
  */
-export const toName = (schema: string) =>
-  schema.slice(schema.lastIndexOf("/") + 1).replace(/Event$/, "");
+export const toName = (schema: string) => toSchemaName(schema).replace(/Event$/, "");
 
 export async function wireTypes(document: Json): Promise<string> {
   const schemas = recordIn(recordIn(document, "components"), "schemas");
