@@ -171,7 +171,7 @@ export interface components {
          * @enum {string}
          */
         readonly FaultPhase: "before" | "after-commit";
-        /** How often the rule applies. Default: until it is removed. */
+        /** How often the rule applies. Default: until it is removed, where no rule with `times` matches. */
         readonly FaultTimes: number;
         readonly EventMatch: {
             readonly event?: components["schemas"]["EventType"];

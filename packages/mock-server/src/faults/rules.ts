@@ -30,12 +30,21 @@ export interface FaultTarget extends EarlierRequests {
   idempotencyKey: string | undefined;
 }
 
-/** @throws {InputError} for an invalid rule; the message names the member. */
+/**
+ * Adds a rule. One with `times` comes before those that stay, so that "once" is the next time.
+ * @throws {InputError} for an invalid rule; the message names the member.
+ */
 export function addFault(domain: Domain, input: FaultInput): Fault {
   // A copy, which the caller cannot change later.
   const valid = validateInput(isFaultInput, structuredClone(input), "The fault");
   const fault: Fault = { id: generateId("flt"), ...valid };
-  domain.state.faults.set(fault.id, fault);
+  const { faults } = domain.state;
+  faults.set(fault.id, fault);
+  const staying = [...faults.values()].filter(({ times }) => times === undefined);
+  for (const each of staying) {
+    faults.delete(each.id);
+    faults.set(each.id, each);
+  }
   domain.notifyChange();
   return fault;
 }

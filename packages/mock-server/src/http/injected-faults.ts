@@ -1,4 +1,7 @@
-/** Injects the faults that match a request: before it is processed, and into its response. */
+/**
+ * Injects the faults that match a request: before it is processed, and into its response. They are
+ * for the app, so a request of the console gets none.
+ */
 import type { Domain } from "../domain/context.ts";
 import { createProblem } from "../domain/problem.ts";
 import { type FaultTarget, type RequestFault, takeRequestFault } from "../faults/rules.ts";
@@ -11,7 +14,8 @@ type ReplyFault = Exclude<RequestFault, { kind: "latency" }>;
 export const injectFaults =
   (domain: Domain): Middleware =>
   async (c, next) => {
-    const { operation = "", idempotencyKey } = c.var.entry;
+    const { operation = "", idempotencyKey, sentBy } = c.var.entry;
+    if (sentBy === "console") return next();
     const target: FaultTarget = { operation, idempotencyKey, ...c.var.earlier };
 
     const before = takeFault(domain, "before", target, c);

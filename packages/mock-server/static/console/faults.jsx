@@ -61,8 +61,20 @@ export function FaultSelect() {
 export function ActiveFaults() {
   const faults = useReading(() => get("faults"))?.items ?? [];
   if (faults.length === 0) return null;
+  const requests = faults.filter(({ phase }) => phase !== undefined);
+  const webhooks = faults.filter(({ phase }) => phase === undefined);
   return (
     <section class="faults" aria-label="Active faults">
+      <Chips label="Requests of your app get the first that fits:" faults={requests} />
+      <Chips label="Webhooks to your app:" faults={webhooks} />
+    </section>
+  );
+}
+
+const Chips = ({ label, faults }) =>
+  faults.length > 0 && (
+    <p class="actions">
+      {label}
       {groupEqual(faults).map(({ name, ids }) => (
         <span class="chip" key={name}>
           {name}
@@ -71,9 +83,8 @@ export function ActiveFaults() {
           </Button>
         </span>
       ))}
-    </section>
+    </p>
   );
-}
 
 const remove = (id) => control("DELETE", `faults/${id}`);
 
@@ -97,17 +108,15 @@ function describeTimes(times) {
   return times === 1 ? " · once" : ` · ×${times}`;
 }
 
-/** What a fault does, in the words of the presets, and to which call or event. */
+/** What a fault does, in the words of the presets, and the only call or event that it fits. */
 function describeFault({ kind, phase, match = {}, status, delayMs, retryAfterSeconds }) {
   const names = {
     status: `${status}${retryAfterSeconds === undefined ? "" : ` Retry-After ${retryAfterSeconds}`}`,
     latency: `slow ${formatNumber(delayMs / 1000)} s`,
     destroy: phase === "after-commit" ? "response lost" : "connection closed",
-    fail: `webhook gets ${status ?? "no response"}`,
-    duplicate: "webhook twice",
-    reorder: "webhook after others",
+    fail: status === undefined ? "no response" : String(status),
+    duplicate: "twice",
+    reorder: "after others",
   };
-  const only =
-    Object.values(match).join(" ") || (phase === undefined ? "any event" : "any request");
-  return `${names[kind] ?? kind} · ${only}`;
+  return [names[kind] ?? kind, ...Object.values(match)].join(" · ");
 }
