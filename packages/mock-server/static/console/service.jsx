@@ -66,24 +66,32 @@ export function ServiceProvider({ children }) {
   );
 }
 
+/** The result of a read without a response. */
+const missing = Symbol("missing");
+
 /**
- * Reads what a view shows, and again when the service or one of the keys changed.
+ * Reads what a view shows, and again when the service or one of the keys changed. A read without a
+ * response is repeated with the next poll.
  * @param {() => Promise<any>} read
  * @returns {any} undefined before the first response; an error of the service as `{ error }`.
  */
 export function useReading(read, ...keys) {
   const { clock, isLost } = useService();
   const [result, setResult] = useState(/** @type {any} */ (undefined));
+  const [isMissing, setMissing] = useState(false);
   useEffect(() => {
     let isCurrent = true;
-    read().then(
-      (data) => isCurrent && setResult(data),
-      (error) => isCurrent && error.status !== undefined && setResult({ error: error.message }),
-    );
+    read()
+      .catch(({ status, message }) => (status === undefined ? missing : { error: message }))
+      .then((data) => {
+        if (!isCurrent) return;
+        setMissing(data === missing);
+        if (data !== missing) setResult(data);
+      });
     return () => {
       isCurrent = false;
     };
-  }, [clock.version, isLost, ...keys]);
+  }, [clock.version, isLost, isMissing && clock, ...keys]);
   return result;
 }
 

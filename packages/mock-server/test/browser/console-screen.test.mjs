@@ -37,6 +37,20 @@ it("polls only the clock, reads again when something changed, and does nothing w
   cleanly();
 });
 
+it("repeats a read that lost its connection, although nothing changed since", async (test) => {
+  const { shop, page, texts } = await openConsole(test);
+  const lost = [];
+  page.on("request", (request) => {
+    const isLost = request.url().includes("/_mock/traffic") && lost.length < 2;
+    if (isLost) lost.push(request.abort());
+    else void request.continue();
+  });
+  await page.setRequestInterception(true);
+  await shop.issue({ name: "Anna" });
+  await texts(".traffic .row", 1);
+  assert.equal(lost.length, 2);
+});
+
 it("keeps half-filled forms, the focus and the place while things change, and says how to start a service that stopped", async (test) => {
   const { shop, page, seen, field, view, cleanly } = await openConsole(test);
   const { id } = await shop.issue({ name: "Anna" });
