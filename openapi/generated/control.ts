@@ -283,6 +283,13 @@ export interface components {
             readonly at: string;
             /** The address of the endpoint; absent when it was deleted. */
             readonly url?: string;
+            /** The entry with the id `causeId`; absent when it is no longer in the traffic. */
+            readonly cause?: {
+                /** Its `operation` or `type`, such as `purchase`. */
+                readonly name: string;
+                /** By the service's clock, ISO 8601. */
+                readonly at: string;
+            };
             /** The card of the event, or the customer's only card. */
             readonly cardId?: string;
             /** Absent for `ping`. */

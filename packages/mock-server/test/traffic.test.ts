@@ -278,9 +278,11 @@ it("has the request or the action that caused a delivery, which its id finds too
   await service.idle();
   const { items } = await get("/_mock/traffic");
   const deliveries = items.filter(({ kind }: { kind: string }) => kind === "delivery");
-  const causes = deliveries.map(({ type, causeId }: { type: string; causeId?: string }) => {
-    const { operation, ...cause } = items.find((item: { id: string }) => item.id === causeId) ?? {};
-    return [type, operation ?? cause.type];
+  type Caused = { type: string; causeId?: string; cause?: { name: string; at: string } };
+  const causes = deliveries.map(({ type, causeId, cause }: Caused) => {
+    const entry = items.find((item: { id: string }) => item.id === causeId);
+    expect([cause?.at, cause?.name]).toEqual([entry?.at, entry?.operation ?? entry?.type]);
+    return [type, cause?.name];
   });
   expect(causes.reverse()).toEqual([
     ["consent.changed", "issueCard"],

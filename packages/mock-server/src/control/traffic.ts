@@ -19,6 +19,8 @@ import { hasWords, toWords } from "./search.ts";
 type Traffic = components["schemas"]["Traffic"];
 type Entry = TrafficRequest | Action | Delivery;
 type Row = { position: string; entry: Entry };
+/** What causes webhooks, by its id. */
+type Causes = ReadonlyMap<string, TrafficRequest | Action>;
 
 export function listTraffic(
   { domain, requests }: Backend,
@@ -43,10 +45,11 @@ export function listTraffic(
   }
   const withProblem = found.filter(({ entry }) => hasProblem(entry));
   const listed = problems.value === "true" ? withProblem : found;
+  const causes = new Map([...requests, ...recentActions].map((entry) => [entry.id, entry]));
   const items = listed
     .sort((a, b) => (a.position < b.position ? 1 : -1))
     .slice(0, limit.value)
-    .map((row) => toItem(domain, row));
+    .map((row) => toItem(domain, row, causes));
   return { value: { items, total: listed.length, problems: withProblem.length } };
 }
 
@@ -109,10 +112,14 @@ function hasProblem(entry: Entry): boolean {
   return entry.status === undefined || entry.status >= 400 || entry.warnings.length > 0;
 }
 
-function toItem(domain: Domain, { position, entry }: Row): Traffic["items"][number] {
+function toItem(
+  domain: Domain,
+  { position, entry }: Row,
+  causes: Causes,
+): Traffic["items"][number] {
   const [holder] = getNames(domain, entry);
   const row = { position, phrase: describe(entry), ...(holder !== undefined && { holder }) };
-  if (!("kind" in entry)) return { ...toTrafficDelivery(domain, entry), ...row };
+  if (!("kind" in entry)) return { ...toTrafficDelivery(domain, entry, causes), ...row };
   return { ...entry, ...row };
 }
 
@@ -122,19 +129,26 @@ function describe(entry: Entry): string {
   return describeRequest(entry, parse(entry.responseBody));
 }
 
-function toTrafficDelivery({ state }: Domain, delivery: Delivery) {
+function toTrafficDelivery({ state }: Domain, delivery: Delivery, causes: Causes) {
   const { createdAt } = parseEvent(delivery);
   const { cardId, customerId } = getSubject(delivery);
   const url = state.endpoints.get(delivery.endpointId)?.url;
+  const cause = causes.get(delivery.causeId ?? "");
   return {
     kind: "delivery" as const,
     ...delivery,
     at: delivery.attempts.at(-1)?.at ?? createdAt,
     ...(url !== undefined && { url }),
+    ...(cause !== undefined && { cause: toCause(cause) }),
     ...(cardId !== undefined && { cardId }),
     ...(customerId !== undefined && { customerId }),
   };
 }
+
+const toCause = (entry: TrafficRequest | Action) => ({
+  name: entry.kind === "action" ? entry.type : (entry.operation ?? entry.path),
+  at: entry.at,
+});
 
 interface EventSubject {
   passId?: string;

@@ -6,6 +6,7 @@ import {
   describeAttempt,
   formatAddress,
   formatDay,
+  formatMinute,
   formatTime,
   formatUntil,
   getMark,
@@ -52,7 +53,6 @@ const columns = {
   phrase: "What happened",
   marks: "Attempts",
   text: "Response",
-  again: "Next attempt",
 };
 
 /** The names of several cards: their rows have the end of the card's id too. */
@@ -72,7 +72,7 @@ const isJoined = ({ causeId }, below) =>
 const ways = { request: "←", delivery: "→", action: "·" };
 
 function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
-  const { id, kind, at, holder, cardId, phrase, warnings = [] } = entry;
+  const { id, kind, at, holder, cardId, phrase, warnings = [], attempts = [], cause } = entry;
   const [status, isGood] = getStatus(entry);
   return (
     <li class={isJoined ? "joined" : undefined}>
@@ -89,16 +89,25 @@ function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
             )}
             {isShared && cardId && <span class="id">…{cardId.slice(-4)}</span>}
           </span>
-          <span class="phrase">{phrase}</span>
+          <span class="phrase">
+            {phrase} {attempts.length > 1 && cause && <Cause {...cause} />}
+          </span>
           {kind === "delivery" && <Attempts delivery={entry} hasSeveral={hasSeveral} />}
         </span>
         {warnings.map(({ message }) => (
-          <span class="warning">! {message.split(". ")[0]}</span>
+          <span class="warning">! {message.split(/\.( |$)/)[0]}</span>
         ))}
       </a>
     </li>
   );
 }
+
+/** What a retried webhook follows, because its row has moved away from that of its cause. */
+const Cause = ({ name, at }) => (
+  <span class="cause">
+    after {name} at {formatMinute(at)}
+  </span>
+);
 
 /** The attempts of a delivery, what the receiver said, and which receiver it was. */
 const Attempts = ({ delivery, hasSeveral }) => (
