@@ -252,7 +252,6 @@ function DeliveryDetail(delivery) {
       {causeId !== undefined && (
         <Related title="Cause:" query={causeId} isMeant={(other) => other.id === causeId} />
       )}
-      <h3>{describeResponse(attempt)}</h3>
       <div class="tabs">
         {attempts.map((each, index) => (
           <>
@@ -263,7 +262,8 @@ function DeliveryDetail(delivery) {
               aria-pressed={each === attempt}
               onClick={() => choose(index)}
             >
-              {index + 1} {getMark(each)} {each.status ?? "no response"} · {formatTime(each.at)}
+              {index + 1} {getMark(each)} {each.status ?? "no response"}
+              {isInjected(each) && " injected"} · {formatTime(each.at)}
             </button>
           </>
         ))}
@@ -273,8 +273,9 @@ function DeliveryDetail(delivery) {
           {state === "failed" && "not sent again"}
         </span>
       </div>
+      <h3>{describeResponse(attempt)}</h3>
       {attempt && (
-        <Pre label="Response of the receiver">
+        <Pre label="Result of the attempt">
           {attempt.status !== undefined && "HTTP "}
           {describeAttempt(attempt)} · {attempt.durationMs} ms{attempt.responseBody && "\n\n"}
           {attempt.responseBody && <ResponseText text={attempt.responseBody} />}
@@ -288,6 +289,7 @@ function DeliveryDetail(delivery) {
         {url ?? `${endpointId}, which was deleted`}
       </h3>
       <p class="note">Event {eventId}</p>
+      <SigningTime {...attempt} />
       <Pre label="The request">
         {lines.join("")}
         {"\n"}
@@ -299,9 +301,22 @@ function DeliveryDetail(delivery) {
 
 function describeResponse(attempt) {
   if (attempt === undefined) return "Your receiver has not responded yet";
-  if (isInjected(attempt)) return "An injected fault: your receiver did not get this attempt";
+  if (isInjected(attempt)) return "Your receiver did not get this attempt";
   return `Your receiver ${attempt.status === undefined ? "did not respond" : "responded"}`;
 }
+
+/** The tolerance of receivers (spec 5.7). */
+const toleranceMs = 300_000;
+
+/** Why `t` is earlier than the attempt, after the clock was moved. */
+const SigningTime = ({ signature, at, signedAt }) =>
+  signature !== undefined &&
+  Date.parse(at) - Date.parse(signedAt) > toleranceMs && (
+    <p class="note">
+      Signed with real time, t = {formatTime(signedAt)}: a receiver refuses a time that is{" "}
+      {formatUntil(at, signedAt)} ahead.
+    </p>
+  );
 
 const Resent = () => <span class="note">↻ sent again</span>;
 

@@ -194,10 +194,9 @@ it("has at least 21 rows on a monitor of 900 px, two lines for each on a phone, 
 it("has headings, and the same columns in every row on a monitor, on a small screen and beside a detail", async (test) => {
   const { shop } = await openFilledShop(test);
   const { page, texts } = await openConsole(test, { shop });
-  const headings =
-    "Time Status Operation or event Who What happened Attempts Response Next attempt";
+  const headings = "Time Status Operation or event Who What happened Attempts Response";
   assert.deepEqual(await texts(".traffic .head", 1), [headings]);
-  const columns = ["time", "status", "holder", "phrase", "marks", "text"];
+  const columns = ["time", "status", "holder", "phrase", "marks", "again", "text"];
   const readLefts = () =>
     page.evaluate(
       (names) =>

@@ -139,21 +139,21 @@ it("lets the receiver fail without sending it anything, and shows the retries", 
   }
   assert.equal(received, 0);
   await page.locator(".next").click();
-  await first(".traffic .row", /204 → .* ✕✕✕✓$/);
+  await first(".traffic .row", /204 → .* \+1 → 1 after purchase at \d\d:\d\d ✕✕✕✓$/);
   assert.equal(received, 1);
   await choose("all attempts get no response");
   await texts(".chip", 1);
   await page.locator(".traffic .row").click();
   await press("Resend");
   await first(".traffic .row", /— → .* …✕✓↻✕····· injected fault; not sent$/);
-  await text("An injected fault: your receiver did not get this attempt");
+  await text("Your receiver did not get this attempt");
   await text(`Not sent to ${url}`);
   const label =
     "attempt 1 failed, 2 failed, 3 failed, 4 delivered, sent again, 5 failed; at most 6";
   await page.locator(`.marks[aria-label="${label}"]`).wait();
   assert.match(
     await page.$eval(".tabs", ({ innerText }) => innerText.replace(/\s+/g, " ")),
-    /1 ✕ 500 · .* 4 ✓ 204 · \S+ ↻ sent again 5 ✕ no response · \S+ again in 1 min$/,
+    /1 ✕ 500 injected · .* 4 ✓ 204 · \S+ ↻ sent again 5 ✕ no response injected · \S+ again in 1 min$/,
   );
   const [bad, good] = await page.$$eval(".tabs .bad, .tabs .good", (all) =>
     all.slice(2, 4).map((tab) => getComputedStyle(tab).color),
@@ -280,6 +280,12 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
     all.map((status) => getComputedStyle(status).color),
   );
   assert.deepEqual([colours.length, new Set(colours).size], [5, 1]); // also of the row that moved
+  await page.locator(".traffic .row").click();
+  await first(
+    ".detail .note:not(:has(+ .note))",
+    /^Signed with real time, t = \d\d:\d\d:\d\d: a receiver refuses a time that is (5|6) min ahead\.$/,
+  );
+  await page.keyboard.press("Escape");
   await press("+6 h");
   await text("No delivery was due.");
   await page.locator(".next:disabled").wait();
