@@ -347,7 +347,9 @@ describe.each([
       const [breaker] = await run(() => listBreakers(tables));
       expect(breaker).toEqual({ topic: "tpl_1", sinceMs: firstMs, reason: "server" });
       expect(await leaseOne(1)).toBeUndefined();
+      advance(100);
       expect(await settle(late, failed())).toEqual({ isLost: false, breaker: "open" });
+      expect(await run(() => getDelayMs(tables))).toBe(899); // what began before does not prolong it
     });
 
     it("counts from one again after an end that shows the topic working", async () => {
@@ -357,6 +359,11 @@ describe.each([
       await failEach(4, 5);
       expect(await run(() => listBreakers(tables))).toEqual([]);
       expect(await leased(4)).toMatchObject({ failures: 2 });
+      const forgotten = await leased(5);
+      await run(() => deleteJob(tables, forgotten.id));
+      expect(await settle(forgotten, done)).toEqual({ isLost: true });
+      await failEach(6, 7);
+      expect(await run(() => listBreakers(tables))).toEqual([]);
     });
 
     it("tries one job at a time while the breaker is open, after growing pauses, and other topics at once", async () => {
