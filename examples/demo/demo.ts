@@ -54,7 +54,9 @@ export async function runDemo(
 
 async function runSteps(print: Print, closing: (() => Promise<void> | void)[]) {
   const step = createStep(print);
-  const mock = await startMockServer({ seedFile });
+  const log = (line: string) =>
+    print(`${new Date().toTimeString().slice(0, 8)} ${line}`);
+  const mock = await startMockServer({ seedFile, log });
   const { service } = mock;
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-demo-"));
   closing.push(mock.close, () => rmSync(folder, { recursive: true }));

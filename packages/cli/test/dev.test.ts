@@ -52,7 +52,7 @@ async function startDev(args: readonly string[], options?: RunOptions) {
 /** Starts it for a person. `text` is what it prints before the first request. */
 async function startForPerson(args: readonly string[], options?: RunOptions) {
   const running = start(["dev", "--port", "0", ...args], options);
-  const text = await running.waitFor(/issue --user-id 7 --privacy 1\n\n/);
+  const text = await running.waitFor(/issue --user-id 7 --privacy 1\n.*first-card\n\n/);
   const url = /LOYALTY_URL=(.*)/.exec(text)?.[1] ?? "";
   const loyalty = createIssuingClient({ baseUrl: url, apiKey: "mock_website_key", maxRetries: 0 });
   const stop = () => {

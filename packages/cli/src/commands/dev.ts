@@ -77,11 +77,9 @@ function printReady(
   print.data(undefined, () => Text.lines(lines));
   if (isSecretKnown)
     print.info(style("dim", "# LOYALTY_SIGNING_SECRET is the one that you have set."));
-  print.info(
-    style("dim", "# Then issue a card (in a clone: export these, and npm run first-card):"),
-  );
-  print.info(style("dim", "# npx loyalty-cards issue --user-id 7 --privacy 1"));
-  print.info("");
+  print.info(style("dim", "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1"));
+  const inClone = "# In a clone of the repository, export these lines, and npm run first-card";
+  print.info(text`${style("dim", inClone)}\n`);
 }
 
 export function addPurchaseCommand(program: Command, cli: Cli): void {
