@@ -154,6 +154,9 @@ it.each([
   );
   expect(titles).toEqual([`Add to ${wallet} Wallet`]);
   expect(await page.$eval("#wallets", endsOnFirstScreen)).toBe(true);
+  await page.click("#wallets a");
+  await page.locator(".back a").click(); // to this page, not to the card's page of the service
+  await waitForText(page, "Hello, Anna");
   await page.close();
 });
 

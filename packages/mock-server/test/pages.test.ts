@@ -153,6 +153,9 @@ it("responds 404 with a page when the card does not exist", async () => {
     const { status, headers, text } = await page(service, service.baseUrl + path);
     expect([status, headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
     expect(text).toContain("There is no card here");
+    const [, console = ""] = /href="([./]+console#\/cards)"/.exec(text) ?? [];
+    const { pathname, hash } = new URL(console, service.baseUrl + path);
+    expect(pathname + hash).toBe("/console#/cards");
   }
 });
 

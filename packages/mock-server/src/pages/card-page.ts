@@ -59,11 +59,15 @@ export function cardPage(view: CardView, { first, second }: Wallets, userAgent: 
     `${view.shopName} card`,
     "../",
     cardStyles("../", view),
-    html`<main>
+    html`<main class="wide">
 ${cardWithCode(view)}
+<section class="phone">
+<h2>Keep this card on your phone</h2>
+<p>Scan the code with the camera of your phone. This page opens there, and adds the card to its wallet.</p>
 <nav class="wallets" data-live="wallets" aria-label="Add the card to your phone">
 ${links}
 </nav>
+</section>
 </main>`,
   );
 }
@@ -79,7 +83,7 @@ export function walletPage(view: CardView, wallet: string): Markup {
     isAdded ? `In ${title}` : `Add to ${title}`,
     "../../",
     cardStyles("../../", view),
-    html`<main class="wallet">
+    html`<main class="wide">
 ${cardFace(view)}
 <section class="note">
 <h2>A real card opens ${title} here</h2>
@@ -103,6 +107,7 @@ export const notFoundPage = (up: string): Markup =>
 <p class="lost-card" aria-hidden="true">404</p>
 <h1>There is no card here</h1>
 <p>The link may be incomplete, or the mock service was restarted after the card was issued.</p>
+<p><a href="${up}console#/cards">Show the cards in the console</a></p>
 </main>`,
   );
 

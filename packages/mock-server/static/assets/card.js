@@ -26,5 +26,12 @@ async function run() {
   setTimeout(run, pauseMs);
 }
 
+// The wallet's page leads back to where the visitor came from, such as the page of the shop.
+document.querySelector(".back a")?.addEventListener("click", (event) => {
+  if (document.referrer === "" || history.length === 1) return;
+  event.preventDefault();
+  history.back();
+});
+
 setTimeout(run, pauseMs);
 document.addEventListener("visibilitychange", update);

@@ -196,7 +196,9 @@ describe("the card's page", () => {
   it("adds the card to both wallets and records that in the service", async (test) => {
     const shop = await openShop(test);
     const { publicUrl, id } = await shop.issue({ name: "Anna" });
-    const { page, seen } = await opensAt(shop, [publicUrl, ".qr"]);
+    const { page, seen } = await opensAt(shop, [`${publicUrl}/google`, ".back"]);
+    await page.locator(".back a").click(); // nobody led here
+    await page.locator("h2::-p-text(Keep this card on your phone)").wait();
     for (const title of ["Apple Wallet", "Google Wallet"]) {
       await page.locator(`img[alt="Add to ${title}"]`).click();
       await page.locator(`button::-p-text(Add to ${title})`).click();
