@@ -33,7 +33,7 @@ interface Timer {
  * So many turns of the event loop without a read of the clock mean that everything waits for a
  * timer.
  */
-const quietTurns = 40;
+const quietTurns = 10;
 
 /** @param getDelayMs how late `run` calls the next timer. */
 export function createVirtualClock(getDelayMs: () => number = () => 0): VirtualClock {
