@@ -11,7 +11,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Issue a card; finds or creates the customer
+         * Issue a card to a new or known customer
          * Finds the customer by phone, then by email, or creates one; issues a card from the template; records the privacy consent and, if given, the marketing consent. A repeated request with the same `Idempotency-Key` within 24 hours returns the same card with 201 and creates nothing. After a 5xx or a lost response, repeat the request with the same key.
          */
         post: operations["issueCard"];

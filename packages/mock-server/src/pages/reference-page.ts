@@ -28,9 +28,12 @@ export function referencePage(document: Document, view: ReferenceView): Markup {
 <script src="docs/start.js" type="module"></script>`,
     html`<nav aria-label="Contents">
 <a href="../console">← Back to the console</a>
+<button type="button" popovertarget="contents">Contents</button>
+<div id="contents" popover>
 <input type="search" placeholder="Search" aria-label="Search the reference">
 <output></output>
 ${contents(document)}
+</div>
 </nav>
 <main>
 <h1>${info.title}</h1>
@@ -41,7 +44,7 @@ ${contents(document)}
 <dt>Header</dt><dd><code>Authorization: Bearer ${view.apiKey || "…"}</code></dd>
 <dt>Document</dt><dd><a href="docs/json">OpenAPI ${document.openapi}</a></dd>
 </dl>
-<p>Execute sends a request to this mock service.</p>
+<p>Execute sends a request to this mock service. The form of issueCard has a new customer each time this page is loaded.</p>
 <div class="examples"><code-block text="${toProgram(view)}"></code-block></div>
 </div>
 <div id="reference" data-api-key="${view.apiKey}" data-template-id="${view.templateId}" data-card-id="${view.cardId}"></div>

@@ -39,6 +39,7 @@ class CodeBlock extends HTMLElement {
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(text);
       button.textContent = "Copied";
+      setTimeout(() => button.replaceChildren("Copy"), 2000);
     });
     this.replaceChildren(pre, ...(isSecureContext ? [button] : []));
   }

@@ -1,8 +1,9 @@
 // The parts of Swagger UI that this reference replaces: headings instead of accordions, the call
 // in TypeScript, and an example of each response.
-import { toCall } from "./typescript.js";
+import { toCall, toText } from "./typescript.js";
 
-const toText = (value) => JSON.stringify(value, null, 2);
+/** Whether the examples are beside the forms. Below them, the responses are folded. */
+const isWide = matchMedia("(min-width: 1240px)").matches;
 
 const code =
   (_original, { React: { createElement: h } }) =>
@@ -70,8 +71,17 @@ const responses =
         { className: "examples" },
         h("h4", null, "TypeScript"),
         h("code-block", { text: call }),
-        h("h4", null, "Responses"),
-        documented,
+        h(
+          "details",
+          { className: "documented", open: isWide },
+          h(
+            "summary",
+            null,
+            h("h4", null, "Responses"),
+            h("small", null, responses.keySeq().join(", ")),
+          ),
+          documented,
+        ),
       ),
     );
   };
@@ -88,6 +98,13 @@ const liveResponse =
       { className: "live" },
       h("h4", { className: status < 400 ? "good" : "bad" }, status ?? "No response"),
       h("code-block", { text: isJson ? toText(obj) : text || message }),
+      status === 201 &&
+        h(
+          "p",
+          null,
+          h("a", { href: obj.publicUrl, target: "_blank" }, "Open the card"),
+          ". The other forms now have its id. The same idempotency key returns this card again.",
+        ),
       h(
         "details",
         null,
@@ -141,6 +158,8 @@ const textArea =
 
 /** A plugin of Swagger UI. */
 export const parts = () => ({
+  // The example, which Swagger UI asks for before it has chosen one.
+  fn: { getSampleSchema: (_schema, _mediaType, _options, example = {}) => toText(example) },
   wrapComponents: {
     BaseLayout: layout,
     HighlightCode: code,

@@ -23,7 +23,21 @@ async function readDocument() {
   openapi.tags = openapi.tags.filter(({ name }) => name !== "Webhooks"); // they are in the page
   openapi.components.parameters.TemplateId.example = templateId;
   if (cardId) openapi.components.parameters.CardId.example = cardId;
+  fillInCustomer(openapi.components);
   return openapi;
+}
+
+/**
+ * Fills a customer who has no card into the form of issueCard: that of the example would get one
+ * card more each time this page is loaded.
+ */
+function fillInCustomer({ examples, parameters }) {
+  const number = 100_000 + Math.floor(Math.random() * 900_000);
+  const name = `Customer ${number}`;
+  const { customer, fieldValues } = examples.IssueCardRequest.value;
+  Object.assign(customer, { phone: `+48600${number}`, email: `${number}@example.com`, name });
+  fieldValues.name = name;
+  parameters.IdempotencyKey.example = `user-${number}`;
 }
 
 /** Fills a card that was issued here into the forms of the other operations. */
@@ -57,7 +71,9 @@ const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   },
 });
 
+const contents = /** @type {HTMLElement} */ (document.getElementById("contents"));
 const search = /** @type {HTMLInputElement} */ (document.querySelector("[type=search]"));
+const opener = /** @type {HTMLElement} */ (document.querySelector("[popovertarget]"));
 const nothing = /** @type {HTMLElement} */ (document.querySelector("nav output"));
 /** @type {NodeListOf<HTMLAnchorElement>} */
 const links = document.querySelectorAll("nav li a");
@@ -88,4 +104,10 @@ addEventListener("scroll", () => {
   const isChosen = isAtEnd && chosen && getTop(chosen) > 0;
   const current = isChosen ? chosen : [...links].findLast((link) => getTop(link) < 200);
   for (const link of links) link.ariaCurrent = link === current ? "true" : null;
+  opener.textContent = current?.hash.slice(1) ?? "Contents";
+});
+
+/** On a narrow screen the contents cover the page, until one of them is chosen. */
+contents.addEventListener("click", ({ target }) => {
+  if (target instanceof Element && target.closest("a")) contents.hidePopover();
 });

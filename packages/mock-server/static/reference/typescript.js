@@ -1,14 +1,17 @@
-// The TypeScript of the reference: the call of issuing-client that sends the request in a form.
+// The code of the reference: JSON, and the call of issuing-client that sends what is in a form.
 
-const userId = '{ userId: "1" }, // your user\'s id';
+/** JSON in which an object of one value has one line. */
+export const toText = (value) =>
+  JSON.stringify(value, null, 2).replaceAll(/\{\n +([^{}\n]+)\n *\}/g, "{ $1 }");
 
 /**
  * The method has the name of the operation. Its arguments are what is in the path, then the query
- * or the body; that of `Idempotency-Key` is the user's id, from which the key is derived.
+ * or the body, then the idempotency key, which a shop lets the client derive from the user's id.
  * @param {{ operationId: string, parameters: { in: string, name: string, value?: unknown }[],
  *   body: string | null | undefined, result: string }} request `result` names the variable.
  */
 export function toCall({ operationId, parameters, body, result }) {
+  if (body && !isJson(body)) return "// The request body is not valid JSON.";
   const find = (place) =>
     parameters.filter(({ in: each, value }) => each === place && value != null);
   const query = find("query").map(({ name, value }) => `"${name}": ${value}`);
@@ -18,20 +21,23 @@ export function toCall({ operationId, parameters, body, result }) {
     ...(body ? [toLiteral(body)] : []),
   ];
   const lines = values.map((value) => `${value},`);
-  if (parameters.some(({ name }) => name === "Idempotency-Key")) lines.push(userId);
+  for (const { value } of find("header"))
+    lines.push(`{ idempotencyKey: ${JSON.stringify(value)} }, // in a shop: { userId: user.id }`);
   const call = `const ${result} = await loyalty.${operationId}`;
   const short = `${call}(${values.join(", ")});`;
   if (lines.length === values.length && /^.{0,64}$/.test(short)) return short;
   return `${call}(\n${lines.join("\n").replaceAll(/^/gm, "  ")}\n);`;
 }
 
-/** JSON as a literal of TypeScript. What is no JSON, because it is being edited, stays as it is. */
-function toLiteral(json) {
+/** JSON as a literal of TypeScript. */
+const toLiteral = (json) => toText(JSON.parse(json)).replaceAll(/"([A-Za-z_]\w*)":/g, "$1:");
+
+/** A body is not, while it is being edited. */
+function isJson(text) {
   try {
-    return JSON.stringify(JSON.parse(json), null, 2)
-      .replaceAll(/^( *)"([A-Za-z_]\w*)":/gm, "$1$2:")
-      .replaceAll(/\{\n +([^{}\n]+)\n *\}/g, "{ $1 }");
+    JSON.parse(text);
+    return true;
   } catch {
-    return json;
+    return false;
   }
 }

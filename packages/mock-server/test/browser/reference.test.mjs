@@ -8,6 +8,7 @@ import {
   openPage,
   setMode,
 } from "../../../../compat/browser.mjs";
+import openapi from "../../../../openapi/generated/openapi.json" with { type: "json" };
 import { createIssuingClient } from "../../../issuing-client/dist/index.js";
 import { onEvents } from "../../../webhook-verify/dist/index.js";
 import { openShop } from "./shop.mjs";
@@ -35,6 +36,8 @@ const allImpacts = ["minor", "moderate", "serious", "critical"];
 
 it("issues a card with the prefilled key and template, and then reads that card", async (test) => {
   const { shop, page, seen } = await openReference(test);
+  const { customer } = openapi.components.examples.IssueCardRequest.value;
+  await shop.issue(customer);
   const buttons = await page.$$eval("#operations-Cards-issueCard .btn", (all) =>
     all.filter((button) => button.checkVisibility()).map(({ innerText }) => innerText),
   );
@@ -49,7 +52,8 @@ it("issues a card with the prefilled key and template, and then reads that card"
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   }
   await setMode(page, modes[0]);
-  assert.equal((await shop.control("GET", "cards")).total, 1);
+  const { items } = await shop.control("GET", "cards");
+  assert.equal(new Set(items.map(({ customerId }) => customerId)).size, 2);
   await page.locator("a::-p-text(Back to the console)").click();
   await page.locator(".traffic ::-p-text(issueCard)").wait();
   assert.deepEqual([seen.complaints, seen.foreign], [[], []]);
@@ -57,11 +61,17 @@ it("issues a card with the prefilled key and template, and then reads that card"
 
 it("shows an operation on two screens at most, with its whole path and this service's address", async (test) => {
   const { address, page } = await openReference(test);
-  const operations = await page.$$eval(".opblock", (all) =>
-    all.map((element) => [element.querySelector("header").id, element.clientHeight]),
-  );
-  assert.equal(operations.length, 11);
-  for (const [id, height] of operations) assert.ok(height < 2 * 900, `${id} has ${height} px`);
+  for (const mode of modes.slice(1, 3)) {
+    await setMode(page, mode);
+    await page.reload();
+    await page.locator("[data-ready] .responses").wait();
+    const operations = await page.$$eval(".opblock", (all) =>
+      all.map((element) => [element.querySelector("header").id, element.clientHeight]),
+    );
+    assert.equal(operations.length, 11);
+    const { height: screen } = page.viewport();
+    for (const [id, height] of operations) assert.ok(height < 2 * screen, `${id} has ${height} px`);
+  }
   const paths = await page.$$eval("#reference header p code", (all) =>
     all.map(({ innerText }) => innerText),
   );
@@ -84,6 +94,12 @@ it("shows a call in TypeScript that sends what is in the form", async (test) => 
     .poll(() => readCode("#operations-Cards-listOperations .examples"))
     .toMatch(/\{ limit: 7 \}/);
   const loyalty = createIssuingClient({ baseUrl: shop.baseUrl, apiKey: shop.apiKeys.website });
+  await page.type("#operations-Cards-issueCard textarea", "x");
+  await expect
+    .poll(() => readCode("#operations-Cards-issueCard .examples"))
+    .toBe("// The request body is not valid JSON.");
+  await page.keyboard.press("Backspace");
+  await expect.poll(() => readCode("#operations-Cards-issueCard .examples")).toMatch(/^const card/);
   const operations = ["Cards-issueCard", "Cards-getCard", "Cards-listOperations"];
   for (const operation of [...operations, "Consent-getConsent", "Consent-setConsent"]) {
     const code = await readCode(`#operations-${operation} .examples`);
@@ -91,6 +107,7 @@ it("shows a call in TypeScript that sends what is in the form", async (test) => 
     const run = new Function("loyalty", `return (async () => { ${code}\nreturn ${name}; })()`);
     assert.ok(await run(loyalty), code);
   }
+  assert.equal((await shop.control("GET", "cards")).total, 1);
   const { items } = await shop.control("GET", "traffic?kind=request");
   const sent = items.map(({ operation, status }) => `${operation} ${status}`);
   expect(sent).toEqual(
@@ -100,7 +117,7 @@ it("shows a call in TypeScript that sends what is in the form", async (test) => 
 
 it("shows the problem details of each error", async (test) => {
   const { page } = await openReference(test);
-  const errors = await page.$$eval("#operations-Cards-issueCard details", (all) =>
+  const errors = await page.$$eval("#operations-Cards-issueCard details details", (all) =>
     all
       .slice(1)
       .map((details) => [
@@ -159,4 +176,12 @@ it("finds operations and webhooks by what is written in them, and marks what is 
   await page.locator('nav a[href="#ping"]').click();
   assert.equal(await page.evaluate(() => location.hash), "#ping");
   await page.locator('nav a[href="#ping"][aria-current]').wait();
+  // On a phone a bar has the contents.
+  await setMode(page, modes[2]);
+  await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+  await page.locator("nav button::-p-text(ping)").click();
+  assert.deepEqual(await findViolations(page, allImpacts), []);
+  await page.locator('nav a[href="#getCard"]').click();
+  await page.locator("nav button::-p-text(getCard)").wait();
+  assert.equal(await page.$eval("#contents", (contents) => contents.checkVisibility()), false);
 });
