@@ -544,7 +544,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** A temporary failure. Repeat the request with the same idempotency key. */
+        /** A temporary failure. Repeat the same request, including its idempotency key. */
         Temporary: {
             headers: {
                 [name: string]: unknown;
