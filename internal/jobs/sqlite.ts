@@ -194,7 +194,7 @@ function createLibraryCheck(owner: string): (connection: SqliteDatabase) => void
     library ??= row?.["id"];
     if (row?.["id"] === library) return;
     throw createTypeError(
-      `This connection and that of the ${owner} are of two SQLite libraries, such as node:sqlite and libsql. In one process they drop each other's locks on the file, and commits are lost. Open the ${owner} with the library of your own connection, such as { open: (file) => new Database(file) }, or use the connection of ${owner}.write.`,
+      `This connection and that of the ${owner} are of two SQLite libraries, which drop each other's locks. Pass { open: (file) => new Database(file) } of your own library to the ${owner}, or use the connection of ${owner}.write. See https://loyalty-cards.github.io/loyalty-cards/guides/outbox#sqlite-locks.`,
     );
   };
 }

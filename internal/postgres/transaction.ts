@@ -71,15 +71,15 @@ export function requireClient(caller: string, client: PostgresClient): void {
 }
 
 const noClient =
-  "This is not a client or transaction of pg, postgres.js or Prisma: it has none of query, unsafe and $queryRawUnsafe. The transaction is the first argument: outbox.add takes the transaction first, then the entry; markProcessed the transaction, then the event. With Drizzle pass fromDrizzle(tx, sql), with Kysely fromKysely(tx, CompiledQuery), with Knex, MikroORM and others an object { query: async (text, values) => ({ rows }) }: copy it from https://loyalty-cards.github.io/loyalty-cards/guides/outbox#postgresql-libraries.";
+  "The first argument is not a client or transaction of pg, postgres.js or Prisma. Pass the transaction, then the entry or event: with Drizzle fromDrizzle(tx, sql), with Kysely fromKysely(tx, CompiledQuery), else see https://loyalty-cards.github.io/loyalty-cards/guides/outbox#postgresql-libraries.";
 const noRows =
   "The query of this transaction does not resolve to { rows }, like that of TypeORM. Pass an object { query: async (text, values) => ({ rows }) } that calls it.";
 
-function hasMethod<Name extends string>(
-  client: object,
+export function hasMethod<Name extends string>(
+  value: unknown,
   name: Name,
-): client is Record<Name, (...values: never[]) => unknown> {
-  return typeof Reflect.get(Object(client), name) === "function";
+): value is Record<Name, (...values: never[]) => unknown> {
+  return typeof Reflect.get(Object(value), name) === "function";
 }
 
 /** Sends a statement. `:inTransaction` in it is a condition: see {@link enterTransaction}. */

@@ -57,6 +57,6 @@ function findLog(database: SqliteDatabase): string | undefined {
 const createLostLog = (path: string) =>
   withSafeMessage(
     new Error(
-      `The log ${path} is no longer the one that this process writes, so its last commit may be lost. Either two SQLite libraries of this process use the file, such as node:sqlite and libsql (the option \`open\` lets all use one), or this process copied, read or replaced the file itself, such as with fs.copyFile: closing a file drops SQLite's locks on it. This process uses the file no more. End it with SIGKILL, because SQLite would write its old pages over those of other processes when it closes the file.`,
+      `The log ${path} is no longer that of this process, whose last commit may be lost: a second SQLite library, such as libsql, or fs.copyFile dropped its locks. End it with SIGKILL: to close the file would overwrite it. See https://loyalty-cards.github.io/loyalty-cards/guides/outbox#sqlite-locks.`,
     ),
   );

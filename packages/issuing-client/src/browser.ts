@@ -13,5 +13,5 @@ export const IssuingError = undefined;
 
 // spec 5.3
 throw new Error(
-  `@loyalty-cards/issuing-client holds an API key and must not run in a browser. Call it on your server (a route handler, a server action, an API route), and let the page call that. If this is your server, its bundle was built for browsers, the default of some bundlers: use --platform=node (esbuild) or --target=node (bun build). In Jest, begin the test file with /** @jest-environment node */.${formatErrorLink("configuration")}`,
+  `@loyalty-cards/issuing-client holds an API key and must not run in a browser. Call it on your server, and let the page call that. Build a server with --platform=node (esbuild) or --target=node (bun build). Begin a Jest file with /** @jest-environment node */.${formatErrorLink("configuration")}`,
 );

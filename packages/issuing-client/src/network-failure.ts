@@ -123,7 +123,7 @@ export function describeNetworkFailure(
  */
 export function describeThrownRequest(error: unknown): { failure: AttemptFailure } {
   const { code: networkCode } = readNetworkError(error);
-  const message = `The request could not be created (${networkCode ?? "no code"}); nothing was sent. Check what changes node:http for the whole process: a certificate or key of https.globalAgent that cannot be read, an agent or proxy in place of the global one, or a test that blocks the network. Or pass your own fetch.`;
+  const message = `The request could not be created (${networkCode ?? "no code"}); nothing was sent. Check what changes node:http for the whole process: a certificate or key of https.globalAgent, an agent or proxy in its place, or a test that blocks the network. Or pass your own fetch.`;
   return notSent(message, networkCode);
 }
 

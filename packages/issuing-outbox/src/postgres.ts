@@ -14,6 +14,7 @@ import {
   withPostgresJsTransaction,
 } from "@loyalty-cards/internal/postgres/run-transaction";
 import {
+  hasMethod,
   type PostgresClient,
   type PostgresTransaction,
   queryRows,
@@ -223,10 +224,7 @@ function getTransact<Transaction>(
   throw createTypeError(isOtherLibrary ? wrongPool : noPool);
 }
 
-const hasMethod = (value: unknown, name: string) =>
-  typeof Reflect.get(Object(value), name) === "function";
-
 const noPool =
   "postgresOutbox needs pool, which is a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work). Pass one of the two, and adapt only with transaction.";
 const wrongPool =
-  "pool is neither a Pool of pg, which a Client is not, nor the sql of postgres.js. With another library, such as Knex, pass in its place transaction: (work) => knex.transaction((trx) => work({ query: async (text, values) => ({ rows }) })), whose query runs text, with $1 for the first value, in trx: copy it from https://loyalty-cards.github.io/loyalty-cards/guides/outbox#postgresql-libraries. With Drizzle or Kysely pass transaction and adapt, such as adapt: (tx) => fromDrizzle(tx, sql).";
+  "pool is neither a Pool of pg, which a Client is not, nor the sql of postgres.js. With Drizzle or Kysely pass transaction and adapt: (tx) => fromDrizzle(tx, sql); with Knex transaction: (work) => knex.transaction((trx) => work(fromKnex(trx))). See https://loyalty-cards.github.io/loyalty-cards/guides/outbox#postgresql-libraries.";

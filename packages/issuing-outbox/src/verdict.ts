@@ -171,15 +171,9 @@ function toWaiting(
   { job }: AttemptFacts,
   random: () => number,
 ): Verdict {
-  const { code, retryAfterMs, entryError } = failure;
+  const { retryAfterMs, entryError } = failure;
   const backoffMs = getBackoffMs(job.attempts, backoff, random);
   const requestedMs = Math.min(retryAfterMs ?? 0, backoff.maxDelayMs);
-  const findings = {
-    conflict: "works",
-    works: "works",
-    fails: { reason: code, retryAfterMs },
-    silent: undefined,
-  } as const;
   const isConflict = meaning === "conflict";
   const error: StoredError = isConflict
     ? { ...entryError, firstConflictAtMs: getFirstConflictAtMs(job) }
@@ -190,8 +184,17 @@ function toWaiting(
     delayMs: Math.max(backoffMs, requestedMs),
     error,
     effect: isConflict ? "unchanged" : getEffect(failure),
-    finding: findings[meaning],
+    finding: toFinding(meaning, failure),
   };
+}
+
+/** What the breaker learns of the service. */
+function toFinding(
+  meaning: "conflict" | "works" | "fails" | "silent",
+  { code, retryAfterMs }: CallFailure,
+): End["finding"] {
+  if (meaning === "silent") return undefined;
+  return meaning === "fails" ? { reason: code, retryAfterMs } : "works";
 }
 
 /** Whether a response refuses the card: as `getOutcome` of the client's `retry` decides. */

@@ -102,10 +102,10 @@ it("refuses invalid options", () => {
   );
   const knex = Object.assign(() => {}, { transaction() {}, raw() {} });
   expect(() => postgresOutbox({ client, pool: knex as never })).toThrow(
-    "nor the sql of postgres.js. With another library, such as Knex, pass in its place transaction:",
+    "with Knex transaction: (work) => knex.transaction(",
   );
   expect(() => postgresOutbox({ client, pool: drizzle.mock() as never })).toThrow(
-    "With Drizzle or Kysely pass transaction and adapt, such as adapt: (tx) => fromDrizzle(tx, sql).",
+    "With Drizzle or Kysely pass transaction and adapt: (tx) => fromDrizzle(tx, sql);",
   );
   const endless = createNetwork().createClient({ deadlineMs: Number.POSITIVE_INFINITY });
   expect(() => sqliteOutbox({ client: endless, file: scratchFile() })).toThrow(

@@ -688,11 +688,11 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
       "does not resolve to { rows }, like that of TypeORM. Pass an object { query:",
     );
     await expect(outbox.add({} as never, toEntry(1))).rejects.toThrow(
-      "With Drizzle pass fromDrizzle(tx, sql), with Kysely fromKysely(tx, CompiledQuery)",
+      "with Drizzle fromDrizzle(tx, sql), with Kysely fromKysely(tx, CompiledQuery)",
     );
     for (const first of [toEntry(1), undefined])
       await expect(outbox.add(first as never, manager as never)).rejects.toThrow(
-        "outbox.add takes the transaction first, then the entry",
+        "Pass the transaction, then the entry or event",
       );
     connection.release();
   });

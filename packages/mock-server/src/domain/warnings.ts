@@ -18,25 +18,23 @@ export type RequestWarning = ControlSchemas["schemas"]["RequestWarning"];
 
 type IssueCardRequest = components["schemas"]["IssueCardRequest"];
 
+type RequestCustomer = IssueCardRequest["customer"];
+
 type MemberNames<Value> = Record<keyof Value, true>;
 
-// The members that the service reads. They are not read from the document, which few services need
-// to load.
-const requestMembers = {
-  fieldValues: true,
-  customer: true,
-} satisfies MemberNames<IssueCardRequest>;
-const customerMembers = {
-  phone: true,
-  email: true,
-  name: true,
-  consents: true,
-} satisfies MemberNames<components["schemas"]["Customer"]>;
-
-const consentMembers = {
-  privacy: true,
-  marketing: true,
-} satisfies MemberNames<components["schemas"]["Customer"]["consents"]>;
+/**
+ * The members that the service reads, of each object of a request. They are not read from the
+ * document, which few services need to load.
+ */
+const members = {
+  request: { fieldValues: true, customer: true },
+  customer: { phone: true, email: true, name: true, consents: true },
+  consents: { privacy: true, marketing: true },
+} satisfies {
+  request: MemberNames<IssueCardRequest>;
+  customer: MemberNames<RequestCustomer>;
+  consents: MemberNames<RequestCustomer["consents"]>;
+};
 
 /**
  * The response is that of the first request, so the new content has no effect. It may even be about
@@ -78,34 +76,20 @@ export function warnAboutUnknownFields(
   const keys = fields.map(({ key }) => key);
   const hint =
     keys.length === 0 ? "The template has no fields." : `Its fields are ${listNames(keys)}.`;
-  const checks: NameCheck[] = [
-    {
-      type: "unknown-fields",
-      what: `fieldValues has keys that template ${id} does not have`,
-      value: fieldValues,
-      known: keys,
-      hint,
-    },
-    {
-      type: "unknown-members",
-      what: "The request has members that the service ignores",
-      value: request,
-      known: Object.keys(requestMembers),
-    },
-    {
-      type: "unknown-members",
-      what: "customer has members that the service ignores",
-      value: request.customer,
-      known: Object.keys(customerMembers),
-    },
-    {
-      type: "unknown-members",
-      what: "customer.consents has members that the service ignores",
-      value: request.customer.consents,
-      known: Object.keys(consentMembers),
-    },
+  const type = "unknown-fields";
+  const what = `fieldValues has keys that template ${id} does not have`;
+  const { customer } = request;
+  return [
+    ...findUnknownNames({ type, what, value: fieldValues, known: keys, hint }),
+    ...findUnknownMembers("The request", request, members.request),
+    ...findUnknownMembers("customer", customer, members.customer),
+    ...findUnknownMembers("customer.consents", customer.consents, members.consents),
   ];
-  return checks.flatMap(findUnknownNames);
+}
+
+function findUnknownMembers(name: string, value: object, known: object): RequestWarning[] {
+  const what = `${name} has members that the service ignores`;
+  return findUnknownNames({ type: "unknown-members", what, value, known: Object.keys(known) });
 }
 
 /** Another idempotency key for the same person: the website's user id has probably changed. */

@@ -183,7 +183,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
 
   it("rejects an unknown client, and an event without a date", async () => {
     await expect(markProcessed({} as PostgresTransaction, balanceChanged("evt_9"))).rejects.toThrow(
-      /not a client or transaction of pg, postgres.js or Prisma: .*; markProcessed the transaction, then the event\. With Drizzle pass fromDrizzle\(tx, sql\), with Kysely fromKysely\(tx, CompiledQuery\)/,
+      /not a client or transaction of pg, postgres.js or Prisma\. Pass the transaction, then the entry or event: with Drizzle fromDrizzle\(tx, sql\), with Kysely fromKysely\(tx, CompiledQuery\)/,
     );
     await expect(markProcessed(pool, "evt_9" as never)).rejects.toThrow(
       "markProcessed takes the transaction, then the event, not its id",
