@@ -98,11 +98,12 @@ search.addEventListener("input", () => {
  * of the page the one that was chosen counts.
  */
 addEventListener("scroll", () => {
+  const shown = [...links].filter(({ parentElement }) => !parentElement.hidden);
   const getTop = ({ hash }) => document.getElementById(hash.slice(1))?.getBoundingClientRect().top;
   const isAtEnd = scrollY + innerHeight > document.documentElement.scrollHeight - 2;
-  const chosen = [...links].find(({ hash }) => hash === location.hash);
+  const chosen = shown.find(({ hash }) => hash === location.hash);
   const isChosen = isAtEnd && chosen && getTop(chosen) > 0;
-  const current = isChosen ? chosen : [...links].findLast((link) => getTop(link) < 200);
+  const current = isChosen ? chosen : shown.findLast((link) => getTop(link) < 200);
   for (const link of links) link.ariaCurrent = link === current ? "true" : null;
   opener.textContent = current?.hash.slice(1) ?? "Contents";
 });

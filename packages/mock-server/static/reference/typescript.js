@@ -11,14 +11,16 @@ export const toText = (value) =>
  *   body: string | null | undefined, result: string }} request `result` names the variable.
  */
 export function toCall({ operationId, parameters, body, result }) {
-  if (body && !isJson(body)) return "// The request body is not valid JSON.";
+  if (body && parse(body) === undefined) return "// The request body is not valid JSON.";
   const find = (place) =>
     parameters.filter(({ in: each, value }) => each === place && value != null);
-  const query = find("query").map(({ name, value }) => `"${name}": ${value}`);
+  const query = find("query").map(({ name, value }) => [name, parse(value) ?? value]);
   const values = [
-    ...find("path").map(({ value }) => JSON.stringify(value)),
-    ...(query.length > 0 ? [toLiteral(`{${query}}`)] : []),
-    ...(body ? [toLiteral(body)] : []),
+    ...parameters
+      .filter(({ in: place }) => place === "path")
+      .map(({ value }) => JSON.stringify(value ?? "")),
+    ...(query.length > 0 ? [toLiteral(Object.fromEntries(query))] : []),
+    ...(body ? [toLiteral(parse(body))] : []),
   ];
   const lines = values.map((value) => `${value},`);
   for (const { value } of find("header"))
@@ -29,15 +31,13 @@ export function toCall({ operationId, parameters, body, result }) {
   return `${call}(\n${lines.join("\n").replaceAll(/^/gm, "  ")}\n);`;
 }
 
-/** JSON as a literal of TypeScript. */
-const toLiteral = (json) => toText(JSON.parse(json)).replaceAll(/"([A-Za-z_]\w*)":/g, "$1:");
+const toLiteral = (value) => toText(value).replaceAll(/"([A-Za-z_]\w*)":/g, "$1:");
 
-/** A body is not, while it is being edited. */
-function isJson(text) {
+/** Returns undefined for what is not JSON, because it is being edited. */
+function parse(text) {
   try {
-    JSON.parse(text);
-    return true;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -88,8 +88,12 @@ it("shows a call in TypeScript that sends what is in the form", async (test) => 
   const { shop, page, readCode } = await openReference(test);
   await page.locator("#operations-Cards-issueCard .execute").click();
   await page.locator("#operations-Cards-issueCard .live").wait();
-  await page.locator('[data-param-name="limit"] input').fill("7");
   // The form waits for the end of the input.
+  await page.locator('[data-param-name="limit"] input').fill("seven");
+  await expect
+    .poll(() => readCode("#operations-Cards-listOperations .examples"))
+    .toMatch(/\{ limit: "seven" \}/);
+  await page.locator('[data-param-name="limit"] input').fill("7");
   await expect
     .poll(() => readCode("#operations-Cards-listOperations .examples"))
     .toMatch(/\{ limit: 7 \}/);
