@@ -71,7 +71,7 @@ const Story = ({
         <a href={address(["cards"], { query: customerId })}>{holder ?? customerId}</a>
       )}
       {cardId === undefined && customerId === undefined && holder}
-      {holder !== undefined && <span class="id">{cardId}</span>}
+      {holder !== undefined && cardId !== undefined && <span class="id">{cardId}</span>}
       <strong>{phrase}</strong>
     </p>
     {cardId !== undefined && pointNames.includes(name) && <Purchases cardId={cardId} />}

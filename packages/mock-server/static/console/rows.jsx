@@ -72,7 +72,7 @@ const isJoined = ({ causeId }, below) =>
 const ways = { request: "←", delivery: "→", action: "·" };
 
 function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
-  const { id, kind, at, holder, cardId, phrase, warnings = [], attempts = [], cause } = entry;
+  const { id, kind, at, holder, cardId, phrase, warnings = [] } = entry;
   const [status, isGood] = getStatus(entry);
   return (
     <li class={isJoined ? "joined" : undefined}>
@@ -90,7 +90,7 @@ function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
             {isShared && cardId && <span class="id">…{cardId.slice(-4)}</span>}
           </span>
           <span class="phrase">
-            {phrase} {attempts.length > 1 && cause && <Cause {...cause} />}
+            {phrase} <span class="origin">{describeOrigin(entry)}</span>
           </span>
           {kind === "delivery" && <Attempts delivery={entry} hasSeveral={hasSeveral} />}
         </span>
@@ -102,12 +102,12 @@ function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
   );
 }
 
-/** What a retried webhook follows, because its row has moved away from that of its cause. */
-const Cause = ({ name, at }) => (
-  <span class="cause">
-    after {name} at {formatMinute(at)}
-  </span>
-);
+/** Names the cause of a retried webhook, because its row has moved away from that of its cause. */
+function describeOrigin({ sentBy, cause, attempts = [] }) {
+  if (sentBy === "console") return "by the console";
+  if (cause === undefined || attempts.length < 2) return "";
+  return `after ${cause.name} at ${formatMinute(cause.at)}`;
+}
 
 /** The attempts of a delivery, what the receiver said, and which receiver it was. */
 const Attempts = ({ delivery, hasSeveral }) => (

@@ -89,6 +89,7 @@ it("loses a response, and shows that the retry gets the first card", async (test
   const rows = await texts(".traffic .row", 3);
   assert.match(rows[0], /201 ← issueCard Anna same key: the first card again$/);
   assert.match(rows[1], /— ← issueCard Anna response lost; the card exists$/);
+  assert.match(rows[2], /201 ← issueCard .* new card by the console$/);
   assert.equal((await shop.control("GET", "cards")).items[0].id, id);
   await page.locator(".traffic .phrase::-p-text(response lost)").click();
   await page.locator(".detail h3::-p-text(It got no response)").wait();
@@ -371,6 +372,7 @@ it("has filters, search and the open entry in the address, so that a reload and 
   await texts(".traffic .row", 4);
   await page.locator(".filters ::-p-text(Requests)").click();
   await texts(".traffic .row", 2);
+  await first(".traffic .head", /^Time Status Operation or event Who What happened$/);
   await search(cards[1].id);
   await texts(".traffic .row", 1);
   await page.locator(".traffic .row").click();
