@@ -97,16 +97,18 @@ async function startShop() {
   await issue(names[0], 0); // a form that is sent twice
   mock.service.faults.add({ kind: "status", phase: "before", status: 503, times: 1 });
   await issue("Greta Olsen", names.length); // the client tries again
-  for (const [index, id] of cards.slice(0, 3).entries())
+  for (const [index, id] of cards.slice(0, 3).entries()) {
     mock.service.cards.purchase(id, { points: 120 + 10 * index });
-  await mock.service.idle();
+    await mock.service.idle();
+  }
   return mock;
 }
 
 const browser = await openBrowser();
 
 const mock = await startShop();
-await take("console", `${mock.url}/console`, { width: 1280, height: 900 }, async (page) => {
+const monitor = { width: 1440, height: 900, scale: 8 / 9 };
+await take("console", `${mock.url}/console`, monitor, async (page) => {
   await page.locator(".status.bad::-p-text(500)").click();
   await page.locator(".detail .pre").wait();
   await page.evaluate(() => document.activeElement.blur());
