@@ -1,142 +1,38 @@
 /** The engine of durable jobs, on SQLite and on a real PostgreSQL. */
-import { rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { overPg } from "@loyalty-cards/testing/postgres-clients";
-import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { addJob, addJobs, hurryJob, type NewJob, restartJob } from "../../jobs/add.ts";
-import { listBreakers } from "../../jobs/breaker.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { addJob, addJobs, hurryJob, restartJob } from "../../jobs/add.ts";
 import { correctTimes } from "../../jobs/clock.ts";
 import { deleteEnded, deleteJob, eraseEnded } from "../../jobs/erase.ts";
-import {
-  countNeglected,
-  expireLeases,
-  isNeglected,
-  leaseDue,
-  leaseJob,
-  leaseProbe,
-} from "../../jobs/lease.ts";
+import { countNeglected, isNeglected, leaseDue, leaseJob, leaseProbe } from "../../jobs/lease.ts";
 import { createPostgresDatabase } from "../../jobs/postgres.ts";
-import {
-  countJobs,
-  getDelayMs,
-  getLatestMs,
-  getLeaseDelayMs,
-  listJobs,
-  lockJobs,
-} from "../../jobs/read.ts";
-import { type End, giveBack, settleJob } from "../../jobs/settle.ts";
+import { countJobs, getDelayMs, getLatestMs, getLeaseDelayMs, listJobs } from "../../jobs/read.ts";
+import { giveBack } from "../../jobs/settle.ts";
 import { createSqliteDatabase } from "../../jobs/sqlite.ts";
-import { query, type Statements } from "../../jobs/statement.ts";
+import { query } from "../../jobs/statement.ts";
 import { formatTables, idTypes, type LeasedJob, nameTables, ranks } from "../../jobs/tables.ts";
 import { openSqlite } from "../../sqlite/database-node.ts";
+import {
+  advance,
+  clock,
+  databases,
+  done,
+  ended,
+  failed,
+  getNames,
+  isPostgresThere,
+  leaseMs,
+  newJob,
+  onPostgres,
+  openJobs,
+  retried,
+  startMs,
+  tables,
+} from "./jobs-database.ts";
 
-const tables = nameTables("work");
-const leaseMs = 30_000;
-const startMs = Date.parse("2026-03-01T12:00:00Z");
-
-interface Database {
-  run<Result>(start: () => Statements<Result>): Promise<Result>;
-}
-
-/** The time of both databases. */
-const clock = { nowMs: startMs };
-
-function onSqlite() {
-  const file = join(tmpdir(), `jobs-${crypto.randomUUID()}.db`);
-  const database = createSqliteDatabase({
-    openFile: () => {
-      const opened = openSqlite(file);
-      opened.exec(`PRAGMA journal_mode = WAL; ${formatTables(tables, idTypes.sqlite)}`);
-      return opened;
-    },
-    now: () => clock.nowMs,
-    owner: "test",
-    getLatestMs: () => getLatestMs(tables),
-  });
-  afterAll(() => {
-    database.close();
-    for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
-  });
-  const run = async <Result>(start: () => Statements<Result>) =>
-    database.transact((connection) => database.runIn(connection, start()));
-  const empty = async () => {
-    for (const table of ["work", "work_breakers", "work_failures"])
-      database.open().exec(`DELETE FROM ${table}`);
-  };
-  return { run, empty, database };
-}
-
-function onPostgres() {
-  const { pool: createPool } = ownSchema();
-  const pool = createPool(8);
-  beforeAll(() => pool.query(formatTables(tables, idTypes.postgres)));
-  const options = { *check() {}, missingTables: "", now: () => clock.nowMs };
-  const { transact } = createPostgresDatabase(overPg(pool).transaction, options);
-  return {
-    run: transact,
-    empty: async () => void (await pool.query("TRUNCATE work, work_breakers, work_failures")),
-    pool,
-  };
-}
-
-const newJob = (name: string | number, more: Partial<NewJob> = {}): NewJob => ({
-  topic: "tpl_1",
-  name: String(name),
-  key: `key_${name}`,
-  body: "{}",
-  ...more,
-});
-
-const isPostgresThere = await hasPostgres();
-
-describe.each([
-  ["SQLite", true, onSqlite],
-  ["PostgreSQL", isPostgresThere, onPostgres],
-] as const)("jobs in %s", (_name, isThere, openDatabase) => {
+describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
   describe.skipIf(!isThere)("which is there", () => {
-    const { run, empty }: Database & { empty(): Promise<void> } = openDatabase();
-    beforeEach(async () => {
-      clock.nowMs += 86_400_000; // a clock that goes back would be corrected
-      await empty();
-    });
-
-    const add = (name: string | number, more?: Partial<NewJob>, delayMs = 0) =>
-      run(() => addJob(tables, newJob(name, more), delayMs));
-    const lease = (limit = 10) => run(() => leaseDue(tables, leaseMs, { limit }));
-    const leaseOne = async (name: string | number) =>
-      (await run(() => leaseJob(tables, leaseMs, { topic: "tpl_1", name: String(name) })))[0];
-    const probe = () => run(() => leaseProbe(tables, leaseMs));
-    const settle = async (job: LeasedJob, end: End) => {
-      const { job: settled, ...rest } = await run(() => settleJob(tables, job, end));
-      return { isLost: settled === undefined, ...rest };
-    };
-    const find = async (name: string | number) =>
-      (await run(() => lockJobs(tables, { name: String(name), topic: "tpl_1" })))[0];
-    const getNames = (list: readonly { name: string }[]) => list.map(({ name }) => name);
-    const advance = (ms: number) => {
-      clock.nowMs += ms;
-    };
-    const leased = async (name: string | number): Promise<LeasedJob> => {
-      const job = await leaseOne(name);
-      if (job === undefined) throw new Error(`job ${name} cannot be leased`);
-      return job;
-    };
-    const retried: End = { state: "waiting", effect: "possible", rank: ranks.retry };
-    const failed = (): End => ({ ...retried, delayMs: 1_000, finding: { reason: "server" } });
-    const ended = (state: string): End => ({ state, effect: "unchanged" });
-    const done: End = { ...ended("done"), finding: "works", isErased: true, result: { id: 1 } };
-    /** Adds jobs, and fails each of them once. */
-    async function failEach(...names: (string | number)[]) {
-      const ends = [];
-      for (const name of names) {
-        await add(name);
-        ends.push(await settle(await leased(name), failed()));
-        advance(1);
-      }
-      return ends;
-    }
+    const { run, add, lease, leaseOne, leased, settle, find } = openJobs(openDatabase);
 
     it("are due when their times prove that a clock was ahead", async () => {
       const dayMs = 86_400_000;
@@ -334,191 +230,6 @@ describe.each([
       expect(getNames(await lease())).toEqual(["2"]);
     });
 
-    it("opens the breaker of a topic after failures of three jobs in a row, where one job counts once", async () => {
-      const counting = { isLost: false, breaker: "counting" };
-      await add(0);
-      await add("late");
-      const late = await leased("late");
-      const firstMs = clock.nowMs;
-      for (let attempt = 0; attempt < 5; attempt++)
-        expect(await settle(await leased(0), failed())).toEqual(counting);
-      const ends = await failEach(1, 2);
-      expect(ends).toEqual([counting, { isLost: false, breaker: "opened" }]);
-      const [breaker] = await run(() => listBreakers(tables));
-      expect(breaker).toEqual({ topic: "tpl_1", sinceMs: firstMs, reason: "server" });
-      expect(await leaseOne(1)).toBeUndefined();
-      advance(100);
-      expect(await settle(late, failed())).toEqual({ isLost: false, breaker: "open" });
-      expect(await run(() => getDelayMs(tables))).toBe(899); // what began before does not prolong it
-    });
-
-    it("counts from one again after an end that shows the topic working", async () => {
-      await failEach(1, 2);
-      await add(3);
-      expect(await settle(await leased(3), done)).toEqual({ isLost: false });
-      await failEach(4, 5);
-      expect(await run(() => listBreakers(tables))).toEqual([]);
-      expect(await leased(4)).toMatchObject({ failures: 2 });
-      const forgotten = await leased(5);
-      await run(() => deleteJob(tables, forgotten.id));
-      expect(await settle(forgotten, done)).toEqual({ isLost: true });
-      await failEach(6, 7);
-      expect(await run(() => listBreakers(tables))).toEqual([]);
-    });
-
-    it("tries one job at a time while the breaker is open, after growing pauses, and other topics at once", async () => {
-      await failEach(1, 2, 3);
-      await add(4);
-      await add("other", { topic: "tpl_2" });
-      const [other] = await lease();
-      expect(other?.name).toBe("other");
-      await settle(other as LeasedJob, done);
-      expect(await lease()).toEqual([]);
-      const pauses: number[] = [];
-      for (let count = 1; count <= 9; count++) {
-        expect(await probe()).toBeUndefined();
-        const delayMs = Number(await run(() => getDelayMs(tables)));
-        pauses.push(delayMs);
-        advance(delayMs);
-        const job = await probe();
-        expect(job).toMatchObject({ probe: count });
-        expect(await probe()).toBeUndefined();
-        expect(await settle(job as LeasedJob, failed())).toEqual({
-          isLost: false,
-          breaker: "open",
-        });
-      }
-      expect(pauses).toEqual([999, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
-    });
-
-    it("counts the pause from the start of a probe, and from the response of the failure that opens, or when the service asks for one", async () => {
-      await failEach(1, 2);
-      await add(3);
-      const third = await leased(3);
-      advance(1_500);
-      await settle(third, failed());
-      expect(await run(() => getDelayMs(tables))).toBe(1_000);
-      advance(60_000);
-      const slow = (await probe()) as LeasedJob;
-      advance(1_500);
-      await settle(slow, failed());
-      expect(await run(() => getDelayMs(tables))).toBe(500); // 2 s after the start
-      advance(500);
-      const asked = (await probe()) as LeasedJob;
-      advance(1_500);
-      await settle(asked, { ...failed(), finding: { reason: "server", retryAfterMs: 3_000 } });
-      expect(await run(() => getDelayMs(tables))).toBe(3_000);
-    });
-
-    it("probes the started job that was tried longest ago; the 16th and the 32nd probe try a new one", async () => {
-      await failEach(1, 2, 3);
-      await add(4);
-      const order: string[] = [];
-      for (let count = 1; count <= 32; count++) {
-        advance(60_000);
-        const job = (await probe()) as LeasedJob;
-        order.push(job.name);
-        await settle(job, failed());
-      }
-      expect(order.slice(0, 15)).toEqual(
-        Array.from({ length: 15 }, (_, index) => String((index % 3) + 1)),
-      );
-      expect(order[15]).toBe("4");
-      expect(order.slice(16, 20)).toEqual(["1", "2", "3", "4"]);
-    });
-
-    it("closes the breaker with the first job that works, and then all started ones are due", async () => {
-      await failEach(1, 2, 3);
-      advance(1_000);
-      const job = (await probe()) as LeasedJob;
-      expect(await settle(job, done)).toEqual({ isLost: false, breaker: "closed" });
-      expect(getNames(await lease()).sort()).toEqual(["2", "3"]);
-    });
-
-    it("lets leases expire at once whose process has ended, and knows that they may have an effect", async () => {
-      await add(1);
-      await add(2);
-      const firstMs = clock.nowMs;
-      await leased(1);
-      advance(10);
-      await run(() => expireLeases(tables));
-      expect(await run(() => getLeaseDelayMs(tables))).toBeUndefined();
-      expect(await leased(1)).toMatchObject({ lostAtMs: firstMs, isFirstAttempt: false });
-      expect(getNames(await lease())).toEqual(["2"]);
-    });
-
-    it("does not wait for a shorter time than its own when the service asks for it", async () => {
-      await failEach(1, 2);
-      await add(3);
-      const atOnce = { ...failed(), finding: { reason: "server", retryAfterMs: 0 } };
-      await settle(await leased(3), atOnce);
-      expect(await run(() => getDelayMs(tables))).toBe(1_000);
-      advance(1_000);
-      await settle((await probe()) as LeasedJob, atOnce);
-      expect(await run(() => getDelayMs(tables))).toBe(2_000);
-    });
-
-    it("waits as long as the service asks, at most 15 minutes", async () => {
-      await failEach(1, 2);
-      await add(3);
-      await settle(await leased(3), {
-        ...failed(),
-        finding: { reason: "rate-limited", retryAfterMs: 3_600_000 },
-      });
-      expect(await run(() => getDelayMs(tables))).toBe(15 * 60_000);
-    });
-
-    it("goes on with a job whose probe was lost, when its lease expires", async () => {
-      await failEach(1, 2, 3);
-      advance(1_000);
-      const lost = await probe();
-      expect(await run(() => getDelayMs(tables))).toBe(leaseMs);
-      expect(await run(() => getLeaseDelayMs(tables))).toBe(leaseMs);
-      advance(leaseMs);
-      expect((await probe())?.name).not.toBe(lost?.name);
-    });
-
-    it("closes the breaker of a topic that has no job, and not while all of them are being sent", async () => {
-      await add("late");
-      const { id } = await leased("late");
-      await failEach(1, 2, 3);
-      for (const job of await run(() =>
-        listJobs(tables, { state: "waiting" }, { afterId: id, limit: 3 }),
-      ))
-        await run(() => deleteJob(tables, job.id));
-      advance(1_000);
-      expect(await probe()).toBeUndefined();
-      expect(await run(() => listBreakers(tables))).toHaveLength(1);
-      await run(() => deleteJob(tables, id));
-      advance(leaseMs);
-      expect(await probe()).toBeUndefined();
-      expect(await run(() => listBreakers(tables))).toEqual([]);
-    });
-
-    it("tries another job at once when a probe was not sent, or ends without a word on its topic", async () => {
-      await failEach(1, 2, 3);
-      advance(1_000);
-      const first = await probe();
-      await run(() => giveBack(tables, first as LeasedJob));
-      const second = await probe();
-      expect(second).toMatchObject({ name: "2", probe: 1 });
-      await settle(second as LeasedJob, ended("unknown"));
-      expect(await probe()).toMatchObject({ name: "3", probe: 1 });
-    });
-
-    it("delivers callbacks while the breaker is open", async () => {
-      await add("delivered");
-      await settle(await leased("delivered"), {
-        ...ended("done"),
-        rank: ranks.callback,
-        delayMs: 10,
-      });
-      await failEach(1, 2, 3);
-      advance(10);
-      const [job] = await lease();
-      expect(job).toMatchObject({ name: "delivered", rank: ranks.callback, isFirstAttempt: false });
-    });
-
     it("restarts a job with another form, also while its callback is leased", async () => {
       await add(1);
       const job = await leased(1);
@@ -548,12 +259,12 @@ describe.each([
       await add(2);
       expect(await run(() => getLatestMs(tables))).toBe(clock.nowMs);
       advance(5);
-      await settle(await leased(1), failed());
+      await settle(await leased(1), failed);
       expect(await run(() => getLatestMs(tables))).toBe(clock.nowMs);
       const late = await leased(2);
       const triedAtMs = clock.nowMs;
       advance(20_000); // the clock was set forward meanwhile
-      await settle(late, { ...failed(), delayMs: 50_000 });
+      await settle(late, { ...failed, delayMs: 50_000 });
       expect(await run(() => getLatestMs(tables))).toBe(triedAtMs);
       expect(await run(() => getLatestMs(tables, 60_000))).toBe(clock.nowMs - 10_000);
       expect(await run(() => getLatestMs(tables, 50_000))).toBe(clock.nowMs);
