@@ -32,7 +32,9 @@ export function renderInstall(names: readonly string[], page: string, fromNpm = 
 /** The command that a visitor of the landing page copies first. */
 export function renderFirstCommand(page: string, fromNpm = isOnNpm): string {
   if (fromNpm) return renderInstall(["@loyalty-cards/issuing-client"], page, fromNpm);
-  return "\n<!-- snippet: examples/commands/commands.sh#demo -->\n";
+  const sentence =
+    "The packages are not on npm yet: try them in a clone. `npm run demo -- --keep` leaves a shop and the console open.";
+  return `\n${sentence}\n\n<!-- snippet: examples/commands/commands.sh#demo -->\n`;
 }
 
 /** The commands that install the packages in a copy of an example. */

@@ -115,10 +115,13 @@ await take("console", `${mock.url}/console`, monitor, async (page) => {
   // The picture ends below the last row.
   return page.$eval(".rows", (rows) => Math.ceil(rows.getBoundingClientRect().bottom) + 28);
 });
+const phone = { width: 390, height: 920, scale: 1.5 };
+await take("console-phone", `${mock.url}/console`, { ...phone, height: 780 }, async (page) => {
+  await page.locator(".rows .row").wait();
+});
 await mock.close();
 
 const { addresses, stop } = await startDemo();
-const phone = { width: 390, height: 920, scale: 1.5 };
 await take("shop-sign-up", addresses["join the club"], phone, async (page) => {
   await page.locator("[name=name]").fill("Clara Rossi");
   await page.locator("[name=phone]").fill("600 100 203");

@@ -181,6 +181,12 @@ it("shows a command to copy, and code beside the card, on the first screen, and 
     const shown = [...document.querySelectorAll(".screens img")].map((image) => image.currentSrc);
     return shown.length === 2 && shown.every((source) => /-dark\./.test(source));
   });
+  await page.setViewport({ width: 390, height: 844 });
+  const cut = await page.$$eval(".first pre, .wide, .narrow", (all) =>
+    all.filter((each) => each.scrollWidth > each.clientWidth).map(({ className }) => className),
+  );
+  assert.deepEqual(cut, []);
+  assert.ok(await page.$eval(".narrow img", (image) => image.checkVisibility()));
 });
 
 it("shows diagrams on a phone with text of at least 11 px, which scroll by themselves", async () => {
