@@ -1,0 +1,314 @@
+/** The outbox in the transactions of each supported client, and of none. */
+import { once } from "node:events";
+import { overPgBouncer } from "@loyalty-cards/testing/own-pgbouncer";
+import { overEveryClient, type Transacting } from "@loyalty-cards/testing/postgres-clients";
+import { hasPostgres } from "@loyalty-cards/testing/servers";
+import { sql as drizzleSql, eq } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/node-postgres";
+import { pgTable, text } from "drizzle-orm/pg-core";
+import {
+  CompiledQuery,
+  Kysely,
+  type Transaction as KyselyTransaction,
+  PostgresDialect,
+} from "kysely";
+import postgres from "postgres";
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  fromDrizzle,
+  fromKysely,
+  type PostgresTransaction,
+  postgresOutbox,
+} from "../../src/postgres.ts";
+import { createNetwork, template, toEntry, toRequest } from "../shop.ts";
+import { beforeQueries, openPostgres } from "./postgres-shop.ts";
+
+describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
+  const { openShop, pool, readUsers, schema, sql, url } = openPostgres();
+
+  const clients = { ...overEveryClient(pool, sql), ...(await overPgBouncer(schema)) };
+  const tables = ["entries", "entries_bodies", "settings"].map((name) => `issuing_outbox_${name}`);
+  const countRows = async () => {
+    const rows = tables.map((table) => `SELECT FROM ${table}`).join(" UNION ALL ");
+    return (await pool.query(rows)).rowCount;
+  };
+
+  describe.each(Object.entries(clients))("with %s", (_name, { transaction, outside }) => {
+    it("adds and corrects with the user, or not at all", async () => {
+      const { outbox, requests } = openShop();
+      const entry = { userId: 1, template, request: toRequest({ email: "old@example.com" }) };
+      expect(await transaction((own) => outbox.add(own, entry))).toBe("added");
+      expect(await transaction((own) => outbox.add(own, entry))).toBe("waiting");
+      const rolledBack = transaction(async (own) => {
+        await outbox.add(own, { ...entry, userId: 2 });
+        throw new Error("The name is taken.");
+      });
+      await expect(rolledBack).rejects.toThrow("The name is taken.");
+      const corrected = toRequest({ email: "new@example.com" });
+      expect(await transaction((own) => outbox.correct(own, 1, corrected))).toBe("accepted");
+      expect(await outbox.drain()).toMatchObject({ issued: 1, waiting: 0 });
+      expect(requests.map(({ body }) => JSON.parse(body).customer.email)).toEqual([
+        "new@example.com",
+      ]);
+    });
+
+    it("records the card when the callback ignores the failure of a statement", async () => {
+      const runs = new WeakMap<object, (text: string) => Promise<unknown>>();
+      const { outbox } = openShop(undefined, {
+        pool: undefined,
+        transaction: (work: (own: object) => Promise<unknown>) =>
+          transaction((own, run) => work(runs.set(own, run) && own)),
+        onIssued: (_entry: unknown, own: object) =>
+          runs
+            .get(own)?.("SELECT 1 FROM nowhere")
+            .catch(() => {}),
+      } as never);
+      await outbox.addAll([{ userId: 1, template, request: toRequest() }]);
+      expect(await outbox.issue(1)).toMatchObject({ state: "issued", isDelivered: false });
+    });
+
+    it("does not need the result of the option transaction, but its end", async () => {
+      const withoutResult = async (work: (own: PostgresTransaction) => Promise<unknown>) => {
+        await transaction(work);
+      };
+      const lines: string[] = [];
+      const log = (line: string) => lines.push(line);
+      const options = { pool: undefined, onIssued() {}, log };
+      const { outbox } = openShop(undefined, { ...options, transaction: withoutResult } as never);
+      expect(await outbox.write((own) => outbox.add(own, toEntry(1)))).toBe("added");
+      expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
+      expect(lines).toEqual([]);
+      let running: Promise<unknown> | undefined;
+      const notAwaited = (work: (own: PostgresTransaction) => Promise<unknown>) => {
+        running = transaction(work);
+      };
+      const other = openShop(undefined, { ...options, transaction: notAwaited } as never);
+      await expect(other.outbox.count()).rejects.toThrow(
+        "The option transaction ended before its work: return the promise",
+      );
+      await running;
+    });
+
+    it("refuses a client that is not in a transaction, and stores nothing", async () => {
+      const { outbox } = openShop();
+      const refusal =
+        /^outbox.add and outbox.correct need the transaction that saves the user, not a pool, .* Pass the client after BEGIN/;
+      await expect(outbox.add(outside, toEntry(1))).rejects.toThrow(refusal);
+      await expect(outbox.correct(outside, 1, toRequest())).rejects.toThrow(refusal);
+      expect(await countRows()).toBe(0);
+      const old = toRequest({ email: "old@example.com" });
+      await transaction((own) => outbox.add(own, { userId: 1, template, request: old }));
+      await expect(outbox.add(outside, toEntry(1))).rejects.toThrow(refusal);
+      await expect(outbox.correct(outside, 1, toRequest())).rejects.toThrow(refusal);
+      const { rows } = await pool.query("SELECT body FROM issuing_outbox_entries_bodies");
+      expect(rows).toEqual([{ body: expect.stringContaining("old@example.com") }]);
+    });
+
+    it("adds two entries at the same time, in a transaction only", async () => {
+      const { outbox } = openShop();
+      const addBoth = (own: PostgresTransaction) =>
+        Promise.allSettled([outbox.add(own, toEntry(1)), outbox.add(own, toEntry(2))]);
+      expect(await addBoth(outside)).toMatchObject([
+        { reason: expect.any(TypeError) },
+        { reason: expect.any(TypeError) },
+      ]);
+      expect(await countRows()).toBe(0);
+      expect(await transaction(addBoth)).toMatchObject([{ value: "added" }, { value: "added" }]);
+      const issued = await Promise.all([outbox.issue(1), outbox.issue(2)]);
+      expect(issued).toMatchObject([{ state: "issued" }, { state: "issued" }]);
+    });
+
+    it("adds an entry in a savepoint, and not when it is rolled back", async () => {
+      const { outbox } = openShop();
+      await transaction(async (own, run) => {
+        await run("SAVEPOINT a");
+        expect(await outbox.add(own, toEntry(1))).toBe("added");
+        await run("ROLLBACK TO SAVEPOINT a");
+        expect(await outbox.add(own, toEntry(2))).toBe("added");
+        await run("RELEASE SAVEPOINT a");
+      });
+      expect(await outbox.drain()).toMatchObject({ issued: 1 });
+      expect(await outbox.get(1)).toBeUndefined();
+    });
+  });
+
+  it("refuses a client without BEGIN, and one whose transaction has ended", async () => {
+    const { outbox } = openShop();
+    const client = await pool.connect();
+    await expect(outbox.add(client, toEntry(1))).rejects.toThrow(TypeError);
+    await client.query("BEGIN");
+    const late = expect(outbox.add(client, toEntry(1))).rejects.toThrow(TypeError);
+    await client.query("COMMIT"); // sent before the entry, because nothing awaited it
+    await late;
+    client.release();
+    expect(await countRows()).toBe(0);
+  });
+
+  it("leaves the rejection of an add that nobody awaits to the process", async () => {
+    const listeners = process.listeners("unhandledRejection"); // of the test runner
+    process.removeAllListeners("unhandledRejection");
+    onTestFinished(() => {
+      for (const listener of listeners) process.on("unhandledRejection", listener);
+    });
+    const unhandled = once(process, "unhandledRejection");
+    const { outbox } = openShop();
+    const client = await pool.connect();
+    await client.query("BEGIN");
+    void outbox.add(client, toEntry(1));
+    await client.query("COMMIT");
+    expect((await unhandled)[0]).toMatchObject({
+      message: expect.stringContaining("transaction that saves the user"),
+    });
+    client.release();
+  });
+
+  it("stores no form when the transaction ends before it", async () => {
+    const { outbox } = openShop();
+    const client = await pool.connect();
+    await client.query("BEGIN");
+    let isOpen = true;
+    beforeQueries(async (statement) => {
+      if (!isOpen || !statement.includes("INTO issuing_outbox_entries_bodies")) return;
+      isOpen = false;
+      await client.query("COMMIT");
+    });
+    await expect(outbox.add(client, toEntry(1))).rejects.toThrow(TypeError);
+    client.release();
+    expect((await pool.query("SELECT FROM issuing_outbox_entries_bodies")).rowCount).toBe(0);
+  });
+
+  it("takes the transactions of Drizzle and Kysely as they are, with the option adapt", async () => {
+    const users = pgTable("users", { id: text().primaryKey(), card: text() });
+    const overDrizzle = drizzle(pool);
+    type DrizzleTransaction = Parameters<Parameters<typeof overDrizzle.transaction>[0]>[0];
+    const network = createNetwork();
+    const drizzleOutbox = postgresOutbox({
+      client: network.createClient(),
+      transaction: (work) => overDrizzle.transaction(work),
+      adapt: (tx: DrizzleTransaction) => fromDrizzle(tx, drizzleSql),
+      onIssued: ({ userId, cardId }, tx) =>
+        tx.update(users).set({ card: cardId }).where(eq(users.id, userId)),
+      log: () => {},
+    });
+    await drizzleOutbox.write(async (tx) => {
+      await tx.insert(users).values({ id: "1" });
+      expect(await drizzleOutbox.add(tx, toEntry(1))).toBe("added");
+      expect(await drizzleOutbox.correct(tx, 1, toRequest())).toBe("accepted");
+      expect(await tx.transaction((inner) => drizzleOutbox.add(inner, toEntry(1)))).toBe("waiting");
+    });
+    const first = await drizzleOutbox.issue(1);
+
+    const overKysely = new Kysely<{ users: { id: string; card: string | null } }>({
+      dialect: new PostgresDialect({ pool }),
+    });
+    const kyselyOutbox = postgresOutbox({
+      client: network.createClient(),
+      transaction: (work) => overKysely.transaction().execute(work),
+      adapt: (tx: KyselyTransaction<{ users: { id: string; card: string | null } }>) =>
+        fromKysely(tx, CompiledQuery),
+      onIssued: ({ userId, cardId }, tx) =>
+        tx.updateTable("users").set({ card: cardId }).where("id", "=", userId).execute(),
+      log: () => {},
+    });
+    await kyselyOutbox.write(async (tx) => {
+      await tx.insertInto("users").values({ id: "2", card: null }).execute();
+      expect(await kyselyOutbox.add(tx, toEntry(2))).toBe("added");
+    });
+    const second = await kyselyOutbox.issue(2);
+    expect(await readUsers()).toEqual([
+      { id: "1", card: first.cardId },
+      { id: "2", card: second.cardId },
+    ]);
+    expect([first, second]).toMatchObject([{ isDelivered: true }, { isDelivered: true }]);
+  });
+
+  it("works with postgres.js, and with a transaction of another client", async () => {
+    const network = createNetwork();
+    const overSql = postgresOutbox({
+      client: network.createClient(),
+      pool: sql as never,
+      log: () => {},
+    });
+    await overSql.addAll([toEntry(1)]);
+    expect(await overSql.drain()).toMatchObject({ issued: 1 });
+    const { transaction } = clients["Kysely"] as Transacting;
+    const overKyselys = postgresOutbox({
+      client: network.createClient(),
+      transaction: (work) => transaction((own) => work(own)),
+      log: () => {},
+    });
+    await overKyselys.addAll([toEntry(2)]);
+    expect(await overKyselys.drain()).toMatchObject({ issued: 2 });
+  });
+
+  it("works with a transaction that repeats its work after a serialization failure", async () => {
+    const network = createNetwork();
+    const { transaction } = clients["Kysely"] as Transacting;
+    const outbox = postgresOutbox({
+      client: network.createClient(),
+      log: () => {},
+      async transaction(work) {
+        await transaction(async (own) => Promise.reject(await work(own))).catch(() => {});
+        return transaction((own) => work(own));
+      },
+    });
+    onTestFinished(() => outbox.close({ graceMs: 0 }));
+    await outbox.addAll([toEntry(1)]);
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued", attempts: 1 });
+    expect(network.requests).toHaveLength(1);
+  });
+
+  it("rejects a write that postgres.js took for a commit, and stores what it says it stored", async () => {
+    const { outbox } = openShop(createNetwork(), { pool: sql } as never);
+    const write = (id: string, before: string) =>
+      outbox.write(async (own) => {
+        const transaction = own as unknown as postgres.TransactionSql;
+        await transaction.unsafe(before);
+        await transaction`INSERT INTO users (id) VALUES (${id})`;
+        return outbox.add(transaction as never, toEntry(id));
+      });
+    for (let index = 0; index < 20; index++) {
+      // What another server connection of a pooler amounts to: the prepared statements are gone.
+      const result = await write(
+        String(index),
+        index % 2 === 0 ? "SELECT 1" : "DEALLOCATE ALL",
+      ).catch(() => "rejected");
+      const { rowCount } = await pool.query("SELECT FROM users WHERE id = $1", [String(index)]);
+      expect([result, rowCount]).toEqual(result === "added" ? ["added", 1] : ["rejected", 0]);
+    }
+    expect((await readUsers()).length).toBeGreaterThanOrEqual(10);
+  });
+
+  it("works with a client that renames columns", async () => {
+    const camel = postgres(url, {
+      connection: { search_path: schema },
+      transform: postgres.camel,
+      fetch_types: false,
+      onnotice() {},
+    });
+    onTestFinished(() => camel.end());
+    const { outbox } = openShop(createNetwork(), { pool: camel, onIssued: () => {} } as never);
+    await outbox.addAll([toEntry(1)]);
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
+  });
+
+  it("says what to pass when the object is no transaction", async () => {
+    const { outbox } = openShop();
+    const connection = await pool.connect();
+    const manager = {
+      query: async (text: string, values: unknown[]) => (await connection.query(text, values)).rows,
+    };
+    const added = outbox.add(manager as never, { userId: 1, template, request: toRequest() });
+    await expect(added).rejects.toThrow(
+      "does not resolve to { rows }, like that of TypeORM. Pass an object { query:",
+    );
+    await expect(outbox.add({} as never, toEntry(1))).rejects.toThrow(
+      "with Drizzle fromDrizzle(tx, sql), with Kysely fromKysely(tx, CompiledQuery)",
+    );
+    for (const first of [toEntry(1), undefined])
+      await expect(outbox.add(first as never, manager as never)).rejects.toThrow(
+        "Pass the transaction, then the entry or event",
+      );
+    connection.release();
+  });
+});
