@@ -49,7 +49,7 @@ export function renderCopy(fromNpm = isOnNpm): string {
 export function renderProject(fromNpm = isOnNpm): string {
   const sentence = fromNpm
     ? "Install the packages in a new folder, `my-shop`:"
-    : "The packages are not on npm yet. Build and pack them in a clone, and install them in a new folder, `my-shop`, or pack them into the folder of your own project:";
+    : "The packages are not on npm yet. Pack them in a clone, and install them in a new folder, `my-shop`, or in that of your own project:";
   const region = fromNpm ? "start-npm" : "start";
   return `\n${sentence}\n\n<!-- snippet: examples/commands/commands.sh#${region} -->\n`;
 }
