@@ -80,7 +80,7 @@ function toKeyText(input: IdempotencyKeyInput): string {
     throw configurationError("templateId is missing or empty.");
   const keySuffix = "keySuffix" in input ? requireText("keySuffix", input.keySuffix) : "";
   const parts = [version, templateId, formatUserId(userId), keySuffix];
-  if (namespace !== "") parts.push(namespace); // so that keys without a namespace stay the same
+  if (namespace !== "") parts.push(namespace); // an empty part would make another key
   const text = parts.map((part) => `${part.length}:${part}`).join("");
   if (text.isWellFormed()) return text;
   throw configurationError("templateId, userId, keySuffix and namespace must be well-formed text.");

@@ -72,7 +72,7 @@ export function createDispatcher(domain: Domain, transport: DeliveryTransport) {
     state: State,
     request: AbortController,
   ): Promise<void> {
-    await undefined; // so that the caller has its result before a receiver gets the event
+    await undefined; // The caller has its result first, and `inProgress` this attempt.
     try {
       const endpoint = state.endpoints.get(delivery.endpointId);
       if (isClosed || endpoint === undefined) return;
