@@ -1,4 +1,4 @@
-/** The test suites of this folder, one project each; `npm run compat:NAME` runs one. */
+/** The test suites of this folder, one project each; `npm run compat -- NAME` runs one. */
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 

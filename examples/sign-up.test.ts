@@ -1,4 +1,4 @@
-/** What each shop does at a sign-up, with the mock service on a port. The pages of Next are tested in a browser by `npm run compat:next`. */
+/** What each shop does at a sign-up, with the mock service on a port. The pages of Next are tested in a browser by `npm run compat -- next`. */
 import type { RequestListener } from "node:http";
 import type { CardLinks } from "@loyalty-cards/issuing-client";
 import { listen, scratchFile } from "@loyalty-cards/testing/resources";

@@ -20,6 +20,8 @@ const needsServers = "it needs PostgreSQL and Redis";
 const needsBinaries = "its binaries from npm are for Linux";
 const needsShell = "its commands are for a shell";
 const compat = (command: string) => `npm run --silent compat:${command}`;
+/** A project of compat/vitest.config.ts. */
+const suite = (project: string) => `npm run --silent compat -- ${project}`;
 
 /**
  * A stage begins when the one before has ended. Within it two gates run at a time, the longest
@@ -35,7 +37,7 @@ const stages: readonly (readonly Gate[])[] = [
     ["demo", "npm run demo"],
   ],
   [
-    ["Next: receivers; Workers", compat("next receivers workers"), needsBinaries],
+    ["Next: receivers; Workers", suite("next receivers workers"), needsBinaries],
     ["simulated histories", "npm run --silent simulate -- --built --seed 1 --histories 250"],
     ["guides and reference", "npm run docs"],
     ["packed tarballs in an empty folder", compat("smoke"), needsShell],
@@ -43,7 +45,7 @@ const stages: readonly (readonly Gate[])[] = [
     ["killed receivers", compat("crash-inbox 150 6"), needsServers],
     ["killed shops", compat("crash-outbox 60 5"), needsServers],
     ["Koa, NestJS, Express 4", compat("frameworks")],
-    ["bundles for browsers", compat("bundlers"), needsBinaries],
+    ["bundles for browsers", suite("bundlers"), needsBinaries],
     ["killed bulk runs", compat("crash-bulk 2000 4")],
     ["licences and bills of materials", "npm run release:licences"],
     ["adapters under MSW 3", compat("msw3"), needsBinaries],
@@ -52,12 +54,12 @@ const stages: readonly (readonly Gate[])[] = [
   // These measure time, and mostly wait.
   [
     ["long tests", "npx vitest run --project slow"],
-    ["all runtimes", compat("runtimes"), needsBinaries],
+    ["all runtimes", suite("runtimes"), needsBinaries],
     ["pg-boss on Node 24", compat("pg-boss"), needsBinaries],
   ],
   [
-    ["pages in a browser", compat("browser"), needsBinaries],
-    ["the site in a browser", compat("site"), needsBinaries],
+    ["pages in a browser", suite("browser"), needsBinaries],
+    ["the site in a browser", suite("site"), needsBinaries],
   ],
 ];
 
