@@ -39,10 +39,16 @@ const heading =
     );
   };
 
+/** The browser looked for the target of the address before the operations were in the page. */
+function scrollToTarget() {
+  document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
 /** Beside the form: the call in TypeScript, and an example of each response. */
 const responses =
-  (_original, { React: { createElement: h }, getComponent }) =>
+  (_original, { React: { createElement: h, useLayoutEffect }, getComponent }) =>
   (props) => {
+    useLayoutEffect(scrollToTarget, []); // those of all operations appear at once
     const { responses, tryItOutResponse, request, path, method } = props;
     const operation = props.specSelectors.operationWithMeta(path, method);
     const success = responses.find((_response, status) => status < "3");

@@ -20,12 +20,12 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 /** Opens it under another name of this machine than the service knows itself by. */
-async function openReference(test) {
+async function openReference(test, hash = "") {
   const shop = await openShop(test);
   const address = shop.baseUrl.replace("127.0.0.1", "localhost");
   const { page, seen } = await openPage(browser, address);
   test.onTestFinished(() => page.close());
-  await page.goto(`${address}/api/docs`);
+  await page.goto(`${address}/api/docs${hash}`);
   await page.locator("#operations-Consent-setConsent .responses").wait();
   const readCode = (selector) =>
     page.$eval(`${selector} code-block`, (block) => block.getAttribute("text"));
@@ -155,6 +155,22 @@ it("shows a webhook as a receiver gets it, with a handler that accepts it", asyn
     const event = JSON.parse(body);
     assert.match(head, new RegExp(`Service-Event: ${event.type}\nService-Delivery: .+\nService-S`));
     await handler(event);
+  }
+});
+
+it("scrolls to the operation or the webhook in its address, and marks it", async (test) => {
+  for (const hash of ["#setConsent", "#balance.changed"]) {
+    const { page } = await openReference(test, hash);
+    for (const load of [() => {}, () => page.reload()]) {
+      await load();
+      await page.locator("[data-ready] .responses").wait();
+      await page.locator(`nav a[href="${hash}"][aria-current]`).wait();
+      const top = await page.$eval(
+        `[id="${hash.slice(1)}"]`,
+        (header) => header.getBoundingClientRect().top,
+      );
+      assert.ok(top >= 0 && top < 40, `${hash} is at ${top} px`);
+    }
   }
 });
 
