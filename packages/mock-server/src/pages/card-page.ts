@@ -61,7 +61,7 @@ export function cardPage(view: CardView, { first, second }: Wallets, userAgent: 
     cardStyles("../", view),
     html`<main class="wide">
 ${cardWithCode(view)}
-<section class="phone">
+<section class="note phone">
 <h2>Keep this card on your phone</h2>
 <p>Scan the code with the camera of your phone. This page opens there, and adds the card to its wallet.</p>
 <nav class="wallets" data-live="wallets" aria-label="Add the card to your phone">
@@ -91,8 +91,8 @@ ${cardFace(view)}
 <p>This card is from a mock service and changes no phone. ${isAdded ? "The mock has recorded that it was added." : html`The button records that it was added: webhook endpoints receive <code>card.added</code>.`}</p>
 ${isAdded ? html`<p class="added">In ${title}</p>` : html`<form method="post"><button>Add to ${title}</button></form>`}
 <p class="hint">The <a href="../../console">console</a> has a button, too. In a test: <code>service.cards.${isAdded ? "removeFromWallet" : "addToWallet"}(id, "${wallet}")</code></p>
-</section>
 <p class="back"><a href="../${view.slug}">Back to the card</a></p>
+</section>
 </main>`,
   );
 }
@@ -104,10 +104,10 @@ export const notFoundPage = (up: string): Markup =>
     up,
     "",
     html`<main class="lost">
-<p class="lost-card" aria-hidden="true">404</p>
+<div class="empty-card" aria-hidden="true"></div>
 <h1>There is no card here</h1>
-<p>The link may be incomplete, or the mock service was restarted after the card was issued.</p>
-<p><a href="${up}console#/cards">Show the cards in the console</a></p>
+<p>The link may be incomplete, or the shop no longer has this card. Ask at the counter for a new link.</p>
+<p class="hint">For developers: a mock service that restarts without a data file has no earlier cards. <a href="${up}console#/cards">Show the cards in the console</a></p>
 </main>`,
   );
 

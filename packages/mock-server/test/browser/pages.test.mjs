@@ -196,11 +196,13 @@ describe("the card's page", () => {
   it("adds the card to both wallets and records that in the service", async (test) => {
     const shop = await openShop(test);
     const { publicUrl, id } = await shop.issue({ name: "Anna" });
-    const { page, seen } = await opensAt(shop, [`${publicUrl}/google`, ".back"]);
+    const { page, seen } = await opensAt(shop, [`${publicUrl}/google`, ".note .back"]);
     await page.locator(".back a").click(); // nobody led here
     await page.locator("h2::-p-text(Keep this card on your phone)").wait();
     for (const title of ["Apple Wallet", "Google Wallet"]) {
-      await page.locator(`img[alt="Add to ${title}"]`).click();
+      const button = await page.locator(`img[alt="Add to ${title}"]`).waitHandle();
+      assert.ok((await button.boundingBox()).width >= 240); // as in a shop
+      await button.click();
       await page.locator(`button::-p-text(Add to ${title})`).click();
       await page.locator(`::-p-text(In ${title})`).wait();
       assert.equal(page.url(), publicUrl);
