@@ -129,7 +129,7 @@ async function runSteps(print: Print, closing: (() => Promise<void> | void)[]) {
     const { status, message } = await sendForm({ email: "nobody@example.com" });
     ensure("422", status === 422);
     ensure("a message for the user", message === "Name is required.");
-    return [`422; the form shows: ${message}`];
+    return [`422; the shop responds: ${message}`];
   });
 
   await step("The shop records a purchase", async () => {

@@ -52,7 +52,7 @@ async function startDev(args: readonly string[], options?: RunOptions) {
 /** Starts it for a person. `text` is what it prints before the first request. */
 async function startForPerson(args: readonly string[], options?: RunOptions) {
   const running = start(["dev", "--port", "0", ...args], options);
-  const text = await running.waitFor(/issue --user-id 7 --privacy 1\n.*first-card\n\n/);
+  const text = await running.waitFor(/Then issue a card.*\n\n/);
   const url = /LOYALTY_URL=(.*)/.exec(text)?.[1] ?? "";
   const loyalty = createIssuingClient({ baseUrl: url, apiKey: "mock_website_key", maxRetries: 0 });
   const stop = () => {
@@ -73,6 +73,16 @@ const getWidth = (lines: readonly string[]) => Math.max(...lines.map((line) => l
 const consents = { privacy: { version: "1" } };
 
 describe("dev", () => {
+  it.each([
+    ["my-shop", "Paste into .env", "npx loyalty-cards issue --user-id 7 --privacy 1"],
+    ["loyalty-cards", "Export these lines", "npm run first-card"],
+  ])("prints what to do next in the package %s", async (npm_package_name, use, next) => {
+    const { text, stop } = await startForPerson([], { env: { npm_package_name } });
+    expect(text).toContain(`# ${use}`);
+    expect(text).toContain(next);
+    await stop();
+  });
+
   it("prints on stdout what to paste into .env, and on stderr the console; Ctrl-C ends it with 0", async () => {
     const { url, stop } = await startForPerson([]);
     expect((await fetch(`${url}/console`)).status).toBe(200);

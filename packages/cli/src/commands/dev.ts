@@ -40,7 +40,7 @@ async function runDev(context: Context, options: ServiceOptions): Promise<undefi
 }
 
 function printReady(
-  { print, environment }: Context,
+  { print, environment, terminal }: Context,
   { data, forward }: ServiceOptions,
   { server: { url, service }, signingSecret }: RunningService,
 ): void {
@@ -73,14 +73,23 @@ function printReady(
   print.info(
     text`${style("bold", "Loyalty cards")}: the mock service runs. Ctrl-C stops it.\n\n${formatTable(rows)}\n`,
   );
-  print.info(style("dim", "# Paste into .env"));
+  const [use, next] = terminal.env.npm_package_name === "loyalty-cards" ? inClone : inProject;
+  print.info(style("dim", use));
   print.data(undefined, () => Text.lines(lines));
   if (isSecretKnown)
     print.info(style("dim", "# LOYALTY_SIGNING_SECRET is the one that you have set."));
-  print.info(style("dim", "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1"));
-  const inClone = "# In a clone of the repository, export these lines, and npm run first-card";
-  print.info(text`${style("dim", inClone)}\n`);
+  print.info(text`${style("dim", next)}\n`);
 }
+
+const inProject = [
+  "# Paste into .env",
+  "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1",
+] as const;
+/** After `npm run dev`, which has the name of the repository's package. */
+const inClone = [
+  "# Export these lines in another terminal",
+  "# Then issue a card there: npm run first-card",
+] as const;
 
 export function addPurchaseCommand(program: Command, cli: Cli): void {
   const purchase = program

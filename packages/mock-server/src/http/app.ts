@@ -66,8 +66,8 @@ export function respond(c: Call, reply: Reply): Response {
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /**
- * @returns a 405 where the path has other methods; else a 404 that lists the routes, for a
- * developer who mistyped a path.
+ * @returns a 405 where the path has other methods; else a 404 that lists the operations of the API,
+ * or of the control API, for a developer who mistyped a path.
  */
 export function createNotFound(app: App, { req: { method, path } }: Call): Reply {
   const message = `There is no ${method} ${path}.`;
@@ -78,7 +78,7 @@ export function createNotFound(app: App, { req: { method, path } }: Call): Reply
     if (allowed.includes("GET")) allowed.push("HEAD");
     return problemReply(problem, { headers: { allow: allowed.join(", ") }, reason });
   }
-  const known = listRoutes(app, path.startsWith("/_mock"));
+  const known = listRoutes(app, path.startsWith("/_mock") ? "/_mock" : "/api/v1");
   return problemReply(createProblem(404, `${message} There are ${known.join(", ")}.`), { reason });
 }
 
@@ -86,10 +86,9 @@ const hasRoute = (app: App, method: string, path: string) =>
   app.router.match(method, path)[0].some(([[, route]]) => route.method === method);
 
 /** @returns each route once, although Hono has an entry for each middleware of it. */
-function listRoutes(app: App, isControl: boolean): string[] {
+function listRoutes(app: App, start: string): string[] {
   const routes = app.routes
-    .filter(({ method }) => methods.includes(method))
-    .filter(({ path }) => path.startsWith("/_mock") === isControl)
+    .filter(({ method, path }) => methods.includes(method) && path.startsWith(start))
     .map(({ method, path }) => `${method} ${path.replaceAll(/:\w+/g, "*")}`);
   return [...new Set(routes)];
 }
