@@ -92,16 +92,25 @@ const responses =
     );
   };
 
+/** Scrolls no further than needed to an element of which less than half is on the screen. */
+function showHalf(element) {
+  const { top, bottom, height } = element.getBoundingClientRect();
+  const visible = Math.min(bottom, innerHeight) - Math.max(top, 0);
+  if (visible < height / 2) element.scrollIntoView({ block: "nearest" });
+}
+
 /** What the service responded, and the request as curl. */
 const liveResponse =
-  (_original, { React: { createElement: h } }) =>
+  (_original, { React: { createElement: h, useLayoutEffect, useRef } }) =>
   ({ response, request, fn }) => {
+    const live = useRef(null);
+    useLayoutEffect(() => showHalf(live.current), [response]);
     const { status, headers, obj, text, message } = response.toJS();
     const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
     const isJson = typeof obj === "object";
     return h(
       "div",
-      { className: "live" },
+      { className: "live", ref: live },
       h("h4", { className: status < 400 ? "good" : "bad" }, status ?? "No response"),
       h("code-block", { text: isJson ? toText(obj) : text || message }),
       status === 201 &&
@@ -162,10 +171,17 @@ const textArea =
   (props) =>
     h("textarea", { ...props, "aria-label": "Request body", spellCheck: false });
 
+/** Execute validates the form first: the earlier response does not belong to what is in it. */
+const validateParams = (original, system) => (pathMethod) => {
+  system.specActions.clearResponse(...pathMethod);
+  return original(pathMethod);
+};
+
 /** A plugin of Swagger UI. */
 export const parts = () => ({
   // The example, which Swagger UI asks for before it has chosen one.
   fn: { getSampleSchema: (_schema, _mediaType, _options, example = {}) => toText(example) },
+  statePlugins: { spec: { wrapActions: { validateParams } } },
   wrapComponents: {
     BaseLayout: layout,
     HighlightCode: code,

@@ -35,15 +35,23 @@ async function openReference(test, hash = "") {
 const allImpacts = ["minor", "moderate", "serious", "critical"];
 
 it("issues a card with the prefilled key and template, and then reads that card", async (test) => {
-  const { shop, page, seen } = await openReference(test);
+  const { shop, page, seen, readCode } = await openReference(test);
   const { customer } = openapi.components.examples.IssueCardRequest.value;
   await shop.issue(customer);
   const buttons = await page.$$eval("#operations-Cards-issueCard .btn", (all) =>
     all.filter((button) => button.checkVisibility()).map(({ innerText }) => innerText),
   );
   assert.deepEqual(buttons, ["Execute"]);
+  await page.$eval("#operations-Cards-issueCard .execute", (button) =>
+    button.scrollIntoView({ block: "end" }),
+  );
   await page.locator("#operations-Cards-issueCard .execute").click();
   await page.locator("#operations-Cards-issueCard .live ::-p-text(201)").wait();
+  const isHalfShown = await page.$eval("#operations-Cards-issueCard .live", (live) => {
+    const { top, bottom, height } = live.getBoundingClientRect();
+    return top >= 0 && Math.min(bottom, innerHeight) - top >= height / 2;
+  });
+  assert.ok(isHalfShown);
   await page.locator("#operations-Cards-getCard .execute").click();
   await page.locator("#operations-Cards-getCard .live ::-p-text(200)").wait();
   for (const mode of modes) {
@@ -54,6 +62,12 @@ it("issues a card with the prefilled key and template, and then reads that card"
   await setMode(page, modes[0]);
   const { items } = await shop.control("GET", "cards");
   assert.equal(new Set(items.map(({ customerId }) => customerId)).size, 2);
+  await page.locator('#operations-Cards-getCard [data-param-name="id"] input').fill("x");
+  await page.keyboard.press("Backspace");
+  await expect.poll(() => readCode("#operations-Cards-getCard .examples")).toMatch(/getCard\(""\)/);
+  await page.locator("#operations-Cards-getCard .execute").click();
+  await page.locator("#operations-Cards-getCard .validation-errors").wait();
+  assert.equal(await page.$("#operations-Cards-getCard .live"), null);
   await page.locator("a::-p-text(Back to the console)").click();
   await page.locator(".traffic ::-p-text(issueCard)").wait();
   assert.deepEqual([seen.complaints, seen.foreign], [[], []]);
