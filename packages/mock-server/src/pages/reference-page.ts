@@ -71,7 +71,7 @@ function contents({ paths, tags, webhooks }: Document): Markup[] {
   const toLink = (id: string, method = "") =>
     html`<li><a href="#${id}">${method && html`<b class="${method}">${method}</b> `}${id}</a></li>\n`;
   return tags.map(
-    ({ name }) => html`<p>${name}</p>
+    ({ name }) => html`<p><a href="#${name}">${name}</a></p>
 <ul aria-label="${name}">
 ${[...operations, ...events]
   .filter(({ tags }) => tags.includes(name))

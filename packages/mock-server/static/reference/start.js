@@ -75,15 +75,17 @@ const contents = /** @type {HTMLElement} */ (document.getElementById("contents")
 const search = /** @type {HTMLInputElement} */ (document.querySelector("[type=search]"));
 const opener = /** @type {HTMLElement} */ (document.querySelector("[popovertarget]"));
 const nothing = /** @type {HTMLElement} */ (document.querySelector("nav output"));
+const links = contents.querySelectorAll("a");
 /** @type {NodeListOf<HTMLAnchorElement>} */
-const links = document.querySelectorAll("nav li a");
+const entries = contents.querySelectorAll("li a");
+const getTarget = ({ hash }) => document.getElementById(hash.slice(1));
 
 /** Hides what does not contain the words, in the contents and in the page. */
 search.addEventListener("input", () => {
   const words = search.value.trim().toLowerCase();
   let found = 0;
-  for (const link of links) {
-    const article = document.getElementById(link.hash.slice(1))?.closest(".opblock");
+  for (const link of entries) {
+    const article = getTarget(link)?.closest(".opblock");
     const isFound = article?.textContent.toLowerCase().includes(words);
     article?.toggleAttribute("hidden", !isFound);
     link.parentElement.hidden = !isFound;
@@ -91,22 +93,35 @@ search.addEventListener("input", () => {
   }
   nothing.textContent = found > 0 ? "" : "Nothing found.";
   scrollTo({ top: 0 });
+  markCurrent();
+});
+
+/** The key of the console. */
+addEventListener("keydown", (event) => {
+  const { key, target, ctrlKey, metaKey, altKey } = event;
+  const isTyped = target instanceof Element && target.closest("input, select, textarea");
+  if (key !== "/" || ctrlKey || metaKey || altKey || isTyped) return;
+  event.preventDefault();
+  if (!search.checkVisibility()) contents.showPopover();
+  search.focus();
 });
 
 /**
  * Marks in the contents what is at the top of the screen. The last ones cannot get there: at the end
  * of the page the one that was chosen counts.
  */
-addEventListener("scroll", () => {
-  const shown = [...links].filter(({ parentElement }) => !parentElement.hidden);
-  const getTop = ({ hash }) => document.getElementById(hash.slice(1))?.getBoundingClientRect().top;
+function markCurrent() {
+  const shown = [...links].filter((link) => getTarget(link)?.checkVisibility());
+  const getTop = (link) => getTarget(link).getBoundingClientRect().top;
   const isAtEnd = scrollY + innerHeight > document.documentElement.scrollHeight - 2;
   const chosen = shown.find(({ hash }) => hash === location.hash);
   const isChosen = isAtEnd && chosen && getTop(chosen) > 0;
-  const current = isChosen ? chosen : shown.findLast((link) => getTop(link) < 200);
+  const current = isChosen ? chosen : shown.findLast((link) => getTop(link) < 100);
   for (const link of links) link.ariaCurrent = link === current ? "true" : null;
   opener.textContent = current?.hash.slice(1) ?? "Contents";
-});
+}
+addEventListener("scroll", markCurrent);
+addEventListener("hashchange", markCurrent); // it does not scroll to what cannot get higher
 
 /** On a narrow screen the contents cover the page, until one of them is chosen. */
 contents.addEventListener("click", ({ target }) => {

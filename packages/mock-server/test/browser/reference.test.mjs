@@ -195,12 +195,20 @@ it("finds operations and webhooks by what is written in them, and marks what is 
       all.filter((link) => link.checkVisibility()).map(({ hash }) => hash),
     );
   assert.equal((await list("nav li a")).length, 11);
+  await page.bringToFront(); // only the front page receives key presses
+  await page.keyboard.press("/");
+  assert.ok(await page.$eval("[type=search]", (search) => search.matches(":focus")));
   await page.locator("[type=search]").fill("previous tier");
   assert.deepEqual(await list("nav li a"), ["#tier.changed"]);
   const shown = await page.$$eval("h2", (all) =>
     all.filter((heading) => heading.checkVisibility()).map(({ id }) => id),
   );
   assert.deepEqual(shown, ["Webhooks"]);
+  const readMarked = () => list("nav [aria-current]");
+  await page.locator('nav a[href="#Webhooks"]').click();
+  await expect.poll(readMarked).toEqual(["#Webhooks"]);
+  await page.locator('nav a[href="#tier.changed"]').click();
+  await expect.poll(readMarked).toEqual(["#tier.changed"]);
   await page.locator("[type=search]").fill("nothing like this");
   await page.locator("nav ::-p-text(Nothing found.)").wait();
   await page.locator("[type=search]").fill(" ");
