@@ -87,9 +87,11 @@ function webhooks({ components, tags, webhooks }: Document): Markup {
   const about = tags.find(({ name }) => name === "Webhooks");
   const schemas: Readonly<Record<string, Schema>> = components.schemas;
   const examples: Readonly<Record<string, { value?: unknown }>> = components.examples;
+  const resolve = (schema: Schema): Schema => schemas[toName(schema)] ?? schema;
   const events = Object.entries(webhooks).map(([type, { post }]): Webhook => {
-    const name = toName(post.requestBody.content["application/json"].schema);
-    const { data = {} } = schemas[name]?.properties ?? {};
+    const { schema } = post.requestBody.content["application/json"];
+    const name = toName(schema);
+    const data = resolve(resolve(schema).properties?.data ?? {});
     const lines = headers.map(
       ({ name, example }) => `${name}: ${name === "Service-Event" ? type : example}`,
     );
@@ -101,7 +103,8 @@ function webhooks({ components, tags, webhooks }: Document): Markup {
       "",
       body,
     ];
-    return { type, ...post, data: schemas[toName(data)] ?? data, delivery: delivery.join("\n") };
+    const members = toRows("data", data, resolve);
+    return { type, ...post, data, members, delivery: delivery.join("\n") };
   });
   return html`<section aria-labelledby="Webhooks">
 <h2 id="Webhooks">Webhooks</h2>
@@ -111,7 +114,7 @@ ${table(
   "Headers of a webhook",
   headers.map((header) => ({ ...header, type: header.schema.type })),
 )}
-<div class="examples"><code-block text="${toHandler(events)}"></code-block></div>
+<div class="examples"><code-block text="${toReceiver(events)}"></code-block></div>
 </div>
 ${events.map(webhook)}
 </section>`;
@@ -131,24 +134,31 @@ interface Webhook {
   description: string;
   /** The schema of its data. */
   data: Schema;
+  members: readonly Row[];
   /** An example of the request. */
   delivery: string;
 }
 
 const toName = ({ $ref = "" }: Schema): string => $ref.split("/").at(-1) ?? "";
 
-function webhook({ type, summary, description, data, delivery }: Webhook): Markup {
-  const { properties = {}, required = [] } = data;
-  const rows = Object.entries(properties).map(([name, member]) => ({
-    name: `data.${name}`,
-    type: `${member.type ?? "any"}${required.includes(name) ? "" : ", optional"}`,
-    description: member.description ?? "",
-  }));
+/** The members of an object, each followed by its own members. */
+function toRows(path: string, object: Schema, resolve: (schema: Schema) => Schema): Row[] {
+  const { properties = {}, required = [] } = object;
+  return Object.entries(properties).flatMap(([key, schema]) => {
+    const member = resolve(schema);
+    const name = `${path}.${key}`;
+    const type = `${member.type ?? "any"}${required.includes(key) ? "" : ", optional"}`;
+    const { description = "" } = member;
+    return [{ name, type, description }, ...toRows(name, member, resolve)];
+  });
+}
+
+function webhook({ type, summary, description, data, members, delivery }: Webhook): Markup {
   return html`<article class="opblock">
 <header id="${type}"><h3>${summary}</h3><code>${type}</code></header>
 <div class="opblock-body">
 <p>${withCode(description)}</p>
-${rows.length === 0 ? html`<p>data: ${data.description}</p>` : table(`Data of ${type}`, rows)}
+${members.length === 0 ? html`<p>data: ${data.description}</p>` : table(`Data of ${type}`, members)}
 <div class="examples">
 <h4>Your endpoint receives</h4>
 <code-block text="${delivery}"></code-block>
@@ -157,10 +167,13 @@ ${rows.length === 0 ? html`<p>data: ${data.description}</p>` : table(`Data of ${
 </article>`;
 }
 
-const table = (
-  label: string,
-  rows: readonly { name: string; type: string; description: string }[],
-): Markup =>
+interface Row {
+  name: string;
+  type: string;
+  description: string;
+}
+
+const table = (label: string, rows: readonly Row[]): Markup =>
   html`<table aria-label="${label}">${rows.map(
     ({ name, type, description }) =>
       html`<tr><th scope="row">${name} <small>${type}</small></th><td>${withCode(description)}</td></tr>\n`,
@@ -170,15 +183,20 @@ const table = (
 const withCode = (text = ""): (Markup | string)[] =>
   text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 
-/** A handler for each event, with the members that are always there. */
-function toHandler(events: readonly Webhook[]): string {
+/** A receiver with a handler for each event, which has the members that are always there. */
+function toReceiver(events: readonly Webhook[]): string {
   const lines = events.map(({ type, data: { required } }) => {
     const members = required === undefined ? "id" : `data: { ${required.join(", ")} }`;
     return `  "${type}": async ({ ${members} }) => {},`;
   });
   return `import { onEvents } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import express from "express";
 
 const handler = onEvents({
 ${lines.join("\n")}
-});`;
+});
+const secret = () => process.env.LOYALTY_SIGNING_SECRET;
+const receiver = expressReceiver({ secret, handler });
+express().post("/webhooks/loyalty", receiver).listen(3000);`;
 }

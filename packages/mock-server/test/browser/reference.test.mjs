@@ -1,5 +1,7 @@
 /** The API reference: its forms, its search, and code that works as it is shown. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import express from "express";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import {
   findViolations,
@@ -10,7 +12,8 @@ import {
 } from "../../../../compat/browser.mjs";
 import openapi from "../../../../openapi/generated/openapi.json" with { type: "json" };
 import { createIssuingClient } from "../../../issuing-client/dist/index.js";
-import { onEvents } from "../../../webhook-verify/dist/index.js";
+import { expressReceiver } from "../../../webhook-verify/dist/express.js";
+import { onEvents, signWebhook } from "../../../webhook-verify/dist/index.js";
 import { openShop } from "./shop.mjs";
 
 let browser;
@@ -154,12 +157,22 @@ it("shows the problem details of each error", async (test) => {
   assert.match(String(errors.find(([status]) => status === "429")), /retry-after: 2/);
 });
 
-it("shows a webhook as a receiver gets it, with a handler that accepts it", async (test) => {
+it("shows a webhook as a receiver gets it, with a receiver that accepts it", async (test) => {
   const { page, readCode } = await openReference(test);
   const section = 'section[aria-labelledby="Webhooks"]';
   assert.equal(await page.$(`${section} :is(input, textarea, select, .btn)`), null);
-  const code = (await readCode(section)).replace(/^import .*/, "");
-  const handler = new Function("onEvents", `${code} return handler;`)(onEvents);
+  const code = (await readCode(section)).replaceAll(/^import .*/gm, "");
+  const secret = "whsec_mock";
+  const given = {
+    onEvents,
+    expressReceiver,
+    express,
+    process: { env: { LOYALTY_SIGNING_SECRET: secret } },
+  };
+  const program = code.replace("express()", "return express()").replace("3000", "0");
+  const server = new Function(...Object.keys(given), program)(...Object.values(given));
+  test.onTestFinished(() => void server.close());
+  await once(server, "listening");
   const deliveries = await page.$$eval(`${section} article code-block`, (all) =>
     all.map((block) => block.getAttribute("text")),
   );
@@ -168,8 +181,18 @@ it("shows a webhook as a receiver gets it, with a handler that accepts it", asyn
     const [head, body] = delivery.split("\n\n");
     const event = JSON.parse(body);
     assert.match(head, new RegExp(`Service-Event: ${event.type}\nService-Delivery: .+\nService-S`));
-    await handler(event);
+    const { status } = await fetch(`http://127.0.0.1:${server.address().port}/webhooks/loyalty`, {
+      method: "POST",
+      headers: { "service-signature": await signWebhook({ rawBody: body, secret }) },
+      body,
+    });
+    assert.equal(status, 204, event.type);
   }
+  const names = await page.$$eval('[aria-label="Data of balance.changed"] th', (all) =>
+    all.map(({ innerText }) => innerText),
+  );
+  const operation = names.filter((name) => name.startsWith("data.operation."));
+  assert.deepEqual(operation, ["data.operation.id string", "data.operation.type string"]);
 });
 
 it("scrolls to the operation or the webhook in its address, and marks it", async (test) => {
