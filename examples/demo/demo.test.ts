@@ -44,6 +44,13 @@ it("leaves the shop and the service running with --keep, so that the printed lin
   });
   expect(await (await fetch(links[3] ?? "")).text()).toContain("Become a member");
 
+  const control = new URL("/_mock/", links[0]);
+  await fetch(new URL("reset", control), { method: "POST" });
+  const response = await fetch(new URL("webhooks/endpoints", control));
+  expect(await response.json()).toMatchObject({
+    items: [{ url: new URL("/webhooks/loyalty", links[3]).href }],
+  });
+
   child.kill("SIGINT");
   expect(await once(child, "exit")).toEqual([0, null]);
   expect(errors).toBe(""); // no log lines between the steps

@@ -1,4 +1,5 @@
 /** `npm run demo`: the main use case over real HTTP, with the shop of `examples/express`: sign-up → card → purchase → signed webhook → verified receiver. With `--keep` the shop and the service run until Ctrl-C. */
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
@@ -56,16 +57,23 @@ async function runSteps(print: Print, closing: (() => Promise<void> | void)[]) {
   const step = createStep(print);
   const log = (line: string) =>
     print(`${new Date().toTimeString().slice(0, 8)} ${line}`);
-  const mock = await startMockServer({ seedFile, log });
-  const { service } = mock;
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-demo-"));
-  closing.push(mock.close, () => rmSync(folder, { recursive: true }));
+  closing.push(() => rmSync(folder, { recursive: true }));
   const app = express();
   const server = app.listen(0, "127.0.0.1");
   const stopServer = () => void server.close().closeAllConnections();
   closing.push(stopServer);
   await once(server, "listening");
   const shopUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  // An endpoint of the start stays when the service is reset.
+  const endpoint = {
+    url: `${shopUrl}/webhooks/loyalty`,
+    events: ["balance.changed", "tier.changed", "consent.changed"] as const,
+    secret: randomUUID(),
+  };
+  const mock = await startMockServer({ seedFile, endpoints: [endpoint], log });
+  const { service } = mock;
+  closing.push(mock.close);
   let delivered: IncomingHttpHeaders = {};
   const logged: string[] = [];
 
@@ -79,17 +87,13 @@ async function runSteps(print: Print, closing: (() => Promise<void> | void)[]) {
   };
 
   const shop = await step("The shop opens", async () => {
-    const { secret } = service.webhooks.createEndpoint({
-      url: `${shopUrl}/webhooks/loyalty`,
-      events: ["balance.changed", "tier.changed", "consent.changed"],
-    });
     const shop = await openShop({
       client: createIssuingClient({
         baseUrl: mock.url,
         apiKey: service.apiKeys.website,
       }),
       template: service.templateId,
-      secret,
+      secret: endpoint.secret,
       file: join(folder, "shop.db"),
       log: (line) => void logged.push(line),
     });
