@@ -10,7 +10,7 @@ const help = {
   "↓ or j": "next row",
   "↑ or k": "previous row",
   Enter: "open; in the search: the only result",
-  Esc: "close",
+  Esc: "close; in the search: clear it, then go to the list",
   Space: "scroll what is open",
   "/": "search",
   "?": "this list",

@@ -20,6 +20,13 @@ export function openSearch() {
   else field.focus();
 }
 
+/** Focuses the row of what is open, or else the first; without rows, what scrolls. */
+function focusList() {
+  const targets = ["a.row[aria-current='true']", "a.row", "main"];
+  const target = targets.map((selector) => document.querySelector(selector)).find(Boolean);
+  /** @type {HTMLElement} */ (target).focus();
+}
+
 /**
  * Its words are `query` in the address, so that a reload or a link keeps them. Enter opens the
  * result, if it is the only one.
@@ -45,7 +52,8 @@ export function Search({ label, find, toAddress }) {
     clearTimeout(timer.current);
     timer.current = setTimeout(search, typingPauseMs, value);
   };
-  const openOnly = ({ key, currentTarget: { value } }) => {
+  const press = ({ key, currentTarget: { value } }) => {
+    if (key === "Escape" && value === "") focusList(); // with words, the browser clears them
     if (key !== "Enter" || value === "") return;
     clearTimeout(timer.current);
     search(value);
@@ -61,7 +69,7 @@ export function Search({ label, find, toAddress }) {
       aria-label={label}
       placeholder={label}
       onInput={type}
-      onKeyDown={openOnly}
+      onKeyDown={press}
     />
   );
 }

@@ -18,8 +18,10 @@ export function TrafficView() {
   const { clock } = useService();
   const [limit, setLimit] = useState(pageSize);
   const filters = { kind, problems, query, after };
+  const isFiltered = Object.values(filters).some((value) => value !== "");
+  // A list stays until the next one is read: it is empty because of its own filters.
   const list = useReading(
-    () => get("traffic", { ...filters, limit }),
+    async () => ({ ...(await get("traffic", { ...filters, limit })), isFiltered }),
     ...Object.values(filters),
     limit,
   );
@@ -27,8 +29,7 @@ export function TrafficView() {
   useReturnedFocus(open);
   if (list === undefined) return null;
   const { items = [], total = 0, error } = list;
-  const isFiltered = Object.values(filters).some((value) => value !== "");
-  if (total === 0 && !isFiltered) return <FirstSteps />;
+  if (total === 0 && !list.isFiltered) return <FirstSteps />;
   const count = list.problems > 0 ? ` ${formatNumber(list.problems)}` : "";
   return (
     <div class={open === "" ? undefined : "split"}>

@@ -55,6 +55,16 @@ it("moves among rows with ↑ ↓ j k, opens with Enter, closes with Esc, search
   await texts(".traffic .row", 3);
   await press("ArrowDown");
   await isFocused(ids[0]);
+  await press("/");
+  await page.keyboard.type("nobody");
+  await texts(".traffic .row", 0);
+  await press("Escape"); // the focus stays
+  await page.keyboard.type("Ben");
+  await texts(".traffic .row", 1);
+  await press("Escape");
+  await texts(".traffic .row", 3);
+  await press("Escape", "j", "k");
+  await isFocused(ids[0]);
   await press("?");
   await page.locator("dialog[open] ::-p-text(next row)").wait();
   await page.locator("dialog[open] ::-p-text(webhook to your app)").wait();
