@@ -283,6 +283,8 @@ export interface components {
             readonly at: string;
             /** The address of the endpoint; absent when it was deleted. */
             readonly url?: string;
+            /** When the endpoint got a new secret, ISO 8601; absent when it did not. */
+            readonly secretReplacedAt?: string;
             /** The entry with the id `causeId`; absent when it is no longer in the traffic. */
             readonly cause?: {
                 /** Its `operation` or `type`, such as `purchase`. */

@@ -61,6 +61,12 @@ describe("a request in the traffic", () => {
       422,
       "customer.phone: The phone number is not valid",
     ],
+    [
+      "two errors",
+      toSignUp({ phone: "secret", email: "secret" }),
+      422,
+      "customer.phone: The phone number is not valid, +1 more",
+    ],
     ["a missing field", toSignUp({}, {}), 422, "fieldValues.firstName: First name is required"],
     [
       "another type",

@@ -132,13 +132,14 @@ function describe(entry: Entry): string {
 function toTrafficDelivery({ state }: Domain, delivery: Delivery, causes: Causes) {
   const { createdAt } = parseEvent(delivery);
   const { cardId, customerId } = getSubject(delivery);
-  const url = state.endpoints.get(delivery.endpointId)?.url;
+  const { url, secretReplacedAt } = state.endpoints.get(delivery.endpointId) ?? {};
   const cause = causes.get(delivery.causeId ?? "");
   return {
     kind: "delivery" as const,
     ...delivery,
     at: delivery.attempts.at(-1)?.at ?? createdAt,
     ...(url !== undefined && { url }),
+    ...(secretReplacedAt !== undefined && { secretReplacedAt }),
     ...(cause !== undefined && { cause: toCause(cause) }),
     ...(cardId !== undefined && { cardId }),
     ...(customerId !== undefined && { customerId }),

@@ -73,13 +73,14 @@ export function problemReply(
 }
 
 /**
- * `customer.consents is missing`: the first error, or else the first sentence of the detail. A rule
- * names its member; a sentence for a person does not.
+ * `customer.consents is missing, +1 more`: the first error, or else the first sentence of the
+ * detail. A rule names its member; a sentence for a person does not.
  */
-function formatReason({ detail, errors: [error] }: Problem): string {
+function formatReason({ detail, errors: [error, ...others] }: Problem): string {
   if (error === undefined) return toReason(detail.split(/\.\s/)[0] ?? "");
   const name = toMemberName(error.pointer);
-  return toReason(error.rule?.replace(`"${name}"`, () => name) ?? `${name}: ${error.detail}`);
+  const text = error.rule?.replace(`"${name}"`, () => name) ?? `${name}: ${error.detail}`;
+  return toReason(text) + (others.length > 0 ? `, +${others.length} more` : "");
 }
 
 const maxReasonLength = 200;

@@ -13,7 +13,8 @@ const presets = {
       times: 1,
       match: { operation: "issueCard" },
     },
-    "slow 3 s": { kind: "latency", phase: "before", delayMs: 3000 },
+    "503 until removed": { kind: "status", phase: "before", status: 503 },
+    "slow 3 s until removed": { kind: "latency", phase: "before", delayMs: 3000 },
     "429 Retry-After 2": {
       kind: "status",
       phase: "before",
@@ -65,7 +66,10 @@ export function ActiveFaults() {
   const webhooks = faults.filter(({ phase }) => phase === undefined);
   return (
     <section class="faults" aria-label="Active faults">
-      <Chips label="Requests of your app get the first that fits:" faults={requests} />
+      <Chips
+        label="Requests of your app, not of the console, get the first that fits:"
+        faults={requests}
+      />
       <Chips label="Webhooks to your app:" faults={webhooks} />
     </section>
   );

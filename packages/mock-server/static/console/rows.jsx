@@ -168,12 +168,15 @@ function Marks(delivery) {
   );
 }
 
-function describeFailure({ attempts }) {
+function describeFailure({ attempts, secretReplacedAt = undefined }) {
   const last = attempts.at(-1);
   if (last === undefined) return "is being sent";
   if (isDelivered(last)) return "";
   if (last.responseBody) return toLine(last.responseBody, 200);
-  return last.status ? (last.error ?? "") : describeAttempt(last);
+  if (last.status === undefined) return describeAttempt(last);
+  // ISO 8601 sorts by time.
+  const hasNewSecret = last.status === 401 && secretReplacedAt <= last.at;
+  return last.error ?? (hasNewSecret ? `new secret at ${formatMinute(secretReplacedAt)}` : "");
 }
 
 /** The newest traffic of one card. */

@@ -74,7 +74,7 @@ it("shows a purchase from end to end in one list: the card, the purchase, the we
 it("loses a response, and shows that the retry gets the first card", async (test) => {
   const { shop, page, press, text, view, texts, first, cleanly } = await openConsole(test);
   const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
-  const presets = await texts("option:not([value=''])", 8);
+  const presets = await texts("option:not([value=''])", 9);
   await choose("response lost, card exists");
   assert.deepEqual(await texts(".chip", 1), ["response lost · issueCard · once✕"]);
   await view("Cards");
@@ -93,13 +93,14 @@ it("loses a response, and shows that the retry gets the first card", async (test
   assert.equal((await shop.control("GET", "cards")).items[0].id, id);
   await page.locator(".traffic .phrase::-p-text(response lost)").click();
   await page.locator(".detail h3::-p-text(It got no response)").wait();
-  for (const preset of presets) await choose(preset);
-  await choose("slow 3 s"); // equal ones are one chip
+  const forever = "503 until removed";
+  for (const preset of presets.filter((each) => each !== forever)) await choose(preset);
+  await choose("slow 3 s until removed"); // equal ones are one chip
   await choose("503 once");
   await first(".chip", /×2/);
   // In the order in which they are tried: those that stay are the last ones.
   assert.deepEqual(await texts(".faults p", 2), [
-    "Requests of your app get the first that fits: 503 · ×2✕ response lost · issueCard · once✕ 429 Retry-After 2 · once✕ slow 3 s · until removed✕",
+    "Requests of your app, not of the console, get the first that fits: 503 · ×2✕ response lost · issueCard · once✕ 429 Retry-After 2 · once✕ slow 3 s · until removed✕",
     "Webhooks to your app: 500 · ×3✕ twice · once✕ after others · once✕ no response · until removed✕",
   ]);
   await page.locator(".chip ::-p-text(✕)").click();
@@ -115,6 +116,9 @@ it("loses a response, and shows that the retry gets the first card", async (test
     "reorder",
     "status",
   ]);
+  await choose(forever);
+  await texts(".chip", 8);
+  assert.match((await texts(".faults p", 2))[0], /503 · until removed✕$/);
   cleanly();
 });
 
@@ -205,6 +209,10 @@ it("explains a 401 of the receiver, keeps the response of each attempt, and send
   await press("Resend");
   await page.locator(".tabs ::-p-text(4 ✕ 401)").click();
   await text(": the receiver may still have the old one.");
+  const silent = await openReceiver(test, () => 401, "");
+  await shop.control("PATCH", `webhooks/endpoints/${items[0].endpointId}`, { url: silent });
+  await press("Resend");
+  await first(".traffic .row", /401 → ping .* new secret at \d\d:\d\d$/);
   cleanly();
 });
 
@@ -525,7 +533,15 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   await press("Edit");
   await press("Cancel");
   await texts(".endpoint form", 0);
+  const readPlace = () =>
+    page.$eval("section[aria-label='Templates']", (section) => {
+      const { left, top } = section.getBoundingClientRect();
+      return [left, top];
+    });
+  const place = await readPlace();
   await press("Edit");
+  await texts(".endpoint form", 1);
+  assert.deepEqual(await readPlace(), place);
   const sizes = await page.$$eval(".endpoint label", (labels) =>
     labels.map((label) => [label.offsetHeight < 25, label.scrollWidth <= label.clientWidth]),
   );

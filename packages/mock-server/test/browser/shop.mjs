@@ -56,14 +56,19 @@ export async function openShop(test, ...args) {
   };
 }
 
-/** Responds 204, or the status that `respond` returns for the event's type; an error has a body. */
-export async function openReceiver(test, respond = () => 204) {
+/**
+ * Responds 204, or the status that `respond` returns for the event's type.
+ * @param failure the body of an error.
+ */
+export async function openReceiver(
+  test,
+  respond = () => 204,
+  failure = JSON.stringify({ error: "signature mismatch" }),
+) {
   const server = createServer(async (request, response) => {
     request.resume();
     response.statusCode = await respond(request.headers["service-event"]);
-    response.end(
-      response.statusCode < 400 ? undefined : JSON.stringify({ error: "signature mismatch" }),
-    );
+    response.end(response.statusCode < 400 ? undefined : failure);
   }).listen(0, "127.0.0.1");
   test.onTestFinished(() => {
     server.closeAllConnections();
