@@ -48,6 +48,9 @@ function Console() {
                 {label}
               </a>
             ))}
+            <a href="api/docs">
+              API<span class="reference"> reference</span>
+            </a>
           </nav>
           <div class="controls">
             <Clock />

@@ -29,27 +29,16 @@ export function Setup({ id }) {
   const { settings, endpoints, templates, apiKeys } = setup;
   return (
     <div class="setup">
-      <Environment settings={settings} endpoints={endpoints} />
-      <section aria-label="Webhook endpoints">
-        <h2>Webhook endpoints</h2>
-        {endpoints.map((endpoint) => (
-          <Endpoint key={endpoint.id} endpoint={endpoint} events={settings.events} />
-        ))}
-        {endpoints.length > 1 && <p class="note">The first one’s secret is in .env.</p>}
-        <EndpointForm
-          label="Add"
-          events={settings.events}
-          run={async (body, say) => {
-            await control("POST", "webhooks/endpoints", body);
-            const secret = endpoints.length === 0 ? "in the list and in .env" : "in the list";
-            say(`Added ${formatAddress(body.url)}. Its secret is ${secret}.`);
-          }}
-        />
-      </section>
-      <Templates templates={templates} />
-      <ApiKeys apiKeys={apiKeys} />
-      <ClockSetting />
-      <Reset />
+      <div class="column">
+        <Environment settings={settings} endpoints={endpoints} />
+        <Endpoints endpoints={endpoints} events={settings.events} />
+      </div>
+      <div class="column">
+        <Templates templates={templates} />
+        <ApiKeys apiKeys={apiKeys} />
+        <ClockSetting />
+        <Reset />
+      </div>
     </div>
   );
 }
@@ -122,6 +111,25 @@ const EndpointForm = ({
       </div>
     </details>
   </Form>
+);
+
+const Endpoints = ({ endpoints, events }) => (
+  <section aria-label="Webhook endpoints">
+    <h2>Webhook endpoints</h2>
+    {endpoints.map((endpoint) => (
+      <Endpoint key={endpoint.id} endpoint={endpoint} events={events} />
+    ))}
+    {endpoints.length > 1 && <p class="note">The first one’s secret is in .env.</p>}
+    <EndpointForm
+      label="Add"
+      events={events}
+      run={async (body, say) => {
+        await control("POST", "webhooks/endpoints", body);
+        const secret = endpoints.length === 0 ? "in the list and in .env" : "in the list";
+        say(`Added ${formatAddress(body.url)}. Its secret is ${secret}.`);
+      }}
+    />
+  </section>
 );
 
 function Endpoint({ endpoint, events }) {
@@ -299,16 +307,18 @@ export function FirstSteps() {
   const curl = toCurl("POST", url, { authorization, "content-type": "application/json" }, body);
   return (
     <div class="setup">
-      <section aria-label="First steps">
-        <h2>No traffic yet</h2>
-        <p>The requests of your app appear here, and the webhooks that follow.</p>
-        <IssueForm templates={[template]} />
-        <p>
-          Or send the first request yourself.{" "}
-          {endpoints.length === 0 && <a href="#/setup">Where does your app receive webhooks?</a>}
-        </p>
-      </section>
-      {website && <Block title="curl" text={curl} />}
+      <div class="column">
+        <section aria-label="First steps">
+          <h2>No traffic yet</h2>
+          <p>The requests of your app appear here, and the webhooks that follow.</p>
+          <IssueForm templates={[template]} />
+          <p>
+            Or send the first request yourself.{" "}
+            {endpoints.length === 0 && <a href="#/setup">Where does your app receive webhooks?</a>}
+          </p>
+        </section>
+        {website && <Block title="curl" text={curl} />}
+      </div>
       <Environment settings={settings} endpoints={endpoints} />
     </div>
   );

@@ -189,6 +189,20 @@ it("has at least 21 rows on a monitor of 900 px, two lines for each on a phone, 
     await page.locator("[aria-label='Close the detail']").click();
     await page.locator(".traffic .row").wait();
   }
+  await page.setViewport({ width: 390, height: 844, hasTouch: true, isMobile: true });
+  await page.locator(".bar a::-p-text(API)").wait();
+  assert.equal(await page.$eval(".bar", ({ clientHeight }) => clientHeight < 105), true);
+  for (const view of ["", "setup", "cards"]) {
+    await page.goto(`${shop.baseUrl}/console#/${view}`);
+    await page.locator("main [aria-label]").wait();
+    const low = await page.$$eval("button, .button, input, select, nav a, summary", (all) =>
+      all
+        .filter((control) => control.checkVisibility() && control.offsetHeight < 40)
+        .map(({ innerText }) => innerText),
+    );
+    assert.deepEqual([view, low], [view, []]);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  }
 });
 
 it("has headings, and the same columns in every row on a monitor, on a small screen and beside a detail", async (test) => {
