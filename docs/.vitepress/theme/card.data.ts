@@ -4,7 +4,7 @@ import { cardWithCode } from "../../../packages/mock-server/src/pages/card-page.
 const view = {
   slug: "8sT2kq",
   publicUrl: "https://cards.example.com/cards/8sT2kq",
-  shopName: "Coffee club",
+  shopName: "Corner Coffee Club",
   color: undefined,
   holder: "Anna",
   balance: 120,
