@@ -57,13 +57,26 @@ const queries = [
   "?state=x&query=__proto__",
 ];
 
-/** The routes that the service lists when it has none; `*` is a variable segment. */
+const pages = [
+  "/",
+  "/api/docs",
+  "/api/docs/*",
+  "/assets/*",
+  "/cards/*",
+  "/cards/*/*",
+  "/console",
+  "/console/*",
+];
+
+/**
+ * The pages, and the routes that the service lists for a path of none; `*` is a variable segment.
+ */
 async function readRoutes(baseUrl: string): Promise<string[]> {
   const lists = ["/nothing", "/_mock/nothing"].map(async (path) => {
     const { detail } = (await (await fetch(baseUrl + path)).json()) as { detail: string };
     return [...detail.matchAll(/[A-Z]+ (\/[\w/*-]+)/g)].map(([, route = ""]) => route);
   });
-  return (await Promise.all(lists)).flat();
+  return [...pages, ...(await Promise.all(lists)).flat()];
 }
 
 const methods = [
