@@ -313,7 +313,7 @@ const SigningTime = ({ signature, at, signedAt }) =>
   signature !== undefined &&
   Date.parse(at) - Date.parse(signedAt) > toleranceMs && (
     <p class="note">
-      Signed with real time, t = {formatTime(signedAt)}: a receiver refuses a time that is{" "}
+      Signed with real time, t = {formatTime(signedAt)}, because a receiver would refuse one that is{" "}
       {formatUntil(at, signedAt)} ahead.
     </p>
   );

@@ -292,7 +292,7 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   await page.locator(".traffic .row").click();
   await first(
     ".detail .note:not(:has(+ .note))",
-    /^Signed with real time, t = \d\d:\d\d:\d\d: a receiver refuses a time that is (5|6) min ahead\.$/,
+    /^Signed with real time, t = \d\d:\d\d:\d\d, because a receiver would refuse one that is (5|6) min ahead\.$/,
   );
   await page.keyboard.press("Escape");
   await press("+6 h");

@@ -197,7 +197,7 @@ describe("the card's page", () => {
     const shop = await openShop(test);
     const { publicUrl, id } = await shop.issue({ name: "Anna" });
     const { page, seen } = await opensAt(shop, [`${publicUrl}/google`, ".note .back"]);
-    await page.locator(".back a").click(); // nobody led here
+    await page.locator(".back a").click(); // opened without a link
     await page.locator("h2::-p-text(Keep this card on your phone)").wait();
     for (const title of ["Apple Wallet", "Google Wallet"]) {
       const button = await page.locator(`img[alt="Add to ${title}"]`).waitHandle();
