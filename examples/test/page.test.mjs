@@ -72,7 +72,7 @@ it("asks for a name, and for a phone number or an email address, before the form
   await page.click("[type=submit]");
   await waitForText(page, "Please enter your name.");
   await waitForText(page, "Please enter a phone number or an email address.");
-  const showsExample = await page.$eval(".example", (text) =>
+  const showsExample = await page.$eval("#phone-example", (text) =>
     text.checkVisibility(),
   );
   expect(showsExample).toBe(false);
@@ -186,6 +186,23 @@ it("opens the card of a member, from this browser or by the address of the page"
   await page.type("[name=link]", anna);
   await page.keyboard.press("Enter");
   await waitForText(page, "Hello, Anna");
+  await page.close();
+});
+
+it("shows the card of the last visit, or the form, before the shop responds", async () => {
+  const { page } = await open(anna);
+  await waitForText(page, "Hello, Anna");
+  await page.setRequestInterception(true);
+  page.on("request", (request) => {
+    if (!request.url().includes("/users/")) void request.continue();
+  });
+  await page.goto(shop);
+  await waitForText(page, "Show this card at the counter.");
+  await page.goto(`${shop}/#from-another-browser`);
+  await waitForText(page, "Your card is being opened…");
+  await page.goto(anna);
+  await page.locator("#sign-out").click();
+  await waitForText(page, "Become a member");
   await page.close();
 });
 
