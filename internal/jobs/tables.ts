@@ -100,12 +100,6 @@ export const nameTables = (jobs: string, guard = noGuard): JobTables => ({
  */
 export const tablesVersion = 2;
 
-/** Drops the tables of this version and of older ones. */
-export const formatDrops = ({ jobs, bodies, breakers, failures }: JobTables, settings: string) =>
-  [jobs, bodies, breakers, failures, settings]
-    .map((table) => `DROP TABLE IF EXISTS ${table}`)
-    .join("; ");
-
 interface IdType {
   /** The type of the id that a new job gets. Ids are never used again. */
   generated: string;

@@ -12,7 +12,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import { tablesOfVersion1 } from "@loyalty-cards/testing/old-outbox-tables";
 import { describe, expect, it } from "vitest";
 import { asking, command, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
 
@@ -94,18 +93,6 @@ describe("rows whose outcome is unknown for more than 24 hours", () => {
     expect([(await run()).code, requests.length]).toEqual([0, 30 - sent]);
     expect(readLines("members.rejected.csv")).toEqual([]);
   });
-});
-
-it("refuses a file of an older version, and says what to do", async () => {
-  const { run, path, countCards } = await openShop(toRows(3));
-  const database = openSqlite(path("members.csv.outbox"));
-  database.exec(tablesOfVersion1);
-  database.close();
-  const { code, stderr } = await run();
-  expect([code, await countCards()]).toEqual([2, 0]);
-  expect(stderr.replaceAll(/\s+/g, " ")).toMatch(
-    /members\.csv\.outbox cannot be used: .* version 1, .* delete the file .* or run: DROP TABLE /,
-  );
 });
 
 it("resumes on a copy of its files", async () => {

@@ -2,7 +2,6 @@
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { query, type Row, type Statements, toNumber } from "@loyalty-cards/internal/jobs/statement";
 import {
-  formatDrops,
   formatTables,
   idTypes,
   type JobTables,
@@ -102,12 +101,8 @@ function* writeSettings({ baseUrl, idempotencyNamespace }: Service): Statements<
 
 function requireVersion(found: number): void {
   if (found === version) return;
-  const versions = `The tables of the outbox are of version ${found}, and this process knows version ${version}`;
-  if (found > version)
-    throw failure(`${versions}: update @loyalty-cards/issuing-outbox in every process.`);
-  const drops = formatDrops(nameTables(entriesTable), settingsTable);
   throw failure(
-    `${versions}. No release wrote the older ones, so nothing migrates them. Stop all processes, and delete the file if it has nothing else, as that of an import, or run: ${drops}`,
+    `The tables of the outbox are of version ${found}, and this process knows version ${version}: update @loyalty-cards/issuing-outbox in every process.`,
   );
 }
 

@@ -1,8 +1,7 @@
 /** The rules of the outbox, one by one, in virtual time. */
 import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import { tablesOfVersion1 } from "@loyalty-cards/testing/old-outbox-tables";
 import { scratchFile } from "@loyalty-cards/testing/resources";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { testOutage } from "./outage.ts";
 import {
   createNetwork,
@@ -430,18 +429,5 @@ describe("an outbox of another service", () => {
       "of version 3",
     );
     expect(readIndexes()).toEqual(indexes);
-  });
-
-  // G24
-  it("refuses tables of an older version, and says how to drop them", async () => {
-    const file = scratchFile();
-    const database = openSqlite(file);
-    onTestFinished(() => void database.close());
-    database.exec(tablesOfVersion1);
-    const open = () => openShop(createNetwork(), { file }).outbox;
-    const refusal = await open().count().then(String, String);
-    expect(refusal).toContain("of version 1, and this process knows version 2. No release wrote");
-    database.exec(refusal.split(" or run: ")[1] ?? "");
-    await expect(open().count()).resolves.toMatchObject({ waiting: 0 });
   });
 });

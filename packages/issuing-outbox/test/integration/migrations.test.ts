@@ -3,7 +3,6 @@
  * by `ensureOutboxTables`.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { tablesOfVersion1 } from "@loyalty-cards/testing/old-outbox-tables";
 import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -44,18 +43,6 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await expect(outbox.drain({ maxMs: 300 })).resolves.toMatchObject({ issued: 1 });
     const other = postgresOutbox({ client: network.createClient(), pool: empty });
     await expect(other.count()).rejects.toThrow("The tables of the outbox are of version 9");
-  });
-
-  it("refuses tables of an older version, and says how to drop them", async () => {
-    const old = await createSchema("old");
-    await old.query(tablesOfVersion1);
-    await ensureOutboxTables(old);
-    const outbox = postgresOutbox({ client: createNetwork().createClient(), pool: old });
-    const refusal = await outbox.count().then(String, String);
-    expect(refusal).toContain("of version 1, and this process knows version 2. No release wrote");
-    await old.query(refusal.split(" or run: ")[1] ?? "");
-    await ensureOutboxTables(old);
-    await expect(outbox.count()).resolves.toMatchObject({ waiting: 0 });
   });
 
   it("may be used by a role that cannot create tables", async () => {

@@ -1,7 +1,6 @@
 /** The tables of an inbox in a SQLite file, and their version. */
 
 import {
-  formatDrops,
   formatTables,
   idTypes,
   nameTables,
@@ -39,13 +38,9 @@ export function prepareTables(database: SqliteDatabase): void {
 
 function requireVersion(found: number): void {
   if (found === version) return;
-  const versions = `its tables are of version ${found} and this package knows ${version}`;
-  if (found > version)
-    throw withSafeMessage(new Error(`${versions}: update @loyalty-cards/webhook-inbox`));
-  const drops = formatDrops(tables, versionTable);
   throw withSafeMessage(
     new Error(
-      `${versions}. No release wrote the older ones, so nothing migrates them. Stop all processes, and delete the file if it has nothing else, or run: ${drops}`,
+      `its tables are of version ${found} and this package knows ${version}: update @loyalty-cards/webhook-inbox`,
     ),
   );
 }

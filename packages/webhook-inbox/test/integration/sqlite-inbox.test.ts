@@ -433,25 +433,6 @@ describe.each(engines)("with %s", (name, open) => {
     database.close();
   });
 
-  // G24
-  it("rejects tables of an older version, and says how to drop them", async () => {
-    const file = scratchFile();
-    const database = open(file);
-    onTestFinished(() => void database.close());
-    database.exec(
-      `CREATE TABLE webhook_inbox_schema (version integer NOT NULL);
-       INSERT INTO webhook_inbox_schema VALUES (1);
-       CREATE TABLE webhook_inbox_events (id INTEGER PRIMARY KEY, topic text, name text, state text);
-       CREATE TABLE webhook_inbox_events_bodies (id INTEGER PRIMARY KEY, body text NOT NULL);
-       CREATE TABLE webhook_inbox_events_breakers (topic text PRIMARY KEY, failed text NOT NULL)`,
-    );
-    const store = () => put(openInbox({ file, open }), balanceChanged("evt_1"));
-    const refusal = await store().then(String, String);
-    expect(refusal).toContain("of version 1 and this package knows 2. No release wrote");
-    database.exec(refusal.split(" or run: ")[1] ?? "");
-    await expect(store()).resolves.toBe("stored");
-  });
-
   it.each<[string, () => string, RegExp]>([
     [
       "a missing folder",
