@@ -1,9 +1,11 @@
 /** Adds jobs, and lets a job begin anew. */
 import { findJobs } from "./read.ts";
 import {
+  execute,
   formatRow,
   formatRows,
   query,
+  queryInTransaction,
   type Statements,
   type Types,
   toNumber,
@@ -50,13 +52,16 @@ function toValues(
  * A statement that adds the jobs which are not there, by topic and name, and returns these. With
  * WHERE, SQLite does not read ON CONFLICT as the ON of a join.
  */
-const formatInsert = ({ jobs }: JobTables, rows: string): string => `WITH given (${names}) AS (
+const formatInsert = (
+  { jobs, dialect }: JobTables,
+  rows: string,
+): string => `WITH given (${names}) AS (
        VALUES ${rows}
      )
      INSERT INTO ${jobs} (${names}, tried, lost, state, due, added)
      SELECT ${names}, started, started, 'waiting', :now + :delayMs::bigint, :now
      FROM given
-     WHERE :inTransaction
+     WHERE ${dialect.inTransaction}
      ON CONFLICT (name, topic) DO NOTHING
      RETURNING id, topic, name`;
 
@@ -70,7 +75,8 @@ export function* addJob(
   delayMs: number,
 ): Statements<Job | undefined> {
   const values = toValues(job, ranks.new);
-  const [added] = yield* query(formatInsert(tables, oneRow), { ...values, delayMs });
+  const insert = formatInsert(tables, oneRow);
+  const [added] = yield* queryInTransaction(insert, { ...values, delayMs });
   if (added !== undefined) {
     yield* putBody(tables, toNumber(added["id"]), job.body);
     return undefined;
@@ -80,11 +86,11 @@ export function* addJob(
   return known ?? (yield* addJob(tables, job, delayMs));
 }
 
-function* putBody({ bodies }: JobTables, id: number, body: string): Statements<void> {
-  yield* query(
+function* putBody({ bodies, dialect }: JobTables, id: number, body: string): Statements<void> {
+  yield* queryInTransaction(
     `INSERT INTO ${bodies} (id, body)
      SELECT :id::bigint, :body
-     WHERE :inTransaction
+     WHERE ${dialect.inTransaction}
      ON CONFLICT (id) DO UPDATE SET body = excluded.body
      RETURNING id`,
     { id, body },
@@ -112,7 +118,7 @@ export function* addJobs(tables: JobTables, list: readonly NewJob[]): Statements
     id: toNumber(id),
     body: bodiesByJob.get(toIdentity(topic, name)) ?? "",
   }));
-  yield* query(
+  yield* execute(
     `INSERT INTO ${tables.bodies} (id, body)
      VALUES ${formatRows({ id: "bigint", body: "text" }, newBodies.length)}`,
     toRowValues(newBodies),
@@ -131,7 +137,7 @@ export function* restartJob(
 ): Statements<void> {
   const { id, key, suffix, startedAtMs } = job;
   const hasStarted = startedAtMs !== undefined;
-  yield* query(
+  yield* queryInTransaction(
     `UPDATE ${tables.jobs}
      SET state = 'waiting',
        rank = :rank::integer,
@@ -145,7 +151,7 @@ export function* restartJob(
        error = NULL,
        ended = NULL
      WHERE id = :id::bigint
-       AND :inTransaction
+       AND ${tables.dialect.inTransaction}
      RETURNING id`,
     {
       id,
@@ -161,7 +167,7 @@ export function* restartJob(
 
 /** Makes a job due now, unless it is leased. */
 export function* hurryJob({ jobs }: JobTables, id: number): Statements<void> {
-  yield* query(
+  yield* execute(
     `UPDATE ${jobs}
      SET due = :now
      WHERE id = :id::bigint

@@ -2,7 +2,7 @@
  * The circuit breaker of a topic: it opens after failures of three jobs in a row, tries one job at
  * a time, and closes when one works.
  */
-import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
+import { execute, query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
 import { type Job, type JobTables, ranks } from "./tables.ts";
 
 /** Jobs of a topic that failed in a row before its breaker opens. A job counts once. */
@@ -50,7 +50,7 @@ export function* recordFailure(
 
 /** @returns how many jobs of the topic have failed. */
 function* addFailure({ failures }: JobTables, { id, topic }: Job): Statements<number> {
-  yield* query(
+  yield* execute(
     `INSERT INTO ${failures} (topic, job)
      VALUES (:topic, :id::bigint)
      ON CONFLICT DO NOTHING`,
@@ -89,7 +89,7 @@ function* pauseTopic(
 ): Statements<void> {
   // The subquery selects the later of two times, because only PostgreSQL has greatest(), and only
   // SQLite has max() of two values.
-  yield* query(
+  yield* execute(
     `UPDATE ${breakers}
      SET due = (
        SELECT max(ends.due)
@@ -106,7 +106,7 @@ function* pauseTopic(
 
 /** While the breaker is open, probes go by the time of the last attempt. */
 function* makeRetriesDue({ jobs }: JobTables, topic: string): Statements<void> {
-  yield* query(
+  yield* execute(
     `UPDATE ${jobs}
      SET due = tried
      WHERE topic = :topic
@@ -131,7 +131,7 @@ export function* closeBreaker(
      RETURNING due`,
     { topic },
   );
-  yield* query(
+  yield* execute(
     `DELETE FROM ${failures}
      WHERE topic = :topic`,
     { topic },
@@ -145,7 +145,7 @@ export function* closeBreaker(
  * @returns its topic and number; undefined when none is due.
  */
 export function* beginProbe(
-  { breakers, guard }: JobTables,
+  { breakers, guard, dialect }: JobTables,
   leaseMs: number,
 ): Statements<{ topic: string; probe: number } | undefined> {
   const [breaker] = yield* query(
@@ -159,7 +159,7 @@ export function* beginProbe(
          AND ${guard.condition}
        ORDER BY due
        LIMIT 1
-       FOR UPDATE SKIP LOCKED
+       ${dialect.lockFreeRows}
      )
      RETURNING topic, probes`,
     { ...guard.values, leaseMs },
@@ -171,7 +171,7 @@ export function* beginProbe(
 /** Withdraws a probe that showed nothing about the topic: another job may try it at once. */
 export function* withdrawProbe({ breakers }: JobTables, { topic, probe }: Job): Statements<void> {
   if (probe === undefined) return;
-  yield* query(
+  yield* execute(
     `UPDATE ${breakers}
      SET due = :now,
        probes = probes - 1

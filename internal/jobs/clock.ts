@@ -1,6 +1,6 @@
 /** Corrects times that were written while a clock was ahead. */
 import { formatTopics } from "./read.ts";
-import { query, type Statements } from "./statement.ts";
+import { execute, type Statements } from "./statement.ts";
 import { type JobTables, ranks } from "./tables.ts";
 
 /** Clocks that differ by less are not corrected. */
@@ -20,7 +20,7 @@ const notAfterNow = (column: string): string =>
 export function* correctTimes(tables: JobTables): Statements<void> {
   const { jobs, breakers } = tables;
   const isAhead = (column: string) => `${column} > :now + ${maxAheadMs}`;
-  yield* query(
+  yield* execute(
     `WITH RECURSIVE ${formatTopics(tables).join()},
      ahead AS (
        SELECT j.id
@@ -40,7 +40,7 @@ export function* correctTimes(tables: JobTables): Statements<void> {
        AND ${isAhead("due")}`,
     { topic: null },
   );
-  yield* query(
+  yield* execute(
     `UPDATE ${breakers}
      SET due = :now,
        ${notAfterNow("since")}

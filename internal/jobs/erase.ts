@@ -1,6 +1,7 @@
 /** Erases what jobs send, and deletes jobs. */
 
 import {
+  execute,
   formatRows,
   query,
   type Row,
@@ -21,7 +22,7 @@ export function* eraseEnded(
   tables: JobTables,
   { state, retentionMs }: { state: string; retentionMs: number },
 ): Statements<boolean> {
-  const { jobs, bodies } = tables;
+  const { jobs, bodies, dialect } = tables;
   const rows = yield* query(
     `UPDATE ${jobs}
      SET error = NULL
@@ -32,7 +33,7 @@ export function* eraseEnded(
          AND j.ended < :now - :retentionMs::bigint
          AND EXISTS (SELECT 1 FROM ${bodies} b WHERE b.id = j.id)
        LIMIT ${batchSize}
-       FOR UPDATE SKIP LOCKED
+       ${dialect.lockFreeRows}
      )
      RETURNING id`,
     { state, retentionMs },
@@ -70,7 +71,7 @@ export function* deleteEnded(
 
 /** Deletes a job, also while it is leased. */
 export function* deleteJob(tables: JobTables, id: number): Statements<void> {
-  yield* query(
+  yield* execute(
     `DELETE FROM ${tables.jobs}
      WHERE id = :id::bigint`,
     { id },
@@ -81,7 +82,7 @@ export function* deleteJob(tables: JobTables, id: number): Statements<void> {
 /** Erases what the jobs send that have the ids of the rows. */
 function* eraseBodies({ bodies }: JobTables, rows: readonly Row[]): Statements<void> {
   if (rows.length === 0) return;
-  yield* query(
+  yield* execute(
     `DELETE FROM ${bodies}
      WHERE id IN (${formatRows({ id: "bigint" }, rows.length)})`,
     toRowValues(rows.map((row) => ({ id: toNumber(row["id"]) }))),

@@ -7,6 +7,7 @@ import { createTypeError } from "../reporting.ts";
 import { beginProbe, closeBreaker, hasJobsToTry } from "./breaker.ts";
 import { countJobs, formatQueues } from "./read.ts";
 import {
+  execute,
   query,
   type Row,
   type Statements,
@@ -64,11 +65,11 @@ interface Choice {
  * statement.
  */
 function* leaseChosen(tables: JobTables, leaseMs: number, choice: Choice): Statements<LeasedJob[]> {
-  const { jobs, bodies, guard } = tables;
+  const { jobs, bodies, guard, dialect } = tables;
   const { ctes = [], select, values } = choice;
   const chosen = `chosen AS MATERIALIZED (
        ${select}
-       FOR UPDATE SKIP LOCKED
+       ${dialect.lockFreeRows}
      )`;
   if (!("randomUUID" in crypto))
     throw createTypeError(describeHidden("This package", "crypto.randomUUID"));
@@ -79,7 +80,7 @@ function* leaseChosen(tables: JobTables, leaseMs: number, choice: Choice): State
        SELECT id, body
        FROM ${bodies}
        WHERE id IN (SELECT id FROM chosen)
-       FOR UPDATE SKIP LOCKED
+       ${dialect.lockFreeRows}
      )
      UPDATE ${jobs}
      ${setLease}
@@ -190,7 +191,7 @@ function getProbeOrder(probe: number): readonly number[] {
 
 /** Lets all leases expire now: those of processes that have ended. */
 export function* expireLeases({ jobs }: JobTables): Statements<void> {
-  yield* query(
+  yield* execute(
     `UPDATE ${jobs}
      SET due = :now
      WHERE lease IS NOT NULL

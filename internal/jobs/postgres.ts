@@ -8,9 +8,9 @@ import {
   hasCode,
   type PostgresClient,
   type PostgresTransaction,
-  type SendStatement,
+  queryRows,
   type TransactionNeed,
-  trustTransaction,
+  type UserTransaction,
 } from "../postgres/transaction.ts";
 import { createTypeError, withSafeMessage } from "../reporting.ts";
 import { setRealTimeout } from "../timers.ts";
@@ -54,10 +54,13 @@ interface PostgresJobsOptions<Transaction> {
   check(): Statements<void>;
 }
 
-/** What sends the statements, and the transaction, which the user's functions get. */
+/** What sends the statements. */
 interface Connection {
-  send: SendStatement;
+  client: PostgresClient;
+  /** The transaction that the user's functions get. */
   transaction?: unknown;
+  /** The user's own transaction, in which the statements must be. */
+  userTransaction?: UserTransaction;
 }
 
 /** Statements of the engine in PostgreSQL. */
@@ -102,8 +105,8 @@ export function createPostgresDatabase<Transaction>(
     let isCommitting = false;
     const work = async (transaction: Transaction) => {
       isCommitting = false;
-      const send = trustTransaction(adapt(transaction));
-      const result = await executeAll({ send, transaction }, create());
+      const client = adapt(transaction);
+      const result = await executeAll({ client, transaction }, create());
       isCommitting = true;
       return result;
     };
@@ -128,8 +131,9 @@ export function createPostgresDatabase<Transaction>(
     statements: Statements<Result>,
     need: TransactionNeed,
   ): Promise<Result> {
-    const send = await enterTransaction(adapt(transaction), need);
-    const connection = { send, transaction };
+    const client = adapt(transaction);
+    const userTransaction = await enterTransaction(client, need);
+    const connection = { client, transaction, userTransaction };
     // This check is not remembered, because the user may roll back.
     if (!isChecked) await executeAll(connection, options.check());
     return executeAll(connection, statements);
@@ -161,9 +165,8 @@ export function createPostgresDatabase<Transaction>(
     async run<Result>(create: () => Statements<Result>): Promise<Result> {
       await checkOnce();
       if (pool === undefined) return runAlone(create);
-      const connection = { send: trustTransaction(pool) };
       return repeat(
-        () => executeAll(connection, create()),
+        () => executeAll({ client: pool }, create()),
         (error) => isTransactionConflict(error) || isServerLost(error),
       );
     },
@@ -224,7 +227,7 @@ const untranslatable =
   "The encoding of this database has no character of a user id, a template or the form. A database with the encoding UTF8 stores all of them.";
 
 async function execute(
-  { send, transaction }: Connection,
+  { client, transaction, userTransaction }: Connection,
   step: Step,
   { now, missingTables }: Pick<PostgresJobsOptions<never>, "now" | "missingTables">,
 ): Promise<Row[]> {
@@ -232,12 +235,18 @@ async function execute(
     await step.call(transaction as never);
     // If the callback caught the error of a statement, COMMIT would be a ROLLBACK, and not every
     // client says so.
-    await send("SELECT 1", []);
+    await queryRows(client, "SELECT 1", []);
     return [];
   }
-  const { sql, values } = toPositional(step, now === undefined ? databaseTime : `${now()}::bigint`);
+  const transactionId = userTransaction?.id ?? null;
+  const { sql, values } = toPositional(
+    { sql: step.sql, values: { ...step.values, transaction: transactionId } },
+    now === undefined ? databaseTime : `${now()}::bigint`,
+  );
   try {
-    return (await send(sql, values)) as Row[];
+    const rows = await queryRows(client, sql, values);
+    if (rows.length === 0 && step.isInTransaction) await userTransaction?.requireSame();
+    return rows as Row[];
   } catch (error) {
     if (hasCode(error, "42P01")) throw withSafeMessage(new Error(missingTables, { cause: error }));
     if (hasCode(error, "22P05")) throw createTypeError(untranslatable, { cause: error });
@@ -256,7 +265,6 @@ function toPositional(
   const names: string[] = [];
   const sql = replaceParameters(step.sql, (name, type) => {
     if (name === "now") return time;
-    if (name === "inTransaction") return ":inTransaction"; // enterTransaction replaces it
     if (!names.includes(name)) names.push(name);
     const text = `$${names.indexOf(name) + 1}::text`;
     return type === "text" ? text : `${text}::${type}`;

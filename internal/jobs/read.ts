@@ -1,5 +1,11 @@
 /** Reads jobs: by name, in the order in which they were added, counts, and when one is due. */
-import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
+import {
+  query,
+  queryInTransaction,
+  type Statements,
+  toNumber,
+  toOptionalNumber,
+} from "./statement.ts";
 import { hasOpenBreaker, type Job, type JobTables, ranks, readJob } from "./tables.ts";
 
 /**
@@ -85,15 +91,18 @@ export function* findJobs({ jobs }: JobTables, { name, topic }: JobRef): Stateme
  * it ends.
  * @returns them with their bodies.
  */
-export function* lockJobs({ jobs, bodies }: JobTables, { name, topic }: JobRef): Statements<Job[]> {
-  const rows = yield* query(
+export function* lockJobs(
+  { jobs, bodies, dialect }: JobTables,
+  { name, topic }: JobRef,
+): Statements<Job[]> {
+  const rows = yield* queryInTransaction(
     `SELECT *
      FROM ${jobs}
      WHERE name = :name
        AND ${isValue("topic", topic)}
-       AND :inTransaction
+       AND ${dialect.inTransaction}
      LIMIT 2
-     FOR UPDATE`,
+     ${dialect.lockRows}`,
     { name, topic: topic ?? null },
   );
   const locked: Job[] = [];

@@ -1,7 +1,7 @@
 /** Ends an attempt: records how it ended, or gives the job back unsent. */
 import { closeBreaker, recordFailure, type TopicFailure, withdrawProbe } from "./breaker.ts";
 import { unlessCallback } from "./lease.ts";
-import { query, type Statements, toNumber } from "./statement.ts";
+import { execute, query, type Statements, toNumber } from "./statement.ts";
 import {
   countFailures,
   type Job,
@@ -147,7 +147,7 @@ function* recordEnd(
   );
   if (row === undefined) return { job: undefined, failures: 0 };
   if (end.isErased)
-    yield* query(
+    yield* execute(
       `DELETE FROM ${tables.bodies}
        WHERE id = :id::bigint`,
       { id },
@@ -162,7 +162,7 @@ function* recordEnd(
  */
 export function* giveBack(tables: JobTables, job: LeasedJob, delayMs = 0): Statements<void> {
   yield* withdrawProbe(tables, job);
-  yield* query(
+  yield* execute(
     `UPDATE ${tables.jobs}
      SET lease = NULL,
        due = :now + :delayMs::bigint,

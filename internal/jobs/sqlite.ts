@@ -8,16 +8,10 @@ import {
   type OpenSqliteDatabase,
   rollBack,
   type SqliteDatabase,
+  type SqliteStatement,
 } from "../sqlite/database-node.ts";
 import { type SqliteLog, watchLog } from "../sqlite/log-node.ts";
-import {
-  getValue,
-  type Row,
-  replaceParameters,
-  type Statements,
-  type Step,
-  type Values,
-} from "./statement.ts";
+import { getValue, type Row, replaceParameters, type Statements, type Step } from "./statement.ts";
 
 /**
  * The result of a function that must not be asynchronous: an async one does not compile, and the
@@ -189,10 +183,10 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
 function createLibraryCheck(owner: string): (connection: SqliteDatabase) => void {
   let library: unknown;
   return (connection) => {
-    const step = { sql: "SELECT sqlite_source_id() AS id", values: {} };
-    const [row] = execute(connection, step, 0);
-    library ??= row?.["id"];
-    if (row?.["id"] === library) return;
+    const row = connection.prepare("SELECT sqlite_source_id() AS id").get();
+    const { id } = row as { id: unknown };
+    library ??= id;
+    if (id === library) return;
     throw createTypeError(
       `This connection and that of the ${owner} are of two SQLite libraries, which drop each other's locks. Pass { open: (file) => new Database(file) } of your own library to the ${owner}, or use the connection of ${owner}.write. See https://loyalty-cards.github.io/loyalty-cards/guides/outbox#sqlite-locks.`,
     );
@@ -220,10 +214,14 @@ function createForwardClock(now: () => number) {
   };
 }
 
-type RunStatement = (values: Values, nowMs: number) => Row[];
+/** A statement that was prepared, and the name of the value of each `?` in it. */
+interface Prepared {
+  statement: SqliteStatement;
+  names: readonly string[];
+}
 
 /** Prepared statements of each connection. */
-const prepared = new WeakMap<SqliteDatabase, Map<string, RunStatement>>();
+const prepared = new WeakMap<SqliteDatabase, Map<string, Prepared>>();
 /** Statements for many rows differ by the number of rows. */
 const maxPrepared = 200;
 
@@ -237,29 +235,20 @@ function execute(connection: SqliteDatabase, step: Step, nowMs: number): Row[] {
     statements = new Map();
     prepared.set(connection, statements);
   }
-  const run = statements.get(step.sql) ?? prepare(connection, step.sql);
-  statements.set(step.sql, run);
-  return run(step.values, nowMs);
+  const known = statements.get(step.sql) ?? prepare(connection, step.sql);
+  statements.set(step.sql, known);
+  const values = known.names.map((name) => (name === "now" ? nowMs : getValue(step.values, name)));
+  if (step.hasRows) return known.statement.all(...values) as Row[];
+  known.statement.run(...values);
+  return [];
 }
 
-/** Rows that PostgreSQL locks. SQLite has one writer, so no other transaction can have them. */
-const rowLocks = /\bFOR UPDATE( SKIP LOCKED)?/g;
-
 /** Removes the types of parameters, and writes `?` for each use of a value, as SQLite needs. */
-function prepare(connection: SqliteDatabase, sql: string): RunStatement {
-  /** The name of the value of each `?`. */
+function prepare(connection: SqliteDatabase, sql: string): Prepared {
   const names: string[] = [];
-  const text = replaceParameters(sql.replace(rowLocks, ""), (name) => {
-    if (name === "inTransaction") return "TRUE";
+  const text = replaceParameters(sql, (name) => {
     names.push(name);
     return "?";
   });
-  const statement = connection.prepare(text);
-  const hasRows = /^\s*(SELECT|WITH)|\bRETURNING\b/.test(text);
-  return (given, nowMs) => {
-    const values = names.map((name) => (name === "now" ? nowMs : getValue(given, name)));
-    if (hasRows) return statement.all(...values) as Row[];
-    statement.run(...values);
-    return [];
-  };
+  return { statement: connection.prepare(text), names };
 }

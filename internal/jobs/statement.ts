@@ -14,15 +14,20 @@ export type Values = Readonly<Record<string, Value>>;
  */
 export type Row = Record<string, string | number | bigint | null>;
 
+/**
+ * A statement with named parameters: `:topic` is text, `:id::bigint` has its type. `:now` is the
+ * time of the database in milliseconds.
+ */
+export interface Statement {
+  sql: string;
+  values: Values;
+  hasRows: boolean;
+  /** Whether its effect must be in the user's transaction: see {@link queryInTransaction}. */
+  isInTransaction: boolean;
+}
+
 export type Step =
-  /**
-   * A statement with named parameters: `:topic` is text, `:id::bigint` has its type. Two names have
-   * no value: `:now` is the time of the database in milliseconds, and `:inTransaction` a condition
-   * that is false when the statement is not in the user's transaction. A statement with it must
-   * have RETURNING: without rows, `enterTransaction` asks whether the transaction is still the
-   * same.
-   */
-  | { sql: string; values: Values }
+  | Statement
   /**
    * A function of the user, with the transaction, and the name of its option. Its error ends the
    * statements.
@@ -32,11 +37,25 @@ export type Step =
 export type Statements<Result> = Generator<Step, Result, Row[]>;
 
 /**
- * Runs one statement.
+ * Runs a statement that returns rows.
  * @returns its rows.
  */
 export function* query(sql: string, values: Values = {}): Statements<Row[]> {
-  return yield { sql, values };
+  return yield { sql, values, hasRows: true, isInTransaction: false };
+}
+
+/**
+ * Runs a statement that has an effect in the user's transaction only: with `inTransaction` of the
+ * dialect as a condition. It returns rows where it had an effect. Without rows, the database is
+ * asked whether the transaction is still the same.
+ */
+export function* queryInTransaction(sql: string, values: Values): Statements<Row[]> {
+  return yield { sql, values, hasRows: true, isInTransaction: true };
+}
+
+/** Runs a statement that returns no rows. */
+export function* execute(sql: string, values: Values = {}): Statements<void> {
+  yield { sql, values, hasRows: false, isInTransaction: false };
 }
 
 /** A colon, a name, and perhaps a type. Two colons before a name are a cast. */

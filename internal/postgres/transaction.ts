@@ -82,12 +82,6 @@ export function hasMethod<Name extends string>(
   return typeof Reflect.get(Object(value), name) === "function";
 }
 
-/** Sends a statement. `:inTransaction` in it is a condition: see {@link enterTransaction}. */
-export type SendStatement = (text: string, values: readonly Parameter[]) => Promise<PostgresRow[]>;
-
-/** The condition of a statement that has an effect only in the transaction of the caller. */
-const condition = ":inTransaction";
-
 /** Who needs which transaction, for the error message. */
 export interface TransactionNeed {
   /** What needs it, such as `outbox.add needs the transaction that saves the user`. */
@@ -96,37 +90,37 @@ export interface TransactionNeed {
   consequence: string;
 }
 
-/**
- * Asks PostgreSQL for the id of the user's transaction. Outside of a transaction each statement has
- * an id of its own: with a pool, with a client without BEGIN, after COMMIT. So a statement with
- * `WHERE :inTransaction` has an effect in this transaction only. It returns rows where it had one.
- * @returns sends a statement.
- * @throws {TypeError} (the returned function) when the statement is not in this transaction.
- */
+/** A transaction of the user. */
+export interface UserTransaction {
+  /**
+   * Its id, `txid_current()` as text. Outside of a transaction each statement has an id of its own:
+   * with a pool, with a client without BEGIN, after COMMIT. So a statement with the id as a
+   * condition has an effect in this transaction only.
+   */
+  id: string;
+  /**
+   * Call it after a statement without effect, which found nothing, or was not in the transaction.
+   * @throws {TypeError} when the client is not in this transaction.
+   */
+  requireSame(): Promise<void>;
+}
+
+/** Asks PostgreSQL for the id of the user's transaction. */
 export async function enterTransaction(
   client: PostgresTransaction,
   { need, consequence }: TransactionNeed,
-): Promise<SendStatement> {
-  const transactionId = await readTransactionId(client);
-  return async (text, values) => {
-    if (!text.includes(condition)) return queryRows(client, text, values);
-    const isSame = `txid_current()::text = $${values.length + 1}::text`;
-    const statement = text.replaceAll(condition, isSame);
-    const rows = await queryRows(client, statement, [...values, transactionId]);
-    if (rows.length > 0) return rows;
-    // Without rows the statement found nothing, or was not in the transaction.
-    if ((await readTransactionId(client)) === transactionId) return rows;
-    throw createTypeError(
-      `${need}, not a pool, a database or a client without BEGIN. Pass the client after BEGIN, or the argument of the callback of sql.begin, $transaction or transaction, and await the call before the transaction ends: ${consequence}.`,
-    );
+): Promise<UserTransaction> {
+  const id = await readTransactionId(client);
+  return {
+    id,
+    async requireSame() {
+      if ((await readTransactionId(client)) === id) return;
+      throw createTypeError(
+        `${need}, not a pool, a database or a client without BEGIN. Pass the client after BEGIN, or the argument of the callback of sql.begin, $transaction or transaction, and await the call before the transaction ends: ${consequence}.`,
+      );
+    },
   };
 }
-
-/** Sends statements in a transaction that this program began itself. */
-export const trustTransaction =
-  (client: PostgresClient): SendStatement =>
-  (text, values) =>
-    queryRows(client, text.replaceAll(condition, "true"), values);
 
 /** Reads the id as text, because it has 8 bytes. */
 async function readTransactionId(client: PostgresClient): Promise<string> {

@@ -8,7 +8,7 @@ import { leaseDue, leaseJob, leaseProbe } from "../jobs/lease.ts";
 import { countJobs, getDelayMs, getLatestMs, getLeaseDelayMs } from "../jobs/read.ts";
 import { type End, giveBack, settleJob } from "../jobs/settle.ts";
 import { createSqliteDatabase } from "../jobs/sqlite.ts";
-import { formatTables, idTypes, type LeasedJob, nameTables, ranks } from "../jobs/tables.ts";
+import { dialects, formatTables, type LeasedJob, nameTables, ranks } from "../jobs/tables.ts";
 import {
   planNext,
   startWorker,
@@ -19,7 +19,7 @@ import {
 } from "../jobs/worker.ts";
 import { openSqlite } from "../sqlite/database-node.ts";
 
-const tables = nameTables("work");
+const tables = nameTables("work", dialects.sqlite);
 const leaseMs = 40_000;
 const done: End = { state: "done", effect: "unchanged", finding: "works" };
 const retried: End = { state: "waiting", effect: "possible", rank: ranks.retry };
@@ -38,7 +38,7 @@ function openWork(
   const database = createSqliteDatabase({
     openFile: () => {
       const opened = openSqlite(":memory:");
-      opened.exec(formatTables(tables, idTypes.sqlite));
+      opened.exec(formatTables(tables));
       return opened;
     },
     now: clock.now,

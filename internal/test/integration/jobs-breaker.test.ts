@@ -16,12 +16,11 @@ import {
   getNames,
   leaseMs,
   openJobs,
-  tables,
 } from "./jobs-database.ts";
 
 describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => {
   describe.skipIf(!isThere)("which is there", () => {
-    const { run, add, lease, leaseOne, leased, settle } = openJobs(openDatabase);
+    const { tables, run, add, lease, leaseOne, leased, settle } = openJobs(openDatabase);
     const probe = () => run(() => leaseProbe(tables, leaseMs));
     /** Adds jobs, and fails each of them once. */
     async function failEach(...names: (string | number)[]) {

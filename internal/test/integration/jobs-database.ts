@@ -12,13 +12,22 @@ import { getLatestMs, lockJobs } from "../../jobs/read.ts";
 import { type End, settleJob } from "../../jobs/settle.ts";
 import { createSqliteDatabase } from "../../jobs/sqlite.ts";
 import type { Statements } from "../../jobs/statement.ts";
-import { formatTables, idTypes, type LeasedJob, nameTables, ranks } from "../../jobs/tables.ts";
+import {
+  dialects,
+  formatTables,
+  type JobTables,
+  type LeasedJob,
+  nameTables,
+  ranks,
+} from "../../jobs/tables.ts";
 import { openSqlite } from "../../sqlite/database-node.ts";
-export const tables = nameTables("work");
+export const sqliteTables = nameTables("work", dialects.sqlite);
+export const postgresTables = nameTables("work", dialects.postgres);
 export const leaseMs = 30_000;
 export const startMs = Date.parse("2026-03-01T12:00:00Z");
 
 interface Database {
+  tables: JobTables;
   run<Result>(start: () => Statements<Result>): Promise<Result>;
 }
 
@@ -30,12 +39,12 @@ function onSqlite() {
   const database = createSqliteDatabase({
     openFile: () => {
       const opened = openSqlite(file);
-      opened.exec(`PRAGMA journal_mode = WAL; ${formatTables(tables, idTypes.sqlite)}`);
+      opened.exec(`PRAGMA journal_mode = WAL; ${formatTables(sqliteTables)}`);
       return opened;
     },
     now: () => clock.nowMs,
     owner: "test",
-    getLatestMs: () => getLatestMs(tables),
+    getLatestMs: () => getLatestMs(sqliteTables),
   });
   afterAll(() => {
     database.close();
@@ -47,16 +56,17 @@ function onSqlite() {
     for (const table of ["work", "work_breakers", "work_failures"])
       database.open().exec(`DELETE FROM ${table}`);
   };
-  return { run, empty, database };
+  return { tables: sqliteTables, run, empty, database };
 }
 
 export function onPostgres() {
   const { pool: createPool } = ownSchema();
   const pool = createPool(8);
-  beforeAll(() => pool.query(formatTables(tables, idTypes.postgres)));
+  beforeAll(() => pool.query(formatTables(postgresTables)));
   const options = { *check() {}, missingTables: "", now: () => clock.nowMs };
   const { transact } = createPostgresDatabase(overPg(pool).transaction, options);
   return {
+    tables: postgresTables,
     run: transact,
     empty: async () => void (await pool.query("TRUNCATE work, work_breakers, work_failures")),
     pool,
@@ -92,7 +102,7 @@ export function advance(ms: number): void {
 
 /** The functions of the engine on a database, which is empty before each test. */
 export function openJobs(openDatabase: () => Database & { empty(): Promise<void> }) {
-  const { run, empty } = openDatabase();
+  const { tables, run, empty } = openDatabase();
   beforeEach(async () => {
     advance(86_400_000); // a clock that goes back would be corrected
     await empty();
@@ -101,6 +111,7 @@ export function openJobs(openDatabase: () => Database & { empty(): Promise<void>
   const leaseOne = async (name: string | number) =>
     (await run(() => leaseJob(tables, leaseMs, { topic: "tpl_1", name: String(name) })))[0];
   return {
+    tables,
     run,
     add: (name: string | number, more?: Partial<NewJob>, delayMs = 0) =>
       run(() => addJob(tables, newJob(name, more), delayMs)),

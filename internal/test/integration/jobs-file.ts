@@ -2,15 +2,14 @@
 import { addJob } from "../../jobs/add.ts";
 import { getLatestMs, listJobs } from "../../jobs/read.ts";
 import { createSqliteDatabase } from "../../jobs/sqlite.ts";
-import { formatTables, idTypes, nameTables } from "../../jobs/tables.ts";
+import { dialects, formatTables, nameTables } from "../../jobs/tables.ts";
 import { openDurableFile, openSqlite } from "../../sqlite/database-node.ts";
 
-const tables = nameTables("work");
+const tables = nameTables("work", dialects.sqlite);
 
 export function openJobsFile(file: string, open = openSqlite) {
   const database = createSqliteDatabase({
-    openFile: () =>
-      openDurableFile("test", file, open, (own) => own.exec(formatTables(tables, idTypes.sqlite))),
+    openFile: () => openDurableFile("test", file, open, (own) => own.exec(formatTables(tables))),
     now: Date.now,
     owner: "test",
     getLatestMs: () => getLatestMs(tables),

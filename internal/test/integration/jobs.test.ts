@@ -9,8 +9,8 @@ import { createPostgresDatabase } from "../../jobs/postgres.ts";
 import { countJobs, getDelayMs, getLatestMs, getLeaseDelayMs, listJobs } from "../../jobs/read.ts";
 import { giveBack } from "../../jobs/settle.ts";
 import { createSqliteDatabase } from "../../jobs/sqlite.ts";
-import { query } from "../../jobs/statement.ts";
-import { formatTables, idTypes, type LeasedJob, nameTables, ranks } from "../../jobs/tables.ts";
+import { execute } from "../../jobs/statement.ts";
+import { formatTables, type LeasedJob, nameTables, ranks } from "../../jobs/tables.ts";
 import { openSqlite } from "../../sqlite/database-node.ts";
 import {
   advance,
@@ -26,13 +26,13 @@ import {
   onPostgres,
   openJobs,
   retried,
+  sqliteTables,
   startMs,
-  tables,
 } from "./jobs-database.ts";
 
 describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
   describe.skipIf(!isThere)("which is there", () => {
-    const { run, add, lease, leaseOne, leased, settle, find } = openJobs(openDatabase);
+    const { tables, run, add, lease, leaseOne, leased, settle, find } = openJobs(openDatabase);
 
     it("are due when their times prove that a clock was ahead", async () => {
       const dayMs = 86_400_000;
@@ -43,7 +43,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       await settle(tried, { ...retried, delayMs: 1_000 });
       const addDay = (where: string, ...columns: string[]) =>
         run(() =>
-          query(
+          execute(
             `UPDATE work SET ${columns.map((name) => `${name} = ${name} + ${dayMs}`)} ${where}`,
           ),
         );
@@ -187,7 +187,8 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
     });
 
     it("leases nothing while the guard is false", async () => {
-      const guarded = nameTables("work", { condition: ":version = '2'", values: { version: "1" } });
+      const guard = { condition: ":version = '2'", values: { version: "1" } };
+      const guarded = nameTables("work", tables.dialect, guard);
       await add(1);
       expect(await run(() => leaseDue(guarded, leaseMs, { limit: 1 }))).toEqual([]);
       expect(await run(() => leaseJob(guarded, leaseMs, { topic: "tpl_1", name: "1" }))).toEqual(
@@ -277,7 +278,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
           Array.from({ length: 1_001 }, (_, name) => newJob(name)),
         ),
       );
-      await run(() => query("UPDATE work SET state = 'done', rank = NULL, ended = added"));
+      await run(() => execute("UPDATE work SET state = 'done', rank = NULL, ended = added"));
       advance(1_001);
       expect(await run(() => eraseEnded(tables, { state: "done", retentionMs: 1_000 }))).toBe(true);
       expect(await run(() => eraseEnded(tables, { state: "done", retentionMs: 1_000 }))).toBe(
@@ -372,7 +373,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
 });
 
 describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () => {
-  const { run, pool } = onPostgres();
+  const { tables, run, pool } = onPostgres();
 
   it("are leased once each, while eight workers lease at the same time", async () => {
     await run(() =>
@@ -434,16 +435,16 @@ describe("jobs in SQLite", () => {
     const database = createSqliteDatabase({
       openFile: () => {
         const opened = openSqlite(":memory:");
-        opened.exec(formatTables(tables, idTypes.sqlite));
+        opened.exec(formatTables(sqliteTables));
         return opened;
       },
       now: () => nowMs,
       owner: "test",
-      getLatestMs: () => getLatestMs(tables),
+      getLatestMs: () => getLatestMs(sqliteTables),
     });
     onTestFinished(() => database.close());
-    const lease = () => database.run(leaseDue(tables, leaseMs, { limit: 1 })).length;
-    database.run(addJob(tables, newJob(1), 60_000));
+    const lease = () => database.run(leaseDue(sqliteTables, leaseMs, { limit: 1 })).length;
+    database.run(addJob(sqliteTables, newJob(1), 60_000));
     nowMs -= 7_200_000;
     expect(lease()).toBe(0);
     nowMs += 59_999;
@@ -459,7 +460,7 @@ describe("a lease", () => {
   it("scans no table and sorts nothing", () => {
     const connection = openSqlite(":memory:");
     onTestFinished(() => void connection.close());
-    connection.exec(formatTables(tables, idTypes.sqlite));
+    connection.exec(formatTables(sqliteTables));
     const statements: string[] = [];
     const recorded = {
       exec: (sql: string) => connection.exec(sql),
@@ -473,14 +474,14 @@ describe("a lease", () => {
       openFile: () => recorded,
       now: Date.now,
       owner: "test",
-      getLatestMs: () => getLatestMs(tables),
+      getLatestMs: () => getLatestMs(sqliteTables),
     });
-    database.run(leaseDue(tables, leaseMs, { limit: 1 }));
-    database.run(getDelayMs(tables));
-    database.run(leaseDue(tables, leaseMs, { limit: 1, topic: "topic" }));
-    database.run(getDelayMs(tables, "topic"));
-    database.run(countNeglected(tables));
-    database.run(countNeglected(tables, "topic"));
+    database.run(leaseDue(sqliteTables, leaseMs, { limit: 1 }));
+    database.run(getDelayMs(sqliteTables));
+    database.run(leaseDue(sqliteTables, leaseMs, { limit: 1, topic: "topic" }));
+    database.run(getDelayMs(sqliteTables, "topic"));
+    database.run(countNeglected(sqliteTables));
+    database.run(countNeglected(sqliteTables, "topic"));
     for (const sql of statements.filter((each) => each.includes("work"))) {
       const values = Array.from({ length: sql.split("?").length - 1 }, () => 1);
       const plan = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as {

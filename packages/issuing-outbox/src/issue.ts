@@ -96,7 +96,8 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep
     const attempt = runAttempt(context, leased, { isVisitor: true, signal: lifecycle.aborting });
     return waitForAttempt(context, visit, { job, attempt });
   }
-  await database.run(() => requireOwnSettings(context.client)); // other settings prevent a lease
+  // Other settings prevent a lease.
+  await database.run(() => requireOwnSettings(tables, context.client));
   if (await isPaused(context, job)) return { entry: toEntry(job) };
   return { waitMs: Math.min(pollMs, leftMs) }; // another process has the entry
 }

@@ -167,12 +167,12 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
   const client = parseOutboxOptions("postgresOutbox", options, optionNames);
   const { pool, adapt, testing } = options;
   const transact = getTransact(options);
-  const tables = nameOutboxTables(client);
+  const tables = nameOutboxTables("postgres", client);
   const database = createPostgresDatabase(transact, {
     pool: pool as PostgresClient | undefined,
     adapt,
     now: testing?.clock && (() => client.clock.now()),
-    check: () => requireOwnSettings(client),
+    check: () => requireOwnSettings(tables, client),
     missingTables:
       "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql. If they exist, this transaction is of another database.",
   });

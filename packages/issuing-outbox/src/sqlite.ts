@@ -122,7 +122,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   const client = parseOutboxOptions("sqliteOutbox", options, optionNames);
   const { file, open = openSqlite } = options;
   requireFileName("sqliteOutbox", file);
-  const tables = nameOutboxTables(client);
+  const tables = nameOutboxTables("sqlite", client);
   const jobsDatabase = createSqliteDatabase({
     openFile: () => openDurableFile("sqliteOutbox", file, open, prepareTables),
     now: () => client.clock.now(),
@@ -131,7 +131,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   });
   function prepareTables(connection: SqliteDatabase): void {
     connection.exec(settingsTables); // first, so that tables of another version are not changed
-    jobsDatabase.runIn(connection, requireOwnSettings(client));
+    jobsDatabase.runIn(connection, requireOwnSettings(tables, client));
     connection.exec(sqliteTables);
   }
   /** What workers record in this turn of the event loop, which is one transaction. */

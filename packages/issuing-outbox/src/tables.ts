@@ -1,9 +1,15 @@
 /** The tables of the outbox, for both databases, and the settings that all its processes share. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { query, type Row, type Statements, toNumber } from "@loyalty-cards/internal/jobs/statement";
 import {
+  query,
+  queryInTransaction,
+  type Row,
+  type Statements,
+  toNumber,
+} from "@loyalty-cards/internal/jobs/statement";
+import {
+  dialects,
   formatTables,
-  idTypes,
   type JobTables,
   nameTables,
   tablesVersion as version,
@@ -25,14 +31,14 @@ export const settingsTables = `CREATE TABLE IF NOT EXISTS ${settingsTable} (
 );
 `;
 
-export const sqliteTables = formatTables(nameTables(entriesTable), idTypes.sqlite);
+export const sqliteTables = formatTables(nameTables(entriesTable, dialects.sqlite));
 /**
  * Creates the tables in one statement, so that every client can send it. The lock serializes
  * processes that start together.
  */
 export const postgresTables = `DO $$ BEGIN
 PERFORM pg_advisory_xact_lock(7021926012);
-${formatTables(nameTables(entriesTable), idTypes.postgres)}${settingsTables}END $$;
+${formatTables(nameTables(entriesTable, dialects.postgres))}${settingsTables}END $$;
 `;
 
 /**
@@ -49,7 +55,10 @@ type Service = Pick<IssuingSteps<unknown>, "baseUrl" | "idempotencyNamespace">;
  * The tables of an outbox, from which nothing is leased after another process has changed them or
  * the service.
  */
-export function nameOutboxTables({ baseUrl, idempotencyNamespace }: Service): JobTables {
+export function nameOutboxTables(
+  database: keyof typeof dialects,
+  { baseUrl, idempotencyNamespace }: Service,
+): JobTables {
   const condition = `EXISTS (
     SELECT 1
     FROM ${settingsTable}
@@ -58,7 +67,7 @@ export function nameOutboxTables({ baseUrl, idempotencyNamespace }: Service): Jo
       AND namespace = :namespace
   )`;
   const values = { url: baseUrl, namespace: idempotencyNamespace };
-  return nameTables(entriesTable, { condition, values });
+  return nameTables(entriesTable, dialects[database], { condition, values });
 }
 
 /**
@@ -66,8 +75,8 @@ export function nameOutboxTables({ baseUrl, idempotencyNamespace }: Service): Jo
  * those that a test suite emptied, have no settings, and get its own.
  * @throws when another process changed the settings: then a lease returns nothing either.
  */
-export function* requireOwnSettings(service: Service): Statements<void> {
-  const settings = (yield* readSettings()) ?? (yield* writeSettings(service));
+export function* requireOwnSettings(tables: JobTables, service: Service): Statements<void> {
+  const settings = (yield* readSettings()) ?? (yield* writeSettings(tables, service));
   requireVersion(toNumber(settings?.["version"]));
   const { baseUrl, idempotencyNamespace } = service;
   requireSame("baseUrl", "url", settings?.["url"], baseUrl);
@@ -85,11 +94,14 @@ function* readSettings(): Statements<Row | undefined> {
 }
 
 /** Writes what is missing. */
-function* writeSettings({ baseUrl, idempotencyNamespace }: Service): Statements<Row | undefined> {
-  const [row] = yield* query(
+function* writeSettings(
+  { dialect }: JobTables,
+  { baseUrl, idempotencyNamespace }: Service,
+): Statements<Row | undefined> {
+  const [row] = yield* queryInTransaction(
     `INSERT INTO ${settingsTable} AS s (id, version, url, namespace)
      SELECT 1, ${version}, :url, :namespace
-     WHERE :inTransaction
+     WHERE ${dialect.inTransaction}
      ON CONFLICT (id) DO UPDATE SET
        url = coalesce(s.url, excluded.url),
        namespace = coalesce(s.namespace, excluded.namespace)

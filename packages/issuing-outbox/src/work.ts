@@ -48,7 +48,7 @@ export function createWorkers(context: OutboxContext): Workers {
   }
 
   function* getDelay(): Statements<number | undefined> {
-    yield* requireOwnSettings(client);
+    yield* requireOwnSettings(tables, client);
     return yield* getDelayMs(tables);
   }
 

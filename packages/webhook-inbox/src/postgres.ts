@@ -106,7 +106,7 @@ export async function markProcessed(
   );
   const insert = `INSERT INTO webhook_inbox_processed (event)
     SELECT $1::text
-    WHERE :inTransaction
+    WHERE txid_current()::text = $2::text
     ON CONFLICT DO NOTHING
     RETURNING 1`;
   return isChanged(transaction, insert, toEventKey(event, parseSource(options)));
@@ -148,7 +148,7 @@ export async function isNewest(
   const createdAt = new Date(parseCreatedAt(event)).toISOString();
   const upsert = `INSERT INTO webhook_inbox_newest AS newest (key, created, event)
     SELECT $1::text, $2::text::timestamptz, $3::text
-    WHERE :inTransaction
+    WHERE txid_current()::text = $4::text
     ON CONFLICT (key) DO UPDATE SET created = excluded.created, event = excluded.event
     WHERE (excluded.created, excluded.event) > (newest.created, newest.event)
     RETURNING 1`;
@@ -161,14 +161,20 @@ const transactionNeed = {
   consequence: "marked outside of it, an event is lost when its handler fails",
 };
 
+/**
+ * @param sql its last parameter is the id of the transaction.
+ * @returns whether the statement had an effect.
+ */
 async function isChanged(
   transaction: PostgresTransaction,
   sql: string,
   ...values: string[]
 ): Promise<boolean> {
-  const query = await enterTransaction(transaction, transactionNeed);
+  const { id, requireSame } = await enterTransaction(transaction, transactionNeed);
   try {
-    return (await query(sql, values)).length > 0;
+    const rows = await queryRows(transaction, sql, [...values, id]);
+    if (rows.length === 0) await requireSame();
+    return rows.length > 0;
   } catch (error) {
     throw explainMissingTable(error, hasCode(error, "42P01"));
   }

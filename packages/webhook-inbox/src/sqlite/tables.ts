@@ -1,8 +1,8 @@
 /** The tables of an inbox in a SQLite file, and their version. */
 
 import {
+  dialects,
   formatTables,
-  idTypes,
   nameTables,
   tablesVersion as version,
 } from "@loyalty-cards/internal/jobs/tables";
@@ -14,10 +14,10 @@ const eventsTable = "webhook_inbox_events";
 const versionTable = "webhook_inbox_schema";
 
 /** Each event is a job: its source is the topic, its id the name. */
-export const tables = nameTables(eventsTable);
+export const tables = nameTables(eventsTable, dialects.sqlite);
 
 /** The index is for the counts and the retention. */
-const definitions = `${formatTables(tables, idTypes.sqlite)}
+const definitions = `${formatTables(tables)}
 CREATE INDEX IF NOT EXISTS ${eventsTable}_ended ON ${eventsTable} (topic, state, ended);`;
 
 /**
