@@ -47,8 +47,6 @@ let lastCallId = 0;
 /** What is known of a call, also when it is aborted. */
 interface Progress {
   state: CallState;
-  /** That of the last attempt; before the first one, that the deadline passed. */
-  result: AttemptResult;
 }
 
 /**
@@ -64,14 +62,11 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
   const emit = (event: CallEvent) =>
     onEvent && notify(onEvent, { callId, operation: endpoint, ...event });
 
-  const progress: Progress = {
-    state: createState(call, settings),
-    result: { failure: pastDeadline },
-  };
+  const progress: Progress = { state: createState(call, settings) };
   try {
-    await attemptUntilEnd(call, settings, { progress, emit });
+    const result = await attemptUntilEnd(call, settings, { progress, emit });
     const { attempts, outcome } = progress.state;
-    const { value: response, failure } = progress.result;
+    const { value: response, failure } = result;
     const facts = { attempts, outcome, idempotencyKey };
     if (failure !== undefined) throw toCallError(withLimit(failure, settings), facts);
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
@@ -91,37 +86,34 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
   }
 }
 
-/** Makes the attempts of a call, and records each in `progress`. */
+/**
+ * Makes the attempts of a call, and records each in `progress`.
+ * @returns the result of the last one; when there was no time for one, that the deadline passed.
+ */
 async function attemptUntilEnd(
   call: Call,
   settings: CallSettings,
   { progress, emit }: { progress: Progress; emit: (event: CallEvent) => void },
-): Promise<void> {
+): Promise<AttemptResult> {
   const { endpoint, method } = call;
   const { clock } = settings;
   const apiKey = await getApiKey(settings);
-  if (apiKey.failure !== undefined) {
-    progress.result = apiKey;
-    return;
-  }
+  if (apiKey.failure !== undefined) return apiKey;
   const request = createRequest(call, settings, apiKey.value);
-  while (true) {
-    if (!canAttempt(settings)) return;
-    emit({ type: "attempt", attempt: progress.state.attempts + 1, method });
-    // The listener can abort the call, and use up its time.
-    if (!canAttempt(settings)) return;
-    progress.state = { ...progress.state, attempts: progress.state.attempts + 1 };
-    progress.result = await attempt(request, endpoint, settings);
-    const { state, end, delayMs } = decideNext(
-      progress.state,
-      progress.result,
-      clock.monotonicMs(),
-    );
+  let result: AttemptResult | undefined;
+  while (canAttempt(settings)) {
+    const attempts = progress.state.attempts + 1;
+    emit({ type: "attempt", attempt: attempts, method });
+    if (!canAttempt(settings)) break; // the listener can abort the call, and use up its time
+    progress.state = { ...progress.state, attempts };
+    result = await attempt(request, endpoint, settings);
+    const { state, end, delayMs } = decideNext(progress.state, result, clock.monotonicMs());
     progress.state = state;
-    if (end !== undefined) return;
-    emit({ type: "retry", attempt: state.attempts, ...getReason(progress.result), delayMs });
+    if (end !== undefined) return result;
+    emit({ type: "retry", attempt: attempts, ...getReason(result), delayMs });
     await sleep(delayMs, settings);
   }
+  return result ?? { failure: pastDeadline };
 }
 
 function createState(
