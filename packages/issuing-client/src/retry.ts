@@ -144,7 +144,6 @@ function addOutcome(outcome: Outcome, result: AttemptResult): Outcome {
 
 /**
  * After a 2xx, a 5xx, a 408 or a lost response the card may exist; after another 4xx it does not.
- * `isRefusal` in the verdict of the outbox is the same rule.
  */
 function getOutcome({ value, failure }: AttemptResult): Outcome {
   if (value === undefined) return failure.wasSent ? "unknown" : "not-sent";

@@ -183,10 +183,13 @@ function toWaiting(
     rank: ranks.retry,
     delayMs: Math.max(backoffMs, requestedMs),
     error,
-    effect: isConflict ? "unchanged" : getEffect(failure),
+    effect: isConflict ? "unchanged" : effects[failure.outcome],
     finding: toFinding(meaning, failure),
   };
 }
+
+/** Whether this attempt may issue a card: the client judges each by itself. */
+const effects = { "not-sent": "none", rejected: "none", unknown: "possible" } as const;
 
 /** What the breaker learns of the service. */
 function toFinding(
@@ -195,14 +198,6 @@ function toFinding(
 ): End["finding"] {
   if (meaning === "silent") return undefined;
   return meaning === "fails" ? { reason: code, retryAfterMs } : "works";
-}
-
-/** Whether a response refuses the card: as `getOutcome` of the client's `retry` decides. */
-const isRefusal = (status: number) => status >= 400 && status < 500 && status !== 408;
-
-/** Whether this attempt may issue a card, whatever earlier ones do. */
-function getEffect({ status = 0, outcome }: CallFailure): "none" | "possible" {
-  return isRefusal(status) || outcome !== "unknown" ? "none" : "possible";
 }
 
 /** Reads what `send` threw: an error of the client, or the reason of an abort. */

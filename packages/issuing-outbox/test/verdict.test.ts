@@ -60,23 +60,43 @@ describe.each(["worker", "visitor"])("judges for a %s", (who) => {
 
   it.each<[name: string, facts: Partial<Facts>, first: string, later: string]>([
     // what the visitor can correct
-    ["422", { code: "validation", status: 422, outcome: "unknown" }, rejected, rejected],
-    ["413", { code: "rejected", status: 413, outcome: "unknown" }, rejected, rejected],
-    ["414", { code: "rejected", status: 414, outcome: "unknown" }, rejected, rejected],
+    ["422", { code: "validation", status: 422, outcome: "rejected" }, rejected, rejected],
+    ["413", { code: "rejected", status: 413, outcome: "rejected" }, rejected, rejected],
+    ["414", { code: "rejected", status: 414, outcome: "rejected" }, rejected, rejected],
     [
       "400 as problem details",
-      { code: "rejected", status: 400, problem: { ...problem, title: "Bad Request" } },
+      {
+        code: "rejected",
+        status: 400,
+        outcome: "rejected",
+        problem: { ...problem, title: "Bad Request" },
+      },
       rejected,
       nothing,
     ],
     [
       "400 as problem details without a title",
-      { code: "rejected", status: 400, problem: { ...problem, detail: "No phone." } },
+      {
+        code: "rejected",
+        status: 400,
+        outcome: "rejected",
+        problem: { ...problem, detail: "No phone." },
+      },
       rejected,
       nothing,
     ],
-    ["400 without a body", { code: "rejected", status: 400 }, nothing, nothing],
-    ["400 of a proxy", { code: "rejected", status: 400, problem }, nothing, nothing],
+    [
+      "400 without a body",
+      { code: "rejected", status: 400, outcome: "rejected" },
+      nothing,
+      nothing,
+    ],
+    [
+      "400 of a proxy",
+      { code: "rejected", status: 400, outcome: "rejected", problem },
+      nothing,
+      nothing,
+    ],
     // spec 8: 24 hours
     ["an old key", { code: "idempotency-expired", outcome: "not-sent" }, undecidable, undecidable],
     // the service works
@@ -99,11 +119,10 @@ describe.each(["worker", "visitor"])("judges for a %s", (who) => {
       "waiting, fails with rate-limited, no effect",
       "waiting, fails with rate-limited, no effect",
     ],
-    // its own status counts, not what earlier attempts mean
     ...[401, 402, 403, 404, 405, 410, 415, 421, 425, 431, 451].map(
       (status): [string, Partial<Facts>, string, string] => [
         `${status}`,
-        { code: "rejected", status, outcome: "unknown" },
+        { code: "rejected", status, outcome: "rejected" },
         "waiting, fails with rejected, no effect",
         "waiting, fails with rejected, no effect",
       ],
