@@ -46,6 +46,13 @@ export interface PreparedRequest {
   body: string;
 }
 
+/** A request with its key. */
+export interface KeyedRequest extends PreparedRequest {
+  idempotencyKey: string;
+  /** How long ago the key was used first. The request is not sent when that is unknown. */
+  keyAgeMs: number | "new" | "unknown";
+}
+
 /** Time as the client sees it. Tests replace it to control timeouts, deadlines and delays. */
 export interface Clock {
   /** The current date, in milliseconds since 1970. */
@@ -86,9 +93,12 @@ export interface IssuingSteps<Card> {
     userId: string | number | bigint;
     keySuffix?: string;
   }): string;
-  /** Sends a prepared request once, under a key. `firstAttemptAt` is in milliseconds since 1970. */
+  /**
+   * Sends a prepared request once, under a key. The `outcome` of its error is that of this attempt,
+   * whatever earlier ones did; except after a conflict, which is about an earlier one.
+   */
   send(
-    request: PreparedRequest & { idempotencyKey: string; firstAttemptAt?: number },
+    request: KeyedRequest,
     options?: { deadlineMs?: number; signal?: AbortSignal },
   ): Promise<Card>;
 }

@@ -5,7 +5,11 @@
 
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
-import { earliestAttemptMs, keyLifetimeMs } from "@loyalty-cards/internal/issuing-steps";
+import {
+  earliestAttemptMs,
+  type KeyedRequest,
+  keyLifetimeMs,
+} from "@loyalty-cards/internal/issuing-steps";
 import { configurationError, describeNoText, IssuingError } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */
@@ -155,26 +159,26 @@ export function parseIdempotencyKey(key: unknown): string {
   );
 }
 
+/** @throws {IssuingError} `configuration` for a `firstAttemptAt` that is not a time in the past. */
+export function parseKeyAge(firstAttemptAt: number, nowMs: number): number {
+  if (firstAttemptAt >= earliestAttemptMs && firstAttemptAt <= nowMs + maxClockDifferenceMs)
+    return nowMs - firstAttemptAt;
+  throw configurationError(
+    "firstAttemptAt must be a Date or a time in milliseconds, after 2000 and not in the future. A time in seconds is in 1970.",
+  );
+}
+
 /**
- * Returns how long the key may still be used, in milliseconds, counted from now when this is
- * the first attempt.
+ * Returns how long the key may still be used, in milliseconds.
  * @throws {IssuingError} `idempotency-expired` when the service may have forgotten the key: the
  * call could issue a second card.
  */
-export function getRemainingRetentionMs(
-  firstAttemptAt: number | undefined,
-  nowMs: number,
-  key: string,
-): number {
-  if (firstAttemptAt === undefined) return keyLifetimeMs;
-  if (!(firstAttemptAt >= earliestAttemptMs && firstAttemptAt <= nowMs + maxClockDifferenceMs))
-    throw configurationError(
-      "firstAttemptAt must be a Date or a time in milliseconds, after 2000 and not in the future. A time in seconds is in 1970.",
-    );
-  const remainingMs = firstAttemptAt + keyLifetimeMs - nowMs;
+export function getRemainingRetentionMs({ keyAgeMs, idempotencyKey }: KeyedRequest): number {
+  if (keyAgeMs === "new") return keyLifetimeMs;
+  const remainingMs = keyAgeMs === "unknown" ? 0 : keyLifetimeMs - keyAgeMs;
   if (remainingMs > 0) return remainingMs;
   throw new IssuingError(
     "The first attempt was 24 hours ago: the service may have forgotten the key, and a new attempt could issue a second card. Look for the card first.",
-    { code: "idempotency-expired", outcome: "unknown", idempotencyKey: key },
+    { code: "idempotency-expired", outcome: "unknown", idempotencyKey },
   );
 }

@@ -1,6 +1,10 @@
 /** Issuing a card: the checks of its request, the idempotency key, and the call. */
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
-import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
+import type {
+  IssuingSteps,
+  KeyedRequest,
+  PreparedRequest,
+} from "@loyalty-cards/internal/issuing-steps";
 import { findNearestName, type OptionNames } from "@loyalty-cards/internal/nearest-name";
 import {
   type Card,
@@ -20,6 +24,7 @@ import {
   getRemainingRetentionMs,
   type IdempotencyKeyInput,
   parseIdempotencyKey,
+  parseKeyAge,
   type UserId,
 } from "./idempotency.ts";
 import {
@@ -139,7 +144,9 @@ export async function issueCard<Fields>(
     );
   const idempotencyKey =
     typeof key === "string" ? key : await deriveIdempotencyKey({ ...key, templateId, namespace });
-  return sendCard({ ...prepared, idempotencyKey, firstAttemptAt }, callSettings, "unknown");
+  const keyAgeMs =
+    firstAttemptAt === undefined ? "new" : parseKeyAge(firstAttemptAt, callSettings.clock.now());
+  return sendCard({ ...prepared, idempotencyKey, keyAgeMs }, callSettings, "unknown");
 }
 
 /** @throws {IssuingError} `configuration` for arguments in another order. */
@@ -155,11 +162,6 @@ function checkOrder({ template, request, options }: Record<string, unknown>): vo
 const describeType = (value: unknown) =>
   typeof value === "object" ? "an object" : `of type ${typeof value}`;
 
-interface KeyedRequest extends PreparedRequest {
-  idempotencyKey: string;
-  firstAttemptAt?: number | undefined;
-}
-
 /**
  * Sends a prepared request under its key, while the service still stores the key.
  * @param earlier what the attempts before this call mean, when there were some.
@@ -170,10 +172,10 @@ function sendCard<Fields>(
   earlier: EarlierAttempts,
 ): Promise<Card<Fields>> {
   const { clock } = settings;
-  const { templateId, body, idempotencyKey, firstAttemptAt } = request;
-  const remainingMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
+  const { templateId, body, idempotencyKey, keyAgeMs } = request;
+  const remainingMs = getRemainingRetentionMs(request);
   const endsAtMs = Math.min(settings.endsAtMs, clock.monotonicMs() + remainingMs);
-  const hasEarlierAttempt = firstAttemptAt !== undefined && firstAttemptAt < clock.now();
+  const hasEarlierAttempt = typeof keyAgeMs === "number" && keyAgeMs > 0;
   const call = createCall<Card<Fields>>("issueCard", templateId, {
     body,
     idempotencyKey,

@@ -166,7 +166,8 @@ describe.each(statuses)("a %i", (status) => {
       const first = earlierMs === undefined ? {} : { firstAttemptAt: clock.now() - earlierMs };
       const { send, prepare } = readIssuingSteps(client);
       const prepared = await prepare(template.id, signUp);
-      const sent = await catchIssuingError(send({ ...prepared, idempotencyKey: "k", ...first }));
+      const keyed = { ...prepared, idempotencyKey: "k", keyAgeMs: earlierMs ?? ("new" as const) };
+      const sent = await catchIssuingError(send(keyed));
       const issuedOne = client.issueCard(template.id, signUp, { userId: 1, ...first });
       expect(toText(sent)).toBe(toText(await catchIssuingError(issuedOne)));
       ends.push(toText(sent));

@@ -137,7 +137,12 @@ describe("deriveKey", () => {
 });
 
 describe("send", () => {
-  const prepared = (body: string) => ({ templateId: template.id, body, idempotencyKey: "order-1" });
+  const prepared = (body: string) => ({
+    templateId: template.id,
+    body,
+    idempotencyKey: "order-1",
+    keyAgeMs: "new" as const,
+  });
 
   it("sends the body byte for byte, with the key", async () => {
     const { steps, requests } = openSteps([json(card, 201)]);
@@ -162,17 +167,33 @@ describe("send", () => {
   });
 
   // G26
-  it("sends nothing for a key whose first attempt was 24 hours ago", async () => {
-    const { steps, clock, requests } = openSteps();
-    const firstAttemptAt = clock.now() - 24 * 3_600_000;
-    const error = await catchIssuingError(steps.send({ ...prepared("{}"), firstAttemptAt }));
-    expect(error).toMatchObject({ code: "idempotency-expired", idempotencyKey: "order-1" });
-    expect(requests).toHaveLength(0);
+  it("sends nothing for a key whose first attempt was 24 hours ago, or at an unknown time", async () => {
+    for (const keyAgeMs of [24 * 3_600_000, "unknown"] as const) {
+      const { steps, requests } = openSteps();
+      const error = await catchIssuingError(steps.send({ ...prepared("{}"), keyAgeMs }));
+      expect(error).toMatchObject({ code: "idempotency-expired", idempotencyKey: "order-1" });
+      expect(requests).toHaveLength(0);
+    }
+  });
+
+  it("has the outcome of this attempt in its error, whatever earlier ones did", async () => {
+    const sendAgain = async (status: number) => {
+      const { steps } = openSteps([json({}, status)]);
+      const keyed = { ...prepared("{}"), keyAgeMs: 3_600_000 };
+      return (await catchIssuingError(steps.send(keyed))).outcome;
+    };
+    for (const status of [
+      400, 401, 402, 403, 404, 405, 410, 413, 414, 415, 421, 422, 425, 429, 451,
+    ])
+      expect(await sendAgain(status), `${status}`).toBe("rejected");
+    for (const status of [408, 409, 423, 500, 503])
+      expect(await sendAgain(status), `${status}`).toBe("unknown");
   });
 
   it("emits fields-differ for a card with other values than those of the body", async () => {
     const { steps, events } = openSteps([json({ ...card, fieldValues: { name: "Eve" } }, 201)]);
-    await steps.send({ ...steps.prepare(template.id, signUp), idempotencyKey: "order-1" });
+    const request = steps.prepare(template.id, signUp);
+    await steps.send({ ...request, idempotencyKey: "order-1", keyAgeMs: "new" });
     expect(events).toContainEqual(
       expect.objectContaining({ type: "fields-differ", fieldKeys: ["name"] }),
     );

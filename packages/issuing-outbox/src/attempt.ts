@@ -1,5 +1,5 @@
 /** One attempt at one entry: sends the request under its lease, and has its end recorded. */
-import { type Clock, keyLifetimeMs } from "@loyalty-cards/internal/issuing-steps";
+import type { Clock, KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { maxAheadMs } from "@loyalty-cards/internal/jobs/clock";
 import { giveBack } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
@@ -109,10 +109,10 @@ async function send(
   job: OwnLease,
   signal: AbortSignal,
 ): Promise<Result<Card, CallFailure>> {
-  const { clock } = client;
-  // The time is on the client's clock, which can differ from the database's.
-  const firstAttemptAt = job.isFirstAttempt ? undefined : clock.now() - getKeyAgeMs(job, clock);
-  const request = { ...toRequest(job), ...(firstAttemptAt !== undefined && { firstAttemptAt }) };
+  const request: KeyedRequest = {
+    ...toRequest(job),
+    keyAgeMs: job.isFirstAttempt ? "new" : getKeyAgeMs(job, client.clock),
+  };
   try {
     return { value: await client.send(request, { deadlineMs: job.deadlineMs, signal }) };
   } catch (error) {
@@ -120,14 +120,12 @@ async function send(
   }
 }
 
-/** With a key of this age the client sends nothing. */
-const tooOldMs = 2 * keyLifetimeMs;
-
 /** How old the key can be when this attempt ends: the service must still know it then. */
-function getKeyAgeMs(job: OwnLease, clock: Clock): number {
+function getKeyAgeMs(job: OwnLease, clock: Clock): number | "unknown" {
   const { leasedAtMs, startedAtMs = leasedAtMs, deadlineMs } = job;
-  const isAhead = startedAtMs - leasedAtMs > maxAheadMs; // then nobody knows when it really was
-  return isAhead ? tooOldMs : leasedAtMs - startedAtMs + getAgeMs(job, clock) + deadlineMs;
+  const wasClockAhead = startedAtMs - leasedAtMs > maxAheadMs;
+  if (wasClockAhead) return "unknown";
+  return leasedAtMs - startedAtMs + getAgeMs(job, clock) + deadlineMs;
 }
 
 /** How long ago this process leased the job, on the clock that shows more. */
