@@ -3,6 +3,7 @@
  * is open; and notices that nobody leases.
  */
 import { describeHidden } from "../builtin-module.ts";
+import { runInNoRequest } from "../no-request.ts";
 import { createTypeError } from "../reporting.ts";
 import { beginProbe, closeBreaker, hasJobsToTry } from "./breaker.ts";
 import { countJobs, formatQueues } from "./read.ts";
@@ -23,7 +24,6 @@ import {
   ranks,
   readJob,
 } from "./tables.ts";
-import { runInNoRequest } from "./worker.ts";
 
 /** Probes 16, 32, 64 and so on try a new job, in case all retries make the service fail. */
 const firstNewProbe = 16;

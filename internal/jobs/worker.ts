@@ -2,8 +2,8 @@
  * Runs the jobs that are due: several at once, each with a lease, one at a time while its topic
  * fails.
  */
-import { getBuiltinModule } from "../builtin-module.ts";
 import { endless } from "../limits.ts";
+import { runInNoRequest } from "../no-request.ts";
 import { maxAheadMs } from "./clock.ts";
 import type { LeasedJob } from "./tables.ts";
 
@@ -81,7 +81,7 @@ export interface WorkerState {
   lookedAtMs: number;
   /** When the next job may begin, with `maxPerSecond`. */
   nextAtMs: number;
-  /** Undefined when a job ended or was added after the last look began. */
+  /** Undefined when it is not known: then the worker looks. */
   outlook: Outlook | undefined;
 }
 
@@ -163,34 +163,57 @@ export function startWorker<Leased extends LeasedJob>(
     isCareful: true,
     lookedAtMs: Number.NEGATIVE_INFINITY,
     nextAtMs: Number.NEGATIVE_INFINITY,
+    /** Undefined when the last look found jobs, and before the first one. */
+    outlook: undefined as Outlook | undefined,
+    /** Whether no job ended or was added, and no time passed, since the last look began. */
+    isOutlookCurrent: false,
   };
-  let outlook: Outlook | undefined;
-  /** Whether a job ended or was added since the look began whose outlook is not known yet. */
-  let isOutdated = false;
-  /** Whether the last look found nothing due. */
-  let isIdle = false;
-  const getState = (): WorkerState => ({
-    ...state,
-    running: running.size,
-    nowMs: clock.monotonicMs(),
-    outlook,
-  });
   let endWait = () => {};
 
-  function wake(): void {
-    isOutdated = true;
-    outlook = undefined;
-    endWait();
+  async function loop(): Promise<void> {
+    for (;;) {
+      const plan = planNext(getState(), rules);
+      if (plan === "end") break;
+      if ("look" in plan) await look(plan.look);
+      else await wait(plan.waitMs);
+    }
+    while (running.size > 0) await Promise.all(running.keys());
   }
 
-  function wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = clock.after(ms, resolve);
-      endWait = () => {
-        cancel();
-        resolve();
-      };
-    });
+  function getState(): WorkerState {
+    const { outlook, isOutlookCurrent, ...others } = state;
+    return {
+      ...others,
+      running: running.size,
+      nowMs: clock.monotonicMs(),
+      outlook: isOutlookCurrent ? outlook : undefined,
+    };
+  }
+
+  async function look(count: number): Promise<void> {
+    state.lookedAtMs = clock.monotonicMs();
+    state.isOutlookCurrent = true;
+    try {
+      state.outlook = await beginJobs(count);
+    } catch (error) {
+      context.onUnavailable(error);
+      state.outlook = { delayMs: options.pollMs, isUnavailable: true };
+    }
+  }
+
+  /** Leases jobs and begins them. When none is due, finds out when one will be. */
+  async function beginJobs(count: number): Promise<Outlook | undefined> {
+    if (state.outlook !== undefined) {
+      // A lease is a write, also when it finds nothing: an idle worker reads first.
+      const delayMs = await getDelay();
+      if (delayMs > 0) return prepareToRest(delayMs);
+    }
+    const leased = await context.lease(count);
+    for (const job of leased) {
+      if (isOver(getState(), rules)) await context.giveBack(job);
+      else begin(job);
+    }
+    return leased.length > 0 ? undefined : prepareToRest(await getDelay());
   }
 
   function begin(job: Leased): void {
@@ -208,21 +231,12 @@ export function startWorker<Leased extends LeasedJob>(
     running.set(ended, controller);
   }
 
-  /** Leases jobs and begins them. When none is due, finds out when one will be. */
-  async function look(count: number): Promise<Outlook | undefined> {
-    state.lookedAtMs = clock.monotonicMs();
-    if (isIdle) {
-      // A lease is a write, also when it finds nothing: an idle worker reads first.
-      const delayMs = await getDelay();
-      if (delayMs > 0) return prepareToRest(delayMs);
-    }
-    const leased = await context.lease(count);
-    for (const job of leased) {
-      if (isOver(getState(), rules)) await context.giveBack(job);
-      else begin(job);
-    }
-    isIdle = leased.length === 0;
-    return isIdle ? prepareToRest(await getDelay()) : undefined;
+  async function getDelay(): Promise<number> {
+    const delayMs = await context.getDelay();
+    if (delayMs === undefined) return endless;
+    if (delayMs <= maxAheadMs) return delayMs;
+    await context.correctTimes?.();
+    return (await context.getDelay()) ?? endless;
   }
 
   async function prepareToRest(delayMs: number): Promise<Outlook> {
@@ -233,34 +247,20 @@ export function startWorker<Leased extends LeasedJob>(
     return { delayMs, leaseDelayMs: await limits.getLeaseDelay?.() };
   }
 
-  async function getDelay(): Promise<number> {
-    const delayMs = await context.getDelay();
-    if (delayMs === undefined) return endless;
-    if (delayMs <= maxAheadMs) return delayMs;
-    await context.correctTimes?.();
-    return (await context.getDelay()) ?? endless;
-  }
-
-  async function lookOrReport(count: number): Promise<void> {
-    isOutdated = false;
-    const found = await look(count).catch((error: unknown): Outlook => {
-      context.onUnavailable(error);
-      return { delayMs: options.pollMs, isUnavailable: true };
+  async function wait(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = clock.after(ms, resolve);
+      endWait = () => {
+        cancel();
+        resolve();
+      };
     });
-    outlook = isOutdated ? undefined : found;
+    state.isOutlookCurrent = false;
   }
 
-  async function loop(): Promise<void> {
-    for (;;) {
-      const plan = planNext(getState(), rules);
-      if (plan === "end") break;
-      if ("look" in plan) await lookOrReport(plan.look);
-      else {
-        await wait(plan.waitMs);
-        outlook = undefined;
-      }
-    }
-    while (running.size > 0) await Promise.all(running.keys());
+  function wake(): void {
+    state.isOutlookCurrent = false;
+    endWait();
   }
 
   const ended = runInNoRequest(loop);
@@ -300,11 +300,3 @@ export async function endWithin(
   await Promise.race([work, late]);
   cancel();
 }
-
-const { AsyncResource } = (getBuiltinModule("node:async_hooks") ?? {}) as {
-  AsyncResource?: new (type: string) => { runInAsyncScope<Result>(work: () => Result): Result };
-};
-const ownContext = AsyncResource && new AsyncResource("worker");
-/** A job has no AsyncLocalStorage store, also when a request started its worker. */
-export const runInNoRequest = <Result>(work: () => Result): Result =>
-  ownContext === undefined ? work() : ownContext.runInAsyncScope(work);

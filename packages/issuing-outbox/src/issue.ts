@@ -30,8 +30,8 @@ interface Visit {
   signal: AbortSignal | undefined;
 }
 
-/** What `issue` does next: it returns the entry, or tries again after some time. */
-type NextStep = { entry: IssuedEntry } | { waitMs: number };
+/** What `issue` does next: it returns the entry, or tries again, at once or after some time. */
+type NextStep = { entry: IssuedEntry } | { waitMs: number } | "try-again";
 
 export async function issue(
   context: OutboxContext,
@@ -47,6 +47,7 @@ export async function issue(
   for (;;) {
     signal?.throwIfAborted();
     const next = await tryToIssue(context, visit);
+    if (next === "try-again") continue;
     if ("entry" in next) return next.entry;
     await wait(context, visit, { ms: next.waitMs });
   }
@@ -119,7 +120,7 @@ async function waitForAttempt(
   { job, attempt }: { job: Job; attempt: Promise<Recorded> },
 ): Promise<NextStep> {
   const result = await wait(context, visit, { ms: getLeftMs(context, visit), work: attempt });
-  if (result === undefined) return { waitMs: 0 }; // the time is over, or the wait was ended
+  if (result === undefined) return "try-again"; // to find out why the wait ended
   const { entry, card, retryInMs = 0 } = result;
   if (entry === undefined) return { waitMs: pollMs }; // nothing was recorded
   if (card !== undefined) return { entry: { ...entry, card } };

@@ -55,6 +55,7 @@ export function createWorkers(context: OutboxContext): Workers {
   return {
     start(options, limits, onEnd) {
       requireOpen(context);
+      if (lifecycle.phase === "halted") return endedWorker;
       const worker = startWorker<OwnLease>(
         {
           clock,
@@ -70,7 +71,7 @@ export function createWorkers(context: OutboxContext): Workers {
           },
         },
         options,
-        lifecycle.phase === "halted" ? { ...limits, maxJobs: 0 } : limits,
+        limits,
       );
       activeWorkers.add(worker);
       void worker.ended.then(() => activeWorkers.delete(worker));
@@ -79,6 +80,13 @@ export function createWorkers(context: OutboxContext): Workers {
     stop,
   };
 }
+
+/** The worker of an outbox that leases nothing more. */
+const endedWorker: Worker = {
+  ended: Promise.resolve(),
+  wake() {},
+  async stop() {},
+};
 
 /** Leases what is due; first a job that tries a template which is paused. */
 function* leaseNext(tables: JobTables, limit: number, leaseMs: number): Statements<LeasedJob[]> {
