@@ -38,6 +38,12 @@ export interface OutboxDatabase {
 /** A callback of the shop, which takes an entry and the transaction. */
 export type Callback = (entry: never, transaction: never) => unknown;
 
+/** A callback, and the option that it is. */
+export interface ShopCallback {
+  name: "onIssued" | "onRejected";
+  call: Callback;
+}
+
 /** What is recorded of an attempt that ended. */
 export interface Recorded {
   /** Absent when nothing was recorded. */
@@ -58,9 +64,8 @@ export interface OutboxContext {
   random: () => number;
   /** How long the forms of rejected and unknown entries are stored. */
   retentionMs: number;
-  /** Undefined when the option is not set: then nothing is delivered. */
-  onIssued: Callback | undefined;
-  onRejected: Callback | undefined;
+  /** By the state of the entry. Where the option is not set, nothing is delivered. */
+  callbacks: Readonly<Record<string, ShopCallback | undefined>>;
   /** Attempts of this process that have not ended, by the id of the job. */
   running: Map<number, Promise<Recorded>>;
   /** The workers of this process. */

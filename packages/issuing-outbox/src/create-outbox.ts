@@ -52,8 +52,10 @@ export function createOutbox(
     logFailure: createFailureLog(log, clock, hasWorker),
     random: testing?.random ?? Math.random,
     retentionMs: Math.round(retentionDays * 86_400_000),
-    onIssued,
-    onRejected,
+    callbacks: {
+      issued: onIssued && { name: "onIssued", call: onIssued },
+      rejected: onRejected && { name: "onRejected", call: onRejected },
+    },
     running: new Map(),
   };
   const workers = createWorkers(context);

@@ -5,7 +5,7 @@ import { withJitter } from "@loyalty-cards/internal/jobs/backoff";
 import { type End, type Settled, settleJob } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
-import type { Callback, OutboxContext, OutboxDatabase, Recorded } from "./context.ts";
+import type { Callback, OutboxContext, OutboxDatabase, Recorded, ShopCallback } from "./context.ts";
 import { isOptionWrong, type StoredCard } from "./entry.ts";
 import { lockJob, toEntry, toRef } from "./job.ts";
 import type { OutboxOutcome } from "./report.ts";
@@ -20,13 +20,6 @@ interface EndedAttempt {
   transact: OutboxDatabase["transact"];
 }
 
-/** A callback of the shop, the option that it is, and whether it was called. */
-interface ShopCallback {
-  name: "onIssued" | "onRejected";
-  call: Callback;
-  isCalled: boolean;
-}
-
 /**
  * Records an end in the transaction of its callback. If that fails, also by an error of the
  * database, records it without the callback, which is called later: a card must not be lost.
@@ -35,33 +28,29 @@ export async function recordWithCallback(
   context: OutboxContext,
   ended: EndedAttempt,
 ): Promise<Recorded> {
-  const callback = findCallback(context, ended.end.state);
+  const callback = context.callbacks[ended.end.state];
   if (callback === undefined) return record(context, ended);
+  const { name, call } = callback;
+  let isCalled = false;
+  const recordedCall: Callback = (entry, transaction) => {
+    isCalled = true;
+    return call(entry, transaction);
+  };
   try {
-    return await record(context, ended, callback);
+    return await record(context, ended, { name, call: recordedCall });
   } catch (error) {
-    return postponeCallback(context, ended, callback, error);
+    return postponeCallback(context, ended, { error, callback: isCalled ? name : undefined });
   }
 }
 
-/** @returns the callback for a state; undefined when there is none. */
-function findCallback(
-  { onIssued, onRejected }: OutboxContext,
-  state: string,
-): ShopCallback | undefined {
-  if (state === "issued" && onIssued !== undefined)
-    return { name: "onIssued", call: onIssued, isCalled: false };
-  if (state === "rejected" && onRejected !== undefined)
-    return { name: "onRejected", call: onRejected, isCalled: false };
-  return undefined;
-}
-
-/** Records an end without its callback, and when this is called again. */
+/**
+ * Records an end without its callback, and when this is called again.
+ * @param failure `callback` is undefined when the database failed before its call.
+ */
 async function postponeCallback(
   context: OutboxContext,
   { job, end, outcome, transact }: EndedAttempt,
-  { isCalled, name }: ShopCallback,
-  error: unknown,
+  { error, callback }: { error: unknown; callback: ShopCallback["name"] | undefined },
 ): Promise<Recorded> {
   const isRepeated = job.rank === ranks.callback;
   const retryInMs = withJitter(getCallbackDelayMs(job), context.random);
@@ -76,10 +65,8 @@ async function postponeCallback(
   if (recorded.entry?.isDelivered !== false) return recorded;
   // An error of COMMIT counts as the callback's, because its rows may violate a deferred
   // constraint.
-  const entry = toRef(job);
-  if (isCalled)
-    context.report({ outcome: "not-delivered", entry, callback: name, error, retryInMs });
-  else context.report({ outcome: "unavailable", error });
+  if (callback === undefined) context.report({ outcome: "unavailable", error });
+  else context.report({ outcome: "not-delivered", entry: toRef(job), callback, error, retryInMs });
   return recorded;
 }
 
@@ -132,7 +119,6 @@ function* settleAndCall(
     own === undefined ? yield* settleWithoutLease(tables, ended) : { settled: own, outcome };
   if (committed.settled !== undefined && callback !== undefined) {
     const entry = toEntry(committed.settled) as never;
-    callback.isCalled = true;
     yield { name: callback.name, call: (transaction) => callback.call(entry, transaction) };
   }
   return { ...committed, breaker };
