@@ -3,9 +3,10 @@ import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitepress";
+import { writeContract } from "../../tools/generate/contract.ts";
 import { createLlmsTxt } from "./llms.ts";
 import { markdown } from "./markdown.ts";
-import { excluded, readStart, repository, root, sections, toLink, toPage } from "./pages.ts";
+import { excluded, readStart, repository, sections, toLink, toPage } from "./pages.ts";
 
 const title = "Loyalty Cards";
 const description =
@@ -72,10 +73,7 @@ export default defineConfig({
   },
   // The site has each JSON Schema at the address of its $id.
   buildEnd({ outDir }) {
-    for (const name of ["openapi.json", "events"])
-      cpSync(join(root, "packages/contract", name), join(outDir, "contract", name), {
-        recursive: true,
-      });
+    writeContract(join(outDir, "contract"));
     serveFolders(outDir);
     writeFileSync(join(outDir, "llms.txt"), createLlmsTxt(title, description));
   },

@@ -16,7 +16,7 @@ import { freePort } from "@loyalty-cards/testing/free-port";
 import { root } from "../published.ts";
 
 const examples = join(root, "examples/other-languages");
-const signatures = join(root, "packages/contract/signatures.json");
+const signatures = join(root, "openapi/vectors/signatures.json");
 const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1" };
 
 interface Language {

@@ -1,7 +1,7 @@
 /**
- * Generates types, JSON, validators, examples of events and the contract package from openapi.yaml,
- * and the entry points in package.json. With `--from` it stores the document of a service, and
- * names how it differs from openapi.yaml.
+ * Generates types, JSON, validators and examples of events from openapi.yaml, and the entry points in
+ * package.json. With `--from` it stores the document of a service, and names how it differs from
+ * openapi.yaml.
  */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
@@ -9,11 +9,11 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { toExports, toTypesVersions } from "../release/build.ts";
-import { type Json, recordIn } from "./document.ts";
+import type { Json } from "./document.ts";
 import { schemaTypes } from "./schema-types.ts";
 import { fetchDocument } from "./service-document.ts";
 import { findDifferences, listUndescribedEvents, serviceTypes } from "./service-types.ts";
-import { endpointTable, eventExamples, eventSchema, eventTable } from "./tables.ts";
+import { endpointTable, eventExamples, eventTable } from "./tables.ts";
 import {
   completeControl,
   controlValidators,
@@ -33,7 +33,7 @@ type Files = Readonly<Record<string, string>>;
  * types `client.api`, and prints how it differs from openapi.yaml. `--check` writes nothing.
  * `--vectors` also creates the signature vectors anew, with openssl.
  *
- * @param folder of openapi.yaml. The contract package is beside it, in `packages/contract`.
+ * @param folder of openapi.yaml. The packages are beside it, in `packages`.
  * @param print is called with each line
  * @returns 0 when complete, 1 when `--check` found a difference or a stale file
  * @throws {Error} when an argument is invalid, or the service's document or the generation fails;
@@ -61,12 +61,11 @@ export async function generate(
     return 0;
   }
 
-  const signatures = vectors ? createSignatures(document) : await readSignatures(folder);
   const files = {
     ...(await documentFiles(document)),
     ...(await serviceFiles(await readStored(folder))),
     ...(await controlFiles(folder, document)),
-    ...contractFiles(document, signatures),
+    ...(vectors && { "vectors/signatures.json": toText(createSignatures(document)) }),
     ...(await manifestFiles(folder)),
   };
   if (!check) {
@@ -119,9 +118,6 @@ async function readStored(folder: string): Promise<Json | undefined> {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-const readSignatures = async (folder: string): Promise<Json> =>
-  JSON.parse(await readFile(join(folder, "vectors/signatures.json"), "utf8"));
-
 const toText = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 const documentFiles = async (document: Json): Promise<Files> => ({
@@ -147,21 +143,6 @@ async function controlFiles(folder: string, document: Json): Promise<Files> {
       immutable: true,
     }),
     "generated/control-validators.js": controlValidators(control),
-  };
-}
-
-/** The signature vectors, and the files of the contract package. */
-function contractFiles(document: Json, signatures: Json): Files {
-  const contract = "../packages/contract";
-  const events = Object.keys(recordIn(document, "webhooks")).map((type) => [
-    `${contract}/events/${type}.json`,
-    toText(eventSchema(document, type)),
-  ]);
-  return {
-    "vectors/signatures.json": toText(signatures),
-    [`${contract}/openapi.json`]: toText(document),
-    [`${contract}/signatures.json`]: toText(signatures),
-    ...Object.fromEntries(events),
   };
 }
 

@@ -1,17 +1,5 @@
-/**
- * Lists the endpoints and events of the document as tables of TypeScript, and creates the JSON
- * Schema of each event.
- */
-import {
-  getMember,
-  isRecord,
-  type Json,
-  listEndpoints,
-  recordIn,
-  resolved,
-  resolvePointer,
-  toSchemaName,
-} from "./document.ts";
+/** Lists the endpoints and events of the document as tables of TypeScript. */
+import { getMember, type Json, listEndpoints, recordIn, resolved } from "./document.ts";
 import { toBanner } from "./schema-types.ts";
 import { type Schema, toName } from "./wire-types.ts";
 
@@ -92,57 +80,4 @@ export function eventExamples(document: Json): string {
 /** An example of each event, by type. */
 export const eventExamples: KnownEvents = ${asJson(byType)};
 `;
-}
-
-/**
- * The JSON Schema of an event for `@loyalty-cards/contract`, with everything that it refers to in
- * `$defs`.
- */
-export function eventSchema(document: Json, type: string): Json {
-  const { summary, requestBody } = recordIn(recordIn(recordIn(document, "webhooks"), type), "post");
-  const media = recordIn(recordIn(requestBody, "content"), "application/json");
-  const schema = resolved(document, media["schema"]);
-  const definitions = readDefinitions(document, schema);
-  const examples = Object.values(recordIn(media, "examples"));
-  return {
-    $schema: "https://json-schema.org/draft/2020-12/schema",
-    $id: `https://loyalty-cards.github.io/loyalty-cards/contract/events/${type}.json`,
-    title: summary,
-    ...(toStandalone(schema) as Json),
-    examples: examples.map((example) => resolved(document, example)["value"]),
-    ...(Object.keys(definitions).length > 0 && { $defs: definitions }),
-  };
-}
-
-/** What a schema refers to, directly or through others, by name. */
-function readDefinitions(document: Json, schema: unknown): Json {
-  const definitions: Record<string, unknown> = {};
-  const references = listReferences(schema); // the loop adds to it
-  for (const reference of references) {
-    const target = resolvePointer(document, reference);
-    definitions[toSchemaName(reference)] = toStandalone(target);
-    references.push(...listReferences(target).filter((other) => !references.includes(other)));
-  }
-  return definitions;
-}
-
-function listReferences(node: unknown): string[] {
-  if (typeof node !== "object" || node === null) return [];
-  return Object.entries(node).flatMap(([keyword, value]) =>
-    keyword === "$ref" ? [String(value)] : listReferences(value),
-  );
-}
-
-/** The schema with references to `$defs`, and without the keywords that only this project reads. */
-function toStandalone(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(toStandalone);
-  if (!isRecord(node)) return node;
-  const standalone: Record<string, unknown> = {};
-  for (const [keyword, value] of Object.entries(node)) {
-    if (keyword === "$ref") standalone[keyword] = `#/$defs/${toSchemaName(String(value))}`;
-    else if (keyword === "x-extensible-enum")
-      standalone["examples"] = value; // an open set
-    else if (!keyword.startsWith("x-")) standalone[keyword] = toStandalone(value);
-  }
-  return standalone;
 }

@@ -1,23 +1,28 @@
 /**
- * The files of the package agree with the OpenAPI document and with the mock service: schemas and
- * vectors.
+ * The files of `@loyalty-cards/contract` agree with the OpenAPI document and with the mock service:
+ * schemas and vectors.
  */
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { receiveEveryEvent } from "@loyalty-cards/testing/mock-shop";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { describe, expect, it } from "vitest";
-import openapi from "../openapi.json" with { type: "json" };
-import signatures from "../signatures.json" with { type: "json" };
+import { afterAll, describe, expect, it } from "vitest";
+import { writeContract } from "../contract.ts";
 
-const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
+const folder = mkdtempSync(join(tmpdir(), "contract-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+writeContract(folder);
+const read = (name: string) => JSON.parse(readFileSync(join(folder, name), "utf8"));
 const types = Object.keys(openapi.webhooks);
 
 /** As a user compiles it: each schema alone, in the strict mode of the validator. */
 function compile(type: string): ValidateFunction {
   const ajv = new Ajv2020({ strict: true, allErrors: true });
   addFormats.default(ajv);
-  return ajv.compile(JSON.parse(read(`events/${type}.json`)));
+  return ajv.compile(read(`events/${type}.json`));
 }
 const validators = new Map(types.map((type) => [type, compile(type)]));
 
@@ -34,10 +39,10 @@ function expectValid(type: string, event: unknown): void {
   expect([validate?.(event), validate?.errors], JSON.stringify(event)).toEqual([true, null]);
 }
 
-const toExample = (type: string) => JSON.parse(read(`events/${type}.json`)).examples[0] as Event;
+const toExample = (type: string) => read(`events/${type}.json`).examples[0] as Event;
 
 describe.each(types)("the schema of %s", (type) => {
-  const schema = JSON.parse(read(`events/${type}.json`));
+  const schema = read(`events/${type}.json`);
 
   it("is a self-contained JSON Schema of draft 2020-12 with its own identifier", () => {
     expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
@@ -97,7 +102,7 @@ it("every event that the mock service sends is valid under its schema", async ()
 });
 
 describe("signatures.json", () => {
-  const { version, vectors } = signatures as {
+  const { version, vectors } = read("signatures.json") as {
     version: number;
     vectors: Record<string, unknown>[];
   };
