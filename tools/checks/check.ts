@@ -47,7 +47,7 @@ const stages: readonly (readonly Gate[])[] = [
     ["Koa, NestJS, Express 4", compat("frameworks")],
     ["bundles for browsers", suite("bundlers"), needsBinaries],
     ["killed bulk runs", compat("crash-bulk 2000 4")],
-    ["licences and bills of materials", "npm run release:licences"],
+    ["bills of materials", "npm run release:sbom"],
     ["adapters under MSW 3", compat("msw3"), needsBinaries],
     ["verifiers in other languages", compat("languages"), needsBinaries],
   ],

@@ -11,6 +11,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { entryPoints, type Published, published, root, run } from "../published.ts";
 import { pack } from "../release/pack.ts";
+import { renderThirdParty } from "../release/third-party.ts";
 
 /**
  * In kB: the tarball, and for packages that users bundle or that should stay small the main entry,
@@ -111,6 +112,8 @@ async function check(one: Published, destination: string): Promise<number> {
   if (entryPoints.some((entry) => entry.name === name)) problems.push(...runTool("attw", file));
   for (const path of paths)
     problems.push(...checkFile(path, folder, paths).map((text) => `${path} ${text}`));
+  if (renderThirdParty(one) !== undefined && !paths.includes("THIRD-PARTY.md"))
+    problems.push("contains software of others, but not its licences: THIRD-PARTY.md");
   problems.push(...(await checkSizes(one, size)));
   for (const problem of problems) console.log(`✗ ${name}: ${problem}`);
   console.log(`${name}: ${paths.length} files, ${Math.round(size / 1000)} kB`);

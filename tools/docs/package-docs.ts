@@ -1,11 +1,13 @@
 /**
- * Copies the licence and guides, in `docs/`, into a package, for its tarball. The guides' links
- * lead to the site, which has the pages that they belong to. The build of each package runs it in
- * the package's folder.
+ * Writes into a package what only its tarball has: the licences, ours and those of the software in
+ * its built files, and guides, in `docs/`, whose links lead to the site. The build of each package
+ * runs it in the package's folder.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { resolveFile, site } from "../../docs/.vitepress/pages.ts";
+import { published } from "../published.ts";
+import { renderThirdParty } from "../release/third-party.ts";
 import { readFromRoot } from "./snippets.ts";
 
 const images = "https://raw.githubusercontent.com/loyalty-cards/loyalty-cards/main";
@@ -48,7 +50,10 @@ function createCopy(file: string): string {
 }
 
 const folder = process.cwd();
+const one = published.find(({ name }) => name === basename(folder));
+const thirdParty = one && renderThirdParty(one);
 writeFileSync(join(folder, "LICENSE"), readFromRoot("LICENSE"));
+if (thirdParty !== undefined) writeFileSync(join(folder, "THIRD-PARTY.md"), thirdParty);
 const destination = join(folder, "docs");
 rmSync(destination, { recursive: true, force: true });
 mkdirSync(destination);

@@ -1,6 +1,6 @@
 /**
- * The data files of `@loyalty-cards/contract`: the OpenAPI document, a JSON Schema of each event, and
- * the signature vectors. The build of the package writes them into its folder.
+ * The data files of `@loyalty-cards/contract`: the OpenAPI document, a JSON Schema of each event,
+ * and the signature vectors. The build of the package writes them into its folder.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Generates types, JSON, validators and examples of events from openapi.yaml, and the entry points in
- * package.json. With `--from` it stores the document of a service, and names how it differs from
+ * Generates types, JSON, validators and examples of events from openapi.yaml, and the entry points
+ * in package.json. With `--from` it stores the document of a service, and names how it differs from
  * openapi.yaml.
  */
 import { readdir, readFile, writeFile } from "node:fs/promises";

@@ -1,16 +1,12 @@
 /**
- * Writes each package's bill of materials into `sbom/`: what npm installs with it, and what its
- * files contain. Fails on a licence that is not permissive, and when a THIRD-PARTY.md is stale;
- * `--write` updates it.
+ * The software of others in the built files of a package: the text of its THIRD-PARTY.md. As a
+ * command it writes each package's bill of materials into `sbom/`, with what npm installs.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Published, published, root, run } from "../published.ts";
-
-/** An expression such as "MIT OR GPL-2.0" is added here after somebody has read it. */
-const permissive =
-  /^(0BSD|Apache-2\.0|BlueOak-1\.0\.0|BSD-[23]-Clause|CC0-1\.0|ISC|MIT|Unlicense)$/;
 
 /** Contained in a package without a source map that shows it: types and assets. */
 const containedWithoutMap: Readonly<Record<string, readonly string[]>> = {
@@ -27,17 +23,7 @@ const notes: Readonly<Record<string, string>> = {
   tsup: "A few lines that stand for `import.meta.url` in CommonJS.",
 };
 
-interface Bill {
-  components: { type: string; name: string; version: string; purl: string; licenses?: object[] }[];
-}
-
-function createBill({ manifest }: Published): Bill {
-  const omitted = ["dev", "optional", "peer"].flatMap((kind) => ["--omit", kind]);
-  const args = ["sbom", "--sbom-format", "cyclonedx", "--sbom-type", "library", ...omitted];
-  return JSON.parse(run("npm", [...args, "--workspace", manifest.name], root));
-}
-
-/** What the bundler put into the files, as their source maps show. npm does not know it. */
+/** What the bundler put into the built files, as their source maps show. npm does not know it. */
 function findContained({ name, folder }: Published): string[] {
   const names = new Set(containedWithoutMap[name]);
   const built = join(folder, "dist");
@@ -81,38 +67,40 @@ function describe(
   return parts.filter(Boolean).join("\n\n");
 }
 
-function check(one: Published): string[] {
-  const bill = createBill(one);
-  const sections: string[] = [];
-  for (const name of findContained(one)) {
-    const found = readInstalled(name, one.folder);
-    const purl = `pkg:npm/${name.replace("@", "%40")}@${found.version}`;
-    const licenses = [{ license: { id: found.licence } }];
-    bill.components.push({ type: "library", name, version: found.version, purl, licenses });
-    sections.push(describe(name, found));
-  }
-  writeFileSync(join(root, "sbom", `${one.name}.cdx.json`), `${JSON.stringify(bill, null, 2)}\n`);
-  console.log(`sbom/${one.name}.cdx.json: ${bill.components.length} components`);
-  const problems = bill.components
-    .filter(({ licenses = [] }) => {
-      const ids = licenses.map(
-        (one) => /"(?:id|expression|name)":"([^"]+)"/.exec(JSON.stringify(one))?.[1],
-      );
-      return ids.length === 0 || ids.some((id = "") => !permissive.test(id));
-    })
-    .map(({ name, licenses }) => `${name} has the licence ${JSON.stringify(licenses)}`);
-
-  const file = join(one.folder, "THIRD-PARTY.md");
-  const head =
-    "# Third-party software\n\nThe published files of this package contain the following software.";
-  const wanted = sections.length === 0 ? "" : `${[head, ...sections].join("\n\n")}\n`;
-  if (process.argv.includes("--write") && wanted !== "") writeFileSync(file, wanted);
-  if ((existsSync(file) ? readFileSync(file, "utf8") : "") !== wanted)
-    problems.push("THIRD-PARTY.md is stale: npm run release:licences -- --write");
-  return problems.map((problem) => `✗ ${one.name}: ${problem}`);
+/** The text of THIRD-PARTY.md; undefined when the files contain nothing of others. */
+export function renderThirdParty(one: Published): string | undefined {
+  const sections = findContained(one).map((name) =>
+    describe(name, readInstalled(name, one.folder)),
+  );
+  const sentence = "The published files of this package contain the following software.";
+  if (sections.length === 0) return undefined;
+  return `${["# Third-party software", sentence, ...sections].join("\n\n")}\n`;
 }
 
-mkdirSync(join(root, "sbom"), { recursive: true });
-const problems = published.flatMap(check);
-for (const problem of problems) console.log(problem);
-process.exitCode = problems.length === 0 ? 0 : 1;
+interface Bill {
+  components: { type: string; name: string; version: string; purl: string; licenses: object[] }[];
+}
+
+/** What npm installs with the package, in CycloneDX, and what its files contain. */
+function createBill(one: Published): Bill {
+  const omitted = ["dev", "optional", "peer"].flatMap((kind) => ["--omit", kind]);
+  const args = ["sbom", "--sbom-format", "cyclonedx", "--sbom-type", "library", ...omitted];
+  const bill = JSON.parse(run("npm", [...args, "--workspace", one.manifest.name], root)) as Bill;
+  for (const name of findContained(one)) {
+    const { version, licence } = readInstalled(name, one.folder);
+    const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
+    const licenses = [{ license: { id: licence } }];
+    bill.components.push({ type: "library", name, version, purl, licenses });
+  }
+  return bill;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  mkdirSync(join(root, "sbom"), { recursive: true });
+  for (const one of published) {
+    const file = `sbom/${one.name}.cdx.json`;
+    const bill = createBill(one);
+    writeFileSync(join(root, file), `${JSON.stringify(bill, null, 2)}\n`);
+    console.log(`${file}: ${bill.components.length} components`);
+  }
+}
