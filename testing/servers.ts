@@ -60,7 +60,7 @@ export const hasPostgres = () =>
 export async function hasPgBoss(): Promise<boolean> {
   if (runsPgBoss) return hasPostgres();
   console.error(
-    "SKIPPED: pg-boss needs Node.js 22.12 or later. `npm run compat:pg-boss` tests it on Node.js 24.",
+    "SKIPPED: pg-boss needs Node.js 22.12 or later. `npm run check` tests it on Node.js 24.",
   );
   return false;
 }

@@ -1,5 +1,6 @@
 /** The world: one queue of events in virtual time, the trace, and seeded random numbers. */
 import { createHash } from "node:crypto";
+import { createDraw } from "@loyalty-cards/testing/draw";
 
 /** 2026-01-01, so that traces are easy to read. */
 export const startMs = Date.UTC(2026, 0, 1);
@@ -119,20 +120,13 @@ export type Random = ReturnType<typeof createRandom>;
  * decisions as they are.
  */
 export function createRandom(seed: number, name: string) {
-  let state = hash(`${seed} ${name}`);
-  /** From 0 up to 1 (mulberry32). */
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  return Object.assign(next, {
+  const { next, below, pick } = createDraw(hash(`${seed} ${name}`));
+  return Object.assign(() => next(), {
     /** An integer from `min` to `max`, both included. */
-    integer: (min: number, max: number) => min + Math.floor(next() * (max - min + 1)),
+    integer: (min: number, max: number) => min + below(max - min + 1),
     chance: (probability: number) => next() < probability,
-    pick: <Item>(items: readonly Item[]) => items[Math.floor(next() * items.length)] as Item,
-    bytes: (length: number) => Buffer.from(Array.from({ length }, () => Math.floor(next() * 256))),
+    pick,
+    bytes: (length: number) => Buffer.from(Array.from({ length }, () => below(256))),
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * The rows cover docs/assumptions.md. Here the first service of each assumption runs;
- * `npm run compat:unknown-service` runs all.
+ * The rows cover docs/assumptions.md. The first service of each assumption runs; with
+ * UNKNOWN_SERVICE=all, all of them.
  */
 import { readFileSync } from "node:fs";
 import { inspect } from "node:util";

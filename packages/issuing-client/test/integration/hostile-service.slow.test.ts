@@ -1,7 +1,6 @@
 /**
- * The client against a hostile service, in a process for each transport.
- * `npm run compat:hostile-service` runs it with 20,000 responses per process; HOSTILE_SEED=N
- * repeats a run.
+ * The client against a hostile service, in a process for each transport. HOSTILE_RESPONSES=20000
+ * makes it longer; HOSTILE_SEED=N repeats a run.
  */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -10,7 +9,7 @@ import { describe, expect, it } from "vitest";
 
 const responses = Number(process.env["HOSTILE_RESPONSES"] ?? 300);
 const seed = Number(process.env["HOSTILE_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-const program = fileURLToPath(new URL("../hostile-service.ts", import.meta.url));
+const program = fileURLToPath(new URL("../hostile-responses.ts", import.meta.url));
 
 describe.each([
   ["node:http", []],

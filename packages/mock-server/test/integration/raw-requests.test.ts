@@ -7,7 +7,7 @@ import { createDraw } from "@loyalty-cards/testing/draw";
 import { expect, it } from "vitest";
 import { start } from "./command.ts";
 
-/** `npm run compat:fuzz` asks for a hundred thousand. */
+/** RANDOM_REQUESTS=100000 makes it longer. */
 const runs = Number(process.env["RANDOM_REQUESTS"] ?? 1_500);
 const seed = Number(process.env["RANDOM_SEED"] ?? Math.floor(Math.random() * 2 ** 32));
 const timeLimitMs = 60_000 + runs * 10;

@@ -12,7 +12,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmq, deliver, type Engine, pgBoss, startReceiver } from "../engines.ts";
 import { balanceChanged } from "../inboxes.ts";
 
-/** `npm run compat:crash-postgres` sets 25. */
+/** POSTGRES_CRASHES=25 makes it longer. */
 const crashes = Number(process.env["POSTGRES_CRASHES"] ?? 3);
 const eventsPerCrash = crashes > 3 ? 200 : 60;
 

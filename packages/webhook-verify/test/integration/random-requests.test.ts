@@ -9,7 +9,7 @@ import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/s
 import { describe, expect, it, onTestFinished } from "vitest";
 import { everyVersion, serving } from "../every-adapter.ts";
 
-/** For all adapters together. `npm run compat:fuzz` sends a hundred thousand. */
+/** For all adapters together. RANDOM_REQUESTS=100000 makes it longer. */
 const requests = Number(process.env["RANDOM_REQUESTS"] ?? 1_000);
 /** Printed with a failure; the same seed creates the same requests. */
 const seed = Number(process.env["RANDOM_SEED"] ?? Date.now() % 2 ** 31);
