@@ -17,8 +17,8 @@ import {
   renderInstall,
   renderProject,
 } from "../installation.ts";
+import { updatePage } from "../pages.ts";
 import { listFiles, listPages, readFromRoot } from "../snippets.ts";
-import { updatePage } from "../tables.ts";
 
 const withoutCode = (page: string) => page.replace(/^```[\s\S]*?^```$/gm, "");
 

@@ -110,7 +110,7 @@ export async function updatePage(page: string, text: string): Promise<string> {
   const made = new Map<string, string>();
   for (const [, start = "", name = "", words = ""] of text.matchAll(marked)) {
     const make = parts[name];
-    if (make === undefined) throw new Error(`tools/docs/tables.ts has no part "${name}".`);
+    if (make === undefined) throw new Error(`tools/docs/pages.ts has no part "${name}".`);
     made.set(start, await make(page, words.trim().split(" ")));
   }
   return updateSnippets(text).replace(
