@@ -171,7 +171,7 @@ export interface components {
          * @enum {string}
          */
         readonly FaultPhase: "before" | "after-commit";
-        /** How often the rule applies. Default: until it is removed, where no rule with `times` matches. */
+        /** How often the rule applies. Default: until it is removed, where no newer rule and none with `times` matches. */
         readonly FaultTimes: number;
         readonly EventMatch: {
             readonly event?: components["schemas"]["EventType"];
@@ -326,13 +326,23 @@ export interface components {
             readonly phrase: string;
             /** The name of the card's holder, or else the phone or the email; absent when it is not known. */
             readonly holder?: string;
+            readonly found?: components["schemas"]["Found"];
+        };
+        /** Where the first word of `query` is that the row does not show; absent when it shows all of them. */
+        readonly Found: {
+            /** Such as `body`, `phone` or `idempotency key`. */
+            readonly in: string;
+            readonly before: string;
+            /** The word. */
+            readonly text: string;
+            readonly after: string;
         };
         /** Requests, deliveries and actions; what happened last is first. */
         readonly Traffic: {
             readonly items: readonly ((components["schemas"]["TrafficRequest"] & components["schemas"]["TrafficRow"]) | (components["schemas"]["TrafficDelivery"] & components["schemas"]["TrafficRow"]) | (components["schemas"]["Action"] & components["schemas"]["TrafficRow"]))[];
             /** How many match. */
             readonly total: number;
-            /** How many of those that match the other parameters have a problem. */
+            /** How many of those that match `query` and `after` have a problem. */
             readonly problems: number;
         };
         readonly Clock: {

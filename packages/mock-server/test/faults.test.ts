@@ -104,7 +104,7 @@ it("lets a hanging caller abort, also after a garbage collection", async () => {
   expect(await response).toBe("TimeoutError");
 });
 
-it("injects a fault with `times` before those that stay, and none into requests of the console", async () => {
+it("injects a fault with `times` before those that stay, of these the newest, and none into requests of the console", async () => {
   const { service, call } = openShop();
   const fault = { phase: "before", kind: "status" } as const;
   service.faults.add({ ...fault, status: 500 });
@@ -112,11 +112,11 @@ it("injects a fault with `times` before those that stay, and none into requests 
   service.faults.add({ ...fault, status: 502 });
   service.faults.add({ ...fault, status: 503, times: 1 });
   const listed = service.faults.list() as { status?: number }[];
-  expect(listed.map(({ status }) => status)).toEqual([501, 503, 500, 502]);
+  expect(listed.map(({ status }) => status)).toEqual([501, 503, 502, 500]);
   const read = async (headers = {}) =>
     (await call("GET", "/api/v1/passes/card_1", { headers })).status;
   expect(await read({ "x-sent-by": "console" })).toBe(404);
-  expect([await read(), await read(), await read(), await read()]).toEqual([501, 503, 500, 500]);
+  expect([await read(), await read(), await read(), await read()]).toEqual([501, 503, 502, 502]);
 });
 
 it("injects the first fault that matches, as often as `times` says", async () => {

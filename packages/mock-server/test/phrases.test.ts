@@ -81,8 +81,8 @@ describe("a row says", () => {
     ["tier.changed", { tier: null, previous: "Silver" }, "no tier (before: Silver)"],
     ["consent.changed", { marketingConsent: true }, "marketing given"],
     ["consent.changed", { marketingConsent: false }, "marketing withdrawn"],
-    ["card.added", { wallet: "apple" }, "card added to Apple Wallet"],
-    ["card.removed", { wallet: "google" }, "card removed from Google Wallet"],
+    ["card.added", { wallet: "apple" }, "added to Apple Wallet"],
+    ["card.removed", { wallet: "google" }, "removed from Google Wallet"],
     ["ping", {}, "test"],
   ] as const)("of the event %s with %j: %s", (type, data, phrase) => {
     expect(describeEvent(type, data)).toBe(phrase);

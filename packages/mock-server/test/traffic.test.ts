@@ -257,12 +257,14 @@ it("has what the staff did as the cause of the webhooks above it, also of an exp
   ]);
   await service.idle();
   const all = (await get("/_mock/traffic")).items;
-  const getPosition = (wanted: string) =>
-    all.find(({ phrase }: { phrase: string }) => phrase === wanted).position;
+  const getPosition = (wanted: string, ofKind = /./) =>
+    all.find(
+      ({ kind, phrase }: { kind: string; phrase: string }) =>
+        phrase === wanted && ofKind.test(kind),
+    ).position;
   expect(getPosition("+1,250.5 → 1,250.5") > getPosition("+1,250.5")).toBe(true);
-  expect(getPosition("card added to Apple Wallet") > getPosition("added to Apple Wallet")).toBe(
-    true,
-  );
+  const added = "added to Apple Wallet";
+  expect(getPosition(added, /delivery/) > getPosition(added, /action/)).toBe(true);
   expect(getPosition("Silver (before: Gold)") > getPosition("1,150 points; they stay")).toBe(true);
 });
 
@@ -399,6 +401,45 @@ it("is searched by kind, problems and words", async () => {
     total: 1,
     problems: 1,
   });
+});
+
+it("is searched in what its row shows, in ids from their start, and else quotes where it found a word", async () => {
+  const { service, issue, call, get } = await openControlledShop({
+    deliver: () => new Response("Signature mismatch", { status: 401 }),
+  });
+  service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["consent.changed"] });
+  const sent = toSignUp({ name: "Anna Nówak", phone: "+48600100200" });
+  const { id, customerId } = (await issue(sent, { "idempotency-key": "user-7" })).body;
+  await call("PUT", `/api/v1/passes/${id}/consent`, { body: { marketing: true } });
+  await issue({ customer: {} });
+  await service.idle();
+  const find = async (query: string) =>
+    (await get(`/_mock/traffic?query=${encodeURIComponent(query)}`)).items.map(
+      ({ type, operation, status, found }: Record<string, never>) =>
+        `${type ?? `${operation} ${status}`}${found ? `: ${Object.values(found).join("|")}` : ""}`,
+    );
+  const all = ["issueCard 422", "consent.changed", "setConsent 200", "issueCard 201"];
+  expect(await find("")).toEqual(all);
+  const body = JSON.stringify(sent);
+  const [before = "", after = ""] = body.split("consent");
+  // "setConsent" is two words; the rows that do not show the word are last, and quote it.
+  expect(await find("Consent")).toEqual([
+    ...all.slice(0, 3),
+    `issueCard 201: body|…${before.slice(-12)}|consent|${after.slice(0, 100)}`,
+  ]);
+  expect(await find("issuecard")).toEqual(["issueCard 422", "issueCard 201"]);
+  expect(await find("nowak signature")).toEqual(["consent.changed: name|Anna |Nówak|"]);
+  expect(await find("600100")).toEqual([
+    "consent.changed: phone|+48|600100|200",
+    "setConsent 200: phone|+48|600100|200",
+    "issueCard 201: phone|+48|600100|200",
+  ]);
+  expect(await find("r-7")).toEqual(["issueCard 201: idempotency key|use|r-7|"]);
+  const ofCard = all.slice(1);
+  for (const start of [id, id.slice(0, 9)]) expect(await find(start)).toEqual(ofCard);
+  expect((await find(customerId))[0]).toBe("consent.changed");
+  expect((await find(id.slice(5))).every((row: string) => row.includes(": "))).toBe(true);
+  expect((await find("card")).slice(0, 2)).toEqual(["issueCard 422", "issueCard 201"]);
 });
 
 it("counts a version up with each change, and not when nothing changed", async () => {

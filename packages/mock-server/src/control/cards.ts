@@ -9,9 +9,9 @@ import {
   recordCorrection,
   recordPoints,
 } from "../domain/ledger.ts";
-import type { Customer, State, StoredCard, StoredOperation } from "../domain/state.ts";
+import type { Customer, StoredCard, StoredOperation } from "../domain/state.ts";
 import type { Router } from "./route.ts";
-import { hasWords, toWords } from "./search.ts";
+import { compareMatches, findWords, type Match, toWords } from "./search.ts";
 
 /** The type of the operation that a route records. */
 const typeByRoute = { purchase: "purchase", reward: "reward", redeem: "redemption" } as const;
@@ -23,8 +23,11 @@ export function addCardRoutes(router: Router, { domain }: Backend): void {
 
   routeList(
     "GET /cards",
-    ({ query }) => findCards(domain.state, query["query"] ?? "").reverse(),
-    (card) => toCardView(domain, card),
+    ({ query }) =>
+      findCards(domain, query["query"] ?? "")
+        .reverse()
+        .sort(compareMatches),
+    ({ card, match }) => ({ ...toCardView(domain, card), ...match }),
   );
   route("GET /cards/:id", ({ id }) => toCardView(domain, getCard(domain, id)));
   routeList(
@@ -48,13 +51,19 @@ export function addCardRoutes(router: Router, { domain }: Backend): void {
 }
 
 /** Punctuation separates the digits of a phone number, but belongs to a name or an id. */
-function findCards({ cards, customers }: State, text: string): StoredCard[] {
+function findCards(domain: Domain, text: string): { card: StoredCard; match: Match }[] {
   const words = toWords(text);
   const digits = toWords(text.replaceAll(/[()-]/g, ""));
-  return [...cards.values()].filter((card) => {
-    const { id, name, phone, email } = customers.get(card.customerId) as Customer;
-    const texts = [card.id, ...Object.values(card.fieldValues), id, name, phone, email];
-    return hasWords(words, texts) || hasWords(digits, texts);
+  return [...domain.state.cards.values()].flatMap((card) => {
+    const customer = domain.state.customers.get(card.customerId) as Customer;
+    const { id, name, phone, email } = customer;
+    const texts = {
+      shown: [getHolderName(domain, card), phone ?? email],
+      ids: [card.id, id],
+      hidden: { name, email, ...card.fieldValues },
+    };
+    const match = findWords(words, texts) ?? findWords(digits, texts);
+    return match === undefined ? [] : [{ card, match }];
   });
 }
 

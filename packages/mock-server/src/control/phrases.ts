@@ -67,8 +67,8 @@ const describeData: Record<EventType, (data: EventFacts) => string> = {
     return previous === null ? now : `${now} (before: ${previous})`;
   },
   "consent.changed": (data) => describeConsent(data),
-  "card.added": ({ wallet }) => `card added to ${toWalletTitle(wallet)}`,
-  "card.removed": ({ wallet }) => `card removed from ${toWalletTitle(wallet)}`,
+  "card.added": ({ wallet }) => `added to ${toWalletTitle(wallet)}`,
+  "card.removed": ({ wallet }) => `removed from ${toWalletTitle(wallet)}`,
   ping: () => "test",
 };
 

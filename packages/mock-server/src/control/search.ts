@@ -1,4 +1,5 @@
 /** Words of a search: found in any order, in any case, and without their diacritics. */
+import type { components } from "@loyalty-cards/openapi/control";
 
 /** Letters that Unicode does not decompose into a base letter and a mark. */
 const plainLetters: Readonly<Record<string, string>> = {
@@ -25,18 +26,70 @@ const toPlain = (text: string) =>
 
 export const toWords = (text: string): string[] => toPlain(text).split(/\s+/).filter(Boolean);
 
-/** Whether a text contains the words, of which those without digits begin a word of it. */
-export function hasWords(words: readonly string[], texts: readonly unknown[]): boolean {
-  if (words.length === 0) return true;
-  const searched = toPlain(texts.join("\n"));
-  return words.every((word) => isFound(searched, word));
+/** What a search looks at in an entry of a list. */
+export interface SearchTexts {
+  /** What its row shows. */
+  shown: readonly unknown[];
+  /** They are found by how they begin, if the word has their underscore. */
+  ids: readonly (string | undefined)[];
+  /** What its row does not show, by name. */
+  hidden: Readonly<Record<string, unknown>>;
+}
+
+/** `found` is where the first word is that its row does not show. */
+export interface Match {
+  found?: components["schemas"]["Found"];
+}
+
+/** Puts entries whose rows show all words before the others. */
+export const compareMatches = (a: { match: Match }, b: { match: Match }): number =>
+  Number("found" in a.match) - Number("found" in b.match);
+
+/** @returns undefined when one of the words is missing. */
+export function findWords(words: readonly string[], texts: SearchTexts): Match | undefined {
+  const shown = toPlain(texts.shown.join("\n"));
+  const match: Match = {};
+  for (const word of words) {
+    if (indexOfWord(shown, word) >= 0 || isStartOfId(texts.ids, word)) continue;
+    const found = findHidden(texts.hidden, word);
+    if (found === undefined) return undefined;
+    match.found ??= found;
+  }
+  return match;
+}
+
+const isStartOfId = (ids: SearchTexts["ids"], word: string) =>
+  word.includes("_") && ids.some((id) => id?.toLowerCase().startsWith(word));
+
+/** How many characters before and after a word are quoted. */
+const maxBefore = 12;
+const maxAfter = 100;
+
+function findHidden(hidden: SearchTexts["hidden"], word: string): Match["found"] {
+  for (const [name, value] of Object.entries(hidden)) {
+    if (value === undefined) continue;
+    const text = String(value);
+    const plain = toPlain(text);
+    const start = indexOfWord(plain, word);
+    if (start < 0) continue;
+    const quoted = plain.length === text.length ? text : plain;
+    const end = start + word.length;
+    return {
+      in: name,
+      before: (start > maxBefore ? "…" : "") + quoted.slice(Math.max(0, start - maxBefore), start),
+      text: quoted.slice(start, end),
+      after: quoted.slice(end, end + maxAfter),
+    };
+  }
+  return undefined;
 }
 
 const isLetter = (character = "") => /\p{L}/u.test(character);
 
-function isFound(text: string, word: string): boolean {
+/** Finds a word without digits only where a word of the text begins. */
+function indexOfWord(text: string, word: string): number {
   let at = text.indexOf(word);
-  if (!/^\p{L}\D*$/u.test(word)) return at >= 0;
+  if (!/^\p{L}\D*$/u.test(word)) return at;
   while (at > 0 && isLetter(text[at - 1])) at = text.indexOf(word, at + 1);
-  return at >= 0;
+  return at;
 }

@@ -14,11 +14,11 @@ import { isObject } from "../domain/validation.ts";
 import { parseLimit } from "../http/request.ts";
 import { describeAction, describeEvent, describeRequest } from "./phrases.ts";
 import { maxListed, parseChoice } from "./route.ts";
-import { hasWords, toWords } from "./search.ts";
+import { compareMatches, findWords, type Match, type SearchTexts, toWords } from "./search.ts";
 
 type Traffic = components["schemas"]["Traffic"];
 type Entry = TrafficRequest | Action | Delivery;
-type Row = { position: string; entry: Entry };
+type Row = { position: string; entry: Entry; match: Match };
 /** What causes webhooks, by its id. */
 type Causes = ReadonlyMap<string, TrafficRequest | Action>;
 
@@ -32,42 +32,45 @@ export function listTraffic(
   if (problems.failure !== undefined) return problems;
   const limit = parseLimit(query["limit"], { fallback: 100, max: maxListed });
   if (limit.failure !== undefined) return limit;
-  const { after = "", query: text = "" } = query;
+  const { after = "", query: text = "", open } = query;
 
   const { recentActions, deliveries } = domain.state;
-  const sources = { request: requests, action: recentActions, delivery: deliveries.values() };
-  const entries = kind.value === undefined ? Object.values(sources) : [sources[kind.value]];
-  const isFound = createSearch(domain, text);
-  const found: Row[] = [];
-  for (const entry of entries.flatMap((source): Entry[] => [...source])) {
-    const position = "position" in entry ? entry.position : getPosition(entry.id);
-    if (position > after && isFound(entry)) found.push({ position, entry });
-  }
-  const withProblem = found.filter(({ entry }) => hasProblem(entry));
-  const listed = problems.value === "true" ? withProblem : found;
   const causes = new Map([...requests, ...recentActions].map((entry) => [entry.id, entry]));
+  const search = createSearch(domain, text, causes);
+  const found: Row[] = [];
+  for (const entry of [...requests, ...recentActions, ...deliveries.values()]) {
+    const position = "position" in entry ? entry.position : getPosition(entry.id);
+    const match = position > after ? search(entry) : undefined;
+    if (match !== undefined) found.push({ position, entry, match });
+  }
+  const listed = found.filter(
+    ({ entry }) =>
+      (kind.value === undefined || getKind(entry) === kind.value) &&
+      (problems.value !== "true" || hasProblem(entry) || entry.id === open),
+  );
   const items = listed
-    .sort((a, b) => (a.position < b.position ? 1 : -1))
+    .sort((a, b) => compareMatches(a, b) || (a.position < b.position ? 1 : -1))
     .slice(0, limit.value)
     .map((row) => toItem(domain, row, causes));
+  const withProblem = found.filter(({ entry }) => hasProblem(entry));
   return { value: { items, total: listed.length, problems: withProblem.length } };
 }
 
+const getKind = (entry: Entry) => ("kind" in entry ? entry.kind : "delivery");
+
 /**
- * @returns whether an entry has all words. A status finds only the entries that have it, because
+ * @returns a function that searches an entry. A status finds only the entries that have it, because
  * each number is also in ids and bodies.
  */
-function createSearch(domain: Domain, text: string): (entry: Entry) => boolean {
+function createSearch(domain: Domain, text: string, causes: Causes) {
   const words = toWords(text);
   const isStatus = (word: string) => /^[2-5]\d\d$/.test(word);
   const statuses = words.filter(isStatus).map(Number);
   const others = words.filter((word) => !isStatus(word));
-  return (entry) => {
+  return (entry: Entry): Match | undefined => {
     const own = statuses.length === 0 ? [] : getStatuses(entry);
-    return (
-      statuses.every((status) => own.includes(status)) &&
-      (others.length === 0 || hasWords(others, toSearchTexts(domain, entry)))
-    );
+    if (!statuses.every((status) => own.includes(status))) return undefined;
+    return others.length === 0 ? {} : findWords(others, toSearchTexts(domain, entry, causes));
   };
 }
 
@@ -77,29 +80,37 @@ function getStatuses(entry: Entry): (number | undefined)[] {
   return entry.kind === "request" ? [entry.status] : [];
 }
 
-/**
- * @returns the texts that a search looks at: the holder, what happened, a request without its times
- * and its response, a delivery with the results of its attempts.
- */
-const toSearchTexts = (domain: Domain, entry: Entry): unknown[] => [
-  ...getNames(domain, entry),
-  describe(entry),
-  ...getOwnTexts(entry),
-];
-
-function getOwnTexts(entry: Entry): unknown[] {
+function toSearchTexts(domain: Domain, entry: Entry, causes: Causes): SearchTexts {
+  const names = getNames(domain, entry);
+  const { cardId, customerId, passIds = [] } = getSubject(entry);
+  const shown = [getHolder(names), describe(entry)];
+  const ids = [entry.id, cardId, customerId, ...passIds];
   if (!("kind" in entry)) {
-    const { id, causeId, state, body, attempts } = entry;
-    const results = attempts.map(({ status, error, responseBody }) => [
-      status,
-      error,
-      responseBody,
-    ]);
-    return [id, causeId, state, body, ...results.flat()];
+    const { type, eventId, causeId, body, attempts } = entry;
+    const responses = attempts.map(
+      ({ error, responseBody }) => `${error ?? ""} ${responseBody ?? ""}`,
+    );
+    const cause = causes.get(causeId ?? "");
+    return {
+      shown: [...shown, type, responses.pop()],
+      ids: [...ids, eventId, causeId],
+      hidden: {
+        ...names,
+        cause: cause && toCause(cause).name,
+        body,
+        "earlier response": responses.join(" "),
+      },
+    };
   }
-  if (entry.kind === "action") return [entry.id, entry.cardId, entry.type, entry.wallet];
-  const { kind: _, at, durationMs, responseBody, warnings, fault, sentBy, ...texts } = entry;
-  return Object.values(texts);
+  if (entry.kind === "action") return { shown: [...shown, entry.type], ids, hidden: names };
+  const { operation, method, path, sentBy, warnings, idempotencyKey, requestBody } = entry;
+  const name = operation ?? `${method} ${path}`;
+  const messages = warnings.map(({ message }) => message);
+  return {
+    shown: [...shown, name, name.replace(/[A-Z]/, " $&"), sentBy && "by the console", ...messages],
+    ids,
+    hidden: { ...names, "idempotency key": idempotencyKey, path, body: requestBody },
+  };
 }
 
 /**
@@ -114,11 +125,12 @@ function hasProblem(entry: Entry): boolean {
 
 function toItem(
   domain: Domain,
-  { position, entry }: Row,
+  { position, entry, match }: Row,
   causes: Causes,
 ): Traffic["items"][number] {
-  const [holder] = getNames(domain, entry);
-  const row = { position, phrase: describe(entry), ...(holder !== undefined && { holder }) };
+  const holder = getHolder(getNames(domain, entry));
+  const shown = { phrase: describe(entry), ...(holder !== undefined && { holder }) };
+  const row = { position, ...shown, ...match };
   if (!("kind" in entry)) return { ...toTrafficDelivery(domain, entry, causes), ...row };
   return { ...entry, ...row };
 }
@@ -158,28 +170,33 @@ interface EventSubject {
 }
 
 /** Whom an entry is about. An event of a customer is about the card if there is only one. */
-function getSubject(entry: Entry): { cardId?: string | undefined; customerId?: string } {
+function getSubject(entry: Entry): EventSubject & { cardId?: string | undefined } {
   if ("kind" in entry) return { cardId: entry.cardId };
-  const { passIds = [], customerId, ...event } = parseEvent(entry).data as EventSubject;
-  const cardId = event.passId ?? (passIds.length === 1 ? passIds[0] : undefined);
-  return { cardId, ...(customerId !== undefined && { customerId }) };
+  const { passId, ...subject } = parseEvent(entry).data as EventSubject;
+  const { passIds = [] } = subject;
+  return { ...subject, cardId: passId ?? (passIds.length === 1 ? passIds[0] : undefined) };
 }
 
 const parseEvent = ({ body }: Delivery): ServiceEvent => JSON.parse(body);
 
-/**
- * @returns the names of the holder, of which the first is shown: the name, or else phone or email.
- */
-function getNames(domain: Domain, entry: Entry): string[] {
+/** @returns the names of the holder, of which the first that is known is shown. */
+function getNames(domain: Domain, entry: Entry): Record<string, string | undefined> {
   const { cards, customers } = domain.state;
   const { cardId = "", customerId = "" } = getSubject(entry);
   const card = cards.get(cardId);
   const customer = customers.get(card?.customerId ?? customerId);
-  const nameOnCard = card === undefined ? undefined : getHolderName(domain, card);
-  const given = customer === undefined && "kind" in entry ? findGivenName(entry) : undefined;
-  const names = [nameOnCard, customer?.name, customer?.phone, customer?.email, given];
-  return names.filter((name) => name !== undefined);
+  return {
+    "name on the card": card && getHolderName(domain, card),
+    name: customer?.name,
+    phone: customer?.phone,
+    email: customer?.email,
+    "name in the body":
+      customer === undefined && "kind" in entry ? findGivenName(entry) : undefined,
+  };
 }
+
+const getHolder = (names: ReturnType<typeof getNames>) =>
+  Object.values(names).find((name) => name !== undefined);
 
 /** The name that a request without a card has in its body. */
 function findGivenName(entry: TrafficRequest | Action): string | undefined {

@@ -31,7 +31,8 @@ export interface FaultTarget extends EarlierRequests {
 }
 
 /**
- * Adds a rule. One with `times` comes before those that stay, so that "once" is the next time.
+ * Adds a rule after those with `times`, which are used up, and before those that stay: of these the
+ * newest applies.
  * @throws {InputError} for an invalid rule; the message names the member.
  */
 export function addFault(domain: Domain, input: FaultInput): Fault {
@@ -39,8 +40,8 @@ export function addFault(domain: Domain, input: FaultInput): Fault {
   const valid = validateInput(isFaultInput, structuredClone(input), "The fault");
   const fault: Fault = { id: generateId("flt"), ...valid };
   const { faults } = domain.state;
-  faults.set(fault.id, fault);
   const staying = [...faults.values()].filter(({ times }) => times === undefined);
+  faults.set(fault.id, fault);
   for (const each of staying) {
     faults.delete(each.id);
     faults.set(each.id, each);

@@ -5,7 +5,7 @@ import { address, callAsWebsite, get, readAddress } from "./api.js";
 import { Card } from "./card.jsx";
 import { formatDayTime, formatNumber, formatWallet } from "./format.js";
 import { useReturnedFocus } from "./keys.jsx";
-import { Search } from "./search.jsx";
+import { Found, NothingFound, Search } from "./search.jsx";
 import { Form, Head, More, pageSize, useAddress, useReading } from "./service.jsx";
 
 /**
@@ -43,10 +43,10 @@ export function Cards({ id }) {
         ))}
       </ol>
       <More shown={items.length} total={total} limit={limit} setLimit={setLimit} />
-      <p class="note">
-        {total === 0 && query === "" && "No cards yet: your app or the button issues one."}
-        {total === 0 && query !== "" && `No card matches “${query}”.`}
-      </p>
+      {total === 0 && query === "" && (
+        <p class="note">No cards yet: your app or the button issues one.</p>
+      )}
+      {total === 0 && query !== "" && <NothingFound filters={[`“${query}”`]} />}
     </section>
   );
 }
@@ -62,7 +62,7 @@ const columns = {
 };
 
 function CardRow({ card, href }) {
-  const { id, customer, loyaltyBalance, loyaltyTier, wallets, issuedAt } = card;
+  const { id, customer, loyaltyBalance, loyaltyTier, wallets, issuedAt, found } = card;
   const { holder = "Unnamed customer" } = card;
   const contact = customer.phone ?? customer.email;
   return (
@@ -75,34 +75,14 @@ function CardRow({ card, href }) {
         <span class="tier">{loyaltyTier}</span>
         <span class="wallets">{wallets.map(formatWallet).join(", ")}</span>
         <time dateTime={issuedAt}>{formatDayTime(issuedAt)}</time>
+        {found && <Found {...found} />}
       </a>
     </li>
   );
 }
 
-const firstNames = [
-  "Anna",
-  "Ben",
-  "Carla",
-  "David",
-  "Ewa",
-  "Farid",
-  "Greta",
-  "Hugo",
-  "Ines",
-  "Jan",
-];
-const lastNames = [
-  "Nowak",
-  "Carter",
-  "Rossi",
-  "Meyer",
-  "Zielińska",
-  "Haddad",
-  "Olsen",
-  "Blanc",
-  "Costa",
-];
+const firstNames = "Anna Ben Carla David Ewa Farid Greta Hugo Ines Jan".split(" ");
+const lastNames = "Nowak Carter Rossi Meyer Zielińska Haddad Olsen Blanc Costa".split(" ");
 const choose = (list) => list[Math.floor(Math.random() * list.length)];
 
 /**
@@ -120,7 +100,7 @@ export function inventMember({ fields }, name = "") {
       name: holder,
       phone: `+48600${digits}`,
       email: `member.${digits}@example.com`,
-      consents: { privacy: { version: "console" } },
+      consents: { privacy: { version: "console" }, marketing: {} },
     },
   };
 }

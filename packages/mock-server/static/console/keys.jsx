@@ -102,7 +102,8 @@ export function Keys() {
     const press = (event) => {
       const { key, target } = event;
       const isCommand = event.ctrlKey || event.metaKey || event.altKey;
-      if (isCommand || dialog.current.open || isTyped(key, target)) return;
+      const isBehind = document.querySelector("dialog[open]") !== null;
+      if (isCommand || isBehind || isTyped(key, target)) return;
       const act = key === "?" ? show : actions[key];
       if (act === undefined) return;
       event.preventDefault();

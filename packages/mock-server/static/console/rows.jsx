@@ -12,6 +12,7 @@ import {
   getMark,
   isDelivered,
 } from "./format.js";
+import { Found } from "./search.jsx";
 import { Head, useReading, useService } from "./service.jsx";
 
 /** @param toAddress returns the address where an entry is open. */
@@ -72,7 +73,7 @@ const isJoined = ({ causeId }, below) =>
 const ways = { request: "←", delivery: "→", action: "·" };
 
 function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
-  const { id, kind, at, holder, cardId, phrase, warnings = [] } = entry;
+  const { id, kind, at, holder, cardId, phrase, found, warnings = [] } = entry;
   const [status, isGood] = getStatus(entry);
   return (
     <li class={isJoined ? "joined" : undefined}>
@@ -81,7 +82,6 @@ function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
         <span class={`status ${isGood ? "good" : "bad"}`}>{status}</span>
         <span class="way">{ways[kind]}</span>
         <strong class="name">{getName(entry)}</strong>
-        <Next {...entry} />
         <span class="result">
           <span class="holder">
             {(holder ?? cardId) && (
@@ -97,6 +97,7 @@ function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
         {warnings.map(({ message }) => (
           <span class="warning">! {message.split(/\.( |$)/)[0]}</span>
         ))}
+        {found && <Found {...found} />}
       </a>
     </li>
   );
@@ -113,6 +114,7 @@ function describeOrigin({ sentBy, cause, attempts = [] }) {
 const Attempts = ({ delivery, hasSeveral }) => (
   <>
     <Marks {...delivery} />
+    <Next {...delivery} />
     <span class="response">
       <span class="text">{describeFailure(delivery)}</span>
       {hasSeveral && delivery.url && <span class="url">{formatAddress(delivery.url)}</span>}

@@ -27,6 +27,25 @@ function focusList() {
   /** @type {HTMLElement} */ (target).focus();
 }
 
+/** Quotes what the search found, in a row that does not show it. */
+export const Found = ({ in: place, before, text, after }) => (
+  <span class="found">
+    in the {place}: {before}
+    <mark>{text}</mark>
+    {after}
+  </span>
+);
+
+/** @param filters what a list is empty because of. */
+export const NothingFound = ({ filters }) => (
+  <p class="actions">
+    Nothing matches: {filters.join(", ")}.
+    <a class="button" href={address([readAddress().view])}>
+      Show all
+    </a>
+  </p>
+);
+
 /**
  * Its words are `query` in the address, so that a reload or a link keeps them. Enter opens the
  * result, if it is the only one.

@@ -125,14 +125,35 @@ function useAction() {
   return { isLost, isBusy, act };
 }
 
-/** Performs `run` when it is pressed. */
-export function Button({ run, disabled = false, children, ...attributes }) {
+const showModal = (dialog) => dialog?.showModal();
+
+/** Performs `run` when it is pressed, or when the `question` that it asks was confirmed. */
+export function Button({ run, question = "", disabled = false, children, ...attributes }) {
   const { isLost, isBusy, act } = useAction();
+  const [isAsked, setAsked] = useState(false);
+  const press = () => (question === "" ? act(run) : setAsked(true));
+  const close = ({ currentTarget: { returnValue } }) => {
+    setAsked(false);
+    if (returnValue === "yes") void act(run);
+  };
   const state = { disabled: isLost || disabled, "aria-busy": isBusy };
   return (
-    <button type="button" onClick={() => act(run)} {...state} {...attributes}>
-      {children}
-    </button>
+    <>
+      <button type="button" onClick={press} {...state} {...attributes}>
+        {children}
+      </button>
+      {isAsked && (
+        <dialog ref={showModal} aria-label={question} onClose={close}>
+          <p>{question}</p>
+          <form method="dialog" class="actions">
+            <button type="submit" value="yes">
+              {children}
+            </button>
+            <button type="submit">Cancel</button>
+          </form>
+        </dialog>
+      )}
+    </>
   );
 }
 

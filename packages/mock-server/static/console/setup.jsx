@@ -132,6 +132,11 @@ const Endpoints = ({ endpoints, events }) => (
   </section>
 );
 
+/** What the buttons say before they do what cannot be undone. */
+const replacement = "The old one is invalid at once, also for pending retries.";
+const deletion = "Its pending deliveries are not attempted again.";
+const revocation = "Requests with it get a 401 from now on.";
+
 function Endpoint({ endpoint, events }) {
   const { id, url, secret } = endpoint;
   const [isEdited, setEdited] = useState(false);
@@ -140,13 +145,10 @@ function Endpoint({ endpoint, events }) {
   const sendTest = async (say) =>
     sayResponses(say, `Sent to ${name}.`, [await control("POST", `${path}/test`)]);
   async function replaceSecret(say) {
-    const consequence = "The old one is invalid at once, also for pending retries.";
-    if (!confirm(`Replace the secret of ${url}? ${consequence}`)) return;
     await control("POST", `${path}/new-secret`);
     say(`Replaced the secret of ${name}: copy it into the settings of the receiver.`);
   }
   async function remove(say) {
-    if (!confirm(`Delete ${url}? Its pending deliveries are not attempted again.`)) return;
     await control("DELETE", path);
     say(`Deleted ${name}.`);
   }
@@ -161,17 +163,21 @@ function Endpoint({ endpoint, events }) {
         <strong>{url}</strong>
       </p>
       {!isEdited && <p class="note">{endpoint.events.join(", ")}</p>}
-      <p class="actions">
+      <div class="actions">
         <code>{secret}</code> <Copy text={secret} name="the secret" />
-        <Button run={replaceSecret}>New secret</Button>
-      </p>
-      <p class="actions">
+        <Button run={replaceSecret} question={`New secret for ${name}? ${replacement}`}>
+          New secret
+        </Button>
+      </div>
+      <div class="actions">
         <Button run={sendTest}>Send test</Button>
         <Button run={() => setEdited(!isEdited)} aria-expanded={isEdited}>
           Edit
         </Button>
-        <Button run={remove}>Delete</Button>
-      </p>
+        <Button run={remove} question={`Delete ${name}? ${deletion}`}>
+          Delete
+        </Button>
+      </div>
       {isEdited && (
         <EndpointForm
           label="Save"
@@ -211,7 +217,6 @@ function ApiKeys({ apiKeys }) {
     say("The key was created. The others stay valid until you revoke them.");
   };
   const revoke = (key) => async (say) => {
-    if (!confirm("Revoke the key? Requests with it get a 401 from now on.")) return;
     await control("DELETE", `api-keys/${encodeURIComponent(key)}`);
     say("The key was revoked.");
   };
@@ -219,10 +224,12 @@ function ApiKeys({ apiKeys }) {
     <section aria-label="API keys">
       <h2>API keys</h2>
       {apiKeys.map(({ key, kind }) => (
-        <p class="actions" key={key}>
+        <div class="actions" key={key}>
           {keyNames[kind]} <code>{key}</code> <Copy text={key} name={keyNames[kind]} />
-          <Button run={revoke(key)}>Revoke</Button>
-        </p>
+          <Button run={revoke(key)} question={`Revoke ${key}? ${revocation}`}>
+            Revoke
+          </Button>
+        </div>
       ))}
       <p class="actions">
         {Object.entries(keyNames).map(([kind, name]) => (
@@ -275,8 +282,6 @@ function ClockSetting() {
 
 function Reset() {
   async function startOver(say) {
-    if (!confirm("Delete all cards and traffic, and the endpoints, templates and keys you added?"))
-      return;
     await control("POST", "reset");
     say("The service was reset, and its clock shows real time.");
   }
@@ -287,9 +292,11 @@ function Reset() {
         Deletes cards, traffic and faults, and the endpoints, templates and keys that you added.
         What the service started with stays. A clock that is ahead returns to real time.
       </p>
-      <p class="actions">
-        <Button run={startOver}>Start over</Button>
-      </p>
+      <div class="actions">
+        <Button run={startOver} question="Delete all of this, and start over?">
+          Start over
+        </Button>
+      </div>
     </section>
   );
 }

@@ -8,46 +8,61 @@ import { Detail } from "./detail.jsx";
 import { formatMinute, formatNumber } from "./format.js";
 import { useReturnedFocus } from "./keys.jsx";
 import { Rows } from "./rows.jsx";
-import { Search } from "./search.jsx";
+import { NothingFound, Search } from "./search.jsx";
 import { More, pageSize, useAddress, useReading, useService } from "./service.jsx";
 import { FirstSteps } from "./setup.jsx";
 
+/** What the list can be reduced to, as parameters of the address. */
+const choices = {
+  All: { kind: "", problems: "" },
+  Requests: { kind: "request", problems: "" },
+  Webhooks: { kind: "delivery", problems: "" },
+  Problems: { kind: "", problems: "true" },
+};
+
+/** @returns the name of the choice that the parameters are. */
+const getChosen = ({ kind = "", problems = "" }) =>
+  Object.keys(choices).find(
+    (name) => choices[name].problems === problems && (problems || choices[name].kind === kind),
+  ) ?? "All";
+
 export function TrafficView() {
   const { parameters } = useAddress();
-  const { kind = "", problems = "", query = "", after = "", open = "" } = parameters;
+  const { query = "", after = "", open = "" } = parameters;
+  const chosen = getChosen(parameters);
   const { clock } = useService();
   const [limit, setLimit] = useState(pageSize);
-  const filters = { kind, problems, query, after };
+  const filters = { ...choices[chosen], query, after };
   const isFiltered = Object.values(filters).some((value) => value !== "");
   // A list stays until the next one is read: it is empty because of its own filters.
   const list = useReading(
-    async () => ({ ...(await get("traffic", { ...filters, limit })), isFiltered }),
+    async () => ({ ...(await get("traffic", { ...filters, open, limit })), isFiltered }),
     ...Object.values(filters),
     limit,
   );
+  const filtering = [chosen === "All" ? "" : chosen, query && `“${query}”`].filter(Boolean);
   const toAddress = (id) => addressWith({ open: id });
   useReturnedFocus(open);
   if (list === undefined) return null;
   const { items = [], total = 0, error } = list;
   if (total === 0 && !list.isFiltered) return <FirstSteps />;
+  const newest = items
+    .map(({ position }) => position)
+    .sort()
+    .at(-1);
   const count = list.problems > 0 ? ` ${formatNumber(list.problems)}` : "";
   return (
     <div class={open === "" ? undefined : "split"}>
       <section class="list" aria-label="Traffic">
         <nav class="filters" aria-label="Filter">
           <span class="actions kinds">
-            <Filter
-              label="All"
-              isOn={kind === "" && problems === ""}
-              change={{ kind: "", problems: "" }}
-            />
-            <Filter label="Requests" isOn={kind === "request"} change={{ kind: "request" }} />
-            <Filter label="Webhooks" isOn={kind === "delivery"} change={{ kind: "delivery" }} />
-            <Filter
-              label={`Problems${count}`}
-              isOn={problems !== ""}
-              change={{ problems: problems === "" ? "true" : "" }}
-            />
+            {Object.entries(choices).map(([name, change]) => (
+              <Filter
+                label={name === "Problems" ? name + count : name}
+                isOn={name === chosen}
+                change={change}
+              />
+            ))}
           </span>
           <Search
             label="Name, id, event, status…"
@@ -55,22 +70,17 @@ export function TrafficView() {
             toAddress={toAddress}
           />
           <span class="count">
-            <NewRows items={items}>
+            <NewRows items={items} newest={newest}>
               {formatNumber(total)} {total === 1 ? "entry" : "entries"}
             </NewRows>
           </span>
-          <Filter
-            label="Hide older"
-            change={{ after: items[0]?.position ?? after, cleared: clock.now }}
-          />
+          <Filter label="Hide older" change={{ after: newest ?? after, cleared: clock.now }} />
         </nav>
         <Rows entries={items} open={open} toAddress={toAddress} />
         <More shown={items.length} total={total} limit={limit} setLimit={setLimit} />
-        <p class="note">
-          {error}
-          {total === 0 && (kind || problems || query) && "Nothing matches the filters. "}
-          {after !== "" && <Cleared at={parameters.cleared ?? clock.now} />}
-        </p>
+        {error && <p class="note">{error}</p>}
+        {list.total === 0 && filtering.length > 0 && <NothingFound filters={filtering} />}
+        {after !== "" && <Cleared at={parameters.cleared ?? clock.now} />}
       </section>
       {open !== "" && <Detail id={open} key={open} />}
     </div>
@@ -85,10 +95,10 @@ const Filter = ({ label, isOn = undefined, change }) => (
 );
 
 const Cleared = ({ at }) => (
-  <>
+  <p class="note">
     Traffic before {formatMinute(at)} is hidden.{" "}
     <a href={addressWith({ after: "", cleared: "" })}>Show it</a>
-  </>
+  </p>
 );
 
 /** Finds what scrolls: the list beside a detail, the view, or on a phone the page. */
@@ -99,9 +109,8 @@ export function scrollToTop() {
 }
 
 /** Leads to the entries that came while the list is scrolled; the children are there otherwise. */
-function NewRows({ items, children }) {
+function NewRows({ items, newest = "", children }) {
   const [seen, setSeen] = useState(/** @type {string | undefined} */ (undefined));
-  const newest = items[0]?.position ?? "";
   useLayoutEffect(() => {
     const see = () => {
       const isAtTop = findScrolling().every(({ scrollTop }) => scrollTop === 0);

@@ -199,7 +199,7 @@ it("says equal results once, and no longer after the next action or on another p
   await texts(".message", 0);
   await press("Resend");
   await page.locator(".message .failed").wait();
-  await page.locator("[aria-label='Inject a fault']").fill("503 once");
+  await page.locator("[aria-label='Inject a fault']").fill("503 · once");
   await texts(".message", 0);
   await press("Resend");
   await page.locator(".message .failed").wait();

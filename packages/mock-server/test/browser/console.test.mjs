@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "vitest";
+import { findViolations } from "../../../../compat/browser.mjs";
 import { openReceiver, openShop, useBrowser } from "./shop.mjs";
 
 const openConsole = useBrowser();
@@ -75,7 +76,7 @@ it("loses a response, and shows that the retry gets the first card", async (test
   const { shop, page, press, text, view, texts, first, cleanly } = await openConsole(test);
   const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
   const presets = await texts("option:not([value=''])", 9);
-  await choose("response lost, card exists");
+  await choose("response lost · issueCard · once");
   assert.deepEqual(await texts(".chip", 1), ["response lost · issueCard · once✕"]);
   await view("Cards");
   await press("Issue a test card"); // faults are for requests of the app
@@ -93,18 +94,17 @@ it("loses a response, and shows that the retry gets the first card", async (test
   assert.equal((await shop.control("GET", "cards")).items[0].id, id);
   await page.locator(".traffic .phrase::-p-text(response lost)").click();
   await page.locator(".detail h3::-p-text(It got no response)").wait();
-  const forever = "503 until removed";
-  for (const preset of presets.filter((each) => each !== forever)) await choose(preset);
-  await choose("slow 3 s until removed"); // equal ones are one chip
-  await choose("503 once");
-  await first(".chip", /×2/);
-  // In the order in which they are tried: those that stay are the last ones.
+  for (const preset of presets) await choose(preset);
+  await choose("slow 3 s · until removed"); // equal ones are one chip
+  await choose("503 · once");
+  await first(".chip", /503 · 2 times/);
+  // In the order in which they are tried, in the words of the list: of those that stay the newest.
   assert.deepEqual(await texts(".faults p", 2), [
-    "Requests of your app, not of the console, get the first that fits: 503 · ×2✕ response lost · issueCard · once✕ 429 Retry-After 2 · once✕ slow 3 s · until removed✕",
-    "Webhooks to your app: 500 · ×3✕ twice · once✕ after others · once✕ no response · until removed✕",
+    "Requests of your app get the first that fits: 503 · 2 times✕ response lost · issueCard · once✕ 429 Retry-After 2 · once✕ slow 3 s · until removed✕ 503 · until removed✕",
+    "Webhooks to your app get the first that fits: 500 · 3 times✕ sent twice · once✕ sent after others · once✕ no response · until removed✕",
   ]);
   await page.locator(".chip ::-p-text(✕)").click();
-  await texts(".chip", 7);
+  await texts(".chip", 8);
   const { items } = await shop.control("GET", "faults");
   assert.deepEqual(items.map(({ kind }) => kind).sort(), [
     "destroy",
@@ -115,10 +115,13 @@ it("loses a response, and shows that the retry gets the first card", async (test
     "latency",
     "reorder",
     "status",
+    "status",
   ]);
-  await choose(forever);
-  await texts(".chip", 8);
-  assert.match((await texts(".faults p", 2))[0], /503 · until removed✕$/);
+  await choose("503 · until removed"); // two equal ones are tried before the one of three seconds
+  await page.locator("[aria-label='Remove: response lost · issueCard · once']").click();
+  await page.locator("[aria-label='Remove: 429 Retry-After 2 · once']").click();
+  await first(".faults p", /that fits: 503 · until removed✕ slow 3 s · until removed✕$/);
+  await assert.rejects(issue, /503/);
   cleanly();
 });
 
@@ -133,10 +136,10 @@ it("lets the receiver fail without sending it anything, and shows the retries", 
   const { id } = await shop.issue({ name: "Anna" });
   const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
   await shop.control("PUT", "clock", { mode: "manual" }); // the next attempt stays in one minute
-  await choose("next 3 attempts get 500");
+  await choose("500 · 3 times");
   await texts(".chip", 1);
   await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
-  await first(".traffic .row", /500 → .* in 1 min .* ✕····· injected fault; not sent$/);
+  await first(".traffic .row", /500 → .* ✕····· in 1 min injected fault; not sent$/);
   for (const left of [1, 0]) {
     await page.locator(".next:not(:disabled)").click();
     await first(".message", /✕ balance\.changed → 500 \(injected fault; not sent\) at :/);
@@ -146,11 +149,11 @@ it("lets the receiver fail without sending it anything, and shows the retries", 
   await page.locator(".next").click();
   await first(".traffic .row", /204 → .* \+1 → 1 after purchase at \d\d:\d\d ✕✕✕✓$/);
   assert.equal(received, 1);
-  await choose("all attempts get no response");
+  await choose("no response · until removed");
   await texts(".chip", 1);
   await page.locator(".traffic .row").click();
   await press("Resend");
-  await first(".traffic .row", /— → .* …✕✓↻✕····· injected fault; not sent$/);
+  await first(".traffic .row", /— → .* …✕✓↻✕····· in 1 min injected fault; not sent$/);
   await text("Your receiver did not get this attempt");
   await text(`Not sent to ${url}`);
   const label =
@@ -184,7 +187,7 @@ it("explains a 401 of the receiver, keeps the response of each attempt, and send
     .locator(`.detail p::-p-text(The secret of this endpoint ends in …${secret.slice(-4)})`)
     .wait();
   assert.equal(await copied("Copy the secret"), secret);
-  await first(".traffic .row", /401 → ping in .* test ✕····· signature mismatch$/);
+  await first(".traffic .row", /401 → ping test ✕····· in .* signature mismatch$/);
   await press("Resend");
   await page.locator(".message .failed::-p-text(✕ ping → 503)").wait();
   await press("Resend");
@@ -265,7 +268,8 @@ it("explains a 401 of the app, names the reason of each request, and puts warnin
 it("moves the clock: to the next attempt, by hours, faster, and not at all", async (test) => {
   let status = 500;
   const url = await openReceiver(test, () => status);
-  const { shop, page, press, text, texts, field, view, first, cleanly } = await openConsole(test);
+  const { shop, page, press, confirm, text, texts, field, view, first, cleanly } =
+    await openConsole(test);
   await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
   const { id } = await shop.issue({ name: "Anna" });
   for (const points of [1, 2]) await shop.control("POST", `cards/${id}/purchase`, { points });
@@ -278,7 +282,7 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   const places = await readPlaces();
   await next.click();
   await page.locator(".message .failed::-p-text(balance.changed → 500)").wait();
-  await first(".traffic .row", /500 .* in (4|5) min .* ✕✕···· signature mismatch$/);
+  await first(".traffic .row", /500 .* ✕✕···· in (4|5) min signature mismatch$/);
   status = 204;
   await press("+1 h");
   await page.locator(".message ::-p-text(The clock was moved. balance.changed → 204)").wait();
@@ -310,7 +314,7 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   await page
     .locator(".setup section[aria-label='Reset'] ::-p-text(A clock that is ahead returns)")
     .wait();
-  await press("Start over");
+  await confirm("Start over");
   await text("The service was reset, and its clock shows real time.");
   await texts(".bar .now a", 0);
   await view("Traffic");
@@ -391,12 +395,12 @@ it("has filters, search and the open entry in the address, so that a reload and 
   await texts(".traffic .row", 1);
   assert.equal(await page.$eval('[type="search"]', ({ value }) => value), cards[1].id);
   await search("nothing");
-  await text("Nothing matches the filters.");
+  await text("Nothing matches: Requests, “nothing”.");
   await texts(".detail", 0); // its row is not in the list
   await first(".count", /^0 entries$/);
-  await page.goBack();
-  await page.goBack();
+  await page.locator("a::-p-text(Show all)").click();
   await texts(".traffic .row", 4);
+  assert.deepEqual([hash(), await page.$eval('[type="search"]', ({ value }) => value)], ["#/", ""]);
   await search("anna"); // her request, the purchase, and its webhook
   await texts(".traffic .row", 3);
   await page.keyboard.press("Escape"); // clears the field
@@ -427,6 +431,43 @@ it("has filters, search and the open entry in the address, so that a reload and 
   cleanly();
 });
 
+it("has one choice at a time, and shows what is open among the problems until another is opened", async (test) => {
+  let status = 500;
+  const url = await openReceiver(test, () => status);
+  const { shop, page, press, texts, first, search, hash, cleanly } = await openConsole(test);
+  await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
+  const { id } = await shop.issue({ name: "Anna" });
+  for (const points of [1, 2]) await shop.control("POST", `cards/${id}/purchase`, { points });
+  await texts(".traffic .row .again", 2);
+  await page.locator(".filters ::-p-text(Requests)").click();
+  await page.locator(".filters ::-p-text(Problems 2)").click();
+  await texts(".traffic .row", 2);
+  assert.equal(hash(), "#/?problems=true");
+  assert.deepEqual(await texts(".filters [aria-current='true']", 1), ["Problems 2"]);
+  await page.locator(".traffic li:nth-child(2) .row").click();
+  status = 204;
+  await press("Resend");
+  await first(".traffic .row[aria-current='true']", /204 → .* ✕↻✓$/);
+  await page.locator(".traffic .row:not([aria-current='true'])").click();
+  await first(".traffic .row[aria-current='true']", /500 → /);
+  await press("Resend");
+  await texts(".traffic .row", 1); // the first one recovered and is no longer open
+  await first(".traffic .row[aria-current='true']", /204 → /);
+  await page.keyboard.press("Escape");
+  await page.reload();
+  await page.locator("main p::-p-text(Nothing matches: Problems.)").wait();
+  await page.locator("a::-p-text(Show all)").click();
+  await texts(".traffic .row", 5);
+  await search("consent");
+  await first(".traffic .found", /^in the body: .*"consents":/);
+  assert.deepEqual(await texts(".traffic mark", 1), ["consent"]);
+  await page.goto(`${shop.baseUrl}/console#/cards?query=zzz`);
+  await page.locator("main p::-p-text(Nothing matches: “zzz”.)").wait();
+  await page.locator("a::-p-text(Show all)").click();
+  await texts(".cards .row", 1);
+  cleanly();
+});
+
 it("issues a card to an invented member, and does to a card all that a shop can do", async (test) => {
   const url = await openReceiver(test);
   const { shop, page, seen, press, text, field, search, texts, view, cleanly } = await openConsole(
@@ -453,12 +494,12 @@ it("issues a card to an invented member, and does to a card all that a shop can 
   await text("Added to Apple Wallet. card.added → 204");
   await press("✓ In Apple Wallet: remove");
   await text("Removed from Apple Wallet. card.removed → 204");
-  await text("Marketing consent: not given");
-  await press("Give");
-  await text("Consent given. consent.changed → 204");
+  await text("Marketing consent: ✓ given");
   await press("Withdraw");
   await text("Consent withdrawn. consent.changed → 204");
   await text("Marketing consent: withdrawn");
+  await press("Give");
+  await text("Consent given. consent.changed → 204");
   const amounts = { purchase: "120", reward: "30", redeem: "50", correct: "-1" };
   for (const [kind, points] of Object.entries(amounts)) {
     await page.locator('select[name="kind"]').fill(kind);
@@ -505,7 +546,7 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   const seed = { endpoints: [{ url, events: ["ping"], secret: "it's #1" }] }; // needs quotes
   writeFileSync(join(folder, "seed.json"), JSON.stringify(seed));
   const shop = await openShop(test, "--seed", join(folder, "seed.json"));
-  const { page, press, text, field, view, copied, texts, first, forbidClipboard, seen } =
+  const { page, press, confirm, text, field, view, copied, texts, first, forbidClipboard, seen } =
     await openConsole(test, { shop, address: "#/setup" });
   await texts(".endpoint", 1);
   writeFileSync(join(folder, ".env"), await copied("Copy .env"));
@@ -527,6 +568,12 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   assert.equal(await copied("Copy Full key"), shop.apiKeys.full);
 
   await press("New secret");
+  await first("dialog p", /^New secret for :3000\/webhooks\? The old one is invalid at once/);
+  assert.deepEqual(await findViolations(page), []);
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.activeElement.innerText === "New secret");
+  assert.equal((await shop.control("GET", "webhooks/endpoints")).items[0].secret, "it's #1");
+  await confirm("New secret");
   await text("Replaced the secret of :3000/webhooks");
   const { items } = await shop.control("GET", "webhooks/endpoints");
   await page.locator(`.endpoint code::-p-text(${items[0].secret})`).wait();
@@ -554,7 +601,7 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   await press("Save");
   await page.locator(".endpoint ::-p-text(card.added, ping)").wait();
   await text("Changed :3001/.");
-  await press("Delete");
+  await confirm("Delete");
   await texts(".endpoint", 0);
   await text("Deleted :3001/.");
   await field("url", url);
@@ -565,7 +612,7 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   seen.complaints = seen.complaints.filter((complaint) => !complaint.includes("422"));
   assert.deepEqual(seen.complaints, []);
 
-  await press("Revoke"); // the website key, the first in the list
+  await confirm("Revoke"); // the website key, the first in the list
   const missing = "No website key: create one";
   const inSetup = /^No website key: create one with “New website key”$/;
   await first("section[aria-label='.env'] p", inSetup);

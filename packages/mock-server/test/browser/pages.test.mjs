@@ -93,7 +93,7 @@ describe("every page", () => {
     await shop.issue({ name: "Anna" });
     const { page } = await opensAt(shop, [`${shop.baseUrl}/console#/cards`, ".cards .row"]);
     await page.locator('[type="search"]').fill("<img src=x onerror=window.hacked=1>");
-    await page.locator("::-p-text(No card matches “<img src=x onerror=window.hacked=1>”)").wait();
+    await page.locator("::-p-text(Nothing matches: “<img src=x onerror=window.hacked=1>”)").wait();
     assert.equal(await page.evaluate(() => window.hacked), undefined);
   });
 });

@@ -125,6 +125,7 @@ export async function openFilledShop(test, words = "Anna") {
       [`${shop.baseUrl}/console`, ".traffic .row"],
       [`${shop.baseUrl}/console#/?open=${deliveries[0].id}`, ".detail .tabs button"],
       [`${shop.baseUrl}/console#/?kind=request&open=${requests[0].id}`, ".detail pre"],
+      [`${shop.baseUrl}/console#/?query=version`, ".found mark"],
       [`${shop.baseUrl}/console#/cards`, ".cards .row"],
       [`${shop.baseUrl}/console#/cards/${card.id}`, ".history .row"],
       [`${shop.baseUrl}/console#/cards/nobody`, "main .note"],
@@ -177,7 +178,6 @@ export function useBrowser() {
     test.onTestFinished(() => page.close());
     await page.goto(`${shop.baseUrl}/console${address}`);
     await page.bringToFront(); // only the front page receives key presses
-    page.on("dialog", (dialog) => void dialog.accept());
     const setClipboard = (permissions) =>
       browser.defaultBrowserContext().overridePermissions(shop.baseUrl, permissions);
     const press = (name) => page.locator(`::-p-aria([name="${name}"][role="button"])`).click();
@@ -186,6 +186,13 @@ export function useBrowser() {
       page,
       seen,
       press,
+      /** Presses a button that asks first, and then the button of the same name in its question. */
+      async confirm(name) {
+        await press(name);
+        await page.locator("dialog[open]").wait();
+        await press(name);
+        await page.waitForFunction(() => document.querySelector("dialog[open]") === null);
+      },
       text: (words) => page.locator(`::-p-text(${words})`).wait(),
       field: (name, value) => page.locator(`[name="${name}"]`).fill(value),
       search: (words) => page.locator('[type="search"]').fill(words),
