@@ -70,7 +70,7 @@ function Chips({ label, faults }) {
     chips.length > 0 && (
       <p class="actions">
         {label}
-        {chips.length > 1 && " get the first that fits"}:
+        {chips.length > 1 && faults[0].phase && " get the first that fits"}:
         {chips.map(({ name, ids }) => (
           <span class="chip" key={name}>
             {name}

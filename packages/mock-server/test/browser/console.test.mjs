@@ -101,7 +101,7 @@ it("loses a response, and shows that the retry gets the first card", async (test
   // In the order in which they are tried, in the words of the list: of those that stay the newest.
   assert.deepEqual(await texts(".faults p", 2), [
     "Requests of your app get the first that fits: 503 · 2 times✕ response lost · issueCard · once✕ 429 Retry-After 2 · once✕ slow 3 s · until removed✕ 503 · until removed✕",
-    "Webhooks to your app get the first that fits: 500 · 3 times✕ sent twice · once✕ sent after others · once✕ no response · until removed✕",
+    "Webhooks to your app: 500 · 3 times✕ sent twice · once✕ sent after others · once✕ no response · until removed✕",
   ]);
   await page.locator(".chip ::-p-text(✕)").click();
   await texts(".chip", 8);
