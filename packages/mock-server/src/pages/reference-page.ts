@@ -110,6 +110,7 @@ function webhooks({ components, tags, webhooks }: Document): Markup {
 <h2 id="Webhooks">Webhooks</h2>
 <div class="opblock-body">
 <p>${withCode(about?.description)}</p>
+<p>The signatures below are placeholders. For a webhook with a real one, record a purchase on a card in the <a href="../console#/cards">console</a>, or run <code>loyalty-cards trigger balance.changed</code>.</p>
 ${table(
   "Headers of a webhook",
   headers.map((header) => ({ ...header, type: header.schema.type })),

@@ -1,6 +1,6 @@
 // The parts of Swagger UI that this reference replaces: headings instead of accordions, the call
-// in TypeScript, and an example of each response.
-import { toCall, toText } from "./typescript.js";
+// in TypeScript and as curl, and an example of each response.
+import { toCall, toCurl, toText } from "./typescript.js";
 
 /** Whether the examples are beside the forms. Below them, the responses are folded. */
 const isWide = matchMedia("(min-width: 1240px)").matches;
@@ -9,6 +9,45 @@ const code =
   (_original, { React: { createElement: h } }) =>
   ({ children }) =>
     h("code-block", { text: String(children) });
+
+/** Panels by name, of which one is shown. */
+const createTabs =
+  ({ createElement: h, useState }) =>
+  ({ panels }) => {
+    const names = Object.keys(panels);
+    const [shown, show] = useState(names[0]);
+    const toTab = (name) =>
+      h(
+        "button",
+        {
+          key: name,
+          type: "button",
+          role: "tab",
+          "aria-selected": name === shown,
+          onClick: () => show(name),
+        },
+        name,
+      );
+    return h(
+      "div",
+      { className: "tabs" },
+      h("div", { role: "tablist" }, names.map(toTab)),
+      h("div", { role: "tabpanel", "aria-label": shown }, panels[shown]),
+    );
+  };
+
+const modelExample = (_original, { React, getComponent }) => {
+  const { createElement: h } = React;
+  const tabs = createTabs(React);
+  return ({ example, isExecute, ...props }) => {
+    const schema = h(
+      "div",
+      { className: "model-container" },
+      h(getComponent("ModelWrapper"), { ...props, getComponent, expandDepth: 9 }),
+    );
+    return h(tabs, { panels: { [isExecute ? "JSON" : "Example"]: example, Schema: schema } });
+  };
+};
 
 const layout =
   (_original, { React: { createElement: h }, getComponent }) =>
@@ -44,20 +83,26 @@ function scrollToTarget() {
   document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
-/** Beside the form: the call in TypeScript, and an example of each response. */
-const responses =
-  (_original, { React: { createElement: h, useLayoutEffect }, getComponent }) =>
-  (props) => {
+/** Beside the form: the call, and an example of each response. */
+const responses = (_original, { React, getComponent }) => {
+  const { createElement: h, useLayoutEffect } = React;
+  const tabs = createTabs(React);
+  return (props) => {
     useLayoutEffect(scrollToTarget, []); // those of all operations appear at once
     const { responses, tryItOutResponse, request, path, method } = props;
     const operation = props.specSelectors.operationWithMeta(path, method);
     const success = responses.find((_response, status) => status < "3");
-    const call = toCall({
+    const { dataset } = document.getElementById("reference");
+    const call = {
       operationId: operation.get("operationId"),
+      method,
+      url: location.origin + path,
+      apiKey: dataset.apiKey,
       parameters: operation.get("parameters").toJS(),
       body: props.oas3Selectors.requestBodyValue(path, method),
       result: success.getIn(["content", "application/json", "examples"]).keySeq().first(),
-    });
+    };
+    const toBlock = (text) => h("code-block", { text });
     const documented = responses
       .entrySeq()
       .map(([status, response]) =>
@@ -75,8 +120,7 @@ const responses =
       h(
         "div",
         { className: "examples" },
-        h("h4", null, "TypeScript"),
-        h("code-block", { text: call }),
+        h(tabs, { panels: { TypeScript: toBlock(toCall(call)), curl: toBlock(toCurl(call)) } }),
         h(
           "details",
           { className: "documented", open: isWide },
@@ -91,6 +135,7 @@ const responses =
       ),
     );
   };
+};
 
 /** Scrolls no further than needed to an element of which less than half is on the screen. */
 function showHalf(element) {
@@ -99,13 +144,13 @@ function showHalf(element) {
   if (visible < height / 2) element.scrollIntoView({ block: "nearest" });
 }
 
-/** What the service responded, and the request as curl. */
+/** What the service responded, and where the console shows it. */
 const liveResponse =
   (_original, { React: { createElement: h, useLayoutEffect, useRef } }) =>
-  ({ response, request, fn }) => {
+  ({ response }) => {
     const live = useRef(null);
     useLayoutEffect(() => showHalf(live.current), [response]);
-    const { status, headers, obj, text, message } = response.toJS();
+    const { status, headers, obj, text, message, entryId } = response.toJS();
     const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
     const isJson = typeof obj === "object";
     return h(
@@ -120,12 +165,17 @@ const liveResponse =
           h("a", { href: obj.publicUrl, target: "_blank" }, "Open the card"),
           ". The other forms now have its id. The same idempotency key returns this card again.",
         ),
+      entryId &&
+        h(
+          "p",
+          null,
+          h("a", { href: `../console#/?open=${entryId}`, target: "_blank" }, "Open in the console"),
+        ),
       h(
         "details",
         null,
-        h("summary", null, "Response headers, and the request as curl"),
+        h("summary", null, "Response headers"),
         h("code-block", { text: lines.join("\n") }),
-        h("code-block", { text: fn.requestSnippetGenerator_curl_bash(request) }),
       ),
     );
   };
@@ -147,7 +197,7 @@ const documentedResponse =
       );
     return h(
       "details",
-      { open: isSuccess },
+      { open: isSuccess, name: `responses of ${specPath.join(" ")}` }, // one at a time
       h(
         "summary",
         null,
@@ -189,6 +239,7 @@ export const parts = () => ({
     OperationSummary: heading,
     TextArea: textArea,
     liveResponse,
+    modelExample,
     response: documentedResponse,
     responses,
   },

@@ -52,6 +52,13 @@ function fillInCard({ status, body }) {
     }
 }
 
+/** The id of the newest request in the console's traffic, which is the one of this response. */
+async function findEntryId({ url }) {
+  const traffic = await fetch("../_mock/traffic?kind=request&limit=1").catch(() => undefined);
+  const { items = [] } = traffic?.ok ? await traffic.json() : {};
+  return items.find(({ path }) => url.endsWith(path))?.id;
+}
+
 const openapi = await readDocument();
 const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   spec: openapi,
@@ -61,9 +68,9 @@ const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   defaultModelExpandDepth: 9,
   validatorUrl: null,
   tryItOutEnabled: true,
-  responseInterceptor(response) {
+  async responseInterceptor(response) {
     fillInCard(response);
-    return response;
+    return { ...response, entryId: await findEntryId(response) };
   },
   onComplete() {
     if (apiKey) reference.preauthorizeApiKey("websiteKey", apiKey);
@@ -93,8 +100,34 @@ search.addEventListener("input", () => {
   }
   nothing.textContent = found > 0 ? "" : "Nothing found.";
   scrollTo({ top: 0 });
+  if (words !== "") showFirst(words);
   markCurrent();
 });
+
+/** Scrolls to the first text with the words and marks it; a response that has it may be folded. */
+function showFirst(words) {
+  CSS.highlights?.delete("found");
+  const isFound = ({ data, parentElement }) =>
+    data.toLowerCase().includes(words) &&
+    parentElement.closest(".opblock:not([hidden])") &&
+    !parentElement.matches("summary small"); // the statuses of folded responses
+  const texts = document.createTreeWalker(place.parentElement, NodeFilter.SHOW_TEXT, (text) =>
+    isFound(/** @type {any} */ (text)) ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP,
+  );
+  const text = /** @type {Text | null} */ (texts.nextNode());
+  if (text === null) return; // they are in several texts
+  const start = text.data.toLowerCase().indexOf(words);
+  const range = new StaticRange({
+    startContainer: text,
+    startOffset: start,
+    endContainer: text,
+    endOffset: start + words.length,
+  });
+  CSS.highlights?.set("found", new Highlight(range));
+  let details = text.parentElement.closest("details");
+  for (; details; details = details.parentElement.closest("details")) details.open = true;
+  text.parentElement.scrollIntoView({ block: "center" });
+}
 
 /** The key of the console. */
 addEventListener("keydown", (event) => {

@@ -1,4 +1,5 @@
-// The code of the reference: JSON, and the call of issuing-client that sends what is in a form.
+// The code of the reference: JSON, and what sends the content of a form: the call of issuing-client,
+// and curl.
 
 /** JSON in which an object of one value has one line. */
 export const toText = (value) =>
@@ -30,6 +31,25 @@ export function toCall({ operationId, parameters, body, result }) {
   if (lines.length === values.length && /^.{0,64}$/.test(short)) return short;
   return `${call}(\n${lines.join("\n").replaceAll(/^/gm, "  ")}\n);`;
 }
+
+/** @param request a key is empty when the service has none. */
+export function toCurl({ method, url, parameters, body, apiKey }) {
+  const find = (place) => parameters.filter(({ in: each, value }) => each === place && value);
+  const query = new URLSearchParams(find("query").map(({ name, value }) => [name, value]));
+  let address = url;
+  for (const { name, value } of find("path"))
+    address = address.replace(`{${name}}`, encodeURIComponent(value));
+  const headers = find("header").map(({ name, value }) => `-H ${toQuoted(`${name}: ${value}`)}`);
+  if (body) headers.push("-H 'Content-Type: application/json'", `-d ${toQuoted(body)}`);
+  return [
+    `curl -X ${method.toUpperCase()}`,
+    toQuoted(query.size > 0 ? `${address}?${query}` : address),
+    `-H "Authorization: Bearer ${apiKey || "$LOYALTY_API_KEY"}"`,
+    ...headers,
+  ].join(" \\\n  ");
+}
+
+const toQuoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 const toLiteral = (value) => toText(value).replaceAll(/"([A-Za-z_]\w*)":/g, "$1:");
 

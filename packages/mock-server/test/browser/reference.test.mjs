@@ -1,6 +1,8 @@
 /** The API reference: its forms, its search, and code that works as it is shown. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { promisify } from "node:util";
 import express from "express";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import {
@@ -38,7 +40,7 @@ async function openReference(test, hash = "") {
 const allImpacts = ["minor", "moderate", "serious", "critical"];
 
 it("issues a card with the prefilled key and template, and then reads that card", async (test) => {
-  const { shop, page, seen, readCode } = await openReference(test);
+  const { shop, address, page, seen, readCode } = await openReference(test);
   const { customer } = openapi.components.examples.IssueCardRequest.value;
   await shop.issue(customer);
   const buttons = await page.$$eval("#operations-Cards-issueCard .btn", (all) =>
@@ -55,6 +57,9 @@ it("issues a card with the prefilled key and template, and then reads that card"
     return top >= 0 && Math.min(bottom, innerHeight) - top >= height / 2;
   });
   assert.ok(isHalfShown);
+  const entry = await page.$eval(".live a[href*=console]", ({ href }) => href);
+  const { items: requests } = await shop.control("GET", "traffic?kind=request&limit=1");
+  assert.equal(entry, `${address}/console#/?open=${requests[0].id}`);
   await page.locator("#operations-Cards-getCard .execute").click();
   await page.locator("#operations-Cards-getCard .live ::-p-text(200)").wait();
   for (const mode of modes) {
@@ -101,8 +106,9 @@ it("shows an operation on two screens at most, with its whole path and this serv
   assert.ok(!html.includes(":4010"));
 });
 
-it("shows a call in TypeScript that sends what is in the form", async (test) => {
+it("shows a call in TypeScript and as curl, which send what is in the form", async (test) => {
   const { shop, page, readCode } = await openReference(test);
+  await page.locator('[data-param-name="Idempotency-Key"] input').fill("Eva's");
   await page.locator("#operations-Cards-issueCard .execute").click();
   await page.locator("#operations-Cards-issueCard .live").wait();
   // The form waits for the end of the input.
@@ -127,6 +133,15 @@ it("shows a call in TypeScript that sends what is in the form", async (test) => 
     const [, name] = /^const (\w+) = await/.exec(code);
     const run = new Function("loyalty", `return (async () => { ${code}\nreturn ${name}; })()`);
     assert.ok(await run(loyalty), code);
+    await page.locator(`#operations-${operation} .examples [role=tab]::-p-text(curl)`).click();
+    const { stdout } = await promisify(execFile)("bash", [
+      "-c",
+      (await readCode(`#operations-${operation} .examples`)).replace(
+        "curl",
+        "curl --silent --fail",
+      ),
+    ]);
+    assert.ok(JSON.parse(stdout), operation);
   }
   assert.equal((await shop.control("GET", "cards")).total, 1);
   const { items } = await shop.control("GET", "traffic?kind=request");
@@ -136,8 +151,13 @@ it("shows a call in TypeScript that sends what is in the form", async (test) => 
   );
 });
 
-it("shows the problem details of each error", async (test) => {
+it("shows the problem details of each error, and one response at a time", async (test) => {
   const { page } = await openReference(test);
+  await page.locator("#operations-Cards-issueCard summary strong::-p-text(422)").click();
+  const open = await page.$$eval("#operations-Cards-issueCard .documented details[open]", (all) =>
+    all.map(({ innerText }) => innerText.slice(0, 3)),
+  );
+  assert.deepEqual(open, ["422"]);
   const errors = await page.$$eval("#operations-Cards-issueCard details details", (all) =>
     all
       .slice(1)
@@ -232,6 +252,16 @@ it("finds operations and webhooks by what is written in them, and marks what is 
   await expect.poll(readMarked).toEqual(["#Webhooks"]);
   await page.locator('nav a[href="#tier.changed"]').click();
   await expect.poll(readMarked).toEqual(["#tier.changed"]);
+  const readFound = () =>
+    page.evaluate(() => {
+      const [range] = [...CSS.highlights.get("found")];
+      const { top, bottom } = range.startContainer.parentElement.getBoundingClientRect();
+      return [range.startContainer.data, top > 0 && bottom < innerHeight];
+    });
+  await page.locator("[type=search]").fill("422");
+  assert.deepEqual(await readFound(), ["422", true]);
+  await page.locator("[type=search]").fill("about:blank");
+  assert.deepEqual(await readFound(), ['"about:blank"', true]); // in a folded response
   await page.locator("[type=search]").fill("nothing like this");
   await page.locator("nav ::-p-text(Nothing found.)").wait();
   await page.locator("[type=search]").fill(" ");
