@@ -18,7 +18,7 @@ const layers: readonly (readonly string[])[] = [
 const mockServerLayers = [
   ["domain"], // customers, cards, templates, ledger, idempotency
   ["faults"], // rules for injected faults
-  ["delivery"], // events, queue, dispatcher, attempts, endpoints
+  ["delivery"], // events, their deliveries, attempts, endpoints
   ["backend"], // options, state, clock: the service behind its HTTP surface
   ["http"], // the API: its middleware and handlers; replies
   ["control", "pages"], // the control API under /_mock; card page, console, API reference

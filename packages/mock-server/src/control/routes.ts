@@ -1,27 +1,36 @@
 /**
- * The control API under `/_mock`: settings, waiting, templates, injected faults, the clock; and the
- * routes of cards and webhooks.
+ * The control API under `/_mock`: settings, waiting, templates, injected faults, webhook endpoints
+ * and deliveries, the traffic, the clock; and the routes of cards.
  */
 import type { components } from "@loyalty-cards/openapi/control";
 import {
   isAdvanceInput,
   isApiKeyInput,
   isClockSetting,
+  isEndpointChange,
+  isEndpointInput,
   isFaultInput,
   isTemplateInput,
   isWaitInput,
 } from "@loyalty-cards/openapi/control-validators";
+import { requiredData } from "@loyalty-cards/openapi/events";
 import type { Backend } from "../backend/backend.ts";
-import { eventTypes } from "../delivery/events.ts";
+import {
+  createEndpoint,
+  deleteEndpoint,
+  replaceSecret,
+  updateEndpoint,
+} from "../delivery/endpoints.ts";
 import { createApiKey, getNewestKeys, revokeApiKey } from "../domain/api-keys.ts";
 import { createClock, type Duration } from "../domain/clock.ts";
+import { getById } from "../domain/context.ts";
 import { archiveTemplate, createTemplate } from "../domain/templates.ts";
 import { addFault, clearFaults, removeFault } from "../faults/rules.ts";
 import type { App } from "../http/app.ts";
 import { addCardRoutes } from "./cards.ts";
 import { createRouter, type Router } from "./route.ts";
+import { listTraffic } from "./traffic.ts";
 import { defaultTimeoutMs, type WaitCondition, waitFor } from "./wait-for.ts";
-import { addWebhookRoutes } from "./webhooks.ts";
 
 export function addControlRoutes(app: App, backend: Backend): void {
   const router = createRouter(app);
@@ -37,7 +46,13 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
   route("GET /settings", () => {
     const { baseUrl, wallets, templates } = settings;
     const templateId = templates[0]?.id;
-    return { baseUrl, apiKeys: getNewestKeys(domain), templateId, wallets, events: eventTypes };
+    return {
+      baseUrl,
+      apiKeys: getNewestKeys(domain),
+      templateId,
+      wallets,
+      events: Object.keys(requiredData),
+    };
   });
   route("POST /reset", () => startOver(backend));
   routeWithBody("POST /wait", isWaitInput, async ({ body, request: { signal } }) => {
@@ -64,6 +79,27 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
 function startOver({ domain, clock, reset }: Backend): void {
   if (clock.now() > Date.now()) domain.clock = createClock(clock.setting(), Date.now());
   reset();
+}
+
+function addWebhookRoutes({ route, routeWithBody, routeQuery }: Router, backend: Backend): void {
+  const { domain, dispatcher } = backend;
+  route("GET /webhooks/endpoints", () => ({ items: [...domain.state.endpoints.values()] }));
+  routeWithBody("POST /webhooks/endpoints 201", isEndpointInput, ({ body }) =>
+    createEndpoint(domain, body),
+  );
+  routeWithBody("PATCH /webhooks/endpoints/:id", isEndpointChange, ({ id, body }) =>
+    updateEndpoint(domain, id, body),
+  );
+  route("DELETE /webhooks/endpoints/:id", ({ id }) => deleteEndpoint(domain, id));
+  route("POST /webhooks/endpoints/:id/new-secret", ({ id }) => replaceSecret(domain, id));
+  route("POST /webhooks/endpoints/:id/test 202", ({ id }) => dispatcher.sendTest(id));
+
+  route("GET /webhooks/deliveries/:id", ({ id }) =>
+    getById(domain.state.deliveries, id, "delivery"),
+  );
+  route("POST /webhooks/deliveries/:id/resend 202", ({ id }) => dispatcher.resend(id));
+
+  routeQuery("GET /traffic", (query) => listTraffic(backend, query));
 }
 
 function addClockRoutes({ route, routeWithBody }: Router, { clock, changes }: Backend): void {

@@ -1,9 +1,16 @@
 /**
- * Dispatcher: creates the deliveries of each event, and makes the attempts that are due, in the
- * order of time.
+ * Dispatcher: creates events and their deliveries, and makes the attempts that are due, in the
+ * order of time, from a queue.
  */
 import type { Domain } from "../domain/context.ts";
-import type { Delivery, EventData, EventType, ServiceEvent, State } from "../domain/state.ts";
+import {
+  addRecent,
+  type Delivery,
+  type EventData,
+  type EventType,
+  type ServiceEvent,
+  type State,
+} from "../domain/state.ts";
 import { takeDeliveryFault } from "../faults/rules.ts";
 import { createFailedAttempt, type DeliveryTransport, sendAttempt } from "./attempt.ts";
 import {
@@ -14,8 +21,6 @@ import {
   restartDelivery,
 } from "./deliveries.ts";
 import { getEndpoint } from "./endpoints.ts";
-import { createEvent } from "./events.ts";
-import { createQueue } from "./queue.ts";
 
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
@@ -133,6 +138,54 @@ export function createDispatcher(domain: Domain, transport: DeliveryTransport) {
       queue.clear();
       cancelTimer?.();
       for (const { request } of inProgress.values()) request.abort();
+    },
+  };
+}
+
+function createEvent<Type extends EventType>(
+  { state, nowMs, ids, notifyChange }: Domain,
+  type: Type,
+  data: EventData<Type>,
+): ServiceEvent {
+  const createdAt = new Date(nowMs()).toISOString();
+  const event = { id: ids.nextEventId(), type, createdAt, data };
+  addRecent(state.recentEvents, event);
+  notifyChange();
+  return event;
+}
+
+/**
+ * The delivery queue: pending deliveries in the order in which their next attempts are due.
+ * @param nowMs the time of the service.
+ */
+function createQueue(nowMs: () => number) {
+  /** The entries, sorted by time; those of one time are in the order in which they were added. */
+  const entries: { delivery: Delivery; dueAtMs: number }[] = [];
+
+  /** When the next attempt is due. Removes entries whose delivery was rescheduled. */
+  function getNextMs(): number | undefined {
+    for (let [next] = entries; next !== undefined; [next] = entries) {
+      if (Date.parse(next.delivery.nextAttemptAt ?? "") === next.dueAtMs) return next.dueAtMs;
+      entries.shift();
+    }
+    return undefined;
+  }
+
+  return {
+    getNextMs,
+    add(delivery: Delivery, dueAtMs: number): void {
+      // The search begins at the end, because most are due last.
+      const before = entries.findLastIndex((entry) => entry.dueAtMs <= dueAtMs);
+      entries.splice(before + 1, 0, { delivery, dueAtMs });
+    },
+    /** Removes and returns the next delivery, when its attempt is due. */
+    takeDue(): Delivery | undefined {
+      const nextMs = getNextMs();
+      const isDue = nextMs !== undefined && nextMs <= nowMs();
+      return isDue ? entries.shift()?.delivery : undefined;
+    },
+    clear(): void {
+      entries.length = 0;
     },
   };
 }

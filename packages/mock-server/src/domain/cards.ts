@@ -1,9 +1,15 @@
-/** Cards: create, convert for the API, add to wallets (spec 2.1). */
+/** Cards: create, convert for the API, add to wallets (spec 2.1), record what was done to them. */
 import type { components } from "@loyalty-cards/openapi";
-import { recordAction } from "./actions.ts";
 import { type Domain, getById, NotFoundError } from "./context.ts";
 import { generateId } from "./ids.ts";
-import type { Customer, FieldValues, StoredCard, Template } from "./state.ts";
+import {
+  type Action,
+  addRecent,
+  type Customer,
+  type FieldValues,
+  type StoredCard,
+  type Template,
+} from "./state.ts";
 
 /** A card, as in responses of the API. */
 export type Card = components["schemas"]["Card"];
@@ -138,4 +144,25 @@ function requireWallet(domain: Domain, cardId: string, wallet: string): StoredCa
   if (!known.includes(wallet))
     throw new NotFoundError(`There is no wallet "${wallet}"; there are ${known.join(" and ")}.`);
   return getCard(domain, cardId);
+}
+
+/** What was done to a card, except by requests to the API. */
+export type ActionDetails = Pick<
+  Action,
+  "type" | "change" | "keepsBalance" | "wallet" | "isAdded" | "status"
+>;
+
+/**
+ * Records an action, before the events that it causes.
+ * @returns its id.
+ */
+export function recordAction(
+  { state, nowMs, ids }: Domain,
+  cardId: string,
+  details: ActionDetails,
+): string {
+  const id = ids.nextActionId();
+  const at = new Date(nowMs()).toISOString();
+  addRecent(state.recentActions, { kind: "action", id, at, cardId, ...details });
+  return id;
 }

@@ -6,8 +6,16 @@
 import { describeValue } from "@loyalty-cards/internal/limits";
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
-import { type ActionDetails, recordAction } from "./actions.ts";
-import { type Card, getCard, getTierPoints, roundPoints, setBalance, toCard } from "./cards.ts";
+import {
+  type ActionDetails,
+  type Card,
+  getCard,
+  getTierPoints,
+  recordAction,
+  roundPoints,
+  setBalance,
+  toCard,
+} from "./cards.ts";
 import { type Domain, getById } from "./context.ts";
 import { generateId } from "./ids.ts";
 import type { StoredCard, StoredOperation } from "./state.ts";

@@ -1,12 +1,14 @@
 /**
- * The API: its routes, the middleware that a request passes, the OpenAPI document, and the 404 of
- * paths that do not exist.
+ * The API: its routes, the middleware that a request passes (the body, authentication, earlier
+ * requests), the OpenAPI document, and the 404 of paths that do not exist.
  */
 import { type EndpointId, endpoints } from "@loyalty-cards/openapi/endpoints";
 import type { Backend } from "../backend/backend.ts";
+import { apiKeyNames } from "../domain/api-keys.ts";
+import type { Domain } from "../domain/context.ts";
+import { findKeyRecord } from "../domain/issue-card.ts";
+import { createProblem } from "../domain/problem.ts";
 import { type App, createNotFound, type Middleware, respond } from "./app.ts";
-import { authenticate } from "./authentication.ts";
-import { trackEarlierRequests } from "./earlier-requests.ts";
 import { handlers } from "./endpoints.ts";
 import { injectFaults } from "./injected-faults.ts";
 import { jsonReply, problemReply } from "./reply.ts";
@@ -60,6 +62,60 @@ const readBody: Middleware = async (c, next) => {
   entry.requestBody = toLoggedBody(text);
   return next();
 };
+
+const unauthorized = createProblem(401, "The API key is missing or unknown.");
+
+/** A request needs a valid API key (spec 5.2). */
+const authenticate =
+  (domain: Domain): Middleware =>
+  async (c, next) => {
+    const key = parseBearer(c.req.header("authorization"));
+    const { kind } = domain.state.apiKeys.get(key ?? "") ?? {};
+    if (kind === undefined) {
+      const reason = key === undefined ? "no API key" : "unknown key";
+      return respond(c, problemReply(unauthorized, { reason }));
+    }
+    c.set("apiKeyKind", kind);
+    c.var.entry.apiKey = apiKeyNames[kind];
+    return next();
+  };
+
+/** Returns the key in an `Authorization` header. */
+const parseBearer = (authorization: string | undefined) =>
+  /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+
+/**
+ * Sets what became of earlier requests with the same idempotency key (spec 8), for the faults that
+ * match it. Only a request that issues a card uses its key; `domain/issue-card` replays them.
+ */
+function trackEarlierRequests(domain: Domain): Middleware {
+  /** The keys of the requests that are being processed. */
+  const inProgress = new Set<string>();
+
+  return async (c, next) => {
+    const { entry } = c.var;
+    const key = c.req.header("idempotency-key");
+    if (key !== undefined) entry.idempotencyKey = key;
+    if (key === undefined || entry.operation !== "issueCard") {
+      c.set("earlier", { isInProgress: false });
+      return next();
+    }
+    c.set("earlier", { isInProgress: inProgress.has(key), cardAgeMs: getCardAgeMs(domain, key) });
+    if (inProgress.has(key)) return next();
+    inProgress.add(key);
+    try {
+      await next();
+    } finally {
+      inProgress.delete(key);
+    }
+  };
+}
+
+/** How long ago a card was issued under the key. */
+function getCardAgeMs(domain: Domain, key: string): number | undefined {
+  const record = findKeyRecord(domain, key);
+  return record?.cardId === undefined ? undefined : domain.nowMs() - record.atMs;
+}
 
 /** Runs after the faults, because they also match a request whose body is not JSON. */
 const parseBody: Middleware = async (c, next) => {
