@@ -38,3 +38,6 @@ export const requiredData = {
   },
   "ping": {}
 } as const satisfies Record<keyof KnownEvents, Record<string, "string" | "number" | "string[]">>;
+
+/** The types of the known events. */
+export const eventTypes = Object.keys(requiredData) as readonly (keyof KnownEvents)[];

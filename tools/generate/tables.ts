@@ -50,6 +50,9 @@ ${members.join("")}}
 
 /** The members of \`data\` that a handler needs, with their JSON types, by event type. */
 export const requiredData = ${asJson(required)} as const satisfies Record<keyof KnownEvents, Record<string, "string" | "number" | "string[]">>;
+
+/** The types of the known events. */
+export const eventTypes = Object.keys(requiredData) as readonly (keyof KnownEvents)[];
 `;
 }
 

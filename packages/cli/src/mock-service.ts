@@ -1,12 +1,12 @@
 /** The mock service that `dev` and `exec` start: its options, and the endpoint of `--forward`. */
 import { resolve } from "node:path";
 import type { MockServer, TrafficEvent } from "@loyalty-cards/mock-server/node";
+import { eventTypes } from "@loyalty-cards/openapi/events";
 import type { Command } from "commander";
 import { type Context, parseWhole } from "./command.ts";
 import { CommandError } from "./command-error.ts";
 import { requireScheme } from "./configuration.ts";
 import { style } from "./printable.ts";
-import { knownTypes } from "./webhook/events.ts";
 
 export interface ServiceOptions {
   port: number;
@@ -42,7 +42,7 @@ export async function startService(
   if (forward !== undefined) requireScheme("--forward", forward);
   // A secret in .env stays the same when the service starts again.
   const secret = environment.LOYALTY_SIGNING_SECRET;
-  const endpoint = forward && { url: forward, events: knownTypes, ...(secret && { secret }) };
+  const endpoint = forward && { url: forward, events: eventTypes, ...(secret && { secret }) };
   let server: MockServer | undefined;
   try {
     server = await startMockServer({
@@ -73,5 +73,5 @@ async function readEndpointSecret(
   const response = await service.fetch(new Request(`${baseUrl}/_mock/webhooks/endpoints`));
   const { items } = (await response.json()) as { items: { url: string; secret: string }[] };
   const known = items.find((item) => item.url === url);
-  return (known ?? service.webhooks.createEndpoint({ url, events: knownTypes })).secret;
+  return (known ?? service.webhooks.createEndpoint({ url, events: eventTypes })).secret;
 }

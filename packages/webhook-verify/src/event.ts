@@ -53,8 +53,6 @@ const neededData = new Map<string, [name: string, type: MemberType][]>(
   Object.entries(requiredData).map(([type, members]) => [type, Object.entries(members)]),
 );
 
-export const knownTypes: readonly string[] = [...neededData.keys()];
-
 export const isKnownType = (type: string): type is keyof KnownEvents => neededData.has(type);
 
 /**

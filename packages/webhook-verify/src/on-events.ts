@@ -2,12 +2,12 @@
 import { formatType, toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { createTypeError, notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { eventTypes } from "@loyalty-cards/openapi/events";
 import {
   type Delivery,
   findUnexpectedData,
   isKnownType,
   type KnownEvents,
-  knownTypes,
   type UnknownEvent,
   type WebhookEvent,
 } from "./event.ts";
@@ -132,7 +132,7 @@ const createNoEventError = (): Error =>
   );
 
 const exampleHandlers = '{ "balance.changed": (event) => …, otherTypes: () => {} }';
-const handlerNames = [...knownTypes, "unexpectedData", "otherTypes"];
+const handlerNames = [...eventTypes, "unexpectedData", "otherTypes"];
 
 /** @throws {TypeError} naming the handler to change. */
 function requireHandlers(handlers: unknown): void {

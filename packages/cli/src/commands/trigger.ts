@@ -1,11 +1,11 @@
 /**
  * `trigger`: sends a signed example event to a receiver, and says whether the response was correct.
  */
+import { eventTypes, type KnownEvents } from "@loyalty-cards/openapi/events";
 import { Argument, type Command } from "commander";
 import { addExamples, type Cli, type Context, setAction } from "../command.ts";
 import { describeNoResponse, exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
-import { createExample, type KnownType, knownTypes } from "../webhook/events.ts";
 
 interface TriggerOptions {
   to?: string;
@@ -20,7 +20,7 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
   const trigger = program
     .command("trigger")
     .description("send a signed event to a receiver")
-    .addArgument(new Argument("<event>", "type of the event").choices(knownTypes))
+    .addArgument(new Argument("<event>", "type of the event").choices(eventTypes))
     .option(...receiverOption)
     .option(
       "--card <id>",
@@ -44,14 +44,14 @@ export const receiverOption = [
 async function runTrigger(
   context: Context,
   options: TriggerOptions,
-  type: KnownType,
+  type: keyof KnownEvents,
 ): Promise<number> {
   const { print, sources, timeoutMs } = context;
   const { signWebhook } = await import("@loyalty-cards/webhook-verify");
   const receiver = await import("../webhook/receiver.ts");
   const { url, secret } = receiver.readReceiver(options.to, sources);
   const id = crypto.randomUUID().slice(0, 8);
-  const event = createExample(type, `evt_${id}`, options.card ?? exampleCardId);
+  const event = await createExample(type, `evt_${id}`, options.card ?? exampleCardId);
   const body = Buffer.from(JSON.stringify(event));
   let exitCode: number = exitCodes.complete;
   for (const note of options.duplicate ? ["", "duplicate"] : [""]) {
@@ -80,6 +80,17 @@ async function runTrigger(
     );
   }
   return exitCode;
+}
+
+/** Creates the example of the OpenAPI document, with the current time and for a card. */
+async function createExample(type: keyof KnownEvents, id: string, cardId: string) {
+  const { eventExamples } = await import("@loyalty-cards/openapi/event-examples");
+  const example: { data?: unknown } = eventExamples[type];
+  const data = structuredClone(example.data ?? {}) as Record<string, unknown>;
+  if ("passId" in data) data["passId"] = cardId;
+  if ("passIds" in data) data["passIds"] = [cardId];
+  if (data["operation"]) Object.assign(data["operation"], { id: id.replace(/^evt/, "op") });
+  return { id, type, createdAt: new Date().toISOString(), data };
 }
 
 /** What to change; undefined when the status is as it should be. */

@@ -13,7 +13,7 @@ import {
   isTemplateInput,
   isWaitInput,
 } from "@loyalty-cards/openapi/control-validators";
-import { requiredData } from "@loyalty-cards/openapi/events";
+import { eventTypes } from "@loyalty-cards/openapi/events";
 import type { Backend } from "../backend/backend.ts";
 import {
   createEndpoint,
@@ -51,7 +51,7 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
       apiKeys: getNewestKeys(domain),
       templateId,
       wallets,
-      events: Object.keys(requiredData),
+      events: eventTypes,
     };
   });
   route("POST /reset", () => startOver(backend));
