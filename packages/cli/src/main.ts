@@ -190,9 +190,7 @@ function explainUsageError(
     const advice = insteadOfOption[unknown] ?? suggestion;
     return advice === undefined ? undefined : [`unknown option '${unknown}'`, advice];
   }
-  if (command.args.length <= command.registeredArguments.length) return undefined;
-  const [, required] = /'(--.*)'/.exec(message) ?? [];
-  const option = isMissing ? required : insteadOfArgument[command.name()];
-  if (option === undefined) return undefined;
+  const option = insteadOfArgument[command.name()];
+  if (code !== "commander.excessArguments" || option === undefined) return undefined;
   return [message.replace(/^error: /, ""), `(Did you mean ${option}?)`];
 }

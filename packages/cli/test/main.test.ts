@@ -52,11 +52,7 @@ describe("an error of usage", () => {
       "unknown option '--url'\n(Did you mean --to for a receiver, or --base-url for the service?)",
       "trigger ",
     ],
-    [
-      "webhook sign b.json",
-      "required option '--body <file>' not specified\n(Did you mean --body <file>?)",
-      "webhook sign ",
-    ],
+    ["webhook sign b.json", "required option '--body <file>' not specified", "webhook sign "],
     [
       "dev 4179",
       "too many arguments for 'dev'. Expected 0 arguments but got 1.\n(Did you mean --port <number>?)",

@@ -156,7 +156,7 @@ describe("webhook sign", () => {
       code: 2,
       stdout: "",
       stderr:
-        "loyalty-cards: LOYALTY_SIGNING_SECRET begins with a quote, which a shell or a .env file did not remove: remove it.\n",
+        "loyalty-cards: LOYALTY_SIGNING_SECRET is a string that begins with a quote, which a shell or a .env file did not remove: remove it.\n",
     });
   });
 
@@ -327,7 +327,7 @@ describe("trigger", () => {
       "with white space around the secret",
       to,
       { LOYALTY_SIGNING_SECRET: "whsec_hidden\r" },
-      /LOYALTY_SIGNING_SECRET has white space/,
+      /LOYALTY_SIGNING_SECRET is a string that ends with white space: trim it/,
     ],
     ["without an address", [], env, /no address of a receiver: add it to the command/],
     [

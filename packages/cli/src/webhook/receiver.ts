@@ -7,6 +7,7 @@ import { request as httpsRequest } from "node:https";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
 import { canForwardTo } from "@loyalty-cards/internal/hostnames";
 import { toLine } from "@loyalty-cards/internal/response-text";
+import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { CommandError } from "../command-error.ts";
 import {
   type Environment,
@@ -16,21 +17,19 @@ import {
 } from "../configuration.ts";
 import { describeNoRoute } from "../traffic-line.ts";
 
-/** @throws {CommandError} when the secret is missing, or has a quote or white space around it. */
+/** @throws {CommandError} when the secret is missing, or is one that the verifier rejects. */
 export function readSecret(environment: Environment): string {
   const secret = environment.LOYALTY_SIGNING_SECRET ?? "";
   if (secret.trim() === "")
     throw new CommandError(
       "There is no signing secret: set LOYALTY_SIGNING_SECRET in the environment or in .env to the secret of the endpoint. `loyalty-cards dev --forward URL` prints one.",
     );
-  if (/^["']/.test(secret))
-    throw new CommandError(
-      "LOYALTY_SIGNING_SECRET begins with a quote, which a shell or a .env file did not remove: remove it.",
-    );
-  if (secret.trim() === secret) return secret;
-  throw new CommandError(
-    "LOYALTY_SIGNING_SECRET has white space around it: remove it, or no signature matches.",
-  );
+  try {
+    signWebhookSync({ rawBody: "", secret });
+    return secret;
+  } catch (error) {
+    throw new CommandError((error as Error).message.replace(/^secret/, "LOYALTY_SIGNING_SECRET"));
+  }
 }
 
 /**
