@@ -45,7 +45,7 @@ function formatTraffic(event: Request | Delivery, columns: number): Text {
     ],
     "  ",
   );
-  const reason = event.kind === "request" ? event.reason : describeFailure(event);
+  const reason = event.kind === "request" ? event.reason : describeRetry(event);
   const warnings = event.kind === "request" ? (event.warnings ?? []) : [];
   const fits = reason !== undefined && line.width + 2 + reason.length <= columns;
   const below = [
@@ -82,7 +82,7 @@ function findCause({ status, error, responseStart, ...event }: Delivery): string
   return error ?? responseStart;
 }
 
-function describeFailure(event: Delivery): string | undefined {
+function describeRetry(event: Delivery): string | undefined {
   const { state, attempt, nextAttemptInMs } = event;
   if (state === "delivered") return undefined;
   const next =

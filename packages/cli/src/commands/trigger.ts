@@ -70,7 +70,7 @@ async function runTrigger(
       { type, id: event.id, ...outcome, durationMs, passed, ...(advice && { advice }) },
       () => {
         const [color, mark] = passed ? (["green", "✓"] as const) : (["red", "✗"] as const);
-        const remark = [note, receiver.describeFailure(result, url)].filter(Boolean).join(": ");
+        const remark = [note, receiver.explainFailure(result, url)].filter(Boolean).join(": ");
         const line = text`${style(color, `${mark} ${outcome.status ?? "---"}`)} ${style("dim", `${durationMs} ms`.padStart(7))}  ${style("bold", type)} ${event.id} ${remark && style("dim", remark)}`;
         return Text.lines([
           line.trimEnd().reflow(print.dataColumns, "    "),

@@ -20,7 +20,7 @@ import { formatTable, formatTime, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../printer.ts";
 import {
   type DeliveryResult,
-  describeFailure,
+  explainFailure,
   maxBodyBytes,
   readReceiver,
   sendDelivery,
@@ -212,7 +212,7 @@ function formatPassed(
   to: URL,
 ): Text {
   const duration = result === undefined ? "" : `${result.durationMs} ms`;
-  const failure = result === undefined ? "" : describeFailure(result, to);
+  const failure = result === undefined ? "" : explainFailure(result, to);
   const subject =
     event === undefined
       ? style("red", result === undefined ? `✗ rejected: ${rejected}` : `✗ ${rejected}`)

@@ -155,7 +155,7 @@ function readResponse(request: ClientRequest, body: Uint8Array): Promise<Incomin
  * Why a delivery failed: the start of the response, which often says it, or why there was none.
  * @returns an empty text for a success.
  */
-export function describeFailure(result: DeliveryResult, url: URL): string {
+export function explainFailure(result: DeliveryResult, url: URL): string {
   if ("error" in result) return result.error;
   if (result.status >= 200 && result.status < 300) return "";
   if (result.status === 404) return describeNoRoute(url);

@@ -27,9 +27,9 @@ export function addCardRoutes(router: Router, { domain }: Backend): void {
       findCards(domain, query["query"] ?? "")
         .reverse()
         .sort(compareMatches),
-    ({ card, match }) => ({ ...toCardView(domain, card), ...match }),
+    ({ card, match }) => ({ ...toControlCard(domain, card), ...match }),
   );
-  route("GET /cards/:id", ({ id }) => toCardView(domain, getCard(domain, id)));
+  route("GET /cards/:id", ({ id }) => toControlCard(domain, getCard(domain, id)));
   routeList(
     "GET /cards/:id/operations",
     ({ id }) => listOperations(domain, getCard(domain, id).id),
@@ -73,7 +73,7 @@ function toCustomerView({ id, name, phone, email, privacyVersion, marketing, car
   return { id, name, phone, email, ...consents, cardIds };
 }
 
-function toCardView(domain: Domain, card: StoredCard) {
+function toControlCard(domain: Domain, card: StoredCard) {
   const { templateId, issuedAtMs, wallets, expiredPoints } = card;
   const customer = domain.state.customers.get(card.customerId);
   return {

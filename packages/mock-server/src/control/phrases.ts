@@ -1,5 +1,7 @@
 /** What a row of the traffic says: one phrase for a request, an event, or an action. */
 import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import { formatPoints } from "../domain/cards.ts";
+import { toWalletTitle } from "../domain/context.ts";
 import type { Action, EventType, TrafficRequest } from "../domain/state.ts";
 
 type RequestFault = NonNullable<TrafficRequest["fault"]>;
@@ -92,16 +94,5 @@ export function describeAction(action: Action): string {
 
 const describeConsent = ({ marketingConsent }: { marketingConsent: boolean }) =>
   marketingConsent ? "marketing given" : "marketing withdrawn";
-
-const toWalletTitle = (wallet: string) =>
-  `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
-
-let numberFormat: Intl.NumberFormat | undefined;
-
-/** All rows share one format: to create it takes longer than to list a hundred of them. */
-function formatPoints(points: number): string {
-  numberFormat ??= new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
-  return numberFormat.format(points).replace("-", "−");
-}
 
 const formatChange = (points: number) => (points > 0 ? "+" : "") + formatPoints(points);

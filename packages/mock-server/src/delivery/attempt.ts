@@ -2,6 +2,7 @@
  * One delivery attempt: signs the body, sends it, and waits up to ten seconds for the response
  * (spec 6).
  */
+import { formatType } from "@loyalty-cards/internal/format";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import type { Attempt, Delivery, Endpoint } from "../domain/state.ts";
 
@@ -83,7 +84,7 @@ function startTimeout(ms: number, abort: AbortController) {
 function getStatus(response: Response | undefined | null): number {
   const status = response?.status;
   if (!Number.isInteger(status))
-    throw new TypeError(`the receiver returned ${getType(response)}, not a Response`);
+    throw new TypeError(`the receiver returned ${formatType(response)}, not a Response`);
   return status as number;
 }
 
@@ -140,9 +141,7 @@ async function readStart(body: Response["body"] | undefined): Promise<string> {
  * The code of a network error if it has one: "ECONNREFUSED" is more precise than "fetch failed".
  */
 function formatError(error: unknown): string {
-  if (!(error instanceof Error)) return `the receiver threw ${getType(error)}`;
+  if (!(error instanceof Error)) return `the receiver threw ${formatType(error)}`;
   const { cause } = error as { cause?: { code?: unknown; message?: unknown } };
   return String(cause?.code || cause?.message || error.message);
 }
-
-const getType = (value: unknown) => (value === null ? "null" : typeof value);

@@ -9,6 +9,10 @@ export type Country = string;
 
 export type Wallets = { readonly first: string; readonly second: string };
 
+/** Converts "apple" to "Apple Wallet". */
+export const toWalletTitle = (wallet: string): string =>
+  `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
+
 export interface Domain {
   state: State;
   clock: Clock;

@@ -4,8 +4,14 @@
  */
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
 import { html } from "hono/html";
-import { getHolderName, getTierPoints, roundPoints, toCard } from "../domain/cards.ts";
-import type { Domain, Wallets } from "../domain/context.ts";
+import {
+  formatPoints,
+  getHolderName,
+  getTierPoints,
+  roundPoints,
+  toCard,
+} from "../domain/cards.ts";
+import { type Domain, toWalletTitle, type Wallets } from "../domain/context.ts";
 import type { StoredCard } from "../domain/state.ts";
 import { getTemplate } from "../domain/templates.ts";
 import { type Markup, page } from "./html.ts";
@@ -77,7 +83,7 @@ ${links}
  * the card here.
  */
 export function walletPage(view: CardView, wallet: string): Markup {
-  const title = toTitle(wallet);
+  const title = toWalletTitle(wallet);
   const isAdded = view.wallets.includes(wallet);
   return customerPage(
     isAdded ? `In ${title}` : `Add to ${title}`,
@@ -167,25 +173,17 @@ const progress = ({
   html`<progress aria-label="Progress to ${name}" value="${from - missing - progressFrom}" max="${from - progressFrom}"></progress><p class="next"><span>${formatPoints(progressFrom)}</span> ${formatPoints(missing)} more to ${name} <span>${formatPoints(from)}</span></p>`;
 
 function walletLink({ wallets }: CardView, wallet: string, address: string): Markup {
-  const title = toTitle(wallet);
+  const title = toWalletTitle(wallet);
   if (wallets.includes(wallet)) return html`<p class="added">In ${title}</p>`;
   const image = `../assets/add-to-${encodeURIComponent(wallet)}-wallet.svg`;
   return html`<a href="${address}"><img src="${image}" alt="Add to ${title}" width="240" height="56"></a>`;
 }
-
-/** Formats points for people: 1,250. */
-const formatPoints = (points: number): string =>
-  points.toLocaleString("en", { maximumFractionDigits: 6 });
 
 /** The QR code as SVG, dark on light in both colour schemes. */
 function qrCode(text: string, label: string): Markup {
   const { size, path } = toQrPath(text);
   return html`<svg class="qr" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img" aria-label="${label}"><path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${path}"/></svg>`;
 }
-
-/** Converts "apple" to "Apple Wallet". */
-const toTitle = (wallet: string): string =>
-  `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
 
 /**
  * The button "Add to … Wallet". The drawing is our own, because the vendors own their artwork.
@@ -195,4 +193,4 @@ export const walletButton = (svg: string, wallet: string, isFirst: boolean): str
   svg
     .replace("{first}", isFirst ? "inline" : "none")
     .replace("{second}", isFirst ? "none" : "inline")
-    .replaceAll("{title}", () => String(html`${toTitle(wallet)}`));
+    .replaceAll("{title}", () => String(html`${toWalletTitle(wallet)}`));
