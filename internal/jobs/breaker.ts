@@ -20,13 +20,13 @@ export interface TopicFailure {
 
 /**
  * Records a failure of a topic.
- * @returns whether the breaker is open now, and whether this failure opened it.
+ * @returns what the breaker does: it counts the failure, opens, or was open and stays so.
  */
 export function* recordFailure(
   tables: JobTables,
   job: Job,
   failure: TopicFailure,
-): Statements<"counting" | "opened" | "open"> {
+): Statements<"counts" | "opens" | "stays-open"> {
   const { topic } = job;
   // Locks the breaker until the end of the transaction: failures are counted one after the other.
   const [breaker] = yield* query(
@@ -39,13 +39,13 @@ export function* recordFailure(
   const isOpen = toOptionalNumber(breaker?.["due"]) !== undefined;
   if (isOpen) {
     if (job.probe !== undefined) yield* pauseTopic(tables, topic, planPause(job, failure));
-    return "open";
+    return "stays-open";
   }
   const failures = yield* addFailure(tables, job);
-  if (failures < maxFailures) return "counting";
+  if (failures < maxFailures) return "counts";
   yield* pauseTopic(tables, topic, planPause(job, failure));
   yield* makeRetriesDue(tables, topic);
-  return "opened";
+  return "opens";
 }
 
 /** @returns how many jobs of the topic have failed. */

@@ -41,11 +41,8 @@ export interface End {
 export interface Settled {
   /** undefined when the lease is no longer that of this attempt. */
   job: Job | undefined;
-  /**
-   * What became of the breaker of the topic: it counts a failure, opened, was open already, or
-   * closed.
-   */
-  breaker?: "counting" | "opened" | "open" | "closed";
+  /** What the breaker of the topic does, if it does something. */
+  breaker?: "counts" | "opens" | "stays-open" | "closes";
 }
 
 /**
@@ -65,7 +62,7 @@ function* settleWorking(tables: JobTables, job: Job, end: End): Statements<Settl
   // Without the row the count is not known.
   if (settled !== undefined && failures === 0) return { job: settled };
   const wasOpen = yield* closeBreaker(tables, job.topic);
-  return wasOpen ? { job: settled, breaker: "closed" } : { job: settled };
+  return wasOpen ? { job: settled, breaker: "closes" } : { job: settled };
 }
 
 function* settleSilent(tables: JobTables, job: Job, end: End): Statements<Settled> {
@@ -83,7 +80,7 @@ function* settleFailed(
   const breaker = yield* recordFailure(tables, job, failure);
   // While the topic is paused the delay does not count: probes take the job that was tried longest
   // ago.
-  const waitsForProbe = breaker !== "counting" && end.rank === ranks.retry;
+  const waitsForProbe = breaker !== "counts" && end.rank === ranks.retry;
   const { job: settled } = yield* recordEnd(
     tables,
     job,

@@ -34,7 +34,7 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
     }
 
     it("opens the breaker of a topic after failures of three jobs in a row, where one job counts once", async () => {
-      const counting = { isLost: false, breaker: "counting" };
+      const counting = { isLost: false, breaker: "counts" };
       await add(0);
       await add("late");
       const late = await leased("late");
@@ -42,12 +42,12 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
       for (let attempt = 0; attempt < 5; attempt++)
         expect(await settle(await leased(0), failed)).toEqual(counting);
       const ends = await failEach(1, 2);
-      expect(ends).toEqual([counting, { isLost: false, breaker: "opened" }]);
+      expect(ends).toEqual([counting, { isLost: false, breaker: "opens" }]);
       const [breaker] = await run(() => listBreakers(tables));
       expect(breaker).toEqual({ topic: "tpl_1", sinceMs: firstMs, reason: "server" });
       expect(await leaseOne(1)).toBeUndefined();
       advance(100);
-      expect(await settle(late, failed)).toEqual({ isLost: false, breaker: "open" });
+      expect(await settle(late, failed)).toEqual({ isLost: false, breaker: "stays-open" });
       expect(await run(() => getDelayMs(tables))).toBe(899); // what began before does not prolong it
     });
 
@@ -84,7 +84,7 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
         expect(await probe()).toBeUndefined();
         expect(await settle(job as LeasedJob, failed)).toEqual({
           isLost: false,
-          breaker: "open",
+          breaker: "stays-open",
         });
       }
       expect(pauses).toEqual([999, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
@@ -130,7 +130,7 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
       await failEach(1, 2, 3);
       advance(1_000);
       const job = (await probe()) as LeasedJob;
-      expect(await settle(job, done)).toEqual({ isLost: false, breaker: "closed" });
+      expect(await settle(job, done)).toEqual({ isLost: false, breaker: "closes" });
       expect(getNames(await lease()).sort()).toEqual(["2", "3"]);
     });
 

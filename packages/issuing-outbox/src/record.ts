@@ -85,12 +85,12 @@ async function record(
   const { job, end, transact } = ended;
   const committed = await transact(() => settleAndCall(tables, ended, callback));
   const { template } = toRef(job);
-  if (committed.breaker === "opened" && typeof end.finding === "object")
+  if (committed.breaker === "opens" && typeof end.finding === "object")
     report({ outcome: "paused", template, reason: end.finding.reason });
-  if (committed.breaker === "closed") report({ outcome: "resumed", template });
+  if (committed.breaker === "closes") report({ outcome: "resumed", template });
   if (committed.outcome !== undefined) report(committed.outcome);
   if (committed.outcome?.outcome === "failed") {
-    const isLogged = committed.breaker === "counting" || isOptionWrong(committed.outcome.error);
+    const isLogged = committed.breaker === "counts" || isOptionWrong(committed.outcome.error);
     if (isLogged) logFailure(committed.outcome);
   }
   const current = committed.settled ?? committed.current;

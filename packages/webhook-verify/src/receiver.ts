@@ -152,7 +152,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     if (verified.unexpectedData.length > 0)
       reporter.logUnexpectedData(verified.event, verified.unexpectedData);
     reception.facts = verified.facts;
-    return toResponse(verified, await handleOnce(verified, settings), reception);
+    return toResponse(verified, await handleUnlessDuplicate(verified, settings), reception);
   }
 
   /** Accepts the delivery with 204. After 503 the service delivers again. */
@@ -297,31 +297,31 @@ type HandlingResult =
   /** `error` is what `handler`, the inbox or the dedupe store threw. */
   | { outcome: "failed"; reason: "handler-error"; error: unknown };
 
-/** Accepts the event; with `dedupe`, once. Never rejects. Continues after a timeout. */
-async function handleOnce(
+/** Handles the event; with `dedupe`, once. Never rejects. Continues after a timeout. */
+async function handleUnlessDuplicate(
   verified: VerifiedDelivery,
   settings: ReceiverSettings,
 ): Promise<HandlingResult> {
   const { dedupe } = settings;
   try {
-    if (dedupe === undefined) return { outcome: await accept(verified, settings) };
+    if (dedupe === undefined) return { outcome: await storeAndCallHandler(verified, settings) };
     const state = await dedupe.claim(verified.event.id); // signed, unlike the headers (spec 6.3.3)
     if (state !== "new") return { outcome: state === "done" ? "duplicate" : "in-progress" };
-    return { outcome: await acceptClaimed(verified, settings, dedupe) };
+    return { outcome: await handleClaimed(verified, settings, dedupe) };
   } catch (error) {
     return { outcome: "failed", reason: "handler-error", error };
   }
 }
 
-/** Completes the claim, or releases it so that the next delivery of the event is handled. */
-async function acceptClaimed(
+/** Handles an event, and completes its claim, or releases it for the next delivery of the event. */
+async function handleClaimed(
   verified: VerifiedDelivery,
   settings: ReceiverSettings,
   dedupe: DedupeStore,
 ): Promise<Accepted> {
   const { id } = verified.event;
   try {
-    const accepted = await accept(verified, settings);
+    const accepted = await storeAndCallHandler(verified, settings);
     await dedupe.complete(id);
     return accepted;
   } catch (error) {
@@ -335,7 +335,7 @@ async function acceptClaimed(
 }
 
 /** Stores the event, and calls `handler`. */
-async function accept(
+async function storeAndCallHandler(
   { event, delivery, unexpectedData }: VerifiedDelivery,
   { inbox, handler }: ReceiverSettings,
 ): Promise<Accepted> {
