@@ -28,15 +28,24 @@ export function requireKnownOptions(
   { noun = "option", toError = (message) => new TypeError(message) }: UnknownName = {},
 ): void {
   if (typeof options !== "object" || options === null)
-    throw toError(`${owner} takes an object: { ${Object.keys(names).join(", ")} }.`);
+    throw toError(describeNeededObject(owner, names));
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
-  if (unknown === undefined) return;
+  if (unknown !== undefined) throw toError(describeUnknownName(owner, unknown, { names, noun }));
+}
+
+export const describeNeededObject = (owner: string, names: object): string =>
+  `${owner} takes an object: { ${Object.keys(names).join(", ")} }.`;
+
+/** Says which name is unknown, which one was probably meant, and which ones there are. */
+export function describeUnknownName(
+  owner: string,
+  unknown: string,
+  { names, noun }: { names: object; noun: "option" | "member" },
+): string {
   const known = Object.keys(names);
   const nearest = findNearestName(unknown, known);
   const hint = nearest === undefined ? "" : ` Did you mean ${nearest}?`;
-  throw toError(
-    `${owner} has no ${noun} ${JSON.stringify(unknown.slice(0, 50))}.${hint} Its ${noun}s are ${known.join(", ")}.`,
-  );
+  return `${owner} has no ${noun} ${JSON.stringify(unknown.slice(0, 50))}.${hint} Its ${noun}s are ${known.join(", ")}.`;
 }
 
 /**

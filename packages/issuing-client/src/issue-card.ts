@@ -16,7 +16,7 @@ import {
   readCard,
   type Template,
 } from "./cards.ts";
-import { configurationError, describeNoText, isPromise } from "./errors.ts";
+import { configurationError, describeNoText, type IssuingError, isPromise } from "./errors.ts";
 import {
   deriveIdempotencyKey,
   deriveKeySync,
@@ -32,6 +32,7 @@ import {
   type CallSettings,
   callOptionNames,
   checkNames,
+  createNameError,
   getService,
   parseCallOptions,
   type Settings,
@@ -210,8 +211,8 @@ function prepareRequest(
 ): PreparedRequest {
   const { id = template }: { id?: unknown } = Object(template);
   const templateId = parseTemplateId(id);
-  for (const name in Object(request))
-    if (!Object.hasOwn(requestNames, name)) checkMember(name, request);
+  for (const name of Object.keys(Object(request)))
+    if (!Object.hasOwn(requestNames, name)) throw createMemberError(name);
   // spec 4.1: {} when there is nothing to fill
   const { customer, fieldValues = {} } = request ?? {};
   if (typeof customer !== "object" || customer === null)
@@ -234,20 +235,18 @@ function prepareRequest(
   }
 }
 
-/**
- * @throws {IssuingError} `configuration` for a member that the request does not have, with the
- * place where it belongs.
- */
-function checkMember(name: string, request: object): void {
+/** The error for a member that the request does not have, with the place where it belongs. */
+function createMemberError(name: string): IssuingError {
   let place: string | undefined;
   if (Object.hasOwn(issueOptionNames, name)) place = "the third argument";
   if (Object.hasOwn(customerNames, name)) place = "customer";
   if (name === "fields") place = "fieldValues";
-  if (place === undefined) checkNames("The request of issueCard", request, requestNames, "member");
-  else
-    throw configurationError(
-      `The request of issueCard has no member "${name}": pass it in ${place}, as in issueCard("tpl_…", { customer, fieldValues }, { userId }).`,
-    );
+  const owner = "The request of issueCard";
+  if (place === undefined)
+    return createNameError(owner, name, { names: requestNames, noun: "member" });
+  return configurationError(
+    `${owner} has no member "${name}": pass it in ${place}, as in issueCard("tpl_…", { customer, fieldValues }, { userId }).`,
+  );
 }
 
 /**
@@ -284,9 +283,9 @@ function checkConsents(
     throw configurationError(
       `customer.consents.privacy.version ${describeNoText(version)}: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.`,
     );
-  for (const name in consents)
+  for (const name of Object.keys(consents ?? {}))
     if (!Object.hasOwn(consentNames, name))
-      checkNames("customer.consents", consents, consentNames, "member");
+      throw createNameError("customer.consents", name, { names: consentNames, noun: "member" });
   if (consents?.marketing !== undefined) checkMarketing(consents.marketing);
 }
 

@@ -3,12 +3,16 @@ import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
 import { type Clock, programAdvice } from "@loyalty-cards/internal/issuing-steps";
 import { describeValue } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import {
+  describeNeededObject,
+  describeUnknownName,
+  type OptionNames,
+} from "@loyalty-cards/internal/nearest-name";
 import { version } from "../package.json";
 import { parseApiKeyOption } from "./api-key.ts";
 import type { ClientEvent, ResponseMeta } from "./call.ts";
 import { systemClock } from "./clock.ts";
-import { configurationError, describeNoText } from "./errors.ts";
+import { configurationError, describeNoText, type IssuingError } from "./errors.ts";
 import { parseHeaders } from "./headers.ts";
 import { parseNamespace } from "./idempotency.ts";
 import { describeMissing, describeMissingFetch, isNode, readEnvironment } from "./runtime.ts";
@@ -209,7 +213,7 @@ export function parseCallOptions(
 }
 
 /**
- * Rejects unknown names. It calls `nearest-name` only when there is such a name.
+ * Rejects unknown names.
  * @param owner the function whose options these are, or the object.
  * @throws {IssuingError} `configuration` for what is no object, and for a name that is not in the
  * table.
@@ -220,10 +224,17 @@ export function checkNames(
   names: Readonly<Record<string, true>>,
   noun: "option" | "member" = "option",
 ): void {
-  let isKnown = typeof options === "object";
-  for (const name in options) isKnown &&= Object.hasOwn(names, name);
-  if (!isKnown) requireKnownOptions(owner, options, names, { noun, toError: configurationError });
+  if (typeof options !== "object") throw configurationError(describeNeededObject(owner, names));
+  for (const name of Object.keys(options))
+    if (!Object.hasOwn(names, name)) throw createNameError(owner, name, { names, noun });
 }
+
+/** The error for a name that is not in the table. */
+export const createNameError = (
+  owner: string,
+  name: string,
+  known: { names: object; noun: "option" | "member" },
+): IssuingError => configurationError(describeUnknownName(owner, name, known));
 
 function parseFunction<Value>(name: string, value: Value | null | undefined): Value | undefined {
   if (value === undefined || value === null) return undefined;

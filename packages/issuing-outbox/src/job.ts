@@ -13,7 +13,7 @@ import type { OpenBreaker } from "@loyalty-cards/internal/jobs/breaker";
 import { findJobs, type JobRef, lockJobs } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
-import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { describeUnknownName } from "@loyalty-cards/internal/nearest-name";
 import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
@@ -45,9 +45,8 @@ export function parseNewEntry<Fields>(
     throw createTypeError(
       "outbox.add takes the transaction, and then the entry: outbox.add(transaction, { userId, template, request }).",
     );
-  for (const name in input) // as `checkNames` of the client does
-    if (!Object.hasOwn(entryNames, name))
-      requireKnownOptions("The entry of outbox.add", input, entryNames, { noun: "member" });
+  for (const name of Object.keys(input))
+    if (!Object.hasOwn(entryNames, name)) throw new TypeError(describeUnknownMember(name));
   const { userId, template, request, keySuffix: suffix = "", firstAttemptAt } = input;
   requireStorable("keySuffix", suffix, maxSuffixLength);
   const { templateId, body } = client.prepare(template, request);
@@ -62,6 +61,9 @@ export function parseNewEntry<Fields>(
     }),
   };
 }
+
+const describeUnknownMember = (name: string): string =>
+  describeUnknownName("The entry of outbox.add", name, { names: entryNames, noun: "member" });
 
 /** The key that `issueCard` derives. */
 export function deriveKey(
