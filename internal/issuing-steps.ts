@@ -2,42 +2,7 @@
  * The steps of `issueCard` as separate functions, which the outbox calls, and how it finds them in
  * a client.
  */
-
-/** Marks the errors of the client, including those of another installed copy of it. */
-export const issuingErrorBrand = Symbol.for("@loyalty-cards/issuing-client/error");
-
-/** Whether a value is an `IssuingError`, also of another installed copy of the client. */
-export const hasIssuingErrorBrand = <IssuingError>(value: unknown): value is IssuingError =>
-  typeof value === "object" &&
-  value !== null &&
-  (value as Record<symbol, unknown>)[issuingErrorBrand] === true;
-
-/**
- * How long the service stores a key ([spec
- * 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
- */
-export const keyRetentionMs = 24 * 3_600_000;
-
-/**
- * How long after its first attempt a key may be used: a minute less, because clocks differ and a
- * request takes time.
- */
-export const keyLifetimeMs = keyRetentionMs - 60_000;
-
-/** No attempt is earlier: a time in seconds, read as milliseconds, is in 1970. */
-export const earliestAttemptMs = Date.UTC(2001, 0, 1);
-
-/** The `userMessage` of an error whose own text must not be shown to the user. */
-export const generalUserMessage = "The loyalty service is not available right now.";
-
-/**
- * Advice for a program, with which messages of the client end. The command leaves it out: a person
- * at a terminal reads the `userMessage`, and has no options.
- */
-export const programAdvice = {
-  userMessage: "userMessage says what to correct.",
-  insecureHttp: "For a service on a private network, set allowInsecureHttp: true.",
-} as const;
+import type { Clock } from "./timers.ts";
 
 /** A request that was validated. */
 export interface PreparedRequest {
@@ -51,20 +16,6 @@ export interface KeyedRequest extends PreparedRequest {
   idempotencyKey: string;
   /** How long ago the key was used first. The request is not sent when that is unknown. */
   keyAgeMs: number | "new" | "unknown";
-}
-
-/** Time as the client sees it. Tests replace it to control timeouts, deadlines and delays. */
-export interface Clock {
-  /** The current date, in milliseconds since 1970. */
-  now(): number;
-  /** Milliseconds since an arbitrary moment. Corrections of the date do not change it. */
-  monotonicMs(): number;
-  /**
-   * Calls `wake` once, after `ms` milliseconds.
-   * @param isBackground whether the timer keeps no process running.
-   * @returns a function that cancels the timer.
-   */
-  after(ms: number, wake: () => void, isBackground?: boolean): () => void;
 }
 
 /** The steps throw the errors of `issueCard`. */

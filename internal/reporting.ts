@@ -1,6 +1,6 @@
 /** Calls listeners of the application, and describes errors without personal data. */
 import { toPrintable } from "./format.ts";
-import { issuingErrorBrand } from "./issuing-steps.ts";
+import { issuingErrorBrand } from "./issuing-error.ts";
 
 /**
  * Calls the listener and ignores what it returns. `onError` receives what it throws, or what its

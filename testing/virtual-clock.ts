@@ -2,7 +2,7 @@
  * A clock of which only waiting takes time: what runs without a timer, such as a commit or a
  * response of the mock service, takes none.
  */
-import type { Clock } from "@loyalty-cards/internal/issuing-steps";
+import type { Clock } from "@loyalty-cards/internal/timers";
 
 export interface VirtualClock extends Clock {
   /** Lets time pass and calls every timer that is due. */

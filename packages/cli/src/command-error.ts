@@ -1,7 +1,7 @@
 /** How a command ends: exit codes, and errors as messages that say what is wrong and what to do. */
 import { basename } from "node:path";
 import { splitErrorLink } from "@loyalty-cards/internal/format";
-import { generalUserMessage, programAdvice } from "@loyalty-cards/internal/issuing-steps";
+import { generalUserMessage, programAdvice } from "@loyalty-cards/internal/issuing-error";
 import type { IssuingError } from "@loyalty-cards/issuing-client";
 import { type Part, Text, text } from "./printable.ts";
 

@@ -1,7 +1,7 @@
 /** Time as the client sees it, and waits that end at a time limit or when the caller aborts. */
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
-import type { Clock } from "@loyalty-cards/internal/issuing-steps";
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
+import type { Clock } from "@loyalty-cards/internal/timers";
 import { startBackgroundTimer } from "@loyalty-cards/internal/timers";
 
 export const systemClock: Clock = {

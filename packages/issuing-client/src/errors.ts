@@ -4,7 +4,7 @@ import {
   issuingErrorBrand as brand,
   generalUserMessage,
   hasIssuingErrorBrand,
-} from "@loyalty-cards/internal/issuing-steps";
+} from "@loyalty-cards/internal/issuing-error";
 
 /** Problem details (RFC 9457). Members that this version does not know are present too. */
 export interface ProblemDetails {

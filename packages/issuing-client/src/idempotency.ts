@@ -5,11 +5,8 @@
 
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
-import {
-  earliestAttemptMs,
-  type KeyedRequest,
-  keyLifetimeMs,
-} from "@loyalty-cards/internal/issuing-steps";
+import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
+import { earliestAttemptMs, keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
 import { configurationError, describeNoText, IssuingError } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */

@@ -1,13 +1,14 @@
 /** Options of the client: defaults, environment variables, validation. */
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
-import { type Clock, programAdvice } from "@loyalty-cards/internal/issuing-steps";
+import { programAdvice } from "@loyalty-cards/internal/issuing-error";
 import { describeValue } from "@loyalty-cards/internal/limits";
 import {
   describeNeededObject,
   describeUnknownName,
   type OptionNames,
 } from "@loyalty-cards/internal/nearest-name";
+import type { Clock } from "@loyalty-cards/internal/timers";
 import { version } from "../package.json";
 import { parseApiKeyOption } from "./api-key.ts";
 import type { ClientEvent, ResponseMeta } from "./call.ts";

@@ -2,7 +2,8 @@
  * The errors of a call: that of a 4xx or 5xx, from its problem details (RFC 9457, spec 7), and that
  * of a call without a usable response.
  */
-import { keyRetentionMs, programAdvice } from "@loyalty-cards/internal/issuing-steps";
+import { programAdvice } from "@loyalty-cards/internal/issuing-error";
+import { keyRetentionMs } from "@loyalty-cards/internal/key-retention";
 import type { Call } from "./call.ts";
 import { isObject } from "./cards.ts";
 import {

@@ -1,9 +1,10 @@
 /** One attempt at one entry: sends the request under its lease, and has its end recorded. */
-import type { Clock, KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
+import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { maxAheadMs } from "@loyalty-cards/internal/jobs/clock";
 import { giveBack } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import type { Result } from "@loyalty-cards/internal/result";
+import type { Clock } from "@loyalty-cards/internal/timers";
 import type { Card } from "@loyalty-cards/issuing-client";
 import type { OutboxContext, Recorded } from "./context.ts";
 import { isOptionWrong } from "./entry.ts";

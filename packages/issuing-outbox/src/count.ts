@@ -1,8 +1,9 @@
 /** `count`: how many entries have each state, and the times to monitor. */
-import { keyLifetimeMs } from "@loyalty-cards/internal/issuing-steps";
+
 import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
 import { countJobs } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import { keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
 import type { OutboxContext } from "./context.ts";
 import type { OutboxCounts } from "./entry.ts";
 import { toPause } from "./job.ts";

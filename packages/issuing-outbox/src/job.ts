@@ -3,16 +3,13 @@
  * this file translates between them: what a program passes, and what it gets.
  */
 
-import {
-  earliestAttemptMs,
-  type IssuingSteps,
-  type PreparedRequest,
-} from "@loyalty-cards/internal/issuing-steps";
+import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import type { NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { OpenBreaker } from "@loyalty-cards/internal/jobs/breaker";
 import { findJobs, type JobRef, lockJobs } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
+import { earliestAttemptMs } from "@loyalty-cards/internal/key-retention";
 import { describeUnknownName } from "@loyalty-cards/internal/nearest-name";
 import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { UserId } from "@loyalty-cards/issuing-client";

@@ -3,8 +3,8 @@
  * attention.
  */
 import { splitErrorLink, toPrintable } from "@loyalty-cards/internal/format";
-import type { Clock } from "@loyalty-cards/internal/issuing-steps";
 import { createReport, describeError } from "@loyalty-cards/internal/reporting";
+import type { Clock } from "@loyalty-cards/internal/timers";
 import { type EntryRef, isOptionWrong } from "./entry.ts";
 
 /** What happened. Ids, codes and times only, except for `error`. */

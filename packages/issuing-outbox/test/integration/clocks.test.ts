@@ -2,7 +2,7 @@
  * Two machines on one PostgreSQL whose clocks differ by four minutes, in virtual time: the clock of
  * the database decides.
  */
-import type { Clock } from "@loyalty-cards/internal/issuing-steps";
+import type { Clock } from "@loyalty-cards/internal/timers";
 import type { ManualClock } from "@loyalty-cards/mock-server";
 import { createGate } from "@loyalty-cards/testing/resources";
 import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";

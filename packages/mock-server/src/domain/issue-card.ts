@@ -2,7 +2,7 @@
  * Issues a card (spec 4.1): idempotency (spec 8), template, customer, card, consents, in this order
  * and all at once.
  */
-import { keyRetentionMs } from "@loyalty-cards/internal/issuing-steps";
+import { keyRetentionMs } from "@loyalty-cards/internal/key-retention";
 import type { Result } from "@loyalty-cards/internal/result";
 import { isIssueCardRequest } from "@loyalty-cards/openapi/validators";
 import { createCard, getCard } from "./cards.ts";

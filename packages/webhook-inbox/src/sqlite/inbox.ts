@@ -1,6 +1,5 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
 
-import type { Clock } from "@loyalty-cards/internal/issuing-steps";
 import { countNeglected, createNeglectWatch } from "@loyalty-cards/internal/jobs/lease";
 import { countJobs, getLatestMs, listJobs } from "@loyalty-cards/internal/jobs/read";
 import {
@@ -26,6 +25,7 @@ import {
   requireFileName,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
+import type { Clock } from "@loyalty-cards/internal/timers";
 import { startBackgroundTimer } from "@loyalty-cards/internal/timers";
 import {
   formatStoredEvent,
