@@ -256,7 +256,7 @@ export function* countNeglected(tables: JobTables, topic?: string): Statements<n
 /** How often to look whether somebody leases, and how often it is logged that nobody does. */
 const lookIntervalMs = 10_000;
 const warningIntervalMs = 600_000;
-/** What is added is due for a minute then, also when `issue` has its entry first. */
+/** What is added is due for a minute then, also when a caller who waits has it first. */
 const laterMs = maxFirstDueMs + 5_000;
 
 /** Logs that jobs wait and nobody leases them: no worker seems to run. */

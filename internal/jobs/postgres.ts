@@ -41,6 +41,17 @@ const maxAttempts = 5;
 const firstWaitMs = 20;
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
+/** What the messages of errors say, in the words of the package. */
+interface PostgresMessages {
+  missingTables: string;
+  /** The option `transaction` did not wait for its work. */
+  notAwaited: string;
+  /** The function of `write` did not wait for what it ran in the transaction. */
+  stillRan: string;
+  /** The database has an encoding without some characters. */
+  untranslatable: string;
+}
+
 interface PostgresJobsOptions<Transaction> {
   /** Executes a single statement. Default: in a transaction. */
   pool?: PostgresClient | undefined;
@@ -48,8 +59,7 @@ interface PostgresJobsOptions<Transaction> {
   adapt?: ((transaction: Transaction) => PostgresTransaction) | undefined;
   /** The time in milliseconds, for tests. Default: the time of the database. */
   now?: (() => number) | undefined;
-  /** The message of the error when the tables do not exist. */
-  missingTables: string;
+  messages: PostgresMessages;
   /** Checks the tables before the first other statements. */
   check(): Statements<void>;
 }
@@ -68,7 +78,7 @@ export function createPostgresDatabase<Transaction>(
   transact: Transact<Transaction>,
   options: PostgresJobsOptions<Transaction>,
 ) {
-  const { pool, adapt = (transaction) => transaction as PostgresTransaction } = options;
+  const { pool, adapt = (transaction) => transaction as PostgresTransaction, messages } = options;
   let isChecked = false;
   let check: Promise<void> | undefined;
   /** The statements that run in the transactions of `write`. */
@@ -94,7 +104,7 @@ export function createPostgresDatabase<Transaction>(
       return result;
     });
     if (ended !== undefined) return ended.result;
-    throw createTypeError(notAwaited);
+    throw createTypeError(messages.notAwaited);
   }
 
   /**
@@ -195,17 +205,11 @@ export function createPostgresDatabase<Transaction>(
           runningByTransaction.delete(transaction);
           await Promise.allSettled(running); // nothing runs after ROLLBACK, or rejects unhandled
         }
-        throw createTypeError(stillRan);
+        throw createTypeError(messages.stillRan);
       });
     },
   };
 }
-
-const notAwaited =
-  "The option transaction ended before its work: return the promise of the transaction, as in transaction: (work) => prisma.$transaction(work).";
-
-const stillRan =
-  "Nothing was stored: an operation of outbox.write still ran when its function had ended. Is outbox.add awaited? Write await outbox.add(transaction, entry).";
 
 async function repeat<Result>(
   work: () => Promise<Result>,
@@ -222,14 +226,13 @@ async function repeat<Result>(
   }
 }
 
-/** 22P05 untranslatable_character. */
-const untranslatable =
-  "The encoding of this database has no character of a user id, a template or the form. A database with the encoding UTF8 stores all of them.";
+const undefinedTable = "42P01";
+const untranslatableCharacter = "22P05";
 
 async function execute(
   { client, transaction, userTransaction }: Connection,
   step: Step,
-  { now, missingTables }: Pick<PostgresJobsOptions<never>, "now" | "missingTables">,
+  { now, messages }: Pick<PostgresJobsOptions<never>, "now" | "messages">,
 ): Promise<Row[]> {
   if ("call" in step) {
     await step.call(transaction as never);
@@ -248,8 +251,10 @@ async function execute(
     if (rows.length === 0 && step.isInTransaction) await userTransaction?.requireSame();
     return rows as Row[];
   } catch (error) {
-    if (hasCode(error, "42P01")) throw withSafeMessage(new Error(missingTables, { cause: error }));
-    if (hasCode(error, "22P05")) throw createTypeError(untranslatable, { cause: error });
+    if (hasCode(error, undefinedTable))
+      throw withSafeMessage(new Error(messages.missingTables, { cause: error }));
+    if (hasCode(error, untranslatableCharacter))
+      throw createTypeError(messages.untranslatable, { cause: error });
     throw error;
   }
 }

@@ -107,7 +107,7 @@ function formatJson(value: unknown): string | null {
 
 /**
  * Records the end of an attempt, or of a callback, which is called again until it succeeds. A job
- * without a lease is settled by `resolve` of the outbox.
+ * without a lease is settled when a person has found out how it ended.
  * @returns the job, and how many jobs of its topic have failed.
  */
 function* recordEnd(

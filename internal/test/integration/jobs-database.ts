@@ -23,6 +23,7 @@ import {
 import { openSqlite } from "../../sqlite/database-node.ts";
 export const sqliteTables = nameTables("work", dialects.sqlite);
 export const postgresTables = nameTables("work", dialects.postgres);
+export const messages = { missingTables: "", notAwaited: "", stillRan: "", untranslatable: "" };
 export const leaseMs = 30_000;
 export const startMs = Date.parse("2026-03-01T12:00:00Z");
 
@@ -63,7 +64,7 @@ export function onPostgres() {
   const { pool: createPool } = ownSchema();
   const pool = createPool(8);
   beforeAll(() => pool.query(formatTables(postgresTables)));
-  const options = { *check() {}, missingTables: "", now: () => clock.nowMs };
+  const options = { *check() {}, messages, now: () => clock.nowMs };
   const { transact } = createPostgresDatabase(overPg(pool).transaction, options);
   return {
     tables: postgresTables,

@@ -22,6 +22,7 @@ import {
   getNames,
   isPostgresThere,
   leaseMs,
+  messages,
   newJob,
   onPostgres,
   openJobs,
@@ -407,7 +408,7 @@ describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () 
             throw Object.assign(new Error("could not serialize access"), { code: "40001" });
           return result;
         }),
-      { *check() {}, missingTables: "" },
+      { *check() {}, messages },
     );
     expect(await transact(() => addJob(tables, newJob("again"), 0))).toBeUndefined();
     expect(attempts).toBe(4); // one for the check

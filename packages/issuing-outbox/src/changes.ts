@@ -10,7 +10,15 @@ import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
 import type { OutboxEntry, OutboxEntryError } from "./entry.ts";
-import { deriveKey, lockExistingJob, lockJob, parseJobRef, requireCardId, toEntry } from "./job.ts";
+import {
+  deriveKey,
+  lockExistingJob,
+  lockJob,
+  parseJobRef,
+  requireCardId,
+  toEntry,
+  toRef,
+} from "./job.ts";
 import type { Resolution, TemplateOption } from "./outbox.ts";
 import { recordWithCallback } from "./record.ts";
 import { maxRunningMs } from "./verdict.ts";
@@ -35,7 +43,7 @@ export function* correct(
     );
   const job = yield* lockJob(context.tables, parseJobRef(context, userId, options));
   if (job === undefined) return "absent";
-  const { body } = context.client.prepare(job.topic, request);
+  const { body } = context.client.prepare(toRef(job).template, request);
   if (job.state === "issued" || job.state === "unknown") return job.state;
   if (job.state === "rejected") return yield* correctRejected(context, job, body);
 

@@ -11,7 +11,7 @@ import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
 import type { OutboxEntry } from "./entry.ts";
-import { findJob, parseJobRef, toEntry } from "./job.ts";
+import { findJob, parseJobRef, toEntry, toPause, toRef } from "./job.ts";
 import type { IssueOptions } from "./outbox.ts";
 import { requireOwnSettings } from "./tables.ts";
 
@@ -133,7 +133,8 @@ async function waitForAttempt(
 /** Whether the entries of the job's template wait, because the service fails. */
 async function isPaused({ database, tables }: OutboxContext, job: Job): Promise<boolean> {
   const breakers = await database.run(() => listBreakers(tables));
-  return breakers.some(({ topic }) => topic === job.topic);
+  const { template } = toRef(job);
+  return breakers.some((breaker) => toPause(breaker).template === template);
 }
 
 function getLeftMs({ client }: OutboxContext, { endsAtMs }: Visit): number {

@@ -1,6 +1,7 @@
 /**
  * An entry is a job of the engine, whose topic is the template, and whose name is the user. Only
- * this file translates between them: what a program passes, and what it gets.
+ * this file translates between them: what a program passes, and what it gets. Elsewhere in this
+ * package a `job` is the row of the engine, and an `entry` what the program sees of it.
  */
 
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";

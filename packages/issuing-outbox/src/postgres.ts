@@ -173,8 +173,7 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
     adapt,
     now: testing?.clock && (() => client.clock.now()),
     check: () => requireOwnSettings(tables, client),
-    missingTables:
-      "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql. If they exist, this transaction is of another database.",
+    messages,
   });
   const { outbox, add, correct } = createOutbox(options as never, client, tables, {
     ...database,
@@ -200,6 +199,17 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
     },
   };
 }
+
+const messages = {
+  missingTables:
+    "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql. If they exist, this transaction is of another database.",
+  notAwaited:
+    "The option transaction ended before its work: return the promise of the transaction, as in transaction: (work) => prisma.$transaction(work).",
+  stillRan:
+    "Nothing was stored: an operation of outbox.write still ran when its function had ended. Is outbox.add awaited? Write await outbox.add(transaction, entry).",
+  untranslatable:
+    "The encoding of this database has no character of a user id, a template or the form. A database with the encoding UTF8 stores all of them.",
+};
 
 const transactionNeed = {
   need: "outbox.add and outbox.correct need the transaction that saves the user",
