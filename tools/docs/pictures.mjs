@@ -66,7 +66,7 @@ async function startShop() {
   const fields = [{ key: "name", label: "Name", type: "name", required: true }];
   const mock = await startMockServer({
     port: 4010,
-    templates: [{ id: "tpl_coffee", name: "Coffee club", fields }],
+    templates: [{ id: "tpl_coffee", name: "Corner Coffee Club", fields }],
     endpoints: [
       { url: "http://127.0.0.1:3000/webhooks/loyalty", events: ["balance.changed", "card.added"] },
     ],
