@@ -5,6 +5,11 @@ git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
 npm ci && npm run demo
 # #endregion
 
+# #region demo-keep
+git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
+npm ci && npm run demo -- --keep
+# #endregion
+
 # #region start
 git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
 npm ci && npm run build && npm run release:pack ../my-shop

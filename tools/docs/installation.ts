@@ -33,8 +33,8 @@ export function renderInstall(names: readonly string[], page: string, fromNpm = 
 export function renderFirstCommand(page: string, fromNpm = isOnNpm): string {
   if (fromNpm) return renderInstall(["@loyalty-cards/issuing-client"], page, fromNpm);
   const sentence =
-    "The packages are not on npm yet: try them in a clone. `npm run demo -- --keep` leaves a shop and the console open.";
-  return `\n${sentence}\n\n<!-- snippet: examples/commands/commands.sh#demo -->\n`;
+    "The packages are not on npm yet: try them in a clone, with a shop and the console.";
+  return `\n${sentence}\n\n<!-- snippet: examples/commands/commands.sh#demo-keep -->\n`;
 }
 
 /** The commands that install the packages in a copy of an example. */
