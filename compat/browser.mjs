@@ -84,7 +84,7 @@ export async function openPage(
   page.on("pageerror", (error) => seen.complaints.push(String(error)));
   await page.setViewport({ width, height });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000); // for a busy machine
   return { page, seen };
 }
 
