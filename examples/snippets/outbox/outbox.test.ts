@@ -107,6 +107,10 @@ it("leaves what waits in a restored backup to a person, and records the card tha
   const [, sql = ""] = /```sql\n(.*?)```/s.exec(readFileSync(guide, "utf8")) ?? [];
   await outbox.write((database) => database.exec(sql));
   expect(await outbox.drain()).toMatchObject({ waiting: 0, unknown: 2 });
+  const readEnds = "SELECT ended FROM issuing_outbox_entries";
+  const ends = await outbox.write((database) => database.prepare(readEnds).all());
+  for (const { ended } of ends as { ended: number }[]) // what the forms are erased after
+    expect(Math.abs(Date.now() - ended)).toBeLessThan(60_000);
   expect(await readCards()).toEqual([]);
   await outbox.resolve(anna.id, { cardId: "card_anna" });
   await outbox.resolve(ben.id, { noCard: true });

@@ -51,6 +51,8 @@ export interface Recorded {
   card?: Card;
   /** When the entry is tried again, unless its template is paused. */
   retryInMs?: number;
+  /** Whether the entry had ended before, and its callback was repeated. */
+  isRepeated?: boolean;
 }
 
 export interface OutboxContext {

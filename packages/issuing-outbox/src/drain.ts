@@ -72,10 +72,11 @@ function createProgress(
   onProgress: (counts: OutboxCounts) => void,
 ) {
   let reportedAtMs = clock.monotonicMs();
-  return ({ entry }: Recorded): void => {
+  return ({ entry, isRepeated }: Recorded): void => {
     if (entry !== undefined && entry.state !== "waiting") {
-      counts[entry.state] += 1;
-      counts.waiting -= 1;
+      counts[isRepeated ? "undelivered" : "waiting"] -= 1;
+      if (!isRepeated) counts[entry.state] += 1;
+      if (entry.isDelivered === false) counts.undelivered += 1;
     }
     if (clock.monotonicMs() - reportedAtMs < progressIntervalMs) return;
     reportedAtMs = clock.monotonicMs();

@@ -94,7 +94,9 @@ async function record(
     if (isLogged) logFailure(committed.outcome);
   }
   const current = committed.settled ?? committed.current;
-  return current === undefined ? {} : { entry: toEntry(current), retryInMs: end.delayMs ?? 0 };
+  if (current === undefined) return {};
+  const isRepeated = job.rank === ranks.callback;
+  return { entry: toEntry(current), retryInMs: end.delayMs ?? 0, isRepeated };
 }
 
 /** What one transaction did. */

@@ -3,7 +3,11 @@
  * attention.
  */
 import { splitErrorLink, toPrintable } from "@loyalty-cards/internal/format";
-import { createReport, describeError } from "@loyalty-cards/internal/reporting";
+import {
+  createReport,
+  describeError,
+  describeErrorForLog,
+} from "@loyalty-cards/internal/reporting";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import { type EntryRef, isOptionWrong } from "./entry.ts";
 
@@ -129,8 +133,7 @@ function formatPause(
 
 /** User ids are not logged: in some shops they are email addresses. */
 function formatOutcome(outcome: OutboxOutcome, options: FormatOptions): string | undefined {
-  const describe = (error: unknown) =>
-    `${describeError(error, options)}${options.logErrorMessages ? "" : " (logErrorMessages: true adds the message)"}`;
+  const describe = (error: unknown) => describeErrorForLog(error, options);
   switch (outcome.outcome) {
     case "unknown":
       return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) returns the entry: look for the card in the service's console, and call resolve.`;

@@ -1,5 +1,6 @@
 /** The worker: its limits, its order and its end. */
 import { expect, it, onTestFinished } from "vitest";
+import type { OutboxCounts } from "../src/index.ts";
 import { createNetwork, openShop, openVirtualShop, toEntries, toRequest } from "./shop.ts";
 
 it("begins at most maxPerSecond requests in a second", async () => {
@@ -38,6 +39,29 @@ it("ends drain after maxEntries, after maxMs and with its signal, and reports it
     throw new Error("The display is gone.");
   };
   expect(await run(outbox.drain({ onProgress }))).toMatchObject({ issued: 100, waiting: 0 });
+});
+
+it("counts an entry once in its progress, also when its callback is repeated", async () => {
+  let failures = 3;
+  const { outbox, run, clock } = openVirtualShop({
+    onIssued() {
+      clock.block(1_000); // each progress is reported
+      if (failures-- > 0) throw new Error("The table of the shop is locked.");
+    },
+  });
+  await run(outbox.addAll(toEntries(2)));
+  const reports: string[] = [];
+  const onProgress = ({ waiting, issued, undelivered }: OutboxCounts) =>
+    void reports.push(`${waiting} waiting, ${issued} issued, ${undelivered} undelivered`);
+  await run(outbox.drain({ concurrency: 1, onProgress }));
+  expect(reports).toEqual([
+    "1 waiting, 1 issued, 1 undelivered",
+    "0 waiting, 2 issued, 2 undelivered",
+    "0 waiting, 2 issued, 2 undelivered", // a repeated callback fails
+    "0 waiting, 2 issued, 1 undelivered",
+    "0 waiting, 2 issued, 0 undelivered",
+    "0 waiting, 2 issued, 0 undelivered", // what drain returns
+  ]);
 });
 
 it("stops at the end of a block, and sends nothing after that", async () => {

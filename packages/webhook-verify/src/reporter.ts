@@ -60,7 +60,7 @@ export type Outcome =
 
 /**
  * One delivery, for metrics. `status` is that of the response; `durationMs` is the time until the
- * response.
+ * response, and 0 for `after-response-failed`.
  */
 export type ReceiverOutcome = Outcome & { status: number; durationMs: number };
 

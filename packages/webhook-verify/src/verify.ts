@@ -68,7 +68,7 @@ export interface VerifyInput {
  * ```
  */
 export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
-  const { unverified, keys } = parseInput(input);
+  const { unverified, keys } = parseInput("verifyWebhook", input);
   return getOrThrow(await verifyBody(unverified, keys)).event;
 }
 
@@ -86,7 +86,7 @@ export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
  */
 export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
   const crypto = requireNodeCrypto("verifyWebhook");
-  const { unverified, keys } = parseInput(input);
+  const { unverified, keys } = parseInput("verifyWebhookSync", input);
   const key = findKeyWithNode(crypto, unverified, keys);
   return getOrThrow(parseMatched(key, unverified.body)).event;
 }
@@ -106,11 +106,14 @@ function checkInput(owner: string, input: object, names: Readonly<Record<string,
   requireKnownOptions(owner, input, names);
 }
 
-function parseInput(input: VerifyInput): {
+function parseInput(
+  owner: string,
+  input: VerifyInput,
+): {
   unverified: UnverifiedBody;
   keys: readonly SigningKey[];
 } {
-  checkInput("verifyWebhook", input, inputNames);
+  checkInput(owner, input, inputNames);
   const { secret, toleranceSeconds, rawBody, now = Date.now, signature } = input;
   if (typeof signature === "object" && signature !== null && !Array.isArray(signature))
     throw new TypeError(
@@ -195,7 +198,7 @@ export interface SignInput {
  * ```
  */
 export async function signWebhook(input: SignInput): Promise<string> {
-  const { key, timestamp, body } = parseSignInput(input);
+  const { key, timestamp, body } = parseSignInput("signWebhook", input);
   const crypto = getNodeCrypto();
   const hex =
     crypto === undefined
@@ -216,7 +219,7 @@ export async function signWebhook(input: SignInput): Promise<string> {
  * ```
  */
 export function signWebhookSync(input: SignInput): string {
-  const { key, timestamp, body } = parseSignInput(input);
+  const { key, timestamp, body } = parseSignInput("signWebhookSync", input);
   const crypto = requireNodeCrypto("signWebhook");
   return `t=${timestamp},v1=${signWithNode(crypto, key, timestamp, body)}`;
 }
@@ -227,8 +230,8 @@ const signInputNames = {
   timestamp: true,
 } satisfies OptionNames<SignInput>;
 
-function parseSignInput(input: SignInput) {
-  checkInput("signWebhook", input, signInputNames);
+function parseSignInput(owner: string, input: SignInput) {
+  checkInput(owner, input, signInputNames);
   const { rawBody, secret, timestamp = Math.floor(Date.now() / 1000) } = input;
   if (!Number.isSafeInteger(timestamp) || timestamp < 0 || timestamp >= 1e12) {
     throw new TypeError(`timestamp must be unix time in whole seconds; it is ${timestamp}.`);

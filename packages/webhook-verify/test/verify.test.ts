@@ -254,13 +254,13 @@ it.each([
 ])(
   "%s throws a TypeError for several arguments, and for a misspelt option",
   async (name, { call, callSync }, names) => {
-    const takes = new TypeError(`${name} takes one object: { ${names} }.`);
-    expect(() => callSync(body as never)).toThrow(takes);
-    await expect(call(body as never)).rejects.toThrow(takes);
+    const takes = `takes one object: { ${names} }.`;
+    expect(() => callSync(body as never)).toThrow(new TypeError(`${name}Sync ${takes}`));
+    await expect(call(body as never)).rejects.toThrow(new TypeError(`${name} ${takes}`));
     const misspelt = { rawBody: body, secrets: secret } as never;
-    const unknown = `${name} has no option "secrets". Did you mean secret? Its options are ${names}.`;
-    expect(() => callSync(misspelt)).toThrow(unknown);
-    await expect(call(misspelt)).rejects.toThrow(unknown);
+    const unknown = `has no option "secrets". Did you mean secret? Its options are ${names}.`;
+    expect(() => callSync(misspelt)).toThrow(`${name}Sync ${unknown}`);
+    await expect(call(misspelt)).rejects.toThrow(`${name} ${unknown}`);
   },
 );
 

@@ -14,7 +14,7 @@ import {
 } from "@loyalty-cards/internal/jobs/sqlite";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
-import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
+import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import {
   createReturnedFunctionError,
@@ -270,8 +270,8 @@ function parseWorkerOptions(options: SqliteWorkerOptions) {
   requireKnownOptions("backoff", options.backoff ?? {}, backoffNames);
   // With 25 attempts the retries last ten to thirteen hours: about as long as the service's own.
   const { initialDelayMs = 1_000, maxDelayMs = 3_600_000 } = options.backoff ?? {};
-  requireNumber("concurrency", concurrency, 1, 10_000);
-  requireNumber("maxAttempts", maxAttempts, 1);
+  requireInteger("concurrency", concurrency, 1, 10_000);
+  requireInteger("maxAttempts", maxAttempts, 1, endless);
   requireNumber("handlerTimeoutMs", handlerTimeoutMs, 1, maxTimerMs);
   requireNumber("pollMs", pollMs, 1, maxTimerMs);
   requireNumber("backoff.initialDelayMs", initialDelayMs, 0);

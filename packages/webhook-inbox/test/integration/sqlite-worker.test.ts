@@ -332,7 +332,9 @@ it("survives a listener that throws", async () => {
 
 it.each([
   [{ concurrency: 0 }, /concurrency must be a number from 1/],
+  [{ concurrency: 4.5 }, /concurrency must be an integer; it is 4\.5/],
   [{ maxAttempts: Number.NaN }, /maxAttempts must be a number/],
+  [{ maxAttempts: 2.5 }, /maxAttempts must be an integer/],
   [{ pollMs: -1 }, /pollMs/],
   [{ handlerTimeoutMs: 2 ** 31 }, /handlerTimeoutMs/],
   [
