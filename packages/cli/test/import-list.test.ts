@@ -79,9 +79,14 @@ describe("reading CSV", () => {
   });
 
   it("marks a row with more values than the header, and reads one without its last values", async () => {
-    const { records } = await readAll("id,name\n1\n2,a,b\n3,c\n");
+    const { records } = await readAll("id,name\n1\n2,a,b\n3,c\n4,d,,\n");
     const malformed = "has more values than the header";
-    expect(records.map((record) => record.malformed)).toEqual([undefined, malformed, undefined]);
+    expect(records.map((record) => record.malformed)).toEqual([
+      undefined,
+      malformed,
+      undefined,
+      undefined, // its further values are empty
+    ]);
     expect([records[0]?.values.get("name"), records[0]?.locate("name")]).toEqual([
       undefined,
       { line: 2, column: 2 },
@@ -113,6 +118,12 @@ describe("reading NDJSON", () => {
     const malformed = "is not a JSON object: write one object per line";
     expect(records.map((record) => record.malformed)).toEqual([undefined, malformed, undefined]);
     expect(records[0]?.locate("name")).toEqual({ line: 1, column: 11 });
+  });
+
+  it("is refused when its first line is no object, as in indented JSON", async () => {
+    expect(await readError('{\n  "id": 1\n}\n')).toBe(
+      "members.csv line 1 is not a JSON object: write one object per line.",
+    );
   });
 
   it.each(['[{"id":1}]', '\n  [\n{"id":1}\n]\n'])("is not a JSON array: %j", async (text) => {
@@ -285,7 +296,7 @@ it("reads a list from stdin", async () => {
   expect([code, stdout]).toEqual([
     1,
     expect.stringMatching(
-      /^stdin: 2 rows, 1 valid, 1 problem\n {2}1 row: userId ends with \.0: .*, line 3, column 1\n$/,
+      /^stdin: 2 rows, 1 valid, 1 problem\n {2}1 row: line 3, column 1: userId ends with \.0: .*\n$/,
     ),
   ]);
 });
@@ -372,8 +383,8 @@ it("groups the rows by cause, the most frequent first, and names the first of th
     "members.csv: 1,204 rows, 1 valid, 1,204 problems",
     "  1,200 rows: phone is not a phone number, lines 6, 7, 8, 9, 10 …",
     "  3 rows:     userId is also in an earlier line, lines 4, 5, 11",
-    "  1 row:      userId is in scientific notation: a spreadsheet changed it, line",
-    "              2, column 1",
+    "  1 row:      line 2, column 1: userId is in scientific notation: a spreadsheet",
+    "              changed it",
     "`import check --json` prints each problem.",
     "",
   ]);

@@ -65,6 +65,26 @@ describe("import", () => {
       expect(readStored()).toContain(stored);
   });
 
+  it.each([
+    ",userId,phone\n1,11,600100201\n2,12,600100202\n3,13,600100203\n", // as pandas writes it
+    "userId,phone,\n11,600100201,yes\n12,600100202,yes\n13,600100203,yes\n",
+    '{"":"yes","userId":11,"phone":"600100201"}\n',
+  ])("reads nothing from a column without a name: %j", async (list) => {
+    const { run, service } = await openShop({ "members.csv": list });
+    expect(await run()).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("Columns that are not used: one without a name\n"),
+    });
+    for (const { requestBody = "" } of service.requests())
+      expect(JSON.parse(requestBody).customer).toEqual({
+        phone: expect.stringMatching(/^60010020\d$/),
+        consents: { privacy: { version: "2026-01" } },
+      });
+    expect(service.requests().length).toBe(
+      list.split("\n").length - (list.startsWith("{") ? 1 : 2),
+    );
+  });
+
   it("waits during an outage, says since when, and then issues the other cards", async () => {
     const { run, service, countCards } = await openShop(toRows(20));
     const { id } = service.faults.add({ phase: "before", kind: "status", status: 503 });
@@ -261,7 +281,7 @@ describe("nothing is sent", () => {
       "rows with problems",
       { "members.csv": "userId,phone\n1,bad\n" },
       [],
-      /^No column is mapped to field\.KEY: [^\n]+\nmembers\.csv: 1 row, 0 valid, 1 problem\n {2}1 row: phone is not a phone number, line 2, column 3\nNothing was sent\. Correct the rows, or use --skip-invalid to import the others\.\n$/,
+      /^No column is mapped to field\.KEY: [^\n]+\nmembers\.csv: 1 row, 0 valid, 1 problem\n {2}1 row: line 2, column 3: phone is not a phone number\nNothing was sent\. Correct the rows, or use --skip-invalid to import the others\.\n$/,
     ],
     [
       "another file in the place of the cards",

@@ -18,6 +18,8 @@ export function parseHeaders(headers: Record<string, string>): Record<string, st
       );
     if (name.toLowerCase() === "authorization")
       throw configurationError('headers must not have "authorization": use the option apiKey.');
+    if (value === undefined || value === null)
+      throw configurationError(`headers has no value for ${JSON.stringify(name)}: leave it out.`);
     const text = String(value).trim();
     // `Headers` would check them, but takes ten times as long to load as this package. node:http
     // accepts no control characters.

@@ -7,7 +7,7 @@ export const describeMissingFetch = (user: string) =>
 
 /** The message for an option whose default is an environment variable. */
 export const describeMissing = (name: string, variable: string) =>
-  `${name} is missing or empty. Set the environment variable ${variable}, or the option. Node.js reads a file of variables with --env-file=.env.`;
+  `${name} is missing or empty. Set the environment variable ${variable} before the client is created, or the option. Node.js reads a file of variables with --env-file=.env; with dotenv, import "dotenv/config" first.`;
 
 /** What distinguishes the runtimes: others than Node.js have `process.versions.node` too. */
 interface Globals {

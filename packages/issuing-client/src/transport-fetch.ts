@@ -50,7 +50,8 @@ export function createFetchTransport(
 
   /** @returns why what `fetch` resolved to is no response. */
   function findFailure(response: FetchedResponse) {
-    if (typeof response?.text !== "function") return noResponse; // such as that of axios
+    const isResponse = [response?.text, response?.headers?.get].every(isFunction);
+    if (!isResponse) return noResponse; // such as that of axios
     // An interceptor, such as MSW, may pass on a network error as a response.
     const isNetworkError = response.status === 0 && response.type !== "opaqueredirect";
     return isNetworkError ? fail(undefined, false) : undefined;
@@ -105,6 +106,8 @@ const noResponse: { failure: AttemptFailure } = {
     retryable: false,
   },
 };
+
+const isFunction = (member: unknown) => typeof member === "function";
 
 type Reader = ReturnType<ByteStream["getReader"]>;
 

@@ -128,7 +128,10 @@ describe("the options of createIssuingClient", () => {
   });
 
   it.each([
-    ["baseUrl", /baseUrl is missing or empty\. Set the environment variable LOYALTY_URL/],
+    [
+      "baseUrl",
+      /baseUrl is missing or empty\. Set the environment variable LOYALTY_URL before the client is created/,
+    ],
     ["apiKey", /apiKey is missing or empty\. Set the environment variable LOYALTY_API_KEY/],
   ])(
     "report a missing %s at the first call, so that a module can create a client without it",
@@ -178,7 +181,13 @@ it("takes null for fetch as no fetch", async () => {
   await expect(client.getCard("c")).rejects.toMatchObject({ code: "network", outcome: "not-sent" });
 });
 
-it.each([undefined, { data: card }, { status: 201, headers: {}, data: card }])(
+it.each([
+  undefined,
+  { data: card },
+  { status: 201, headers: {}, data: card },
+  { status: 201, headers: {}, text: async () => JSON.stringify(card) },
+  { status: 201, text: async () => JSON.stringify(card) },
+])(
   "says that the option fetch returned no Response, as that of axios does: %j",
   async (response) => {
     const client = createIssuingClient({ ...good, fetch: async () => response as never });
@@ -469,6 +478,10 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
   [
     /headers must not have "idempotency-key" in issueCard: use the option idempotencyKey\./,
     [issue(signUp, "t", { userId: 1, headers: { "Idempotency-Key": "hunter2" } })],
+  ],
+  [
+    /headers has no value for "x-a": leave it out\./,
+    [withHeader("x-a", undefined as never), withHeader("x-a", null as never)],
   ],
   [
     /headers has an invalid entry, "x-a"/,

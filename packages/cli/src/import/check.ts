@@ -69,7 +69,7 @@ export class ListCheck {
 function formatGroup(cause: string, { rows, problems }: Group): string {
   const [first] = problems;
   if (first !== undefined && rows === 1)
-    return `${first.message}, line ${first.line}, column ${first.column}`;
+    return `line ${first.line}, column ${first.column}: ${first.message}`;
   const lines = problems.map(({ line }) => line).join(", ");
   return `${cause}, lines ${lines}${rows > problems.length ? " …" : ""}`;
 }
@@ -87,9 +87,9 @@ export async function* readRows(
 ): AsyncGenerator<Result<ImportRow, InvalidRow>, void> {
   const mapping = parseMapping(list, options);
   // These are names and not personal data: a file without a header was rejected.
-  const unused = list.columns.filter(
-    (column) => column !== "" && ![...mapping.values()].includes(column),
-  );
+  const unused = list.columns
+    .filter((column) => ![...mapping.values()].includes(column))
+    .map((column) => column || "one without a name");
   if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
   const fields = [...mapping.keys()].filter((target) => target.startsWith("field."));
   print.info(

@@ -60,6 +60,8 @@ export async function openList(
   const { value: first } = await records.next();
   if (first === undefined) throw new CommandError(`${name} has no rows.`);
   const columns = [...first.values.keys()];
+  if (columns.length === 0 && first.malformed !== undefined)
+    throw new CommandError(`${name} line ${first.line} ${first.malformed}.`);
   return { name, isNdjson, delimiter, columns, records: prepend(first, records) };
 }
 
@@ -163,12 +165,13 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
     for await (const { record, raw, info } of parser as AsyncIterable<Parsed>) {
       const text = raw.replace(/\n$/, "");
       const line = info.lines - countLines(text);
-      const isLonger = info.error !== undefined && info.error.record.length > columns.length;
+      const isLonger = info.error?.record.slice(columns.length).some((value) => value !== "");
       yield {
         line,
         values: new Map(Object.entries(record)),
         ...(isLonger && { malformed: "has more values than the header" }),
-        locate: (columnName = "") => locateCell(text, line, delimiter, columns.indexOf(columnName)),
+        locate: (columnName?: string) =>
+          locateCell(text, line, delimiter, columns.indexOf(columnName as string)),
       };
     }
   } catch (error) {

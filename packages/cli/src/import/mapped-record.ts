@@ -38,8 +38,11 @@ export function toProblem(
 }
 
 /** Reads a value as it stands in the record. It is empty when there is none. */
-export const readValue = ({ record, mapping }: MappedRecord, target: Target): unknown =>
-  record.values.get(mapping.get(target) ?? "") ?? "";
+export function readValue({ record, mapping }: MappedRecord, target: Target): unknown {
+  const column = mapping.get(target);
+  // A column can have the empty name, such as that of the row numbers of pandas.
+  return column === undefined ? "" : (record.values.get(column) ?? "");
+}
 
 interface Damage {
   code: string;

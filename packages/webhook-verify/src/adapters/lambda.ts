@@ -67,13 +67,14 @@ export function lambdaReceiver(
       throw new TypeError(wrongUse);
     }
     const event = invocation ?? {}; // a function can be called with anything
+    // multiValueHeaders, if present, keeps repeated lines.
+    const hasLists = Object.keys(event.multiValueHeaders ?? {}).length > 0;
     const head = {
       method: event.httpMethod ?? event.requestContext?.http?.method ?? "",
-      // multiValueHeaders, if present, keeps repeated lines.
-      headers: event.multiValueHeaders ?? event.headers ?? {},
+      headers: (hasLists ? event.multiValueHeaders : event.headers) ?? {},
     };
     const { status, headers } = await receive(head, (limits) => readLambdaBody(event, limits));
-    if (!event.multiValueHeaders) return { statusCode: status, headers, body: "" };
+    if (!hasLists) return { statusCode: status, headers, body: "" };
     const lists = Object.entries(headers).map(([name, value]) => [name, [value]]);
     return { statusCode: status, multiValueHeaders: Object.fromEntries(lists), body: "" };
   };

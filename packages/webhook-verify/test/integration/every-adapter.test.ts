@@ -165,6 +165,11 @@ describe("lambdaReceiver", () => {
       401,
     ],
     ["a schedule", { source: "aws.events", "detail-type": "Scheduled Event" } as object, 405],
+    [
+      "an event with an empty list of headers",
+      { httpMethod: "POST", headers, multiValueHeaders: {}, body: String(Buffer.from(body)) },
+      204,
+    ],
     ["invalid base64", { httpMethod: "POST", headers, body: "%%%", isBase64Encoded: true }, 400],
   ])("responds to %s without throwing", async (_name, event, status) => {
     expect((await lambdaReceiver({ secret, handler })(event)).statusCode).toBe(status);
