@@ -134,7 +134,11 @@ describe("doctor", () => {
     const { code, byName, stdout, stderr } = await runDoctor({ env });
     expect(code).toBe(4);
     expect(byName).toMatchObject({
-      key: { status: "failed", detail: "not accepted: the service responded 401" },
+      key: {
+        status: "failed",
+        detail: "not accepted: the service responded 401",
+        fix: expect.stringContaining("(API & webhooks; in the console of the mock: Setup)"),
+      },
       template: { status: "skipped", detail: "needs a key that is accepted" },
     });
     expect(stdout + stderr).not.toContain("lk_wrong");

@@ -199,6 +199,7 @@ it.each([
     for (const shown of [
       `A real card opens ${title} here`,
       "This card is from a mock service",
+      "endpoints that subscribe to <code>card.added</code> receive it.",
       `<button>Add to ${title}</button>`,
       `addToWallet(id, &quot;${wallet}&quot;)`,
     ])

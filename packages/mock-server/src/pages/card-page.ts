@@ -69,7 +69,7 @@ export function cardPage(view: CardView, { first, second }: Wallets, userAgent: 
 ${cardWithCode(view)}
 <section class="note phone">
 <h2>Keep this card on your phone</h2>
-<p>Scan the code with the camera of your phone. This page opens there, and adds the card to its wallet.</p>
+<p>Scan the code with the camera of your phone. Open this page there, and tap Add.</p>
 <nav class="wallets" data-live="wallets" aria-label="Add the card to your phone">
 ${links}
 </nav>
@@ -94,7 +94,7 @@ ${cardFace(view)}
 <section class="note">
 <h2>A real card opens ${title} here</h2>
 <p>On the customer's phone, this link opens ${title}, which shows the card with its QR code and a button that adds it.</p>
-<p>This card is from a mock service and changes no phone. ${isAdded ? "The mock has recorded that it was added." : html`The button records that it was added: webhook endpoints receive <code>card.added</code>.`}</p>
+<p>This card is from a mock service and changes no phone. ${isAdded ? "The mock has recorded that it was added." : html`The button records that it was added: endpoints that subscribe to <code>card.added</code> receive it.`}</p>
 ${isAdded ? html`<p class="added">In ${title}</p>` : html`<form method="post"><button>Add to ${title}</button></form>`}
 <p class="hint">The <a href="../../console">console</a> has a button, too. In a test: <code>service.cards.${isAdded ? "removeFromWallet" : "addToWallet"}(id, "${wallet}")</code></p>
 <p class="back"><a href="../${view.slug}">Back to the card</a></p>

@@ -75,8 +75,8 @@ function Console() {
 
 const Lost = () => (
   <p class="lost" role="alert">
-    ! The mock service does not respond. Start it again:{" "}
-    <code>npx loyalty-cards dev --port {location.port || 80}</code>
+    ! The mock service does not respond. Start it again with the command that started it, for
+    example <code>npx loyalty-cards dev --port {location.port || 80}</code>
   </p>
 );
 

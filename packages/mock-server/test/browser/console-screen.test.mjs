@@ -72,7 +72,11 @@ it("keeps half-filled forms, the focus and the place while things change, and sa
 
   const { port } = new URL(shop.baseUrl);
   await page.setOfflineMode(true);
-  await page.locator(`.lost::-p-text(npx loyalty-cards dev --port ${port})`).wait();
+  await page
+    .locator(
+      `.lost::-p-text(the command that started it, for example npx loyalty-cards dev --port ${port})`,
+    )
+    .wait();
   const enabled = await page.$$eval(
     ".bar button:not(.help, dialog *), .bar select, main button",
     (all) => all.filter(({ disabled }) => !disabled).length,
