@@ -99,14 +99,15 @@ async function sayOutcome(say, text, deliveries) {
 const maxNamed = 4;
 
 /**
- * Says apart what succeeded and which webhooks failed.
- * @param attempts of which each has its `deliveryId`, `type` and `endpointId`.
+ * Says apart which webhooks were delivered, with the failures before that, and which were not.
+ * @param attempts in order of time; each has its `deliveryId`, `type` and `endpointId`.
  */
 export async function sayAttempts(say, text, attempts) {
   const { items } = await get("webhooks/endpoints");
   const urls = new Map(items.map(({ id, url }) => [id, formatAddress(url)]));
-  const delivered = attempts.filter(isDelivered);
-  const failed = attempts.filter((attempt) => !isDelivered(attempt));
+  const deliveries = groupBy("deliveryId", attempts);
+  const delivered = deliveries.filter((own) => isDelivered(own.at(-1))).flat();
+  const failed = deliveries.filter((own) => !isDelivered(own.at(-1))).flat();
   if (attempts.length <= maxNamed) {
     const first = failed[0] ?? attempts[0];
     say([text, nameResults(delivered, urls)].filter(Boolean).join(" "), {
@@ -115,19 +116,24 @@ export async function sayAttempts(say, text, attempts) {
     });
     return;
   }
-  const counts = countResults(attempts, failed, urls);
+  const counts = countResults(attempts, urls);
   const link = { label: "Problems", href: address([], { problems: "true" }) };
-  if (failed.length === 0) say(`${text} ${counts}`);
+  if (failed.length === 0) say(`${text} ${counts}. All webhooks are delivered.`);
   else say(text, { failure: counts, link });
 }
 
-/** `balance.changed → 204, tier.changed → 204 at :3000/webhooks`, for each endpoint. */
+const groupBy = (name, attempts) =>
+  [...new Set(attempts.map((attempt) => attempt[name]))].map((value) =>
+    attempts.filter((attempt) => attempt[name] === value),
+  );
+
+/** `balance.changed → 500 → 204, tier.changed → 204 at :3000/webhooks`, for each endpoint. */
 function nameResults(attempts, urls) {
-  const ids = [...new Set(attempts.map(({ endpointId }) => endpointId))];
-  const results = ids.map((id) => {
-    const own = attempts.filter(({ endpointId }) => endpointId === id);
-    const named = own.map((attempt) => `${attempt.type} → ${describeAttempt(attempt)}`);
-    return `${countEqual(named).join(", ")} at ${urls.get(id) ?? "a deleted endpoint"}`;
+  const results = groupBy("endpointId", attempts).map((own) => {
+    const named = groupBy("deliveryId", own).map(
+      (each) => `${each[0].type} → ${countEqual(each.map(describeAttempt)).join(" → ")}`,
+    );
+    return `${countEqual(named).join(", ")} at ${urls.get(own[0].endpointId) ?? "a deleted endpoint"}`;
   });
   return results.join("; ");
 }
@@ -139,7 +145,8 @@ const countEqual = (texts) =>
     return count === 1 ? text : `${text} ×${count}`;
   });
 
-function countResults(attempts, failed, urls) {
+function countResults(attempts, urls) {
+  const failed = attempts.filter((attempt) => !isDelivered(attempt));
   const counts = `${formatNumber(attempts.length)} attempts: ${formatNumber(attempts.length - failed.length)} delivered, ${formatNumber(failed.length)} failed`;
   const at = new Set(failed.map(({ endpointId }) => urls.get(endpointId)).filter(Boolean));
   return at.size === 0 ? counts : `${counts} at ${[...at].join(", ")}`;

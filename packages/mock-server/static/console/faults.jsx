@@ -13,6 +13,7 @@ const presets = {
     { kind: "status", phase: "before", status: 429, retryAfterSeconds: 2, times: 1 },
   ],
   "Webhooks to your app": [
+    { kind: "fail", status: 500, times: 1 },
     { kind: "fail", status: 500, times: 3 },
     { kind: "fail" },
     { kind: "duplicate", times: 1 },
