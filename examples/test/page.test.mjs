@@ -71,7 +71,9 @@ it("asks for a name, and for a phone number or an email address, before the form
   expect(await page.$eval("[type=submit]", endsOnFirstScreen)).toBe(true);
   await page.click("[type=submit]");
   await waitForText(page, "Please enter your name.");
-  await waitForText(page, "Please enter a phone number or an email address.");
+  await page
+    .locator("legend .error::-p-text(Enter a phone number or an email)")
+    .wait();
   const showsExample = await page.$eval("#phone-example", (text) =>
     text.checkVisibility(),
   );
@@ -82,6 +84,12 @@ it("asks for a name, and for a phone number or an email address, before the form
   await page.waitForFunction(() => document.activeElement.name === "phone");
   expect(await page.$$eval("[aria-invalid=true]", ({ length }) => length)).toBe(1);
   expect(seen.urls.filter((url) => url.includes("sign-up"))).toEqual([]);
+  await page.type("[name=phone]", "600100209");
+  await page.setOfflineMode(true);
+  await page.keyboard.press("Enter");
+  await waitForText(page, "We cannot reach the shop. Your entries are kept.");
+  expect(await page.$$("legend .error")).toEqual([]);
+  expect(await page.$eval("[name=phone]", ({ value }) => value)).toBe("600100209");
   await page.close();
 });
 
@@ -127,6 +135,7 @@ it("shows what to correct beside the input, then the card, which follows a purch
   await waitForText(page, "380 points to Gold");
   const progress = await page.$eval("#progress", ({ value, max }) => [value, max]);
   expect(progress).toEqual([20, 400]); // from Silver to Gold, as on the card page
+  expect(await readText(page, "#ends")).toBe("100 500");
   expect(await readLevels()).toEqual(["reached", "reached current", ""]);
   expect(seen.complaints.filter((text) => !text.includes("422"))).toEqual([]);
   await page.close();
@@ -182,6 +191,9 @@ it("opens the card of a member, from this browser or by the address of the page"
   await page.type("[name=email]", "anna@example.com");
   await page.keyboard.press("Enter");
   await waitForText(page, "You are a member already.");
+  await page.click("#known");
+  await page.locator("#open ::-p-text(Cancel)").click();
+  expect(await page.$eval("#open", (dialog) => dialog.open)).toBe(false);
   await page.click("#known");
   await page.type("[name=link]", anna);
   await page.keyboard.press("Enter");
@@ -247,7 +259,11 @@ it("gives and withdraws the consent with a switch, which shows what the service 
   const readConsent = async () => (await find("Anna")).customer.marketingConsent;
   await page.locator("#news").click();
   await expect.poll(readConsent).toBe(true);
+  const readHeight = () => page.$eval("#news", ({ offsetHeight }) => offsetHeight);
   await waitForText(page, "Saved.");
+  const height = await readHeight();
+  await page.waitForFunction(() => !document.body.innerText.includes("Saved."));
+  expect(await readHeight()).toBe(height);
   await control(`cards/${card.id}/purchase`, { points: 5 }); // the page reads the shop again
   await waitForText(page, "125 points");
   await waitForSwitch(true);
