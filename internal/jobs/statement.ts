@@ -10,9 +10,9 @@ export type Values = Readonly<Record<string, Value>>;
 
 /**
  * Integers of 8 bytes arrive as number, text or bigint, whatever the parsers of the driver are: see
- * {@link toNumber}.
+ * {@link toNumber}. Some libraries parse text that is JSON: see {@link toOptionalText}.
  */
-export type Row = Record<string, string | number | bigint | null>;
+export type Row = Record<string, string | number | bigint | object | null>;
 
 /**
  * A statement with named parameters: `:topic` is text, `:id::bigint` has its type. `:now` is the
@@ -103,5 +103,11 @@ export const toNumber = (value: Row[string] | undefined): number => Number(value
 export const toOptionalNumber = (value: Row[string] | undefined): number | undefined =>
   value === null || value === undefined ? undefined : Number(value);
 
-export const toOptionalText = (value: Row[string] | undefined): string | undefined =>
-  value === null || value === undefined ? undefined : String(value);
+/**
+ * Writes JSON again that a library parsed: to the same text, because JSON.stringify wrote what is
+ * stored.
+ */
+export function toOptionalText(value: Row[string] | undefined): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

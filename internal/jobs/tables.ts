@@ -220,8 +220,9 @@ export function readJob(row: Row): Job {
 
 /** @returns undefined also for damaged text, which must not stop the reading of other rows. */
 function parseJson(value: Row[string] | undefined): unknown {
+  const text = toOptionalText(value);
   try {
-    return typeof value === "string" ? JSON.parse(value) : undefined;
+    return text === undefined ? undefined : JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -3,7 +3,7 @@
  * program passes what builds a query of its library, so that nothing is imported from it here.
  */
 import { createTypeError } from "../reporting.ts";
-import type { PostgresRow, QueryClient } from "./transaction.ts";
+import { hasMethod, type PostgresRow, type QueryClient } from "./transaction.ts";
 
 /** A database or transaction of Drizzle. */
 export interface DrizzleTransaction {
@@ -86,7 +86,9 @@ export function fromKysely(tx: KyselyTransaction, CompiledQuery: KyselyCompiledQ
     throw createTypeError(
       "fromKysely takes a transaction of Kysely, then CompiledQuery: fromKysely(tx, CompiledQuery).",
     );
+  // Plugins change results: ParseJSONResultsPlugin parses the text of a form.
+  const plain = hasMethod(tx, "withoutPlugins") ? (tx.withoutPlugins() as typeof tx) : tx;
   return {
-    query: (text, values) => tx.executeQuery(CompiledQuery.raw(text, values)),
+    query: (text, values) => plain.executeQuery(CompiledQuery.raw(text, values)),
   };
 }

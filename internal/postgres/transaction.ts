@@ -33,7 +33,10 @@ export type PostgresClient = QueryClient | PostgresJsClient | PrismaClient;
  */
 export type PostgresTransaction = PostgresClient;
 
-/** A row of a result. The names of its columns are one word, because clients can rename others. */
+/**
+ * A row of a result. The names of its columns are one word in lower case, because clients can
+ * rename others.
+ */
 export type PostgresRow = Record<string, unknown>;
 
 /**
@@ -46,14 +49,26 @@ export async function queryRows(
   text: string,
   values: readonly Parameter[],
 ): Promise<PostgresRow[]> {
+  const rows = await sendQuery(client, text, values);
+  if (!Array.isArray(rows)) throw createTypeError(noRows);
+  return rows.map(readRow);
+}
+
+async function sendQuery(
+  client: PostgresClient,
+  text: string,
+  values: readonly Parameter[],
+): Promise<unknown> {
   if (hasMethod(client, "$queryRawUnsafe")) return client.$queryRawUnsafe(text, ...values);
   if (hasMethod(client, "unsafe"))
-    return Array.from(await client.unsafe(text, [...values] as never[])) as PostgresRow[];
+    return Array.from(await client.unsafe(text, [...values] as never[]));
   if (!hasMethod(client, "query")) throw createTypeError(noClient);
-  const { rows } = await client.query(text, [...values]);
-  if (!Array.isArray(rows)) throw createTypeError(noRows);
-  return rows as PostgresRow[];
+  return (await client.query(text, [...values])).rows;
 }
+
+/** A library can write `Id` for `id`. */
+const readRow = (row: object): PostgresRow =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name.toLowerCase(), value]));
 
 /**
  * @throws {TypeError} for a value that sends no statements, and for a Client of pg that is not
@@ -126,7 +141,11 @@ export async function enterTransaction(
 async function readTransactionId(client: PostgresClient): Promise<string> {
   const [row] = await queryRows(client, "SELECT txid_current()::text AS id", []);
   if (row === undefined) throw createTypeError(noRows);
-  return String(row["id"]);
+  const id = String(row["id"]);
+  if (/^\d+$/.test(id)) return id;
+  throw createTypeError(
+    `The column "id" of a result is "${id}", not the id of the transaction: a plugin or transform of your database library changed the result. Pass a transaction without it.`,
+  );
 }
 
 /** Whether PostgreSQL ended a statement or COMMIT with one of the codes (SQLSTATE). */

@@ -7,9 +7,11 @@ import { sql as drizzleSql, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { pgTable, text } from "drizzle-orm/pg-core";
 import {
+  CamelCasePlugin,
   CompiledQuery,
   Kysely,
   type Transaction as KyselyTransaction,
+  ParseJSONResultsPlugin,
   PostgresDialect,
 } from "kysely";
 import postgres from "postgres";
@@ -17,6 +19,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import {
   fromDrizzle,
   fromKysely,
+  type PostgresOutboxOptions,
   type PostgresTransaction,
   postgresOutbox,
 } from "../../src/postgres.ts";
@@ -279,17 +282,96 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     expect((await readUsers()).length).toBeGreaterThanOrEqual(10);
   });
 
-  it("works with a client that renames columns", async () => {
-    const camel = postgres(url, {
+  /** A client of postgres.js that changes the rows of results. */
+  function openTransforming(transform: NonNullable<postgres.Options<never>["transform"]>) {
+    const transforming = postgres(url, {
       connection: { search_path: schema },
-      transform: postgres.camel,
+      transform,
       fetch_types: false,
       onnotice() {},
     });
-    onTestFinished(() => camel.end());
-    const { outbox } = openShop(createNetwork(), { pool: camel, onIssued: () => {} } as never);
+    onTestFinished(() => transforming.end());
+    return transforming;
+  }
+
+  it.each([
+    ["camel", postgres.camel],
+    ["pascal", postgres.pascal],
+    ["kebab", postgres.kebab],
+    ["toPascal", { column: { from: postgres.toPascal } }],
+    ["upper case", { column: { from: (name: string) => name.toUpperCase() } }],
+  ])("works with a client that renames columns: %s", async (_name, transform) => {
+    const renaming = openTransforming(transform);
+    const { outbox } = openShop(createNetwork(), { pool: renaming, onIssued: () => {} } as never);
     await outbox.addAll([toEntry(1)]);
     expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
+    const other = openShop();
+    expect(await renaming.begin((own) => other.outbox.add(own as never, toEntry(2)))).toBe("added");
+    expect(await other.outbox.issue(2)).toMatchObject({ state: "issued" });
+    await expect(other.outbox.add(renaming as never, toEntry(3))).rejects.toThrow(
+      "need the transaction that saves the user, not a pool",
+    );
+  });
+
+  it("refuses a transaction whose results have lost the id", async () => {
+    const renaming = openTransforming({ column: { from: (name: string) => `my${name}` } });
+    const { outbox } = openShop();
+    await expect(renaming.begin((own) => outbox.add(own as never, toEntry(1)))).rejects.toThrow(
+      'The column "id" of a result is "undefined", not the id of the transaction: a plugin or transform of your database library changed the result.',
+    );
+    expect(await countRows()).toBe(0);
+  });
+
+  const parsingSql = () =>
+    openTransforming({
+      value: {
+        from: (value: unknown) =>
+          typeof value === "string" && /^[[{]/.test(value) ? JSON.parse(value) : value,
+      },
+    });
+  const parsingKysely = () =>
+    new Kysely<Record<string, never>>({
+      dialect: new PostgresDialect({ pool }),
+      plugins: [new ParseJSONResultsPlugin(), new CamelCasePlugin()],
+    });
+  it.each<[string, () => Partial<PostgresOutboxOptions<never>>]>([
+    ["postgres.js", () => ({ pool: parsingSql() as never })],
+    [
+      "Kysely",
+      () => ({
+        transaction: (work) =>
+          parsingKysely()
+            .transaction()
+            .execute(work as never),
+        adapt: (tx) => fromKysely(tx, CompiledQuery),
+      }),
+    ],
+  ])("sends what was stored when a library parses JSON in results: %s", async (_name, open) => {
+    const { weather, requests, createClient } = createNetwork();
+    const outbox = postgresOutbox({
+      client: createClient(),
+      onIssued() {},
+      log: () => {},
+      ...open(),
+    } as PostgresOutboxOptions<never>);
+    onTestFinished(() => outbox.close({ graceMs: 0 }));
+    const { customer } = toRequest({ email: "first.last@example.com" });
+    const fieldValues = { first_name: '["A\u2028"]', 10: "1", 9: "1.0", born: "2000-01-01" };
+    const entry = { userId: 1, template, request: { customer, fieldValues } };
+    await outbox.write((own) => outbox.add(own, entry));
+    const { rows } = await pool.query("SELECT body FROM issuing_outbox_entries_bodies");
+
+    weather.push(422);
+    expect(await outbox.issue(1)).toMatchObject({
+      state: "rejected",
+      error: { code: "validation" },
+    });
+    expect(await outbox.write((own) => outbox.correct(own, 1, entry.request))).toBe("accepted");
+    const { cardId } = await outbox.issue(1);
+    expect(cardId).toEqual(expect.any(String));
+    expect(await outbox.get(1)).toMatchObject({ state: "issued", cardId });
+    expect(requests.map(({ body }) => body)).toEqual([rows[0].body, rows[0].body]);
+    expect(requests[0]?.key).not.toBe(requests[1]?.key);
   });
 
   it("says what to pass when the object is no transaction", async () => {

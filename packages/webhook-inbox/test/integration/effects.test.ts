@@ -175,6 +175,38 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     expect((await pool.query(marked)).rowCount).toBe(0);
   });
 
+  it.each([
+    ["postgres.camel", postgres.camel],
+    ["postgres.pascal", postgres.pascal],
+    ["postgres.kebab", postgres.kebab],
+  ])("marks events with a client that renames columns: %s", async (name, transform) => {
+    const renaming = postgres(url, {
+      connection: { search_path: schema },
+      transform,
+      onnotice() {},
+    });
+    onTestFinished(() => renaming.end());
+    const event = balanceChanged(`${name} evt_1`);
+    const apply = (own: PostgresTransaction) =>
+      Promise.all([markProcessed(own, event), isNewest(own, `${name} card_1`, event)]);
+    expect(await renaming.begin(apply)).toEqual([true, true]);
+    expect(await renaming.begin(apply)).toEqual([false, false]);
+    await expect(apply(renaming)).rejects.toThrow("not a pool, a database or a client");
+  });
+
+  it("refuses a transaction whose results have lost the id", async () => {
+    const renaming = postgres(url, {
+      connection: { search_path: schema },
+      transform: { column: { from: (name) => `my${name}` } },
+      onnotice() {},
+    });
+    onTestFinished(() => renaming.end());
+    const event = balanceChanged("evt_without_id");
+    await expect(renaming.begin((own) => markProcessed(own, event))).rejects.toThrow(
+      'The column "id" of a result is "undefined", not the id of the transaction',
+    );
+  });
+
   it("rejects a driver without transactions", async () => {
     const database = drizzle(async (text, values) => pool.query(text, values));
     const overHttp = fromDrizzle(database, drizzleSql);
