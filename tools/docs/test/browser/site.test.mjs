@@ -189,6 +189,17 @@ it("shows a command to copy, and code beside the card, on the first screen, and 
   assert.ok(await page.$eval(".narrow img", (image) => image.checkVisibility()));
 });
 
+it("shows the copy button of a code block on a phone, where nothing hovers", async () => {
+  const { page } = await open("guides/sign-up");
+  await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true });
+  const readOpacity = () =>
+    page.$eval("button.copy", (button) => {
+      for (const animation of button.getAnimations()) animation.finish();
+      return getComputedStyle(button).opacity;
+    });
+  await expect.poll(readOpacity).toBe("1");
+});
+
 it("shows diagrams on a phone with text of at least 11 px, which scroll by themselves", async () => {
   const { page } = await open("guides/sign-up", { width: 390, height: 844 });
   const { smallest, isScrolling } = await page.$eval(".diagram img", async (image) => {
