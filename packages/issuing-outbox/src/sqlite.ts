@@ -238,14 +238,14 @@ function requireExclusive(database: SqliteDatabase): void {
 
 /**
  * @throws {TypeError} for a connection to another file: the entry would not be stored with its
- * user.
+ * user. An attached file does not count: the tables would be created in the main one, and after a
+ * crash one of the two can lack the transaction.
  */
 function requireFile(database: SqliteDatabase, file: string): void {
-  const files = database.prepare("SELECT file FROM pragma_database_list").all() as {
-    file: string;
-  }[];
-  if (files.some((each) => isSameFile(each.file, file))) return;
+  const select = "SELECT file FROM pragma_database_list WHERE name = 'main'";
+  const main = database.prepare(select).get() as { file: string };
+  if (isSameFile(main.file, file)) return;
   throw createTypeError(
-    `This connection is to ${files[0]?.file || "a database in memory"}, and the outbox is in ${file}: open a connection to the same file, or use that of outbox.write.`,
+    `This connection is to ${main.file || "a database in memory"}, and the outbox is in ${file}: open a connection to the same file, or use that of outbox.write.`,
   );
 }

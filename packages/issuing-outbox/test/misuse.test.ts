@@ -44,9 +44,14 @@ it("refuses write without a function", async () => {
       await expect(write(work as never)).rejects.toThrow("outbox.write takes one function");
 });
 
-it("refuses a connection to another file", () => {
-  const { outbox } = openShop();
+it.each([
+  ["", ""],
+  [", which has attached that of the outbox", "ATTACH"],
+])("refuses a connection to another file%s", (_, attach) => {
+  const { outbox, database } = openShop();
   const other = openLibsql(scratchFile("other.db"));
+  const [row] = database.prepare("PRAGMA database_list").all() as { file: string }[];
+  if (attach) other.exec(`ATTACH '${row?.file}' AS shop`);
   other.exec("BEGIN");
   expect(() => outbox.add(other, { userId: 1, template, request })).toThrow(
     /This connection is to .*other.db, and the outbox is in .*shop.db/,
