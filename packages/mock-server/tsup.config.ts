@@ -31,10 +31,12 @@ const shared: Options = {
   noExternal: ["@hono/node-server", "@loyalty-cards/openapi", "hono", "libphonenumber-js", "uqr"],
   splitting: true,
   esbuildPlugins: [inlineStaticFiles],
-  // esbuild prints each number of the phone metadata on a line of its own.
+  // esbuild prints each number of the phone metadata on a line of its own. Node.js prints the line
+  // that threw before the message of an error that nobody catches.
   esbuildOptions(build, context) {
     options.esbuildOptions?.(build, context);
     build.minifyWhitespace = true;
+    build.lineLimit = 200;
   },
   shims: true, // import.meta.url in CommonJS; without them `msw` would be loaded before the version of Node is checked
 };

@@ -28,6 +28,8 @@ const budgets: Readonly<Record<string, { tarball: number; bundle?: number }>> = 
 };
 /** The largest file has the metadata of phone numbers and the validators of the control API. */
 const maxFileBytes = 500_000;
+/** Node.js prints the line that threw before the message of an error that nobody catches. */
+const maxLineLength = 1_000;
 /** Swagger UI, compressed. */
 const isReference = (path: string) => path.startsWith("dist/reference/");
 
@@ -61,6 +63,8 @@ function checkFile(path: string, folder: string, paths: readonly string[]): stri
   if (/(^|\/)test\/|\.test(-d)?\.\w+$/.test(path)) problems.push("is a test");
   if (isReference(path)) return problems;
   if (statSync(file).size > maxFileBytes) problems.push(`is larger than ${maxFileBytes} bytes`);
+  if (isCode(path) && readLines(file).some((line) => line.length > maxLineLength))
+    problems.push(`has a line of more than ${maxLineLength} characters`);
   for (const target of listTargets(path, file)) {
     const isThere = paths.includes(posix.join(posix.dirname(path), target));
     if (!isThere) problems.push(`refers to ${target}, which is not in the tarball`);
@@ -68,11 +72,14 @@ function checkFile(path: string, folder: string, paths: readonly string[]): stri
   return problems;
 }
 
+const isCode = (path: string) => /^dist\/.*\.[cm]?[jt]s$/.test(path);
+
+const readLines = (file: string) => readFileSync(file, "utf8").split("\n");
+
 /** The files to which a source map, or the code with a source map, refers. */
 function listTargets(path: string, file: string): string[] {
   const isMap = path.endsWith(".map");
-  const isCode = /^dist\/.*\.[cm]?[jt]s$/.test(path);
-  if (!isMap && !isCode) return [];
+  if (!isMap && !isCode(path)) return [];
   const text = readFileSync(file, "utf8");
   if (isMap) {
     const { sources, sourcesContent = [] } = JSON.parse(text) as SourceMap;
