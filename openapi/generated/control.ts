@@ -190,10 +190,10 @@ export interface components {
             /** When it arrived, by the service's clock, ISO 8601. */
             readonly at: string;
             /**
-             * `console` when the mock's console sent it.
+             * `console` when the mock's console sent it; `doctor` for a probe of `loyalty-cards doctor`, which is no problem when it is refused.
              * @enum {string}
              */
-            readonly sentBy?: "console";
+            readonly sentBy?: "console" | "doctor";
             readonly operation?: components["schemas"]["OperationId"];
             readonly method: string;
             /** With its query, at most 2 000 characters. */

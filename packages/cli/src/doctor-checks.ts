@@ -97,7 +97,7 @@ async function checkApiKey(
   const result = passed(`present (${nameSource(context, variable)})`);
   if (baseUrl === undefined) return { result };
   // An invalid key, such as one with a space, is an error of the client.
-  return { result, value: await context.createClient({ apiKey }) };
+  return { result, value: await context.createClient({ apiKey, userAgent: "doctor" }) };
 }
 
 /** @returns an empty text for an address without a path. */
@@ -166,7 +166,11 @@ const maxBodyBytes = 4 * 1024 * 1024;
 async function get(url: string, timeoutMs: number): Promise<Received> {
   const startedMs = Date.now();
   const signal = AbortSignal.timeout(timeoutMs);
-  const { status, headers, body } = await fetch(url, { redirect: "manual", signal });
+  const { status, headers, body } = await fetch(url, {
+    headers: { "user-agent": "loyalty-cards doctor" }, // by which the mock knows a probe
+    redirect: "manual",
+    signal,
+  });
   const bytes = (body && (await readBounded(body, maxBodyBytes))) ?? new Uint8Array();
   const durationMs = Date.now() - startedMs;
   return { status, headers, url, bytes, durationMs, atMs: startedMs + durationMs / 2 };

@@ -65,6 +65,8 @@ describe("doctor", () => {
     expect(statuses).toEqual(Array(7).fill("passed"));
     expect(byName["template"]?.detail).toBe("tpl_bakery exists");
     expect(JSON.stringify(service.snapshot())).toBe(before);
+    const traffic = await fetch(`${service.baseUrl}/_mock/traffic`);
+    expect(await traffic.json()).toMatchObject({ total: 4, problems: 0 }); // refused as expected
   });
 
   it("prints a line per check for people, and the fix below", async () => {

@@ -139,6 +139,20 @@ describe("a request in the traffic", () => {
     expect(items.map(({ sentBy }: { sentBy?: string }) => sentBy)).toEqual([undefined, "console"]);
   });
 
+  it("is no problem as a probe of doctor, which expects to be refused", async () => {
+    const { issue, get } = await openControlledShop();
+    const agents = [
+      "loyalty-cards/1.0.0 cli",
+      "loyalty-cards/1.0.0 doctor",
+      "loyalty-cards doctor",
+    ];
+    for (const agent of agents) await issue(toSignUp({ phone: "12" }), { "user-agent": agent });
+    const { items, problems } = await get("/_mock/traffic");
+    const senders = items.map(({ sentBy }: { sentBy?: string }) => sentBy);
+    expect([senders, problems]).toEqual([["doctor", "doctor", undefined], 1]);
+    expect((await get("/_mock/traffic?query=doctor")).total).toBe(2);
+  });
+
   it("has its warnings as its own lines, and counts as a problem", async () => {
     const { issue, get } = await openControlledShop();
     const key = { "idempotency-key": "user-1" };

@@ -107,7 +107,13 @@ function toSearchTexts(domain: Domain, entry: Entry, causes: Causes): SearchText
   const name = operation ?? `${method} ${path}`;
   const messages = warnings.map(({ message }) => message);
   return {
-    shown: [...shown, name, name.replace(/[A-Z]/, " $&"), sentBy && "by the console", ...messages],
+    shown: [
+      ...shown,
+      name,
+      name.replace(/[A-Z]/, " $&"),
+      sentBy && `by the ${sentBy}`,
+      ...messages,
+    ],
     ids,
     hidden: { ...names, "idempotency key": idempotencyKey, path, body: requestBody },
   };
@@ -115,11 +121,12 @@ function toSearchTexts(domain: Domain, entry: Entry, causes: Causes): SearchText
 
 /**
  * Whether a request failed or is probably a mistake, or the newest attempt of a delivery failed.
+ * The doctor expects its requests to fail.
  */
 function hasProblem(entry: Entry): boolean {
   if (!("kind" in entry))
     return entry.state === "failed" || (entry.state === "pending" && entry.failures > 0);
-  if (entry.kind === "action") return false;
+  if (entry.kind === "action" || entry.sentBy === "doctor") return false;
   return entry.status === undefined || entry.status >= 400 || entry.warnings.length > 0;
 }
 

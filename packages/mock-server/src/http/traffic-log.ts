@@ -36,10 +36,17 @@ const createEntry = ({ domain }: Backend, { req }: Call): Entry => ({
   at: new Date(domain.nowMs()).toISOString(),
   method: req.method,
   path: req.url.slice(req.url.indexOf("/", "https://".length)).slice(0, maxPathLength),
-  ...(req.header("x-sent-by") === "console" && { sentBy: "console" }),
+  ...readSender(req),
   durationMs: 0,
   warnings: [],
 });
+
+/** A browser fixes its User-Agent, so the console names itself in another header. */
+function readSender(req: Call["req"]): Pick<Entry, "sentBy"> {
+  if (req.header("x-sent-by") === "console") return { sentBy: "console" };
+  const isDoctor = /^loyalty-cards\b.* doctor$/.test(req.header("user-agent") ?? "");
+  return isDoctor ? { sentBy: "doctor" } : {};
+}
 
 /** Completes the entry with the reply, of which a broken connection leaves nothing. */
 function addEntry(backend: Backend, entry: Entry, reply: Reply): void {

@@ -72,7 +72,7 @@ function CardRow({ card, href }) {
         <span class="contact">{contact === holder ? "" : contact}</span>
         <span class="id">{id}</span>
         <span class="points">{formatNumber(loyaltyBalance)}</span>
-        <span class="tier">{loyaltyTier}</span>
+        <span class="tier">{loyaltyTier ?? "Member"}</span>
         <span class="wallets">{wallets.map(formatWallet).join(", ")}</span>
         <time dateTime={issuedAt}>{formatDayTime(issuedAt)}</time>
         {found && <Found {...found} />}

@@ -154,7 +154,7 @@ function RequestDetail(entry) {
       ))}
       {["unknown key", "no API key"].includes(reason) && <KeyAdvice />}
       <h3>
-        {sentBy === "console" ? "The console" : "Your app"} sent at {formatTime(at)}
+        {sentBy === undefined ? "Your app" : `The ${sentBy}`} sent at {formatTime(at)}
       </h3>
       <p>
         {method} {path}

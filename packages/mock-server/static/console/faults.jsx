@@ -21,8 +21,6 @@ const presets = {
   ],
 };
 
-const groups = Object.keys(presets);
-
 export function FaultSelect() {
   const { isLost, perform } = useService();
   const inject = ({ currentTarget: select }) => {
@@ -56,32 +54,19 @@ export function FaultSelect() {
 export function ActiveFaults() {
   const faults = useReading(() => get("faults"))?.items ?? [];
   if (faults.length === 0) return null;
-  const isForRequests = ({ phase }) => phase !== undefined;
-  return (
-    <section class="faults" aria-label="Active faults">
-      <Chips label={groups[0]} faults={faults.filter(isForRequests)} />
-      <Chips label={groups[1]} faults={faults.filter((fault) => !isForRequests(fault))} />
-    </section>
-  );
-}
-
-function Chips({ label, faults }) {
   const chips = groupEqual(faults);
   return (
-    chips.length > 0 && (
-      <p class="actions">
-        {label}
-        {chips.length > 1 && faults[0].phase && " get the first that fits"}:
-        {chips.map(({ name, ids }) => (
-          <span class="chip" key={name}>
-            {name}
-            <Button run={() => Promise.all(ids.map(remove))} aria-label={`Remove: ${name}`}>
-              ✕
-            </Button>
-          </span>
-        ))}
-      </p>
-    )
+    <section class="faults" aria-label="Active faults">
+      <p>Active{chips.length > 1 && "; the first that fits applies"}:</p>
+      {chips.map(({ name, ids }) => (
+        <span class="chip" key={name}>
+          {name}
+          <Button run={() => Promise.all(ids.map(remove))} aria-label={`Remove: ${name}`}>
+            ✕
+          </Button>
+        </span>
+      ))}
+    </section>
   );
 }
 
@@ -91,8 +76,8 @@ const remove = (id) => control("DELETE", `faults/${id}`);
 function groupEqual(faults) {
   const groups = new Map();
   for (const fault of faults) {
-    const key = describeFault(fault) + (fault.times === undefined);
-    groups.set(key, [...(groups.get(key) ?? []), fault]);
+    const name = getName({ ...fault, times: fault.times && 1 });
+    groups.set(name, [...(groups.get(name) ?? []), fault]);
   }
   return Array.from(groups.values(), (equal) => {
     const times = equal[0].times && equal.reduce((sum, fault) => sum + fault.times, 0);
@@ -100,23 +85,25 @@ function groupEqual(faults) {
   });
 }
 
+const getName = (fault) => `${describeTarget(fault)}: ${describeFault(fault)}`;
+
 /** @param times undefined for a fault that stays until it is removed. */
-function describeTimes(times) {
-  if (times === undefined) return " · until removed";
-  return times === 1 ? " · once" : ` · ${times} times`;
+function describeTarget({ kind, phase, match = {}, times }) {
+  const ofWebhook = kind === "fail" ? "attempt" : "webhook";
+  const noun = phase === undefined ? ofWebhook : "request";
+  const named = [...Object.values(match), noun].join(" ");
+  if (times === undefined) return `All ${named}s`;
+  return times === 1 ? `Next ${named}` : `Next ${times} ${named}s`;
 }
 
-const getName = (fault) => describeFault(fault) + describeTimes(fault.times);
-
-/** What a fault does, and the only call or event that it fits. */
-function describeFault({ kind, phase, match = {}, status, delayMs, retryAfterSeconds }) {
+function describeFault({ kind, phase, status, delayMs, retryAfterSeconds }) {
   const names = {
-    status: `${status}${retryAfterSeconds === undefined ? "" : ` Retry-After ${retryAfterSeconds}`}`,
-    latency: `slow ${formatNumber(delayMs / 1000)} s`,
-    destroy: phase === "after-commit" ? "response lost" : "connection closed",
-    fail: status === undefined ? "no response" : String(status),
+    status: `${status}${retryAfterSeconds === undefined ? "" : `, Retry-After ${retryAfterSeconds} s`}`,
+    latency: `${formatNumber(delayMs / 1000)} s late`,
+    destroy: phase === "after-commit" ? "done, but the response is lost" : "connection closed",
+    fail: `${status ?? "no response"}, not sent`,
     duplicate: "sent twice",
-    reorder: "sent after others",
+    reorder: "5 s late, after newer ones",
   };
-  return [names[kind] ?? kind, ...Object.values(match)].join(" · ");
+  return names[kind] ?? kind;
 }

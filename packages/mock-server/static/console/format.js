@@ -15,12 +15,13 @@ export const formatNumber = (number) => numberFormat.format(number);
 export const formatChange = (number) =>
   (number > 0 ? "+" : "") + formatNumber(number).replace("-", "−");
 
-/** "2 h 35 min", "5 min" or "40 s". */
+/** "14 h", "2 h 35 min", "5 min" or "40 s". */
 function formatDuration(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);
   if (minutes < 60) return `${minutes} min`;
+  if (minutes >= 600) return `${Math.round(minutes / 60)} h`;
   const rest = minutes % 60;
   return `${Math.floor(minutes / 60)} h${rest > 0 ? ` ${rest} min` : ""}`;
 }

@@ -17,13 +17,13 @@ import { Head, useReading, useService } from "./service.jsx";
 
 /** @param toAddress returns the address where an entry is open. */
 export function Rows({ entries, open = "", toAddress }) {
-  const { clock } = useService();
   const hasSeveral = new Set(entries.map(({ url }) => url).filter(Boolean)).size > 1;
   const shared = findSharedNames(entries);
-  let day = formatDay(clock.now);
+  const days = entries.map(({ at }) => formatDay(at));
+  // Without a day, all rows are of today.
+  const top = new Set(days).size > 1 ? "" : formatDay(Date.now());
   const rows = entries.flatMap((entry, index) => {
-    const earlier = day;
-    day = formatDay(entry.at);
+    const day = days[index];
     // A row that moves up is a new one: one that Preact moves may lose its style in Chromium 138.
     const row = (
       <Row
@@ -36,10 +36,10 @@ export function Rows({ entries, open = "", toAddress }) {
         isJoined={isJoined(entry, entries[index + 1])}
       />
     );
-    return day === earlier ? [row] : [<li class="day">{day}</li>, row];
+    return day === (days[index - 1] ?? top) ? [row] : [<li class="day">{day}</li>, row];
   });
   return (
-    <ol class={`rows traffic ${hasSeveral ? "several" : ""}`}>
+    <ol class="rows traffic">
       {entries.length > 0 && <Head names={columns} />}
       {rows}
     </ol>
@@ -52,8 +52,7 @@ const columns = {
   name: "Operation or event",
   holder: "Who",
   phrase: "What happened",
-  marks: "Attempts",
-  text: "Response",
+  outcome: "Outcome",
 };
 
 /** The names of several cards: their rows have the end of the card's id too. */
@@ -70,16 +69,17 @@ function findSharedNames(entries) {
 const isJoined = ({ causeId }, below) =>
   causeId !== undefined && [below?.id, below?.causeId].includes(causeId);
 
-const ways = { request: "←", delivery: "→", action: "·" };
+/** A character for what an entry is. The filters of the list explain it. */
+export const ways = { request: "←", delivery: "→", action: "·" };
 
 function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
   const { id, kind, at, holder, cardId, phrase, found, warnings = [] } = entry;
-  const [status, isGood] = getStatus(entry);
+  const [status, judgment] = getStatus(entry);
   return (
     <li class={isJoined ? "joined" : undefined}>
       <a class={`row ${kind}`} id={id} href={toAddress(id)} aria-current={id === open}>
         <time dateTime={at}>{formatTime(at)}</time>
-        <span class={`status ${isGood ? "good" : "bad"}`}>{status}</span>
+        <span class={`status ${judgment}`}>{status}</span>
         <span class="way">{ways[kind]}</span>
         <strong class="name">{getName(entry)}</strong>
         <span class="result">
@@ -92,7 +92,7 @@ function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
           <span class="phrase">
             {phrase} <span class="origin">{describeOrigin(entry)}</span>
           </span>
-          {kind === "delivery" && <Attempts delivery={entry} hasSeveral={hasSeveral} />}
+          {kind === "delivery" && <Outcome delivery={entry} hasSeveral={hasSeveral} />}
         </span>
         {warnings.map(({ message }) => (
           <span class="warning">! {message.split(/\.( |$)/)[0]}</span>
@@ -105,21 +105,19 @@ function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
 
 /** Names the cause of a retried webhook, because its row has moved away from that of its cause. */
 function describeOrigin({ sentBy, cause, attempts = [] }) {
-  if (sentBy === "console") return "by the console";
+  if (sentBy !== undefined) return `by the ${sentBy}`;
   if (cause === undefined || attempts.length < 2) return "";
   return `after ${cause.name} at ${formatMinute(cause.at)}`;
 }
 
-/** The attempts of a delivery, what the receiver said, and which receiver it was. */
-const Attempts = ({ delivery, hasSeveral }) => (
-  <>
+/** The attempts of a delivery, which receiver it was, and what that said. */
+const Outcome = ({ delivery, hasSeveral }) => (
+  <span class="outcome">
     <Marks {...delivery} />
     <Next {...delivery} />
-    <span class="response">
-      <span class="text">{describeFailure(delivery)}</span>
-      {hasSeveral && delivery.url && <span class="url">{formatAddress(delivery.url)}</span>}
-    </span>
-  </>
+    {hasSeveral && delivery.url && <span class="url">{formatAddress(delivery.url)}</span>}
+    <span class="text">{describeFailure(delivery)}</span>
+  </span>
 );
 
 function Next({ nextAttemptAt = undefined, state = undefined }) {
@@ -132,12 +130,14 @@ function Next({ nextAttemptAt = undefined, state = undefined }) {
 export const getName = ({ type, operation, method, path }) =>
   type ?? operation ?? `${method} ${path}`;
 
-/** The status, and whether it is a good one. */
-export function getStatus({ kind, status, attempts = [] }) {
-  if (kind === "action") return ["", true];
-  if (kind === "request") return [status ?? "—", status < 400];
+/** The status, and whether it is `good` or `bad`; a probe of the doctor is neither. */
+export function getStatus({ kind, status, sentBy = undefined, attempts = [] }) {
   const last = attempts.at(-1);
-  return last === undefined ? ["…", true] : [last.status ?? "—", isDelivered(last)];
+  if (kind === "action") return ["", "good"];
+  if (kind === "delivery" && last === undefined) return ["…", "good"];
+  const isGood = kind === "request" ? status < 400 : isDelivered(last);
+  const judgment = isGood ? "good" : "bad";
+  return [(last ?? { status }).status ?? "—", sentBy === "doctor" ? "" : judgment];
 }
 
 /** The first attempt and five retries (spec 3.2). */

@@ -127,7 +127,10 @@ function useAction() {
 
 const showModal = (dialog) => dialog?.showModal();
 
-/** Performs `run` when it is pressed, or when the `question` that it asks was confirmed. */
+/**
+ * Performs `run` when it is pressed, or when the `question` that it asks was confirmed, because it
+ * cannot be undone.
+ */
 export function Button({ run, question = "", disabled = false, children, ...attributes }) {
   const { isLost, isBusy, act } = useAction();
   const [isAsked, setAsked] = useState(false);
@@ -137,16 +140,17 @@ export function Button({ run, question = "", disabled = false, children, ...attr
     if (returnValue === "yes") void act(run);
   };
   const state = { disabled: isLost || disabled, "aria-busy": isBusy };
+  const danger = question === "" ? undefined : "danger";
   return (
     <>
-      <button type="button" onClick={press} {...state} {...attributes}>
+      <button type="button" class={danger} onClick={press} {...state} {...attributes}>
         {children}
       </button>
       {isAsked && (
         <dialog ref={showModal} aria-label={question} onClose={close}>
           <p>{question}</p>
           <form method="dialog" class="actions">
-            <button type="submit" value="yes">
+            <button type="submit" class="danger" value="yes">
               {children}
             </button>
             <button type="submit">Cancel</button>

@@ -7,7 +7,7 @@ import { addressWith, get } from "./api.js";
 import { Detail } from "./detail.jsx";
 import { formatMinute, formatNumber } from "./format.js";
 import { useReturnedFocus } from "./keys.jsx";
-import { Rows } from "./rows.jsx";
+import { Rows, ways } from "./rows.jsx";
 import { NothingFound, Search } from "./search.jsx";
 import { More, pageSize, useAddress, useReading, useService } from "./service.jsx";
 import { FirstSteps } from "./setup.jsx";
@@ -50,7 +50,7 @@ export function TrafficView() {
     .map(({ position }) => position)
     .sort()
     .at(-1);
-  const count = list.problems > 0 ? ` ${formatNumber(list.problems)}` : "";
+  const count = list.problems > 0 ? formatNumber(list.problems) : "";
   return (
     <div class={open === "" ? undefined : "split"}>
       <section class="list" aria-label="Traffic">
@@ -58,7 +58,7 @@ export function TrafficView() {
           <span class="actions kinds">
             {Object.entries(choices).map(([name, change]) => (
               <Filter
-                label={name === "Problems" ? name + count : name}
+                label={`${ways[change.kind] ?? ""} ${name} ${name === "Problems" ? count : ""}`.trim()}
                 isOn={name === chosen}
                 change={change}
               />

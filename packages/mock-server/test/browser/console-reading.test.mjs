@@ -199,7 +199,7 @@ it("says equal results once, and no longer after the next action or on another p
   await texts(".message", 0);
   await press("Resend");
   await page.locator(".message .failed").wait();
-  await page.locator("[aria-label='Inject a fault']").fill("503 · once");
+  await page.locator("[aria-label='Inject a fault']").fill("Next request: 503");
   await texts(".message", 0);
   await press("Resend");
   await page.locator(".message .failed").wait();
@@ -289,7 +289,7 @@ it("keeps everything inside its row at 1024 px with two receivers: the address g
         outside: all(".row *")
           .filter((part) => box(part).right > box(part.closest(".row")).right)
           .map(({ innerText }) => innerText),
-        cutTexts: all(".response .text").filter(isCut).length,
+        cutTexts: all(".outcome .text").filter(isCut).length,
         ports: all(".url").filter((url) => box(url).width < 56).length,
         names: [...new Set(all(".row .name, .detail h2").map((name) => box(name).height))],
         bar: box(document.querySelector(".bar")).height < 50,

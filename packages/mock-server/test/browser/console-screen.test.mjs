@@ -123,7 +123,7 @@ it("works with the keyboard alone, always shows the focus, and returns it to the
   cleanly();
 });
 
-it("shows times in the zone of the browser, and the day where another one begins", async (test) => {
+it("shows times in the zone of the browser, and the days when they are more than today", async (test) => {
   const timeZone = "Asia/Tokyo"; // nine hours ahead of UTC, all year
   const shop = await openShop(test);
   const { now } = await shop.control("PUT", "clock", { mode: "manual" });
@@ -132,16 +132,24 @@ it("shows times in the zone of the browser, and the day where another one begins
   await shop.issue({ name: "Anna" });
   const { page, texts } = await openConsole(test, { shop, timeZone });
   assert.deepEqual(await texts(".traffic time", 1), ["06:00:00"]);
-  await texts(".day", 0);
+  await texts(".day", 1); // of the clock, which is ahead
   await advance(24);
   await shop.issue({ name: "Ben" });
   await texts(".traffic .row", 2);
   assert.deepEqual(await texts(".traffic time", 2), ["06:00:00", "06:00:00"]);
-  const yesterday = new Date(
-    Date.parse(await page.$eval(".traffic li:last-child time", ({ dateTime }) => dateTime)),
+  const days = await page.$$eval(
+    ".traffic time",
+    (times, zone) =>
+      times.map(({ dateTime }) =>
+        new Date(dateTime).toLocaleDateString("en-US", {
+          month: "short",
+          day: "2-digit",
+          timeZone: zone,
+        }),
+      ),
+    timeZone,
   );
-  const day = yesterday.toLocaleDateString("en-US", { month: "short", day: "2-digit", timeZone });
-  assert.deepEqual(await texts(".day", 1), [day]);
+  assert.deepEqual(await texts(".day", 2), days);
 });
 
 /** The rows that are complete above the fold, and the results, times and reasons that are cut. */
@@ -214,9 +222,9 @@ it("has at least 21 rows on a monitor of 900 px, on a phone two lines for each a
 it("has headings, and the same columns in every row on a monitor, on a small screen and beside a detail", async (test) => {
   const { shop } = await openFilledShop(test);
   const { page, texts } = await openConsole(test, { shop });
-  const headings = "Time Status Operation or event Who What happened Attempts Response";
+  const headings = "Time Status Operation or event Who What happened Outcome";
   assert.deepEqual(await texts(".traffic .head", 1), [headings]);
-  const columns = ["time", "status", "holder", "phrase", "marks", "again", "text"];
+  const columns = ["time", "status", "holder", "phrase", "outcome"];
   const readLefts = () =>
     page.evaluate(
       (names) =>
@@ -266,4 +274,30 @@ it("carries each state in characters, for forced colours", async (test) => {
   await press("Send test");
   await page.locator(".message ::-p-text(ping → 204)").wait();
   assert.match((await texts(".message", 1))[0], /^✓ Sent to \S+ ping → 204 at/);
+});
+
+it("has two lines of the bar and one of faults on a phone, with five faults and a clock that is ahead", async (test) => {
+  const url = await openReceiver(test, () => 500);
+  const shop = await openShop(test);
+  await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
+  const { id } = await shop.issue({ name: "Anna" });
+  await shop.control("PUT", "clock", { mode: "manual" });
+  await shop.control("POST", "clock/advance", { duration: "9h" });
+  await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
+  await shop.control("POST", "clock/advance", { duration: "45m" });
+  for (const status of [500, 501, 502, 503, 504])
+    await shop.control("POST", "faults", { kind: "status", phase: "before", status, times: 1 });
+  const { page, texts, first } = await openConsole(test, { shop });
+  await page.setViewport({ width: 390, height: 844, hasTouch: true, isMobile: true });
+  await texts(".chip", 5);
+  await first(".now a", /^9 h 4\d min ahead$/);
+  await first(".next", /^Next, 1 h 5\d min$/);
+  const heights = await page.$$eval(".bar, .faults", (all) =>
+    all.map(({ clientHeight }) => clientHeight),
+  );
+  assert.ok(heights[0] < 105 && heights[1] < 60, `${heights}`);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  await page.focus(".chip:last-child button");
+  const { x, width } = await (await page.$(".chip:last-child")).boundingBox();
+  assert.ok(x + width <= 390, `the last one ends at ${x + width}`);
 });

@@ -76,8 +76,10 @@ it("loses a response, and shows that the retry gets the first card", async (test
   const { shop, page, press, text, view, texts, first, cleanly } = await openConsole(test);
   const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
   const presets = await texts("option:not([value=''])", 10);
-  await choose("response lost · issueCard · once");
-  assert.deepEqual(await texts(".chip", 1), ["response lost · issueCard · once✕"]);
+  const lost = "Next issueCard request: done, but the response is lost";
+  await choose(lost);
+  assert.deepEqual(await texts(".chip", 1), [`${lost}✕`]);
+  await first(".faults p", /^Active:$/);
   await view("Cards");
   await press("Issue a test card"); // faults are for requests of the app
   await text("Issued a card to");
@@ -95,13 +97,21 @@ it("loses a response, and shows that the retry gets the first card", async (test
   await page.locator(".traffic .phrase::-p-text(response lost)").click();
   await page.locator(".detail h3::-p-text(It got no response)").wait();
   for (const preset of presets) await choose(preset);
-  await choose("slow 3 s · until removed"); // equal ones are one chip
-  await choose("503 · once");
-  await first(".chip", /503 · 2 times/);
+  await choose("All requests: 3 s late"); // equal ones are one chip
+  await choose("Next request: 503");
+  await first(".chip", /^Next 2 requests: 503/);
+  await first(".faults p", /^Active; the first that fits applies:$/);
   // In the order in which they are tried, in the words of the list: of those that stay the newest.
-  assert.deepEqual(await texts(".faults p", 2), [
-    "Requests of your app get the first that fits: 503 · 2 times✕ response lost · issueCard · once✕ 429 Retry-After 2 · once✕ slow 3 s · until removed✕ 503 · until removed✕",
-    "Webhooks to your app: 500 · 4 times✕ sent twice · once✕ sent after others · once✕ no response · until removed✕",
+  assert.deepEqual(await texts(".chip", 9), [
+    "Next 2 requests: 503✕",
+    `${lost}✕`,
+    "Next request: 429, Retry-After 2 s✕",
+    "Next 4 attempts: 500, not sent✕",
+    "Next webhook: sent twice✕",
+    "Next webhook: 5 s late, after newer ones✕",
+    "All requests: 3 s late✕",
+    "All attempts: no response, not sent✕",
+    "All requests: 503✕",
   ]);
   await page.locator(".chip ::-p-text(✕)").click();
   await texts(".chip", 8);
@@ -118,10 +128,11 @@ it("loses a response, and shows that the retry gets the first card", async (test
     "status",
     "status",
   ]);
-  await choose("503 · until removed"); // two equal ones are tried before the one of three seconds
-  await page.locator("[aria-label='Remove: response lost · issueCard · once']").click();
-  await page.locator("[aria-label='Remove: 429 Retry-After 2 · once']").click();
-  await first(".faults p", /that fits: 503 · until removed✕ slow 3 s · until removed✕$/);
+  await choose("All requests: 503"); // two equal ones are tried before the one of three seconds
+  await page.locator(`[aria-label='Remove: ${lost}']`).click();
+  await page.locator("[aria-label='Remove: Next request: 429, Retry-After 2 s']").click();
+  await texts(".chip", 6);
+  await first(".chip:nth-last-child(3)", /^All requests: 503✕$/);
   await assert.rejects(issue, /503/);
   cleanly();
 });
@@ -137,7 +148,7 @@ it("lets the receiver fail without sending it anything, and shows the retries", 
   const { id } = await shop.issue({ name: "Anna" });
   const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
   await shop.control("PUT", "clock", { mode: "manual" }); // the next attempt stays in one minute
-  await choose("500 · 3 times");
+  await choose("Next 3 attempts: 500, not sent");
   await texts(".chip", 1);
   await shop.control("POST", `cards/${id}/purchase`, { points: 1 });
   await first(".traffic .row", /500 → .* ✕····· in 1 min injected fault; not sent$/);
@@ -154,7 +165,7 @@ it("lets the receiver fail without sending it anything, and shows the retries", 
   await texts(".message", 0); // nothing is open, so it disappears
   await first(".traffic .row", /204 → .* \+1 → 1 after purchase at \d\d:\d\d ✕✕✕✓$/);
   assert.equal(received, 1);
-  await choose("no response · until removed");
+  await choose("All attempts: no response, not sent");
   await texts(".chip", 1);
   await page.locator(".traffic .row").click();
   await press("Resend");
