@@ -22,6 +22,8 @@ type Row = { position: string; entry: Entry; match: Match };
 /** What causes webhooks, by its id. */
 type Causes = ReadonlyMap<string, TrafficRequest | Action>;
 
+const isDelivery = (entry: Entry): entry is Delivery => !("kind" in entry);
+
 export function listTraffic(
   { domain, requests }: Backend,
   query: Record<string, string>,
@@ -39,7 +41,7 @@ export function listTraffic(
   const search = createSearch(domain, text, causes);
   const found: Row[] = [];
   for (const entry of [...requests, ...recentActions, ...deliveries.values()]) {
-    const position = "position" in entry ? entry.position : getPosition(entry.id);
+    const position = isDelivery(entry) ? entry.position : getPosition(entry.id);
     const match = position > after ? search(entry) : undefined;
     if (match !== undefined) found.push({ position, entry, match });
   }
@@ -56,7 +58,7 @@ export function listTraffic(
   return { value: { items, total: listed.length, problems: withProblem.length } };
 }
 
-const getKind = (entry: Entry) => ("kind" in entry ? entry.kind : "delivery");
+const getKind = (entry: Entry) => (isDelivery(entry) ? "delivery" : entry.kind);
 
 /**
  * @returns a function that searches an entry. A status finds only the entries that have it, because
@@ -76,7 +78,7 @@ function createSearch(domain: Domain, text: string, causes: Causes) {
 
 /** @returns the status of a request, or those of the attempts of a delivery. */
 function getStatuses(entry: Entry): (number | undefined)[] {
-  if (!("kind" in entry)) return entry.attempts.map(({ status }) => status);
+  if (isDelivery(entry)) return entry.attempts.map(({ status }) => status);
   return entry.kind === "request" ? [entry.status] : [];
 }
 
@@ -85,35 +87,31 @@ function toSearchTexts(domain: Domain, entry: Entry, causes: Causes): SearchText
   const { cardId, customerId, passIds = [] } = getSubject(entry);
   const shown = [getHolder(names), describe(entry)];
   const ids = [entry.id, cardId, customerId, ...passIds];
-  if (!("kind" in entry)) {
+  if (isDelivery(entry)) {
     const { type, eventId, causeId, body, attempts } = entry;
     const responses = attempts.map(
       ({ error, responseBody }) => `${error ?? ""} ${responseBody ?? ""}`,
     );
     const cause = causes.get(causeId ?? "");
     return {
-      shown: [...shown, type, responses.pop()],
+      shown: [...shown, type, responses.at(-1)],
       ids: [...ids, eventId, causeId],
       hidden: {
         ...names,
         cause: cause && toCause(cause).name,
         body,
-        "earlier response": responses.join(" "),
+        "earlier response": responses.slice(0, -1).join(" "),
       },
     };
   }
   if (entry.kind === "action") return { shown: [...shown, entry.type], ids, hidden: names };
   const { operation, method, path, sentBy, warnings, idempotencyKey, requestBody } = entry;
   const name = operation ?? `${method} ${path}`;
+  const wordsOfName = name.replace(/[A-Z]/, " $&"); // "issue Card"
+  const sender = sentBy && `by the ${sentBy}`;
   const messages = warnings.map(({ message }) => message);
   return {
-    shown: [
-      ...shown,
-      name,
-      name.replace(/[A-Z]/, " $&"),
-      sentBy && `by the ${sentBy}`,
-      ...messages,
-    ],
+    shown: [...shown, name, wordsOfName, sender, ...messages],
     ids,
     hidden: { ...names, "idempotency key": idempotencyKey, path, body: requestBody },
   };
@@ -124,7 +122,7 @@ function toSearchTexts(domain: Domain, entry: Entry, causes: Causes): SearchText
  * The doctor expects its requests to fail.
  */
 function hasProblem(entry: Entry): boolean {
-  if (!("kind" in entry))
+  if (isDelivery(entry))
     return entry.state === "failed" || (entry.state === "pending" && entry.failures > 0);
   if (entry.kind === "action" || entry.sentBy === "doctor") return false;
   return entry.status === undefined || entry.status >= 400 || entry.warnings.length > 0;
@@ -138,12 +136,12 @@ function toItem(
   const holder = getHolder(getNames(domain, entry));
   const shown = { phrase: describe(entry), ...(holder !== undefined && { holder }) };
   const row = { position, ...shown, ...match };
-  if (!("kind" in entry)) return { ...toTrafficDelivery(domain, entry, causes), ...row };
+  if (isDelivery(entry)) return { ...toTrafficDelivery(domain, entry, causes), ...row };
   return { ...entry, ...row };
 }
 
 function describe(entry: Entry): string {
-  if (!("kind" in entry)) return describeEvent(entry.type, parseEvent(entry).data);
+  if (isDelivery(entry)) return describeEvent(entry.type, parseEvent(entry).data);
   if (entry.kind === "action") return describeAction(entry);
   return describeRequest(entry, parse(entry.responseBody));
 }
@@ -178,7 +176,7 @@ interface EventSubject {
 
 /** Whom an entry is about. An event of a customer is about the card if there is only one. */
 function getSubject(entry: Entry): EventSubject & { cardId?: string | undefined } {
-  if ("kind" in entry) return { cardId: entry.cardId };
+  if (!isDelivery(entry)) return { cardId: entry.cardId };
   const { passId, ...subject } = parseEvent(entry).data as EventSubject;
   const { passIds = [] } = subject;
   return { ...subject, cardId: passId ?? (passIds.length === 1 ? passIds[0] : undefined) };
@@ -198,7 +196,7 @@ function getNames(domain: Domain, entry: Entry): Record<string, string | undefin
     phone: customer?.phone,
     email: customer?.email,
     "name in the body":
-      customer === undefined && "kind" in entry ? findGivenName(entry) : undefined,
+      customer === undefined && !isDelivery(entry) ? findGivenName(entry) : undefined,
   };
 }
 
