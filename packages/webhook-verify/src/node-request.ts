@@ -7,7 +7,7 @@ import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { addChunk, type BodyResult, type ReadLimits, type RequestHead, toBytes } from "./body.ts";
 import type { WebhookEvent } from "./event.ts";
 import type { ReceiverKind, ReceiverOptions } from "./options.ts";
-import { createAdapterReceiver } from "./receiver.ts";
+import { createAdapterReceiver, type ReceiverResponse } from "./receiver.ts";
 import type { Reporter } from "./reporter.ts";
 
 export type { IncomingMessage, Readable, ServerResponse };
@@ -36,7 +36,7 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
     try {
       if (forwardEvent !== undefined && result.event !== undefined) forwardEvent(result.event);
       else if (!response.headersSent && !response.writableEnded)
-        response.writeHead(result.status, result.headers).end();
+        response.writeHead(result.status, selectHeaders(request, result)).end();
       else if (forwardEvent === undefined) reporter.write(sentBefore, { limitBy: "sent-before" });
     } catch (error) {
       failToRespond(error, response, reporter);
@@ -44,6 +44,16 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
     await result.afterResponse?.();
   }
   return { handle, reporter };
+}
+
+/** HTTP/2 has no `connection` header, and Node warns about one (RFC 9113, 8.2.2). */
+export function selectHeaders(
+  { httpVersionMajor }: NodeRequest,
+  { headers }: ReceiverResponse,
+): ReceiverResponse["headers"] {
+  if (httpVersionMajor !== 2) return headers;
+  const { connection: _, ...others } = headers;
+  return others;
 }
 
 /** The service sees that response, even when the event was not accepted. */

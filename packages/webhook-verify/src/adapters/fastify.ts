@@ -6,6 +6,7 @@ import {
   type NodeRequest,
   type Readable,
   readNodeBody,
+  selectHeaders,
   toHead,
 } from "../node-request.ts";
 import type { ReceiverOptions } from "../options.ts";
@@ -75,7 +76,7 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     // `afterResponse` runs when the response has been sent, or the connection is closed.
     if (result.afterResponse !== undefined) reply.then(result.afterResponse, result.afterResponse);
     try {
-      reply.code(result.status).headers(result.headers).send();
+      reply.code(result.status).headers(selectHeaders(request, result)).send();
     } catch (error) {
       failToRespond(error, reply.raw, reporter);
       reply.hijack();
