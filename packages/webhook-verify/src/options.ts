@@ -8,7 +8,7 @@ import type { DedupeStore } from "./dedupe.ts";
 import type { EventHandler, WebhookEvent } from "./event.ts";
 import type { ReporterOptions } from "./reporter.ts";
 import { createSecretSource, type SecretOption } from "./secrets.ts";
-import { parseTolerance, requireClock } from "./signature.ts";
+import { parseTolerance, readClock } from "./signature.ts";
 import type { VerifyInput } from "./verify.ts";
 
 /** A durable store for events. `put` resolves only when the event would survive a crash. */
@@ -136,7 +136,7 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
     clock,
     logErrorMessages,
   });
-  requireClock(now);
+  readClock(now); // throws for an invalid one
   requireHandler(options, kind);
   const { inbox, handler, dedupe, afterResponse } = options;
   return {

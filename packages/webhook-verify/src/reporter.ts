@@ -133,13 +133,10 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
 
   return {
     write,
-    /**
-     * Calls `onOutcome`.
-     * @param toOutcome called only then: most receivers have no `onOutcome`.
-     */
-    report(toOutcome: () => Outcome, status: number, durationMs: number): void {
+    /** Calls `onOutcome`. */
+    report(outcome: Outcome, status: number, durationMs: number): void {
       if (onOutcome === undefined) return;
-      notify(onOutcome, { ...toOutcome(), status, durationMs }, (error) =>
+      notify(onOutcome, { ...outcome, status, durationMs }, (error) =>
         write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
       );
     },

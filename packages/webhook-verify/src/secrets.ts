@@ -34,10 +34,13 @@ export type SecretOption =
  */
 type LoadedSecret = Secret | readonly Secret[] | undefined;
 
-/** The message begins with `secret is` and never contains the secret. */
+/** The problem completes the sentence "secret is …", and never contains the secret. */
 class InvalidSecretError extends TypeError {
+  readonly problem: string;
+
   constructor(problem: string) {
     super(`secret is ${problem}`);
+    this.problem = problem;
   }
 }
 
@@ -164,46 +167,73 @@ const loadTimeoutMs = 10_000;
  */
 const refreshShare = 0.8;
 
+/** The last results of a `secret` function. Times are on the monotonic clock. */
+interface LoadResults {
+  /**
+   * The age of the keys counts from the start of the call: the secret may have been replaced while
+   * it ran.
+   */
+  loaded: { value: Keys; startedMs: number } | undefined;
+  failed: { failure: string; atMs: number } | undefined;
+}
+
+/**
+ * Decides what a delivery uses, and whether the function is called for later ones.
+ * @returns no `usable` result when the delivery waits for a call.
+ */
+export function decideLoad(
+  { loaded, failed }: LoadResults,
+  maxAgeMs: number,
+  nowMs: number,
+): { usable: LoadedKeys | undefined; isAging: boolean } {
+  const hasJustFailed = failed !== undefined && nowMs - failed.atMs < failurePauseMs;
+  const ageMs = nowMs - (loaded?.startedMs ?? Number.NEGATIVE_INFINITY);
+  if (ageMs >= maxAgeMs) return { usable: hasJustFailed ? failed : undefined, isAging: false };
+  return { usable: loaded, isAging: ageMs >= maxAgeMs * refreshShare && !hasJustFailed };
+}
+
 function createLoadingSource(
   loadSecret: () => LoadedSecret | Promise<LoadedSecret>,
   { maxAgeMs, clock, logErrorMessages }: SecretSourceOptions,
 ): SecretSource {
-  // `loaded` and `failed` are results with a time, which are returned as they are. The age of the
-  // keys counts from the start of the call: the secret may have been replaced while it ran.
-  let loaded: { value: Keys; startedMs: number } | undefined;
+  const results: LoadResults = { loaded: undefined, failed: undefined };
   let pending: { keys: Promise<LoadedKeys>; startedMs: number } | undefined;
-  let failed: { failure: string; atMs: number } | undefined;
   let reloadedMs = Number.NEGATIVE_INFINITY;
 
   async function callOnce(startedMs: number): Promise<LoadedKeys> {
     await undefined; // `pending` is set before the function is called, which may throw
     try {
       const value = toSigningKeys(await loadSecret());
-      if (loaded === undefined || loaded.startedMs <= startedMs) loaded = { value, startedMs };
+      const isNewest = startedMs >= (results.loaded?.startedMs ?? Number.NEGATIVE_INFINITY);
+      if (isNewest) results.loaded = { value, startedMs };
       return { value };
     } catch (error) {
-      failed = { failure: describeFailure(error, logErrorMessages), atMs: clock.monotonicMs() };
-      return failed;
+      const failure = describeFailure(error, logErrorMessages);
+      results.failed = { failure, atMs: clock.monotonicMs() };
+      return { failure };
     } finally {
       if (pending?.startedMs === startedMs) pending = undefined;
     }
   }
 
-  const isPending = (nowMs: number) =>
-    pending !== undefined && nowMs - pending.startedMs < loadTimeoutMs;
+  /** @returns the call that is running, unless it hangs. */
+  const findCall = (nowMs: number) =>
+    pending !== undefined && nowMs - pending.startedMs < loadTimeoutMs ? pending.keys : undefined;
 
   /** Loads the secrets in one call at a time, which all waiting deliveries share. */
   function load(nowMs: number): Promise<LoadedKeys> {
-    if (pending === undefined || !isPending(nowMs))
-      pending = { keys: callOnce(nowMs), startedMs: nowMs };
+    const running = findCall(nowMs);
+    if (running !== undefined) return running;
+    pending = { keys: callOnce(nowMs), startedMs: nowMs };
     return pending.keys;
   }
 
   async function loadFirst(onFailure: (failure: string) => void): Promise<void> {
-    if (loaded !== undefined || pending !== undefined || failed !== undefined) return;
+    const wasCalled = pending ?? results.loaded ?? results.failed; // for a delivery
+    if (wasCalled !== undefined) return;
     const { failure } = await load(clock.monotonicMs());
     if (failure === undefined) return;
-    failed = undefined; // the first delivery calls the function again
+    results.failed = undefined; // the first delivery calls the function again
     onFailure(failure);
   }
 
@@ -219,20 +249,16 @@ function createLoadingSource(
     },
     async current() {
       const nowMs = clock.monotonicMs();
-      const recentlyFailed =
-        failed !== undefined && nowMs - failed.atMs < failurePauseMs ? failed : undefined;
-      const ageMs = nowMs - (loaded?.startedMs ?? Number.NEGATIVE_INFINITY);
-      if (loaded === undefined || ageMs >= maxAgeMs) return recentlyFailed ?? load(nowMs);
-      const isAging = ageMs >= maxAgeMs * refreshShare;
-      if (isAging && recentlyFailed === undefined) void load(nowMs);
-      return loaded;
+      const { usable, isAging } = decideLoad(results, maxAgeMs, nowMs);
+      if (isAging) void load(nowMs);
+      return usable ?? load(nowMs);
     },
     async reload() {
       const nowMs = clock.monotonicMs();
-      if (!isPending(nowMs)) {
-        if (nowMs - reloadedMs < reloadPauseMs) return undefined;
-        reloadedMs = nowMs;
-      }
+      const running = findCall(nowMs);
+      if (running !== undefined) return (await running).value;
+      if (nowMs - reloadedMs < reloadPauseMs) return undefined;
+      reloadedMs = nowMs;
       return (await load(nowMs)).value;
     },
   };
@@ -240,6 +266,6 @@ function createLoadingSource(
 
 function describeFailure(error: unknown, logErrorMessages: boolean): string {
   return error instanceof InvalidSecretError
-    ? error.message.replace("secret is", "the secret function returned")
+    ? `the secret function returned ${error.problem}`
     : `the secret function threw ${describeError(error, { logErrorMessages })}.`;
 }

@@ -33,7 +33,7 @@ export function checkHeader(
   const skewSeconds = Math.floor(nowMs / 1000) - Number(header.timestamp);
   if (skewSeconds > toleranceSeconds) return { failure: { reason: "stale", skewSeconds } };
   if (skewSeconds < -toleranceSeconds) return { failure: { reason: "future", skewSeconds } };
-  return { value: { timestamp: header.timestamp, signatures: header.signatures, skewSeconds } };
+  return { value: { ...header, skewSeconds } };
 }
 
 const maxHeaderLength = 1024;
@@ -75,11 +75,6 @@ export const isTimeMs = (ms: unknown): ms is number =>
 const isSeconds = (time: number) => time >= 1e9 && time < 1e10;
 
 /** @throws {TypeError} for a `now` that is not a function, or does not return milliseconds. */
-export function requireClock(now: () => number): void {
-  readClock(now);
-}
-
-/** @throws as `requireClock`. */
 export function readClock(now: () => number): number {
   if (typeof now !== "function") {
     throw new TypeError("now must be a function that returns milliseconds, such as Date.now.");

@@ -4,6 +4,7 @@ import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/s
 import { describe, expect, it } from "vitest";
 import { lambdaReceiver } from "../src/adapters/lambda.ts";
 import type { ReceiverOptions, Secret } from "../src/index.ts";
+import { decideLoad } from "../src/secrets.ts";
 import { createTestClock, createTestReceiver, post } from "./test-receiver.ts";
 
 const failures: [string, () => Promise<never>][] = [
@@ -110,6 +111,26 @@ describe("a `secret` function", () => {
     expect(log[0]).toMatch(problem);
     expect(log.join()).not.toContain("whsec");
     expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "no-secret" }]);
+  });
+});
+
+describe("decideLoad", () => {
+  const nowMs = 100_000;
+  const loaded = (ageMs: number) => ({ value: [], startedMs: nowMs - ageMs });
+  const failed = (agoMs: number) => ({ failure: "it threw", atMs: nowMs - agoMs });
+  const waits = { usable: undefined, isAging: false };
+
+  it.each([
+    ["nothing", undefined, undefined, waits],
+    ["a failure", undefined, failed(999), { usable: failed(999), isAging: false }],
+    ["an earlier failure", undefined, failed(1_000), waits],
+    ["keys", loaded(7_999), undefined, { usable: loaded(7_999), isAging: false }],
+    ["aging keys", loaded(8_000), undefined, { usable: loaded(8_000), isAging: true }],
+    ["and a failure", loaded(8_000), failed(999), { usable: loaded(8_000), isAging: false }],
+    ["old keys", loaded(10_000), undefined, waits],
+    ["and a failure", loaded(10_000), failed(999), { usable: failed(999), isAging: false }],
+  ])("decides what a delivery uses: %s", (_name, keys, failure, decision) => {
+    expect(decideLoad({ loaded: keys, failed: failure }, 10_000, nowMs)).toEqual(decision);
   });
 });
 
