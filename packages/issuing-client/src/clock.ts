@@ -22,8 +22,8 @@ interface Wait {
 interface LimitedWait<Value> extends Wait {
   /** The time limit. */
   ms: number;
-  /** The result when the time limit passes first. */
-  otherwise: Value;
+  /** Returns the result when the time limit passes first. */
+  otherwise(): Value;
   /** Ends the work when the wait ends early. What the work then does has no effect. */
   stop?: () => void;
 }
@@ -45,7 +45,7 @@ export function waitWithin<Value>(
       if (isEarly) stop?.();
     };
     const abort = () => end(() => reject(signal?.reason), true);
-    const cancelTimer = clock.after(ms, () => end(() => resolve(otherwise), true));
+    const cancelTimer = clock.after(ms, () => end(() => resolve(otherwise()), true));
     work.then(
       (value) => end(() => resolve(value)),
       (error) => end(() => reject(error)),
@@ -75,5 +75,5 @@ function allowManyListeners(signal: AbortSignal): void {
  */
 export function sleep(ms: number, { clock, signal }: Wait): Promise<void> {
   const never = new Promise<void>(() => {});
-  return waitWithin(never, { ms, otherwise: undefined, clock, signal });
+  return waitWithin(never, { ms, otherwise: () => {}, clock, signal });
 }

@@ -84,7 +84,9 @@ const issueOptionNames = {
   firstAttemptAt: true,
 } satisfies OptionNames<IssueCardOptions>;
 
-type IdempotencyOptions = Omit<OptionsWithUserId, "idempotencyKey"> & OptionsWithIdempotencyKey;
+/** What the key is made of, without the rule that excludes one or the other. */
+type KeyOptions = Required<Pick<OptionsWithUserId, "userId" | "keySuffix">> &
+  Pick<IssueCardOptions, "idempotencyKey">;
 
 interface ParsedIssueOptions {
   /** The caller's own key, or what the key is derived from. */
@@ -104,21 +106,20 @@ function parseIssueOptions(options: IssueCardOptions): ParsedIssueOptions {
         `${name} is present but undefined: set it before this call, or leave it out.`,
       );
   const firstAttemptAt = "firstAttemptAt" in options ? Number(options.firstAttemptAt) : undefined;
-  const [hasUserId, hasSuffix] = ["userId" in options, "keySuffix" in options];
-  const { userId, keySuffix, idempotencyKey } = options as Partial<IdempotencyOptions>;
-  if (idempotencyKey !== undefined && (hasUserId || hasSuffix))
-    throw configurationError(
-      "Set userId or idempotencyKey, not both: the key is derived from the user's id and keySuffix.",
-    );
-  if (idempotencyKey !== undefined)
+  const { userId, keySuffix, idempotencyKey } = options as KeyOptions;
+  if (idempotencyKey !== undefined) {
+    if ("userId" in options || "keySuffix" in options)
+      throw configurationError(
+        "Set userId or idempotencyKey, not both: the key is derived from the user's id and keySuffix.",
+      );
     return { key: parseIdempotencyKey(idempotencyKey), firstAttemptAt };
-  if (hasUserId) {
-    const user = { userId: userId as UserId };
-    return { key: hasSuffix ? { ...user, keySuffix: keySuffix as string } : user, firstAttemptAt };
   }
-  throw configurationError(
-    "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",
-  );
+  if (!("userId" in options))
+    throw configurationError(
+      "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",
+    );
+  // The derivation rejects what is present but undefined.
+  return { key: "keySuffix" in options ? { userId, keySuffix } : { userId }, firstAttemptAt };
 }
 
 /** The method `issueCard` of a client. */

@@ -96,9 +96,10 @@ function readProblem(status: number, body: unknown): ProblemDetails {
 const hasDetails = ({ title, detail }: ProblemDetails): boolean =>
   title !== undefined || detail !== undefined;
 
+/** What to correct, after a colon. */
 function formatHint(
   code: IssuingErrorCode,
-  { endpoint, id = "" }: Call,
+  call: Call,
   { baseUrl, isOfService }: { baseUrl: string; isOfService: boolean },
 ): string | undefined {
   if (code === "unauthorized")
@@ -106,16 +107,17 @@ function formatHint(
   if (code === "forbidden") return "this apiKey is not allowed to do that.";
   if (code !== "not-found") return undefined;
   const { pathname } = new URL(baseUrl);
-  const otherServer = isOfService ? "" : "are address and port of baseUrl right? Or ";
-  const address =
-    pathname === "/"
-      ? otherServer
-      : `baseUrl has the path ${pathname}, which must be one of the service, not of its console. Or `;
-  // A longer id is other text that was pasted by mistake.
-  const quoted = JSON.stringify(id.slice(0, 100));
+  const missing = describeMissing(call, baseUrl);
+  if (pathname !== "/")
+    return `baseUrl has the path ${pathname}, which must be one of the service, not of its console. Or ${missing}`;
+  return isOfService ? missing : `are address and port of baseUrl right? Or ${missing}`;
+}
+
+function describeMissing({ endpoint, id = "" }: Call, baseUrl: string): string {
+  const quoted = JSON.stringify(id.slice(0, 100)); // a longer id is text that was pasted by mistake
   return endpoint === "issueCard"
-    ? `${address}template ${quoted} does not exist or is archived. Copy the id of a template from the service's console at ${baseUrl}.`
-    : `${address}card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
+    ? `template ${quoted} does not exist or is archived. Copy the id of a template from the service's console at ${baseUrl}.`
+    : `card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
 }
 
 /**
@@ -179,15 +181,15 @@ function isPrintable(pointer: string, body: string): boolean {
   return key !== undefined && !body.includes(`:${JSON.stringify(key)}`);
 }
 
-/** Formats the hint of a 422, with at most 10 fields. */
+/** The hint of a 422, with at most 10 fields. */
 function formatFields(
   fields: readonly RejectedField[],
   { body = "" }: Call,
   detail: string | undefined,
 ): string {
   const pointers = fields.map(({ pointer }) => pointer).filter((each) => isPrintable(each, body));
-  const named = [...new Set(pointers)].slice(0, 10).join(", ");
-  if (detail !== undefined)
-    return `${named === "" ? "" : `${named}. `}${programAdvice.userMessage}`;
-  return named === "" ? "the response has no detail that says what to correct." : `${named}.`;
+  const names = [...new Set(pointers)].slice(0, 10).join(", ");
+  const named = names === "" ? [] : [`${names}.`];
+  if (detail !== undefined) return [...named, programAdvice.userMessage].join(" ");
+  return named[0] ?? "the response has no detail that says what to correct.";
 }

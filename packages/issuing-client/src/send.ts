@@ -68,7 +68,7 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
     const { attempts, outcome } = progress.state;
     const { value: response, failure } = result;
     const facts = { attempts, outcome, idempotencyKey };
-    if (failure !== undefined) throw toCallError(withLimit(failure, settings), facts);
+    if (failure !== undefined) throw toCallError(failure, facts);
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
     const durationMs = getDurationMs();
     if (onResponse !== undefined)
@@ -113,7 +113,7 @@ async function attemptUntilEnd(
     emit({ type: "retry", attempt: attempts, ...getReason(result), delayMs });
     await sleep(delayMs, settings);
   }
-  return result ?? { failure: pastDeadline };
+  return result ?? exceedLimit("deadline", settings);
 }
 
 function createState(
@@ -139,38 +139,30 @@ function canAttempt({ clock, endsAtMs, signal }: CallSettings): boolean {
   return endsAtMs - clock.monotonicMs() >= 1;
 }
 
-const pastDeadline: AttemptFailure = {
-  code: "deadline",
-  message: "The call did not succeed before its deadline.",
-  wasSent: true,
-  retryable: true,
-};
-const timedOut: AttemptFailure = {
-  code: "timeout",
-  message: "The service did not respond in time.",
-  wasSent: true,
-  retryable: true,
-};
-
-/** Adds the value of the limit that ended a call. */
-function withLimit(failure: AttemptFailure, limits: CallSettings): AttemptFailure {
-  const { code, message } = failure;
-  if (code !== "deadline" && code !== "timeout") return failure;
-  const ms = code === "deadline" ? limits.deadlineMs : limits.timeoutMs;
-  return { ...failure, message: `${message.slice(0, -1)} (${code}Ms: ${ms}).` };
+/** The result of an attempt, or of a call, when its time limit has passed. */
+function exceedLimit(
+  code: "deadline" | "timeout",
+  { deadlineMs, timeoutMs }: CallSettings,
+): { failure: AttemptFailure } {
+  const message =
+    code === "deadline"
+      ? `The call did not succeed before its deadline (deadlineMs: ${deadlineMs}).`
+      : `The service did not respond in time (timeoutMs: ${timeoutMs}).`;
+  return { failure: { code, message, wasSent: true, retryable: true } };
 }
 
 /** Sends the request once, within the time limit of an attempt and the deadline. */
 async function attempt(
   request: HttpRequest,
   endpoint: Call["endpoint"],
-  { service, clock, signal, timeoutMs, endsAtMs }: CallSettings,
+  settings: CallSettings,
 ): Promise<AttemptResult> {
+  const { service, clock, signal, timeoutMs, endsAtMs } = settings;
   const remainingMs = endsAtMs - clock.monotonicMs();
   const { response, abort } = service.transport(request);
   const received = await waitWithin(response, {
     ms: Math.min(timeoutMs, remainingMs),
-    otherwise: { failure: remainingMs <= timeoutMs ? pastDeadline : timedOut },
+    otherwise: () => exceedLimit(remainingMs <= timeoutMs ? "deadline" : "timeout", settings),
     stop: abort,
     clock,
     signal,
@@ -200,19 +192,15 @@ function readValue<Value>(
 }
 
 /** Returns the API key. A function is called once for all attempts, within the deadline. */
-async function getApiKey({
-  apiKey,
-  clock,
-  signal,
-  endsAtMs,
-}: CallSettings): Promise<Result<string, AttemptFailure>> {
+async function getApiKey(settings: CallSettings): Promise<Result<string, AttemptFailure>> {
+  const { apiKey, clock, signal, endsAtMs } = settings;
   if (typeof apiKey === "string") return { value: apiKey };
   const callFunction = async () => ({ value: await apiKey?.() });
   let key: Result<unknown, AttemptFailure>;
   try {
     key = await waitWithin<Result<unknown, AttemptFailure>>(callFunction(), {
       ms: endsAtMs - clock.monotonicMs(),
-      otherwise: { failure: pastDeadline },
+      otherwise: () => exceedLimit("deadline", settings),
       clock,
       signal,
     });

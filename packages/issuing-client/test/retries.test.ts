@@ -317,5 +317,5 @@ it("ends a short pause, and a wait at its time limit", async () => {
   const limits = { clock: systemClock, signal: undefined };
   await sleep(1, limits);
   const never = new Promise<string>(() => {});
-  expect(await waitWithin(never, { ms: 1, otherwise: "late", ...limits })).toBe("late");
+  expect(await waitWithin(never, { ms: 1, otherwise: () => "late", ...limits })).toBe("late");
 });
