@@ -55,7 +55,8 @@ export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Source
     throw new CommandError(`.env line ${wrong + 1} has no "=" after the name`, {
       fix: "Write NAME=value. Nothing was sent.",
     });
-  const { LOYALTY_API_KEY_COMMAND: _, ...file } = parseEnv(text);
+  // parseEnv would take a tab for a part of the name or of the value.
+  const { LOYALTY_API_KEY_COMMAND: _, ...file } = parseEnv(text.replaceAll("\t", " "));
   return { process: env, file, all: { ...file, ...env } };
 }
 

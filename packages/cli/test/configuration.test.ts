@@ -90,6 +90,15 @@ describe(".env", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("There is no address")]);
   });
 
+  it("may have tabs around a name and its value", async () => {
+    const { url, received } = await openCounter();
+    const cwd = createFolder({
+      ".env": `\tLOYALTY_URL=${url}\n\texport\tLOYALTY_API_KEY\t=\tlk_1\t\n`,
+    });
+    expect(await run(card, { cwd })).toMatchObject({ code: 0, stderr: "" });
+    expect(received.keys).toEqual(["Bearer lk_1"]);
+  });
+
   it.each([
     [
       "LOYALTY_BASE_URL=http://localhost:1\nLOYALTY_KEY=k",
