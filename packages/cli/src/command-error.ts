@@ -1,5 +1,6 @@
 /** How a command ends: exit codes, and errors as messages that say what is wrong and what to do. */
 import { basename } from "node:path";
+import { getSystemErrorMap } from "node:util";
 import { splitErrorLink } from "@loyalty-cards/internal/format";
 import { generalUserMessage, programAdvice } from "@loyalty-cards/internal/issuing-error";
 import type { IssuingError } from "@loyalty-cards/issuing-client";
@@ -76,12 +77,14 @@ export async function describeError(error: unknown): Promise<CommandError> {
  */
 export function describeSystemError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  const { code, syscall, path, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  const { code, errno, syscall, path, port } = error as NodeJS.ErrnoException & { port?: number };
   if (code === undefined || syscall === undefined) return undefined;
-  const subject = path === undefined ? "A file" : basename(path);
   if (syscall === "listen")
     return `Port ${port} cannot be opened (${code}): use --port with another one; --port 0 takes a free one.`;
-  const [, reason = "rejected by the system"] = /^\w+: (.+?), /.exec(message) ?? [];
+  if (syscall === "uv_cwd")
+    return `The working folder does not exist any more: change to another one (${code}).`;
+  const subject = path === undefined ? "A file" : basename(path);
+  const [, reason] = getSystemErrorMap().get(errno ?? 0) ?? ["", "rejected by the system"];
   return `${subject} cannot be ${syscall === "write" ? "written" : "used"}: ${reason} (${code}).`;
 }
 

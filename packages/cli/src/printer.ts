@@ -40,7 +40,10 @@ export const processTerminal: Terminal = {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
-  cwd: process.cwd(),
+  /** Throws when the folder was deleted, which matters to commands that use it only. */
+  get cwd() {
+    return process.cwd();
+  },
   onInterrupt(listener) {
     for (const signal of signals) process.on(signal, listener);
     return () => {

@@ -35,6 +35,20 @@ it("says in a clone that is not built what to run", async () => {
   ]);
 });
 
+it.skipIf(process.platform === "win32")(
+  "says that its working folder was deleted, and prints its help there all the same",
+  async () => {
+    const before = 'rmdir "$PWD";';
+    expect(await startProcess(["card", "card_1"], { before }).exit).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr:
+        "loyalty-cards: The working folder does not exist any more: change to another one (ENOENT).\n",
+    });
+    expect(await startProcess(["--help"], { before }).exit).toMatchObject({ code: 0, stderr: "" });
+  },
+);
+
 it("issue ends by SIGINT with 130, and says that the same command is safe, while the service does not respond", async () => {
   const arrival = createGate();
   const url = await listen((request) => request.resume().on("end", arrival.open));
