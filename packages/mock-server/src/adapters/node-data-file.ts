@@ -54,7 +54,7 @@ export interface Saved {
  */
 export async function readDataFile(name: string): Promise<Saved | undefined> {
   try {
-    const text = await readFile(name, "utf8");
+    const text = new TextDecoder().decode(await readFile(name)); // without a byte order mark
     return text.trim() === "" ? undefined : parseContent(text);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;

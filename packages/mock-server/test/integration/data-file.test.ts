@@ -141,6 +141,16 @@ it.each<[what: string, content: unknown, message: RegExp]>([
   expect(readFileSync(dataFile, "utf8")).toBe(text);
 });
 
+it("reads a file that an editor saved with a byte order mark", async () => {
+  const dataFile = temporaryData();
+  const { issue, close } = await open({ dataFile });
+  const { body } = await issue(toSignUp());
+  await close();
+  writeFileSync(dataFile, `\ufeff${readFileSync(dataFile, "utf8")}`);
+  const { service } = await open({ dataFile });
+  expect(service.cards.get(body.id).id).toBe(body.id);
+});
+
 it("starts with an empty file, as a container mounts it", async () => {
   const dataFile = temporaryData();
   writeFileSync(dataFile, "\n");
