@@ -296,7 +296,7 @@ function checkMarketing(marketing: unknown): void {
       "customer.consents.marketing must be an object, { version } or {}: leave it out when the user did not opt in to news and offers.",
     );
   const { version } = marketing as { version?: unknown };
-  if (version === undefined || version === null) return;
+  if (version === undefined) return;
   if (typeof version === "string" && !textsOfNoValue.includes(version)) return;
   throw configurationError(
     `customer.consents.marketing.version ${describeNoText(version)}: set the version of the text that the user accepted, or leave it out.`,

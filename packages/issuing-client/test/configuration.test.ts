@@ -313,8 +313,8 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     [2026, `${undefined}`].map((version) => issueTo({ consents: { privacy: { version } } })),
   ],
   [
-    /customer\.consents\.marketing\.version is (of type number, not text|the text "null"): .* or leave it out/,
-    [2026, `${null}`].map((version) =>
+    /customer\.consents\.marketing\.version is (of type number, not text|the text "null"|missing or blank): .* or leave it out/,
+    [2026, `${null}`, null].map((version) =>
       issueTo({ consents: { privacy: { version: "1" }, marketing: { version } } }),
     ),
   ],
