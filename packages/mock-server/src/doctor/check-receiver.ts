@@ -185,8 +185,8 @@ function parseUrl(address: string | URL): string {
 interface TestResponse {
   /** Absent when there was no response. 0 for a redirect whose status the runtime hides. */
   status?: number;
-  /** Why there was no response. */
-  error?: "timeout" | "no-connection";
+  /** Why there was no response: `timeout`, or the code of the connection. */
+  error?: string;
   durationMs: number;
 }
 
@@ -223,16 +223,18 @@ function createSender({
       const durationMs = performance.now() - startedMs;
       void response.body?.cancel().catch(() => {}); // only the status matters
       return { status: response.status, durationMs };
-    } catch {
+    } catch (thrown) {
       signal?.throwIfAborted();
-      const error = timeout.aborted ? "timeout" : "no-connection";
+      const { cause } = thrown as { cause?: { code?: unknown } };
+      const error = timeout.aborted ? "timeout" : String(cause?.code ?? "no connection");
       return { error, durationMs: performance.now() - startedMs };
     }
   }
   return async (request) => {
     const response = await sendOnce(request);
+    const { status, error } = response;
     // The receiver may have closed an idle connection at the moment it was reused.
-    return response.error === "no-connection" ? sendOnce(request) : response;
+    return status === undefined && error !== "timeout" ? sendOnce(request) : response;
   };
 }
 
@@ -252,7 +254,7 @@ function describe({ status, error, durationMs }: TestResponse): string {
   if (status !== undefined) return `responded ${status}`;
   return error === "timeout"
     ? `did not respond in ${Math.round(durationMs)} ms`
-    : "closed the connection without a response";
+    : `did not respond: ${error}`;
 }
 
 const parserAdvice =
@@ -279,7 +281,7 @@ function findAdvice({ status, error }: TestResponse): string {
   if (error === "timeout")
     return "Respond first and work afterwards: the service waits 10 seconds. A receiver behind a parser that has read the body may wait for it forever.";
   if (status === undefined)
-    return "Nothing listens there, or the connection was closed: check that the receiver runs, the host, the port, and the TLS certificate.";
+    return "Nothing listens there, or the connection was closed: check that the receiver runs, the host, the port, and the TLS certificate. For a private authority set NODE_EXTRA_CA_CERTS.";
   if (status < 400)
     return "Use the address that it redirects to, because the service does not follow redirects. If that is a login page, exempt this path from logins.";
   return (

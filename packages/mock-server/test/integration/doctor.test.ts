@@ -3,12 +3,14 @@
  * advice for a rejected delivery.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { readFileSync } from "node:fs";
 import {
   createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { getRequestListener } from "@hono/node-server";
 import { type RunningServer, startServer } from "@loyalty-cards/testing/http";
 import { secret } from "@loyalty-cards/testing/signed-delivery";
@@ -350,6 +352,21 @@ it("sends nothing to an address that the receiver redirects to", async () => {
   expect(requests).toBe(0);
 });
 
+it("names the reason when a certificate is not trusted", async () => {
+  const pem = readFileSync(new URL("../../../../testing/localhost.pem", import.meta.url));
+  const start = async () => {
+    const { url, close } = await startServer(createTlsServer({ key: pem, cert: pem }));
+    return { url: url.replace("http:", "https:"), close };
+  };
+  const { findings } = await check(start());
+  expect(findings).toMatchObject([
+    {
+      observed: "did not respond: DEPTH_ZERO_SELF_SIGNED_CERT",
+      advice: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
+    },
+  ]);
+});
+
 it("rejects with the reason of the signal when it is aborted", async () => {
   const controller = new AbortController();
   const reason = new Error("enough");
@@ -468,7 +485,7 @@ describe("a receiver that does not accept a valid delivery", () => {
     ]);
     expect(passed).toBe(false);
     expect(findings[0]?.observed).toMatch(
-      /^responded \d{3}(,|$)|^did not respond in \d+ ms$|^closed the connection without a response$/,
+      /^responded \d{3}(,|$)|^did not respond( in \d+ ms|: ECONNREFUSED)$/,
     );
     expect(JSON.stringify(findings)).not.toContain(secret);
   });
