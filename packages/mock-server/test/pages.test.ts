@@ -82,7 +82,7 @@ it("has the colour of the template, and says Member below the first tier", async
   const { text } = await page(service, card.publicUrl);
   const [, file] = /href="..(\/assets\/card-\w+\.css)"/.exec(text) ?? [];
   const style = await page(service, `${service.baseUrl}${file}`);
-  expect([style.status, style.text]).toEqual([200, ".card { --card: #8A5027; }\n"]);
+  expect([style.status, style.text]).toEqual([200, ":root { --card: #8A5027; }\n"]);
   expect(text).toContain('<span class="tier">Member</span>');
   const wrong = { ...template, id: "tpl_other", color: "red" };
   expect(() => service.templates.create(wrong)).toThrow('"color" must match ^#[0-9a-fA-F]{6}$');
@@ -125,11 +125,7 @@ it("escapes the texts of customers and shops", async () => {
   const { service, issue } = openShop({ templates: [template] });
   const { body: card } = await issue(toSignUp({}, { name: nasty }));
   service.cards.purchase(card.id, { points: 5 });
-  for (const address of [
-    card.publicUrl,
-    `${card.publicUrl}/pass.pkpass`,
-    `${card.publicUrl}/google`,
-  ]) {
+  for (const address of [card.publicUrl, `${card.publicUrl}/apple`, `${card.publicUrl}/google`]) {
     const { text } = await page(service, address);
     const escaped = text.match(/&lt;script&gt;alert\(1\)&lt;\/script&gt;&quot;&#39;&amp;&lt;img/g);
     expect(escaped?.length).toBeGreaterThan(2);
@@ -186,24 +182,34 @@ it("has buttons and links of wallets of other names", async () => {
   );
 });
 
+it("leads from the file of the first wallet's link, which the mock does not make, to a page", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" });
+  const { status, headers } = await page(service, `${card.publicUrl}/pass.pkpass`);
+  const location = new URL(headers.get("location") ?? "", `${card.publicUrl}/pass.pkpass`).href;
+  expect([status, location]).toEqual([302, `${card.publicUrl}/apple`]);
+});
+
 it.each([
-  ["apple", "Apple Wallet", "pass.pkpass"],
-  ["google", "Google Wallet", "google"],
+  ["apple", "Apple Wallet", "first"],
+  ["google", "Google Wallet", "second"],
 ])(
-  "explains what the link of a real card does, and adds the card to the %s wallet with a button",
-  async (wallet, title, leaf) => {
+  "shows the card in the %s wallet and adds it there, with a note for developers in the footer",
+  async (wallet, title, look) => {
     const { service, card } = await cardWith({ firstName: "Anna" });
-    const address = `${card.publicUrl}/${leaf}`;
+    const address = `${card.publicUrl}/${wallet}`;
     const { status, headers, text } = await page(service, address);
     expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    const [main = "", footer = ""] = text.split("<footer>");
     for (const shown of [
-      `A real card opens ${title} here`,
-      "This card is from a mock service",
-      "endpoints that subscribe to <code>card.added</code> receive it.",
-      `<button>Add to ${title}</button>`,
-      `addToWallet(id, &quot;${wallet}&quot;)`,
+      `<section class="note wallet ${look}">`,
+      'aria-label="QR code of this card"',
+      `This card will be in ${title} on your phone`,
+      `<button aria-label="Add to ${title}">Add</button>`,
     ])
-      expect(text.replaceAll('"', "&quot;")).toContain(shown);
+      expect(main).toContain(shown);
+    expect(main).not.toMatch(/mock|console|<code>/);
+    for (const shown of [`this link opens ${title}`, `addToWallet(id, "${wallet}")`, "card.added"])
+      expect(footer).toContain(shown);
 
     const add = (headers = {}) => service.fetch(new Request(address, { method: "POST", headers }));
     expect((await add({ origin: "https://elsewhere.test" })).status).toBe(403);
@@ -215,10 +221,10 @@ it.each([
     }
     const added = (await page(service, card.publicUrl)).text;
     expect(added).toContain(`In ${title}`);
-    expect(added).not.toContain(`/${leaf}"`);
-    expect((await page(service, address)).text).not.toContain("<button>");
+    expect(added).not.toContain(`/${wallet}"`);
+    expect((await page(service, address)).text).not.toContain("<button");
     service.cards.removeFromWallet(card.id, wallet);
-    expect((await page(service, address)).text).toContain("<button>");
+    expect((await page(service, address)).text).toContain("<button");
   },
 );
 

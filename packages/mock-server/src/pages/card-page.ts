@@ -79,27 +79,28 @@ ${links}
 }
 
 /**
- * The page of a wallet's link: what the link of a real card does on a phone, and a button that adds
- * the card here.
+ * The page of a wallet's link, which stands for that wallet: the card with its code, and a button
+ * that adds it.
+ * @param position decides which wallet's look the panel has.
  */
-export function walletPage(view: CardView, wallet: string): Markup {
+export function walletPage(view: CardView, wallet: string, position: keyof Wallets): Markup {
   const title = toWalletTitle(wallet);
   const isAdded = view.wallets.includes(wallet);
+  const place = isAdded ? "is in" : "will be in";
   return customerPage(
     isAdded ? `In ${title}` : `Add to ${title}`,
     "../../",
     cardStyles("../../", view),
     html`<main class="wide">
-${cardFace(view)}
-<section class="note">
-<h2>A real card opens ${title} here</h2>
-<p>On the customer's phone, this link opens ${title}, which shows the card with its QR code and a button that adds it.</p>
-<p>This card is from a mock service and changes no phone. ${isAdded ? "The mock has recorded that it was added." : html`The button records that it was added: endpoints that subscribe to <code>card.added</code> receive it.`}</p>
-${isAdded ? html`<p class="added">In ${title}</p>` : html`<form method="post"><button>Add to ${title}</button></form>`}
-<p class="hint">The <a href="../../console">console</a> has a button, too. In a test: <code>service.cards.${isAdded ? "removeFromWallet" : "addToWallet"}(id, "${wallet}")</code></p>
-<p class="back"><a href="../${view.slug}">Back to the card</a></p>
+${cardWithCode(view)}
+<section class="note wallet ${position}">
+<p class="back"><a href="../${view.slug}">${isAdded ? "Done" : "Cancel"}</a></p>
+<h2>${title}</h2>
+<p class="text">This card ${place} ${title} on your phone, with your points and the code for the counter.</p>
+${isAdded ? html`<p class="added">Added</p>` : html`<form method="post"><button aria-label="Add to ${title}">Add</button></form>`}
 </section>
 </main>`,
+    html`On a phone, this link opens ${title}. Here the button, the <a href="../../console">console</a> or <code>service.cards.addToWallet(id, "${wallet}")</code> records that the card was added, and endpoints receive <code>card.added</code>.`,
   );
 }
 
@@ -113,15 +114,17 @@ export const notFoundPage = (up: string): Markup =>
 <div class="empty-card" aria-hidden="true"></div>
 <h1>There is no card here</h1>
 <p>The link may be incomplete, or the shop no longer has this card. Ask at the counter for a new link.</p>
-<p class="hint">For developers: a mock service that restarts without a data file has no earlier cards. <a href="${up}console#/cards">Show the cards in the console</a></p>
 </main>`,
+    html`After a restart without a data file it has no earlier cards. <a href="${up}console#/cards">Show the cards in the console</a>`,
   );
 
+/** @param note for developers, below everything that customers read. */
 const customerPage = (
   title: string,
   up: string,
   styles: Markup | string,
   content: Markup,
+  note: Markup | string = "",
 ): Markup =>
   page(
     title,
@@ -130,7 +133,7 @@ const customerPage = (
 ${styles}
 <script src="${up}assets/card.js" type="module"></script>`,
     html`${content}
-<footer>Issued by a mock service, for development and tests.</footer>`,
+<footer>From a mock service, for development and tests. ${note}</footer>`,
   );
 
 /** The styles of a card. Its colour is a file: the policy of the pages forbids inline styles. */
@@ -138,29 +141,22 @@ const cardStyles = (up: string, { color }: CardView): Markup =>
   html`<link rel="stylesheet" href="${up}assets/card.css">
 ${color && html`<link rel="stylesheet" href="${up}assets/card-${color.slice(1)}.css">`}`;
 
-/** The card with its QR code. The landing page of the documentation shows it, too. */
-export const cardWithCode = (view: CardView): Markup =>
-  cardFace(
-    view,
-    html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>${toGroups(view.slug)}</p></div>`,
-  );
-
 /** Groups of four characters, to be read aloud; a copy of the text has no spaces. */
 const toGroups = (code: string) =>
   (code.match(/.{1,4}/g) ?? []).map((group) => html`<span>${group}</span>`);
 
 /**
- * The face of a card. The console shows the same elements.
- * @param below the lower half of the card.
+ * The card with its QR code. The console shows the same elements, the landing page of the
+ * documentation the whole card.
  */
-function cardFace(view: CardView, below: Markup | string = ""): Markup {
-  const { shopName, holder, balance, tier, nextTier } = view;
+export function cardWithCode(view: CardView): Markup {
+  const { slug, publicUrl, shopName, holder, balance, tier, nextTier } = view;
   const size = balance >= 100_000 ? html` class="long"` : "";
   return html`<article class="card">
 <header data-live="tier"><h1 class="shop">${shopName}</h1><span class="tier">${tier ?? "Member"}</span></header>
 <div class="balance" data-live="balance" aria-live="polite"><p><strong${size}>${formatPoints(balance)}</strong> points</p>${nextTier && progress(nextTier)}</div>
 ${holder === undefined ? "" : html`<p class="holder">${holder}</p>`}
-${below}
+<div class="code">${qrCode(publicUrl, "QR code of this card")}<p>${toGroups(slug)}</p></div>
 </article>`;
 }
 

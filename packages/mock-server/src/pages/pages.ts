@@ -40,22 +40,27 @@ function walletReply(domain: Domain, slug: string, leaf: string, isPost: boolean
   const card = findCard(domain, slug);
   const wallet = findWallet(domain.wallets, leaf);
   if (card === undefined || wallet === undefined) return pageReply(notFoundPage("../../"), 404);
-  if (!isPost) return pageReply(walletPage(toCardView(domain, card), wallet));
+  if (!isPost && leaf === passFile)
+    return emptyReply(302, { location: encodeURIComponent(wallet) });
+  const position = wallet === domain.wallets.first ? "first" : "second";
+  if (!isPost) return pageReply(walletPage(toCardView(domain, card), wallet, position));
   if (!card.wallets.includes(wallet)) addToWallet(domain, card.id, wallet);
   // The address is relative, because the server has several host names.
   return emptyReply(303, { location: `../${slug}` });
 }
 
-/** The first wallet's link is a file, as that of Apple Wallet; the second one's is its name. */
+/** The link of the first wallet, which leads to a page because the mock makes no such file. */
+const passFile = "pass.pkpass";
+
 function findWallet({ first, second }: Wallets, leaf: string): string | undefined {
-  if (leaf === "pass.pkpass") return first;
-  return leaf === second ? second : undefined;
+  if (leaf === passFile) return first;
+  return [first, second].find((wallet) => wallet === leaf);
 }
 
 async function assetReply({ first, second }: Wallets, name: string): Promise<Reply> {
   const wallet = [first, second].find((candidate) => name === `add-to-${candidate}-wallet.svg`);
   const [, color] = /^card-([\da-f]{6})\.css$/i.exec(name) ?? [];
-  if (color !== undefined) return fileReply(name, `.card { --card: #${color}; }\n`);
+  if (color !== undefined) return fileReply(name, `:root { --card: #${color}; }\n`);
   if (wallet === undefined) return findFile(`assets/${name}`);
   const { body, ...reply } = await findFile("assets/wallet-button.svg");
   return { ...reply, body: walletButton(String(body), wallet, wallet === first) };

@@ -193,17 +193,44 @@ describe("the card's page", () => {
     await page.close();
   });
 
+  it("keeps the card in its place on the pages of both wallets, which look different", async (test) => {
+    const shop = await openShop(test);
+    const { publicUrl } = await shop.issue({ name: "Anna" });
+    const readPage = async (address, options) => {
+      const { page } = await opensAt(shop, [address, ".card"], options);
+      const { card, panel } = await page.evaluate(() => {
+        const { x, y, width, height } = document.querySelector(".card").getBoundingClientRect();
+        const { backgroundColor } = getComputedStyle(document.querySelector(".note"));
+        return { card: [x, y, width, height], panel: backgroundColor };
+      });
+      const code = await readQrCode(page, await page.$(".code"));
+      await page.close();
+      return { card, panel, code };
+    };
+    for (const options of [
+      { width: 1440, height: 900 },
+      { width: 390, height: 844 },
+    ]) {
+      const { card } = await readPage(publicUrl, options);
+      const first = await readPage(`${publicUrl}/pass.pkpass`, options);
+      const second = await readPage(`${publicUrl}/google`, options);
+      assert.deepEqual([first.card, second.card], [card, card]);
+      assert.deepEqual([first.code, second.code], [publicUrl, publicUrl]);
+      assert.notEqual(first.panel, second.panel);
+    }
+  });
+
   it("adds the card to both wallets and records that in the service", async (test) => {
     const shop = await openShop(test);
     const { publicUrl, id } = await shop.issue({ name: "Anna" });
-    const { page, seen } = await opensAt(shop, [`${publicUrl}/google`, ".note .back"]);
+    const { page, seen } = await opensAt(shop, [`${publicUrl}/google`, ".wallet .back"]);
     await page.locator(".back a").click(); // opened without a link
     await page.locator("h2::-p-text(Keep this card on your phone)").wait();
     for (const title of ["Apple Wallet", "Google Wallet"]) {
       const button = await page.locator(`img[alt="Add to ${title}"]`).waitHandle();
       assert.ok((await button.boundingBox()).width >= 240); // as in a shop
       await button.click();
-      await page.locator(`button::-p-text(Add to ${title})`).click();
+      await page.locator(`button[aria-label="Add to ${title}"]`).click();
       await page.locator(`::-p-text(In ${title})`).wait();
       assert.equal(page.url(), publicUrl);
     }
