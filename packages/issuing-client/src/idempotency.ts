@@ -7,6 +7,7 @@ import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { earliestAttemptMs, keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { configurationError, describeNoText, IssuingError } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */
@@ -43,7 +44,7 @@ const maxClockDifferenceMs = 60_000;
  * @param input the template's id, your own user's id, and optionally `keySuffix` and `namespace`.
  * @returns `lc1_` and 43 characters of base64url.
  * @throws {IssuingError} `configuration` for an invalid `userId`, and for a `keySuffix` or
- * `namespace` that is present but undefined, blank or not a string.
+ * `namespace` that is present but undefined, blank or not a string; and for a member that is unknown.
  * @example
  * ```ts
  * import { deriveIdempotencyKey } from "@loyalty-cards/issuing-client";
@@ -53,6 +54,22 @@ const maxClockDifferenceMs = 60_000;
  * ```
  */
 export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<string> {
+  requireKnownOptions("deriveIdempotencyKey", input, inputNames, {
+    noun: "member",
+    toError: configurationError,
+  });
+  return deriveKey(input);
+}
+
+const inputNames = {
+  templateId: true,
+  userId: true,
+  keySuffix: true,
+  namespace: true,
+} satisfies OptionNames<IdempotencyKeyInput>;
+
+/** Derives the same key. The names of its input are known. */
+export async function deriveKey(input: IdempotencyKeyInput): Promise<string> {
   const text = toKeyText(input);
   return `${version}_${digestSync(text) ?? (await digest(text))}`;
 }
@@ -71,10 +88,6 @@ export function deriveKeySync(input: IdempotencyKeyInput): string {
  * give the same text.
  */
 function toKeyText(input: IdempotencyKeyInput): string {
-  if (typeof input !== "object")
-    throw configurationError(
-      "deriveIdempotencyKey takes an object: { templateId, userId, keySuffix, namespace }.",
-    );
   const { templateId, userId } = input;
   const namespace = "namespace" in input ? parseNamespace("namespace", input.namespace) : "";
   if (typeof templateId !== "string" || templateId === "")

@@ -18,7 +18,7 @@ import {
 } from "./cards.ts";
 import { configurationError, describeNoText, type IssuingError, isPromise } from "./errors.ts";
 import {
-  deriveIdempotencyKey,
+  deriveKey,
   deriveKeySync,
   formatUserId,
   getRemainingRetentionMs,
@@ -145,7 +145,7 @@ export async function issueCard<Fields>(
       'headers must not have "idempotency-key" in issueCard: use the option idempotencyKey.',
     );
   const idempotencyKey =
-    typeof key === "string" ? key : await deriveIdempotencyKey({ ...key, templateId, namespace });
+    typeof key === "string" ? key : await deriveKey({ ...key, templateId, namespace });
   const keyAgeMs =
     firstAttemptAt === undefined ? "new" : parseKeyAge(firstAttemptAt, callSettings.clock.now());
   return sendCard({ ...prepared, idempotencyKey, keyAgeMs }, callSettings, "unknown");

@@ -168,8 +168,8 @@ export interface CallSettings extends Settings {
  * @throws {IssuingError} `configuration`, naming the option and the fix.
  */
 export function parseOptions(options: IssuingClientOptions): Settings {
-  const { testing = {} } = options;
   checkNames("createIssuingClient", options, clientOptionNames);
+  const { testing = {} } = options;
   checkNames("testing of createIssuingClient", testing, testingNames);
   const { clock = systemClock, random = Math.random } = testing;
   return Object.freeze({
@@ -225,7 +225,8 @@ export function checkNames(
   names: Readonly<Record<string, true>>,
   noun: "option" | "member" = "option",
 ): void {
-  if (typeof options !== "object") throw configurationError(describeNeededObject(owner, names));
+  if (typeof options !== "object" || options === null)
+    throw configurationError(describeNeededObject(owner, names));
   for (const name of Object.keys(options))
     if (!Object.hasOwn(names, name)) throw createNameError(owner, name, { names, noun });
 }

@@ -204,9 +204,10 @@ it("rejects an option that createIssuingClient does not have, and names the near
   expect(getRejection(make({ baseURL: "https://cards.test" }))).toMatch(
     /^createIssuingClient has no option "baseURL"\. Did you mean baseUrl\? Its options are /,
   );
-  expect(getRejection(() => createIssuingClient("https://cards.test" as never))).toMatch(
-    /^createIssuingClient takes an object: \{ timeoutMs, .*baseUrl, apiKey, /,
-  );
+  for (const options of ["https://cards.test", null])
+    expect(getRejection(() => createIssuingClient(options as never))).toMatch(
+      /^createIssuingClient takes an object: \{ timeoutMs, .*baseUrl, apiKey, /,
+    );
   expect(getRejection(make({ testing: { clok: {} } }))).toMatch(
     /^testing of createIssuingClient has no option "clok"\. Did you mean clock\?/,
   );

@@ -117,9 +117,15 @@ describe("deriveIdempotencyKey", () => {
     );
   });
 
-  it("rejects the id of the template as an argument of its own", async () => {
-    const derivation = deriveIdempotencyKey(templateId as never);
+  it.each([templateId, null, undefined])("rejects %o in place of an object", async (input) => {
+    const derivation = deriveIdempotencyKey(input as never);
     const message = expect.stringContaining("{ templateId, userId, keySuffix, namespace }");
+    await expect(derivation).rejects.toMatchObject({ code: "configuration", message });
+  });
+
+  it("rejects a misspelt member, without which it would be the key of another card", async () => {
+    const derivation = deriveIdempotencyKey({ templateId, userId: 1, keysuffix: "2" } as never);
+    const message = expect.stringContaining('no member "keysuffix". Did you mean keySuffix?');
     await expect(derivation).rejects.toMatchObject({ code: "configuration", message });
   });
 });
