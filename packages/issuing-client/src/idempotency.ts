@@ -43,8 +43,8 @@ const maxClockDifferenceMs = 60_000;
  * the namespace of the client.
  * @param input the template's id, your own user's id, and optionally `keySuffix` and `namespace`.
  * @returns `lc1_` and 43 characters of base64url.
- * @throws {IssuingError} `configuration` for an invalid `userId`, and for a `keySuffix` or
- * `namespace` that is present but undefined, blank or not a string; and for a member that is unknown.
+ * @throws {IssuingError} `configuration` for an invalid `userId`; for a `keySuffix` or `namespace`
+ * that is present but undefined, blank or not a string; and for an unknown member.
  * @example
  * ```ts
  * import { deriveIdempotencyKey } from "@loyalty-cards/issuing-client";
