@@ -60,7 +60,11 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "slow",
-          include: ["{internal,tools/*,packages/*}/test/**/*.slow.test.ts"],
+          include: [
+            "{internal,tools/*,packages/*}/test/**/*.slow.test.ts",
+            "compat/unknown-service/*.test.ts",
+          ],
+          env: { UNKNOWN_SERVICE: "all" },
           globalSetup,
           ...timeouts,
           testTimeout: 120_000,

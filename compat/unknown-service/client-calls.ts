@@ -188,16 +188,18 @@ async function useCard({ service, client, call, signUp, anna }: Website, { id }:
 
 /**
  * Whether each member of a value was sent: in the body, or in a member of it. The client removes
- * members of a wrong type.
+ * members of a wrong type, and makes text of an id that is a whole number.
  */
 function isWithin(value: unknown, sent: unknown): boolean {
   if (value === undefined) return true;
   return [sent, ...Object.values(sent ?? {})].some((body) => isPart(value, body));
 }
 
-function isPart(part: unknown, whole: unknown): boolean {
-  if (!isObject(part) || !isObject(whole)) return Object.is(part, whole);
-  return Object.entries(part).every(([name, member]) => isPart(member, whole[name]));
+function isPart(part: unknown, whole: unknown, name?: string): boolean {
+  if (isObject(part) && isObject(whole))
+    return Object.entries(part).every(([each, member]) => isPart(member, whole[each], each));
+  const isTextOfId = name === "id" && Number.isSafeInteger(whole) && part === String(whole);
+  return isTextOfId || Object.is(part, whole);
 }
 
 const isObject = (value: unknown): value is Members => typeof value === "object" && value !== null;

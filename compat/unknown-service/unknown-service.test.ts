@@ -1,6 +1,6 @@
 /**
- * The rows cover docs/assumptions.md. The first service of each assumption runs; with
- * UNKNOWN_SERVICE=all, all of them.
+ * The rows cover docs/assumptions.md. The first service of each assumption runs; in the project
+ * `slow`, which sets UNKNOWN_SERVICE to `all`, all of them.
  */
 import { readFileSync } from "node:fs";
 import { inspect } from "node:util";

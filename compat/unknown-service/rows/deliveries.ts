@@ -35,13 +35,13 @@ export const deliveryRows: DeliveryRows = {
   ],
 
   "signature-time": [
-    // Each retry has the time of the first attempt.
+    // Each retry has the time of the first attempt; the five before the last took ten seconds each.
     {
       change: {
         header: "service-signature",
-        values: [(_usual, { sign, nowSeconds }) => sign(nowSeconds - 30_940)],
+        values: [(_usual, { sign, nowSeconds }) => sign(nowSeconds - 30_960 - 50)],
       },
-      toleranceSeconds: 31_000,
+      toleranceSeconds: 31_100,
       expect: handled,
     },
     // The clock is ahead, or has no seconds.
@@ -94,12 +94,13 @@ export const deliveryRows: DeliveryRows = {
       },
       expect: { status: 401 },
     },
-    // The time is in milliseconds, or the version is another one.
+    // The time is in milliseconds or has a fraction, or the version is another one.
     {
       change: {
         header: "service-signature",
         values: [
           (_usual, { sign, nowSeconds }) => sign(nowSeconds * 1000),
+          (_usual, { sign, nowSeconds }) => sign(nowSeconds + 0.5),
           (usual) => usual.replace("v1=", "v2="),
         ],
       },
