@@ -14,7 +14,7 @@ import {
   deriveKey,
   lockExistingJob,
   lockJob,
-  parseJobRef,
+  parseMethodRef,
   requireCardId,
   toEntry,
   toRef,
@@ -41,7 +41,10 @@ export function* correct(
     throw createTypeError(
       "outbox.correct takes the transaction, then the user's id, then the new request: outbox.correct(transaction, userId, request).",
     );
-  const job = yield* lockJob(context.tables, parseJobRef(context, userId, options));
+  const job = yield* lockJob(
+    context.tables,
+    parseMethodRef(context, "correct", { userId, options }),
+  );
   if (job === undefined) return "absent";
   const { body } = context.client.prepare(toRef(job).template, request);
   if (job.state === "issued" || job.state === "unknown") return job.state;
@@ -114,7 +117,7 @@ export async function resolve(
   resolution: Resolution,
   options?: TemplateOption,
 ): Promise<OutboxEntry> {
-  const jobRef = parseJobRef(context, userId, options);
+  const jobRef = parseMethodRef(context, "resolve", { userId, options });
   requireResolution(resolution);
   const { cardId } = resolution;
   if (cardId === undefined)
@@ -139,7 +142,7 @@ export async function retry(
   userId: UserId,
   options?: TemplateOption,
 ): Promise<OutboxEntry> {
-  const jobRef = parseJobRef(context, userId, options);
+  const jobRef = parseMethodRef(context, "retry", { userId, options });
   return change(context, jobRef, (job) => {
     if (job.state === "unknown")
       throw createTypeError(
@@ -170,7 +173,7 @@ export async function forget(
   options?: TemplateOption,
 ): Promise<boolean> {
   const { database, tables } = context;
-  const jobRef = parseJobRef(context, userId, options);
+  const jobRef = parseMethodRef(context, "forget", { userId, options });
   return database.transact(function* () {
     const job = yield* lockJob(tables, jobRef);
     if (job !== undefined) yield* deleteJob(tables, job.id);

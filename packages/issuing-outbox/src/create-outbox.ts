@@ -18,7 +18,7 @@ import { countEntries } from "./count.ts";
 import { drain } from "./drain.ts";
 import type { OutboxState, OwedCard } from "./entry.ts";
 import { issue, maxDeadlineMs } from "./issue.ts";
-import { findJob, parseJobRef, requireOpen, toEntry } from "./job.ts";
+import { findJob, parseMethodRef, requireOpen, toEntry } from "./job.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { list } from "./list.ts";
 import type { Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
@@ -90,7 +90,7 @@ export function createOutbox(
     retry: (userId, template) => retry(context, userId, template),
     forget: (userId, template) => forget(context, userId, template),
     async get(userId, template) {
-      const jobRef = parseJobRef(context, userId, template);
+      const jobRef = parseMethodRef(context, "get", { userId, options: template });
       const job = await database.run(() => findJob(tables, jobRef));
       return job && toEntry(job);
     },

@@ -11,7 +11,11 @@ import { findJobs, type JobRef, lockJobs } from "@loyalty-cards/internal/jobs/re
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { earliestAttemptMs } from "@loyalty-cards/internal/key-retention";
-import { describeUnknownName } from "@loyalty-cards/internal/nearest-name";
+import {
+  describeUnknownName,
+  type OptionNames,
+  requireKnownOptions,
+} from "@loyalty-cards/internal/nearest-name";
 import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
@@ -45,6 +49,10 @@ export function parseNewEntry<Fields>(
     );
   for (const name of Object.keys(input))
     if (!Object.hasOwn(entryNames, name)) throw new TypeError(describeUnknownMember(name));
+  // Without them a second card could be issued.
+  for (const name of ["keySuffix", "firstAttemptAt"] as const)
+    if (name in input && (input[name] ?? undefined) === undefined)
+      throw createTypeError(`${name} is present but ${input[name]}: set it, or leave it out.`);
   const { userId, template, request, keySuffix: suffix = "", firstAttemptAt } = input;
   requireStorable("keySuffix", suffix, maxSuffixLength);
   const { templateId, body } = client.prepare(template, request);
@@ -91,6 +99,22 @@ export function parseJobRef(
   return template === undefined ? { name } : { name, topic: parseTemplateId(template) };
 }
 
+const templateNames = { template: true } satisfies OptionNames<TemplateOption>;
+
+/**
+ * Reads which entry a method is about that has no other option than the template.
+ * @throws as `parseJobRef`, and {TypeError} for an unknown option: another entry of the user could
+ * be meant.
+ */
+export function parseMethodRef(
+  context: OutboxContext,
+  method: string,
+  { userId, options = {} }: { userId: UserId; options: TemplateOption | undefined },
+): JobRef {
+  requireKnownOptions(method, options, templateNames);
+  return parseJobRef(context, userId, options);
+}
+
 /**
  * @returns the user's id as text.
  * @throws {TypeError} {IssuingError} for an id that no database stores.
@@ -132,8 +156,7 @@ function requireStorable(name: string, id: string, maxLength = 255): void {
 /** Parses `firstAttemptAt`: the database stores it, so it is not in the future by any clock. */
 function parseFirstAttempt(value: Date | number, nowMs: number): number {
   const atMs = Number(value);
-  if (value !== null && Number.isFinite(atMs) && atMs >= earliestAttemptMs && atMs <= nowMs)
-    return Math.round(atMs);
+  if (Number.isFinite(atMs) && atMs >= earliestAttemptMs && atMs <= nowMs) return Math.round(atMs);
   throw createTypeError(
     "firstAttemptAt must be a Date or a time in milliseconds after 2000, and not in the future.",
   );

@@ -74,6 +74,9 @@ it.each([
   ],
   [{ request, userId: "a".repeat(256) }, "userId must be well-formed text"],
   [{ request, template: "a\0b" }, "template must be well-formed text"],
+  // The key would be that of another card, or older than is known.
+  [{ request, keySuffix: undefined }, "keySuffix is present but undefined"],
+  [{ request, firstAttemptAt: undefined }, "firstAttemptAt is present but undefined"],
   [{ request, keySuffix: "a\0b" }, "keySuffix must be well-formed text"],
   [
     { request, keySuffix: "x".repeat(241) },
@@ -167,6 +170,25 @@ it("refuses misspelt options of postgresOutbox, work, drain and issue", async ()
   await expect(outbox.issue(1, { deadline: 5 } as never)).rejects.toThrow(
     "Did you mean deadlineMs?",
   );
+});
+
+it("refuses a misspelt template, without which another entry of the user could be meant", async () => {
+  const { outbox, database } = openShop();
+  await outbox.addAll([{ userId: 1, template, request }]);
+  const other = { templat: "tpl_other" } as never;
+  const calls = {
+    get: () => outbox.get(1, other),
+    retry: () => outbox.retry(1, other),
+    resolve: () => outbox.resolve(1, { noCard: true }, other),
+    forget: () => outbox.forget(1, other),
+  };
+  for (const [name, call] of Object.entries(calls))
+    await expect(call()).rejects.toThrow(`${name} has no option "templat". Did you mean template?`);
+  database.exec("BEGIN");
+  expect(() => outbox.correct(database, 1, request, other)).toThrow(
+    'correct has no option "templat". Did you mean template?',
+  );
+  expect(await outbox.count()).toMatchObject({ waiting: 1 });
 });
 
 it("names the arguments of a call that got others", async () => {
