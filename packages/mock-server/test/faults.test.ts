@@ -2,6 +2,7 @@
  * Injected faults: which requests they match, whether the card is issued, and what clients and
  * receivers get.
  */
+import { STATUS_CODES } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { openShop, receiver, toSignUp } from "@loyalty-cards/testing/mock-shop";
@@ -54,6 +55,18 @@ async function issueOnce({ service }: ReturnType<typeof openShop>, idempotencyKe
     return { error: error as Error };
   }
 }
+
+// RFC 9457, 4.2.1
+it.each([403, 408, 409, 410, 423, 425, 429, 500, 502, 503, 504])(
+  "gives a problem of status %i the phrase of the status as its title",
+  async (status) => {
+    const { service } = openShop();
+    service.faults.add({ kind: "status", status, phase: "before" });
+    const response = await service.fetch(issueRequest(service));
+    const problem = { type: "about:blank", title: STATUS_CODES[status], status };
+    expect(await response.json()).toMatchObject(problem);
+  },
+);
 
 it.each(afterCommit)(
   "issues one card under %j, also for 30 concurrent calls with one key",
