@@ -4,15 +4,10 @@
  */
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type * as wire from "@loyalty-cards/openapi/types";
+import type { FieldValues } from "@loyalty-cards/openapi/types";
 import { configurationError, describeNoText, isPromise } from "./errors.ts";
 import type { Reading, UsableResponse } from "./response.ts";
 import { unusable } from "./transport.ts";
-
-/**
- * Field values of a template without types, by field key ([spec
- * 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)).
- */
-export type FieldValues = wire.FieldValues;
 
 /**
  * A card ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)).
@@ -111,6 +106,7 @@ export type {
   ConsentChange,
   ConsentState,
   Consents,
+  FieldValues,
   Operation,
 } from "@loyalty-cards/openapi/types";
 

@@ -38,6 +38,7 @@ export const misspelt = client.issueCard(
   { ...request, fieldValues: { nmae: "Anna" } },
   { userId: 1 },
 );
+export const read = (id: string) => client.getCard(id);
 export const page = client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } });
 // @ts-expect-error a path that the contract does not have
 export const other = client.api.GET("/passes/{id}/history", { params: { path: { id: "card_1" } } });
