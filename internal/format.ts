@@ -69,9 +69,5 @@ const linkStart = " See https://loyalty-cards.github.io/loyalty-cards/errors#";
  */
 export const formatErrorLink = (section: string): string => linkStart + section;
 
-/** Separates a message from the link at its end. */
-export function splitErrorLink(message: string): { text: string; link?: string } {
-  const end = message.lastIndexOf(linkStart);
-  if (end < 0) return { text: message };
-  return { text: message.slice(0, end), link: message.slice(end + 1) };
-}
+/** Returns a message without the link at its end. */
+export const removeErrorLink = (message: string): string => message.split(linkStart)[0] as string;

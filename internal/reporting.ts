@@ -119,21 +119,26 @@ export function describeError(error: unknown, { logErrorMessages = false } = {})
       const text = logErrorMessages ? `: ${toPrintable(String(error), maxMessageLength)}` : "";
       return `a thrown ${formatErrorKind(error)}${text}`;
     }
-    const chain = listCauses(error);
-    const frame = chain.map(findFrame).find((place) => place !== undefined);
-    const [own, ...causes] = chain.map((each) => {
-      const isQuoted =
-        logErrorMessages ||
-        safeBrands.some((brand) => (each as unknown as Record<symbol, unknown>)[brand] === true);
-      const where = each === error && frame !== undefined ? ` at ${frame}` : "";
-      const message =
-        isQuoted && each.message !== "" ? `: ${toPrintable(each.message, maxMessageLength)}` : "";
-      return `${formatNameAndCode(each)}${where}${message}`;
-    });
-    return `${own}${causes.map((cause) => ` (cause: ${cause})`).join("")}`;
+    const [, ...causes] = listCauses(error);
+    const frame = [error, ...causes].map(findFrame).find((place) => place !== undefined);
+    const where = frame === undefined ? "" : ` at ${frame}`;
+    const own = `${formatNameAndCode(error)}${where}${quoteMessage(error, logErrorMessages)}`;
+    const others = causes.map(
+      (cause) => ` (cause: ${formatNameAndCode(cause)}${quoteMessage(cause, logErrorMessages)})`,
+    );
+    return [own, ...others].join("");
   } catch {
     return "an unreadable error";
   }
+}
+
+/** @returns an empty text for a message that may quote a customer. */
+function quoteMessage(error: Error, logErrorMessages: boolean): string {
+  const brands = error as unknown as Record<symbol, unknown>;
+  const isQuoted = logErrorMessages || safeBrands.some((brand) => brands[brand] === true);
+  return isQuoted && error.message !== ""
+    ? `: ${toPrintable(error.message, maxMessageLength)}`
+    : "";
 }
 
 /** Describes an error on a log line, and says how to see a message that it leaves out. */
@@ -152,13 +157,10 @@ const maxStackLength = 10_000;
 
 function listCauses(error: Error): Error[] {
   const chain = [error];
-  for (
-    let { cause } = error;
-    cause instanceof Error && chain.length <= maxCauses;
-    { cause } = cause
-  ) {
-    if (chain.includes(cause)) break;
+  let { cause } = error;
+  while (cause instanceof Error && !chain.includes(cause) && chain.length <= maxCauses) {
     chain.push(cause);
+    cause = cause.cause;
   }
   return chain;
 }

@@ -1,7 +1,7 @@
 /** How a command ends: exit codes, and errors as messages that say what is wrong and what to do. */
 import { basename } from "node:path";
 import { getSystemErrorMap } from "node:util";
-import { splitErrorLink } from "@loyalty-cards/internal/format";
+import { formatErrorLink, removeErrorLink } from "@loyalty-cards/internal/format";
 import { generalUserMessage, programAdvice } from "@loyalty-cards/internal/issuing-error";
 import type { IssuingError } from "@loyalty-cards/issuing-client";
 import { type Part, Text, text } from "./printable.ts";
@@ -121,12 +121,11 @@ export const repeatAdvice =
 function describeIssuingError(error: IssuingError): CommandError {
   const { code, outcome, idempotencyKey } = error;
   const isKeyRefused = code === "unauthorized" || code === "forbidden";
-  const { text: sentence, link } = splitMessage(error);
-  const lines = [sentence, ...listReasons(error)];
+  const lines = [toSentence(error), ...listReasons(error)];
   if (outcome === "unknown" && idempotencyKey !== undefined) lines.push(repeatAdvice);
   else if (code === "network" || code === "timeout" || isKeyRefused)
     lines.push("`loyalty-cards doctor` checks the configuration.");
-  if (link !== undefined) lines.push(link);
+  lines.push(formatErrorLink(code).trim());
   const usual = code === "configuration" ? exitCodes.usage : exitCodes.failed;
   return new CommandError(Text.lines(lines), {
     code,
@@ -151,15 +150,14 @@ function listReasons({ problem, userMessage, fields, message }: IssuingError): s
 }
 
 /**
- * The message of an error of the client without advice for programs, and the sentence with the
- * address of its page, which gets its own line.
+ * The message of an error of the client for a person at a terminal: without advice for programs,
+ * and without the address of its page.
  */
-export function splitMessage({ message }: Pick<Error, "message">): { text: string; link?: string } {
-  const { text: sentences, ...rest } = splitErrorLink(message);
-  const advice = Object.values(programAdvice).find((each) => sentences.endsWith(` ${each}`));
-  // The advice follows a colon or a full stop, and a space.
-  const own = advice === undefined ? sentences : `${sentences.slice(0, -advice.length - 2)}.`;
-  return { text: nameVariables(own), ...rest };
+export function toSentence({ message }: Pick<Error, "message">): string {
+  let sentences = removeErrorLink(message);
+  for (const advice of Object.values(programAdvice))
+    sentences = sentences.replace(` ${advice}`, "");
+  return nameVariables(sentences.replace(/:$/, ".")); // the advice can follow a colon
 }
 
 /** Names what a person at a terminal sets, in place of the options of the client. */
@@ -172,4 +170,4 @@ export const nameVariables = (message: string) =>
 
 /** Why the service rejected a row: its own text of a 422, when there is one. */
 export const describeRejection = (error: Pick<IssuingError, "message" | "userMessage">): string =>
-  error.userMessage === generalUserMessage ? splitMessage(error).text : error.userMessage;
+  error.userMessage === generalUserMessage ? toSentence(error) : error.userMessage;

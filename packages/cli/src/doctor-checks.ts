@@ -4,11 +4,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
+import { formatErrorLink } from "@loyalty-cards/internal/format";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { endpoints } from "@loyalty-cards/openapi/endpoints";
 import type { Context } from "./command.ts";
-import { CommandError, describeNoResponse, exitCodes, splitMessage } from "./command-error.ts";
+import { CommandError, describeNoResponse, exitCodes, toSentence } from "./command-error.ts";
 import { readApiKey, readBaseUrl, requireKeyOfAddress } from "./configuration.ts";
 
 interface CheckResult {
@@ -30,7 +31,10 @@ const passed = (detail: string): CheckResult => ({ status: "passed", detail });
 const warning = (detail: string, fix: string): CheckResult => ({ status: "warning", detail, fix });
 const failed = (detail: string, fix: string): CheckResult => ({ status: "failed", detail, fix });
 
+/** In the order in which they are printed. */
 const names = ["address", "API key", "service", "clock", "contract", "key", "template"] as const;
+
+type Results = Partial<Record<(typeof names)[number], CheckResult>>;
 
 /** The result of a check, and a value that later ones need: undefined when the check failed. */
 interface Found<Value> {
@@ -45,34 +49,32 @@ export async function checkService(
 ): Promise<ServiceCheck[]> {
   const address = await run(() => checkAddress(context));
   const apiKey = await run(() => checkApiKey(context, address.value));
-  const results = [address.result, apiKey.result];
+  const results: Results = { address: address.result, "API key": apiKey.result };
   if (address.value === undefined) return toChecks(results, "an address");
   const { value: client } = apiKey;
   if (client === undefined) return toChecks(results, "an API key");
 
   const { value: baseUrl } = address;
   const service = await run(() => checkReachable(baseUrl, context));
-  results.push(service.result);
+  results.service = service.result;
   if (service.value === undefined) return toChecks(results, "a service that responds");
 
   const { reference, card } = service.value;
+  results.clock = checkClock(reference);
+  results.contract = checkContract(reference);
   const key = await run(async () => ({ result: await checkKey(client, card.status) }));
-  results.push(checkClock(reference), checkContract(reference), key.result);
+  results.key = key.result;
   if (key.result.status === "failed") return toChecks(results, "a key that is accepted");
 
   const template = await run(async () => ({ result: await checkTemplate(client, templateId) }));
-  results.push(template.result);
-  return toChecks(results);
+  return toChecks({ ...results, template: template.result });
 }
 
-/**
- * @param results those of the first checks.
- * @param missing what the others need.
- */
-const toChecks = (results: readonly CheckResult[], missing = ""): ServiceCheck[] =>
-  names.map((name, index) => ({
+/** @param missing what the checks without a result need. */
+const toChecks = (results: Results, missing = ""): ServiceCheck[] =>
+  names.map((name) => ({
     name,
-    ...(results[index] ?? { status: "skipped", detail: `needs ${missing}`, missing }),
+    ...(results[name] ?? { status: "skipped", detail: `needs ${missing}`, missing }),
   }));
 
 /** @returns the address without a slash at its end. */
@@ -117,8 +119,7 @@ async function run<Value>(check: () => Promise<Found<Value>>): Promise<Found<Val
   } catch (error) {
     if (error instanceof CommandError) return { result: failed(error.problem, error.fix) };
     if (!isIssuingError(error)) throw error;
-    const { text, link = "" } = splitMessage(error);
-    return { result: failed(text, link) };
+    return { result: failed(toSentence(error), formatErrorLink(error.code).trim()) };
   }
 }
 

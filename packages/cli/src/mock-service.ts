@@ -43,12 +43,14 @@ export async function startService(
   // A secret in .env stays the same when the service starts again.
   const secret = environment.LOYALTY_SIGNING_SECRET;
   const endpoint = forward && { url: forward, events: eventTypes, ...(secret && { secret }) };
+  const toPath = (file: string | undefined) =>
+    file === undefined ? undefined : resolve(terminal.cwd, file);
   let server: MockServer | undefined;
   try {
     server = await startMockServer({
       port,
-      ...(seed !== undefined && { seedFile: resolve(terminal.cwd, seed) }),
-      ...(data !== undefined && { dataFile: resolve(terminal.cwd, data) }),
+      seedFile: toPath(seed),
+      dataFile: toPath(data),
       ...(endpoint && { endpoints: [endpoint], forwardTo: endpoint.url }),
       log: (message) => print.info(style("yellow", message)),
       onTraffic,

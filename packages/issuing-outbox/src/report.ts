@@ -2,7 +2,7 @@
  * What an outbox reports: the outcome of each attempt, its alarms, and a log line for what needs
  * attention.
  */
-import { splitErrorLink, toPrintable } from "@loyalty-cards/internal/format";
+import { removeErrorLink, toPrintable } from "@loyalty-cards/internal/format";
 import {
   createReport,
   describeError,
@@ -117,8 +117,7 @@ function formatFailure({ entry, code, error, retryInMs }: Failed, hasWorker: boo
 const noWorker = "This process runs no worker: outbox.work() or outbox.drain()";
 
 /** The message of the client without its link, on one line. */
-const readMessage = (error: unknown) =>
-  toPrintable(splitErrorLink((error as Error).message).text, 300);
+const readMessage = (error: unknown) => toPrintable(removeErrorLink((error as Error).message), 300);
 
 /** @param hasWorker without one, nobody tries an entry, unless another process has a worker. */
 function formatPause(

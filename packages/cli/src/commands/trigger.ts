@@ -55,31 +55,42 @@ async function runTrigger(
   const body = Buffer.from(JSON.stringify(event));
   let exitCode: number = exitCodes.complete;
   for (const note of options.duplicate ? ["", "duplicate"] : [""]) {
-    const headers = receiver.createHeaders(
-      type,
-      `dlv_${id}`,
-      await signWebhook({ rawBody: body, secret }),
-    );
+    const signature = await signWebhook({ rawBody: body, secret });
+    const headers = receiver.createHeaders(type, `dlv_${id}`, signature);
     const result = await receiver.sendDelivery({ url, headers, body, timeoutMs });
-    const { durationMs } = result;
     const outcome = "status" in result ? { status: result.status } : { error: result.error };
     const advice = findAdvice(outcome, url);
     const passed = advice === undefined;
     if (!passed) exitCode = exitCodes.failed;
-    print.data(
-      { type, id: event.id, ...outcome, durationMs, passed, ...(advice && { advice }) },
-      () => {
-        const [color, mark] = passed ? (["green", "✓"] as const) : (["red", "✗"] as const);
-        const remark = [note, receiver.explainFailure(result, url)].filter(Boolean).join(": ");
-        const line = text`${style(color, `${mark} ${outcome.status ?? "---"}`)} ${style("dim", `${durationMs} ms`.padStart(7))}  ${style("bold", type)} ${event.id} ${remark && style("dim", remark)}`;
-        return Text.lines([
-          line.trimEnd().reflow(print.dataColumns, "    "),
-          ...(passed ? [] : [text`    ${advice}`.reflow(print.columns)]),
-        ]);
-      },
-    );
+    const { durationMs } = result;
+    const sent = { type, id: event.id, ...outcome, durationMs, passed, advice };
+    const remark = [note, receiver.explainFailure(result, url)].filter(Boolean).join(": ");
+    print.data(sent, () => formatSent(sent, remark, print));
   }
   return exitCode;
+}
+
+/** What was sent, and what came of it. */
+interface Sent {
+  type: string;
+  id: string;
+  status?: number;
+  durationMs: number;
+  passed: boolean;
+  advice: string | undefined;
+}
+
+/** `✓ 204   9 ms  balance.changed evt_8sT2kq duplicate`, with the advice below. */
+function formatSent(
+  { type, id, status, durationMs, passed, advice }: Sent,
+  remark: string,
+  { columns, dataColumns }: Context["print"],
+): Text {
+  const mark = passed ? style("green", `✓ ${status}`) : style("red", `✗ ${status ?? "---"}`);
+  const duration = style("dim", `${durationMs} ms`.padStart(7));
+  const subject = text`${style("bold", type)} ${id} ${remark && style("dim", remark)}`;
+  const line = text`${mark} ${duration}  ${subject}`.trimEnd().reflow(dataColumns, "    ");
+  return advice === undefined ? line : Text.lines([line, text`    ${advice}`.reflow(columns)]);
 }
 
 /** Creates the example of the OpenAPI document, with the current time and for a card. */

@@ -42,10 +42,11 @@ interface Run {
   template: string;
   files: report.ImportFiles;
   outbox: SqliteOutbox;
+  /** What the outbox finds out while it sends. */
   facts: RunFacts;
   /** The valid rows of the list. */
   index: ListIndex;
-  /** Is aborted with `interrupted`, or with the error that ends the run. */
+  /** Ends the sending: its reason is `interrupted`, or the error that the run ends with. */
   stopping: AbortController;
 }
 
@@ -126,11 +127,8 @@ async function read({ context, options, list, template, outbox, index }: Run) {
   async function* readValidRows(): AsyncGenerator<ImportRow> {
     for await (const { value, failure } of readRows(context, list, options, index)) {
       check.add(failure?.problems ?? []);
-      if (failure === undefined) {
-        yield value;
-        continue;
-      }
-      invalid.push(report.toRejectedLine(failure));
+      if (failure === undefined) yield value;
+      else invalid.push(report.toRejectedLine(failure));
     }
   }
   await addRows(outbox, template, readValidRows());
@@ -157,9 +155,9 @@ async function sendAll(run: Run, isFirstRun: boolean): Promise<report.Ending> {
   const isConfirmed = !isFirstRun || (await sendFirst(run, progress));
   if (isConfirmed) await send(run, progress, Number.POSITIVE_INFINITY);
   print.status(undefined);
-  if (signal.aborted && signal.reason !== "interrupted") throw signal.reason;
-  if (signal.aborted) return "interrupted";
-  return isConfirmed ? "complete" : "declined";
+  if (!signal.aborted) return isConfirmed ? "complete" : "declined";
+  if (signal.reason === "interrupted") return "interrupted";
+  throw signal.reason;
 }
 
 /** @returns whether the others are sent too. */

@@ -16,7 +16,7 @@ import {
   describeSystemError,
   exitCodes,
   nameVariables,
-  splitMessage,
+  toSentence,
 } from "../command-error.ts";
 import { type ListIndex, toUserKey } from "./duplicates.ts";
 import type { ImportRow } from "./rows.ts";
@@ -67,7 +67,7 @@ export function openListOutbox(client: IssuingClient, file: string, stopping: Ab
 
 const toFailure = (error: IssuingError) => ({
   status: error.status,
-  message: splitMessage(error).text,
+  message: toSentence(error),
 });
 
 /**
@@ -180,8 +180,7 @@ export function toRunError(error: unknown, file: string, { hasSent }: RunFacts):
 
 function describeRunError(error: unknown, name: string): string | undefined {
   const { code, message, cause } = error as { code?: unknown; message: string; cause?: unknown };
-  if (isIssuingError(error))
-    return error.code === "not-found" ? splitMessage(error).text : undefined;
+  if (isIssuingError(error)) return error.code === "not-found" ? toSentence(error) : undefined;
   if (isBusy(cause)) return `${name} is used by another run: wait for it, or stop it.`;
   if (cause instanceof Error) return `${name} cannot be used: ${nameVariables(cause.message)}.`;
   if (String(code).includes("SQLITE")) return `${name} cannot be used: ${message}.`;

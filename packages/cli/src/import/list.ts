@@ -12,7 +12,7 @@ export interface ListRecord {
   line: number;
   values: ReadonlyMap<string, unknown>;
   /** Why the whole record cannot be read. */
-  malformed?: string;
+  malformed?: string | undefined;
   /** Where the value of a column begins; without a name, where the record begins. */
   locate(columnName?: string): { line: number; column: number };
 }
@@ -169,7 +169,7 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
       yield {
         line,
         values: new Map(Object.entries(record)),
-        ...(isLonger && { malformed: "has more values than the header" }),
+        malformed: isLonger ? "has more values than the header" : undefined,
         locate: (columnName?: string) =>
           locateCell(text, line, delimiter, columns.indexOf(columnName as string)),
       };

@@ -35,7 +35,7 @@ export async function runDoctor(
       url,
       secret,
       toleranceSeconds,
-      ...(card !== undefined && { cardId: card }),
+      cardId: card,
       timeoutMs,
       signal: abort.signal,
       onFinding,

@@ -192,15 +192,17 @@ const selectHeaders = (rawHeaders: readonly string[]): string[] =>
     return !ownHeaders.has(name.toLowerCase());
   });
 
+/** Members that are undefined are not in the JSON. */
 function toJson({ event, rejected, result, status }: Passed, receivedMs: number) {
   return {
     kind: "delivery",
     receivedAt: new Date(receivedMs).toISOString(),
     verified: event !== undefined,
-    ...(rejected !== undefined && { rejected }),
-    ...(event && { type: String(event.type), id: event.id }),
-    ...(result && { durationMs: result.durationMs }),
-    ...(result && "error" in result && { error: result.error }),
+    rejected,
+    type: event && String(event.type),
+    id: event?.id,
+    durationMs: result?.durationMs,
+    error: result && "error" in result ? result.error : undefined,
     status,
   };
 }

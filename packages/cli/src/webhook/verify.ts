@@ -59,12 +59,13 @@ export async function runVerify(
   } catch (error) {
     if (!isWebhookVerificationError(error)) throw error;
     const { reason, skewSeconds = 0 } = error;
-    const { explanation, fix } =
-      reason === "mismatch"
-        ? await explainSignature(rawBody, signature, secret, timestamp)
-        : reason === "stale" || reason === "future"
-          ? explainAge(timestamp, skewSeconds, atMs, toleranceSeconds)
-          : { explanation: explanations[reason], fix: fixes[reason] };
+    let explained: Explanation;
+    if (reason === "mismatch")
+      explained = await explainSignature(rawBody, signature, secret, timestamp);
+    else if (reason === "stale" || reason === "future")
+      explained = explainAge(timestamp, skewSeconds, atMs, toleranceSeconds);
+    else explained = { explanation: explanations[reason], fix: fixes[reason] };
+    const { explanation, fix } = explained;
     print.data({ verified: false, reason, explanation, fix }, () =>
       Text.lines([
         style("red", `✗ rejected: ${reason}`),

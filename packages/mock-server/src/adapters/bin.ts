@@ -41,8 +41,8 @@ async function main(): Promise<void> {
     port: parsePort(values.port),
     host,
     ...(!values.quiet && { onTraffic: (event) => console.error(formatJson(event)) }),
-    ...(seed !== undefined && { seedFile: seed }),
-    ...(data !== undefined && { dataFile: data }),
+    seedFile: seed,
+    dataFile: data,
   });
   const stop = () =>
     void server.close().then(

@@ -35,14 +35,14 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl"> {
    * A JSON file with `templates`, `endpoints` and `defaultCountry`. Options take precedence over
    * its members; the `endpoints` of both exist, those of the options first.
    */
-  seedFile?: string;
+  seedFile?: string | undefined;
   /**
    * A file that stores all data, as one JSON snapshot. An existing file takes precedence over the
    * templates, endpoints and clock of the options. It is written soon after a change, and by
    * `close()`. A process that is killed loses the changes of the last moments: of 200 ms, or of
    * eleven times as long as a write takes where that is longer.
    */
-  dataFile?: string;
+  dataFile?: string | undefined;
   /**
    * Called for each API request, with its warnings, which `log` then does not get, for each
    * delivery attempt, and when the clock is moved. An event contains no queries, keys or secrets,

@@ -33,7 +33,7 @@ export interface CheckReceiverOptions {
    * The card of the `balance.changed` events. Set it when the handler fails for cards that it does
    * not know. Default `card_doctor`.
    */
-  cardId?: string;
+  cardId?: string | undefined;
   signal?: AbortSignal;
   /** Called with each finding when its check has ended. */
   onFinding?: (finding: Finding) => void;
