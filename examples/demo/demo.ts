@@ -38,10 +38,10 @@ export async function runDemo(
       );
     else {
       print("\nThe shop and the mock service run until you press Ctrl-C:");
-      print(`  console        ${mockUrl}/console  (record a purchase)`);
-      print(`  Anna's card    ${links.page}`);
-      print(`  Anna's page    ${shopUrl}/#${userId}`);
       print(`  join the club  ${shopUrl}`);
+      print(`  Anna's page    ${shopUrl}/#${userId}`);
+      print(`  Anna's card    ${links.page}`);
+      print(`  console        ${mockUrl}/console  (record a purchase)`);
       await keepUntil;
       print("Stopped.");
     }
