@@ -163,13 +163,13 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   ): ReceiverResponse {
     const { event, facts } = verified;
     if (handled.outcome === "failed") reporter.logHandlerError(event, handled.error, deliversAgain);
-    const outcome = { ...handled, ...facts };
+    const toOutcome = () => ({ ...handled, ...facts });
     if (handled.outcome === "failed" || handled.outcome === "in-progress")
-      return reportAndReturn(unavailable, outcome, reception);
+      return reportAndReturn(unavailable, toOutcome, reception);
     const accepted: ReceiverResponse = { status: 204, headers: {}, event };
     if (afterResponse !== undefined && handled.outcome !== "duplicate")
       accepted.afterResponse = () => runAfterResponse(verified, reception);
-    return reportAndReturn(accepted, outcome, reception);
+    return reportAndReturn(accepted, toOutcome, reception);
   }
 
   async function runAfterResponse(
@@ -183,7 +183,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
       reporter.logHandlerError(event, error, "the response was sent already: use an inbox.");
       if (reception.hasTimedOut) return;
       const outcome = { outcome: "after-response-failed", event: facts.event, error } as const;
-      reporter.report(outcome, 204, 0);
+      reporter.report(() => outcome, 204, 0);
     }
   }
 
@@ -200,34 +200,31 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     if (facts === undefined)
       return refuse({ reason: stage === "body" ? "timeout" : "secret-timeout" }, reception);
     reporter.logHandlerTimeout();
-    return reportAndReturn(
-      unavailable,
-      { outcome: "failed", reason: "timeout", ...facts },
-      reception,
-    );
+    const toOutcome = () => ({ outcome: "failed", reason: "timeout", ...facts }) as const;
+    return reportAndReturn(unavailable, toOutcome, reception);
   }
 
   function refuse(refusal: Refusal, reception: Reception): ReceiverResponse {
     const { reason } = refusal;
     if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...refusal, reason });
     else if (!reception.hasTimedOut) reporter.logRejection({ ...refusal, reason });
-    return reportAndReturn(reasons[reason].response, describeRefusal(refusal), reception);
+    return reportAndReturn(reasons[reason].response, () => describeRefusal(refusal), reception);
   }
 
   /** Handles an error that nothing should throw. */
   function failUnexpectedly(error: unknown, reception: Reception): ReceiverResponse {
     reporter.logUnexpectedError(error, deliversAgain);
-    return reportAndReturn(unavailable, { outcome: "error", error }, reception);
+    return reportAndReturn(unavailable, () => ({ outcome: "error", error }), reception);
   }
 
   /** Reports the outcome of the delivery, and returns the response. */
   function reportAndReturn(
     response: ReceiverResponse,
-    outcome: Outcome,
+    toOutcome: () => Outcome,
     reception: Reception,
   ): ReceiverResponse {
     const durationMs = performance.now() - reception.startedMs;
-    if (!reception.hasTimedOut) reporter.report(outcome, response.status, durationMs);
+    if (!reception.hasTimedOut) reporter.report(toOutcome, response.status, durationMs);
     return response;
   }
 

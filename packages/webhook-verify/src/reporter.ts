@@ -133,10 +133,14 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
 
   return {
     write,
-    /** Calls `onOutcome`. */
-    report(outcome: Outcome, status: number, durationMs: number): void {
+    /**
+     * Calls `onOutcome`.
+     * @param toOutcome called only then: most receivers have no `onOutcome`, and without this a
+     * delivery takes a fifth longer.
+     */
+    report(toOutcome: () => Outcome, status: number, durationMs: number): void {
       if (onOutcome === undefined) return;
-      notify(onOutcome, { ...outcome, status, durationMs }, (error) =>
+      notify(onOutcome, { ...toOutcome(), status, durationMs }, (error) =>
         write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
       );
     },
