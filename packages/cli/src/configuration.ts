@@ -74,7 +74,7 @@ export function readApiKey({ all }: Sources): string {
     });
   }
   throw new CommandError("There is no API key", {
-    fix: `Set LOYALTY_API_KEY in the environment or in .env, or LOYALTY_API_KEY_COMMAND in the environment, and not in .env, to a command that prints it.${describeUnread(all)}`,
+    fix: `Set LOYALTY_API_KEY in the environment or in .env, or LOYALTY_API_KEY_COMMAND, not in .env, to a command that prints it.${describeUnread(all)}`,
   });
 }
 

@@ -275,7 +275,7 @@ async function checkKey(client: IssuingClient, statusWithoutKey: number): Promis
   const { status } = response;
   if (status === 401 || status === 403) {
     const fix =
-      "Is the key complete, not revoked, and of this service? The service's console creates new ones (API & webhooks; in the console of the mock: Setup).";
+      "Is it complete, not revoked, of this service? The console creates others: API & webhooks (mock: Setup).";
     const result = failed(`not accepted: the service responded ${status}`, fix);
     return { ...result, exitCode: exitCodes.keyRefused };
   }

@@ -72,7 +72,7 @@ describe("LOYALTY_API_KEY_COMMAND", () => {
         },
       );
       expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toContain("LOYALTY_API_KEY_COMMAND in the environment, and not in .env,");
+      expect(stderr).toContain("or LOYALTY_API_KEY_COMMAND, not in .env, to a command");
       expect([existsSync(marker), received.connections]).toEqual([false, 0]);
     },
   );

@@ -139,7 +139,7 @@ describe("doctor", () => {
       key: {
         status: "failed",
         detail: "not accepted: the service responded 401",
-        fix: expect.stringContaining("(API & webhooks; in the console of the mock: Setup)"),
+        fix: expect.stringContaining("The console creates others: API & webhooks (mock: Setup)"),
       },
       template: { status: "skipped", detail: "needs a key that is accepted" },
     });

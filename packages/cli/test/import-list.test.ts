@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CommandError } from "../src/command-error.ts";
 import { type ListRecord, openList } from "../src/import/list.ts";
-import { run } from "./terminal.ts";
+import { parseLines, run } from "./terminal.ts";
 
 async function readAll(content: string | Uint8Array) {
   const list = await openList(join(createFolder({ "members.csv": content }), "members.csv"));
@@ -296,7 +296,7 @@ it("reads a list from stdin", async () => {
   expect([code, stdout]).toEqual([
     1,
     expect.stringMatching(
-      /^stdin: 2 rows, 1 valid, 1 problem\n {2}1 row: line 3, column 1: userId ends with \.0: .*\n$/,
+      /^stdin: 2 rows, 1 valid, 1 problem\n✗ 1 row: line 3, column 1: userId ends with \.0: .*\n$/,
     ),
   ]);
 });
@@ -362,10 +362,10 @@ it("reports each problem with its line and column with --json, counts them by co
     1,
     [
       "members.csv: 24 rows, 1 valid, 24 problems",
-      "  3 rows: email is not an email address, lines 10, 11, 25",
-      `  2 rows: userId ${changed}, lines 6, 18`,
-      `  2 rows: phone ${changed}, lines 7, 8`,
-      "  2 rows: phone is not a phone number, lines 9, 25",
+      "✗ 3 rows: email is not an email address, lines 10, 11, 25",
+      `✗ 2 rows: userId ${changed}, lines 6, 18`,
+      `✗ 2 rows: phone ${changed}, lines 7, 8`,
+      "✗ 2 rows: phone is not a phone number, lines 9, 25",
     ],
   ]);
   expect([...text.lines, ...problems].join("\n") + stderr).not.toContain("secret");
@@ -378,16 +378,38 @@ it("groups the rows by cause, the most frequent first, and names the first of th
     "members.csv": `userId,phone,email,name,marketing\n${list.join("\n")}\n`,
   });
   const line = ["import", "check", "members.csv", "--privacy", "1"];
-  const { stdout } = await run(line, { cwd, isTTY: true });
+  const { stdout } = await run(line, { cwd, isTTY: true, env: { NO_COLOR: "1" } });
   expect(stdout.split("\n")).toEqual([
     "members.csv: 1,204 rows, 1 valid, 1,204 problems",
-    "  1,200 rows: phone is not a phone number, lines 6, 7, 8, 9, 10 …",
-    "  3 rows:     userId is also in an earlier line, lines 4, 5, 11",
-    "  1 row:      line 2, column 1: userId is in scientific notation: a spreadsheet",
+    "✗ 1,200 rows: phone is not a phone number, lines 6, 7, 8, 9, 10 …",
+    "✗ 3 rows:     userId is also in an earlier line, lines 4, 5, 11",
+    "✗ 1 row:      line 2, column 1: userId is in scientific notation: a spreadsheet",
     "              changed it",
     "`import check --json` prints each problem.",
     "",
   ]);
+});
+
+it("names the column of the list when its name is not that of the target", async () => {
+  const cwd = createFolder({
+    "members.csv": "userId,mobile,mail\n1,bad,a@example.com\n2,bad,a@example\n",
+  });
+  const maps = ["--map", "phone=mobile", "--map", "email=mail", "--privacy", "1"];
+  const line = ["import", "check", "members.csv", ...maps];
+  expect((await run(line, { cwd })).stdout.split("\n").slice(1)).toEqual([
+    '✗ 2 rows: phone is not a phone number, column "mobile", lines 2, 3',
+    '✗ 1 row:  line 3, column "mail": email is not an email address',
+    "",
+  ]);
+  const [first] = parseLines((await run([...line, "--json"], { cwd })).stdout);
+  expect(first).toEqual({
+    line: 2,
+    column: 3,
+    heading: "mobile",
+    code: "invalid-phone",
+    target: "phone",
+    message: "phone is not a phone number",
+  });
 });
 
 describe("duplicates", () => {
@@ -407,7 +429,7 @@ describe("duplicates", () => {
       `6:22  email is also in line 2: ${two}`,
     ]);
     expect((await check(rows)).lines).toContain(
-      `  2 rows: phone is also in an earlier line: ${two}, lines 5, 6`,
+      `✗ 2 rows: phone is also in an earlier line: ${two}, lines 5, 6`,
     );
     const allowed = await checkEach(rows, "--allow-same-person");
     expect(allowed.problems).toEqual(["4:1  userId is also in line 2"]);
@@ -425,7 +447,7 @@ describe("duplicates", () => {
 
 it("prints a problem per line with --json, and a summary", async () => {
   const { lines } = await check(["1,4.86E+10,,,"], "--json");
-  const place = { line: 2, column: 3, target: "phone" };
+  const place = { line: 2, column: 3, heading: "phone", target: "phone" };
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     { ...place, code: "scientific-notation", message: expect.any(String) },
     { summary: { rows: 1, valid: 0, problems: 1, codes: { "scientific-notation": 1 } } },
@@ -506,7 +528,7 @@ describe("mapping", () => {
     const text = 'userId,Phone,phone,field.points\n1,2,+48600100200,"1,5"\n';
     const { stderr, problems } = await checkEach(text, "--number-field", "points");
     expect(stderr).toBe(
-      "Columns that are not used: Phone\nCompare field.points with the template: only the service knows its fields.\n",
+      "Columns that are not used: Phone\nFields of the card: points. Check their spelling: only the service knows the fields of the template.\n",
     );
     expect(problems).toEqual([
       "2:18  field.points is not a number such as 12 or 12.5, of at most 15 digits",

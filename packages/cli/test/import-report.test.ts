@@ -100,7 +100,9 @@ describe("rejected rows", () => {
     const { run, read, path, countCards } = await openShop({
       "members.csv": `\ufeffuserId;phone;name\r\n${rows.join("\r\n")}`,
     });
-    expect([(await run([...command, "--skip-invalid"])).code, await countCards()]).toEqual([1, 1]);
+    const { code, stdout } = await run([...command, "--skip-invalid"]);
+    expect([code, await countCards()]).toEqual([1, 1]);
+    expect(stdout).toMatch(/^✗ Finished with rejected rows: 3 rows in \d+ s\n {2}issued +1 /);
     expect(statSync(path("members.rejected.csv")).mode & 0o777).toBe(0o600);
     expect(read("members.rejected.csv").split("\n")).toEqual([
       "line;user_id;code;reason;key",

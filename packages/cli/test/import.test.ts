@@ -281,7 +281,7 @@ describe("nothing is sent", () => {
       "rows with problems",
       { "members.csv": "userId,phone\n1,bad\n" },
       [],
-      /^No column is mapped to field\.KEY: [^\n]+\nmembers\.csv: 1 row, 0 valid, 1 problem\n {2}1 row: line 2, column 3: phone is not a phone number\nNothing was sent\. Correct the rows, or use --skip-invalid to import the others\.\n$/,
+      /^No column is mapped to field\.KEY: [^\n]+\nmembers\.csv: 1 row, 0 valid, 1 problem\n✗ 1 row: line 2, column 3: phone is not a phone number\nNothing was sent\. Correct the rows, or use --skip-invalid to import the others\.\n$/,
     ],
     [
       "another file in the place of the cards",

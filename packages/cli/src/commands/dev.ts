@@ -18,9 +18,15 @@ import { waitForStop } from "../printer.ts";
 import { printTraffic } from "../traffic-line.ts";
 
 export function addDevCommand(program: Command, cli: Cli): void {
-  const dev = program.command("dev").description("run the mock service with its console");
+  const dev = program
+    .command("dev")
+    .description("run the mock service with its console, until Ctrl-C");
   addServiceOptions(dev, 4010);
-  addExamples(dev, "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty");
+  addExamples(
+    dev,
+    "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
+    "loyalty-cards dev --data shop.json --port 4011",
+  );
   setAction<ServiceOptions>(cli, dev, runDev);
 }
 

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import type { Result } from "@loyalty-cards/internal/result";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
-import { formatCount, formatNumber, Text, text } from "../printable.ts";
+import { formatCount, formatNumber, style, Text, text } from "../printable.ts";
 import { createIndex, type ListIndex } from "./duplicates.ts";
 import { type List, openList } from "./list.ts";
 import type { RowProblem } from "./mapped-record.ts";
@@ -51,27 +51,36 @@ export class ListCheck {
   format(name: string, width: number): Text {
     const summary = `${name}: ${formatCount(this.rows, "row")}, ${formatNumber(this.valid)} valid, ${formatCount(this.problems, "problem")}`;
     const groups = [...this.#groups].sort(([, one], [, other]) => other.rows - one.rows);
-    const labels = groups.map(([, { rows }]) => `  ${formatCount(rows, "row")}: `);
+    const labels = groups.map(([, { rows }]) => `${formatCount(rows, "row")}: `);
     const labelWidth = Math.max(0, ...labels.map((label) => label.length));
-    const lines = groups.map(([cause, group], index) =>
-      text`${labels[index]?.padEnd(labelWidth) ?? ""}${formatGroup(cause, group)}`.reflow(
-        width,
-        " ".repeat(labelWidth),
-      ),
-    );
+    const lines = groups.map(([cause, group], index) => {
+      const label = labels[index]?.padEnd(labelWidth) ?? "";
+      const line = text`${mark} ${label}${formatGroup(cause, group)}`;
+      return line.reflow(width, " ".repeat(labelWidth + 2));
+    });
     if (groups.some(([, { rows }]) => rows > maxNamedRows))
       lines.push(text`\`import check --json\` prints each problem.`);
     return Text.lines([Text.from(summary).reflow(width), ...lines]);
   }
 }
 
-/** `phone is not a phone number, lines 4, 9, 12, 20, 31 …`. */
+const mark = style("red", "✗");
+
+/**
+ * `line 4, column "mobile": phone is not a phone number`; of several rows `phone is not a phone
+ * number, column "mobile", lines 4, 9, 12, 20, 31 …`.
+ */
 function formatGroup(cause: string, { rows, problems }: Group): string {
   const [first] = problems;
-  if (first !== undefined && rows === 1)
-    return `line ${first.line}, column ${first.column}: ${first.message}`;
-  const lines = problems.map(({ line }) => line).join(", ");
-  return `${cause}, lines ${lines}${rows > problems.length ? " …" : ""}`;
+  if (first === undefined) return cause;
+  const { line, column, heading, target, message } = first;
+  // A column that is named like its target is in the message already.
+  const isNamed = heading !== undefined && heading !== target;
+  const named = isNamed ? `column ${JSON.stringify(heading)}` : "";
+  if (rows === 1) return `line ${line}, ${named || `column ${column}`}: ${message}`;
+  const lines = `lines ${problems.map((one) => one.line).join(", ")}`;
+  const more = rows > problems.length ? " …" : "";
+  return `${[cause, named, lines].filter(Boolean).join(", ")}${more}`;
 }
 
 /**
@@ -94,7 +103,7 @@ export async function* readRows(
   const fields = [...mapping.keys()].filter((target) => target.startsWith("field."));
   print.info(
     fields.length > 0
-      ? `Compare ${fields.join(", ")} with the template: only the service knows its fields.`
+      ? `Fields of the card: ${fields.join(", ").replaceAll("field.", "")}. Check their spelling: only the service knows the fields of the template.`
       : "No column is mapped to field.KEY: the cards will have no field values. If the template has fields, add for example --map field.name=name.",
   );
   for await (const record of list.records) {

@@ -9,6 +9,8 @@ import type { Mapping, Target } from "./mapping.ts";
 export interface RowProblem {
   line: number;
   column: number;
+  /** The name of the column of the list; undefined for a problem of the whole row. */
+  heading: string | undefined;
   code: string;
   /** The target of the value; undefined for a problem of the whole row. */
   target: Target | undefined;
@@ -33,8 +35,9 @@ export function toProblem(
   message: string,
   target?: Target,
 ): RowProblem {
-  const position = record.locate(target && mapping.get(target));
-  return { ...position, code, target, message: `${target ?? "the row"} ${message}` };
+  const heading = target && mapping.get(target);
+  const position = record.locate(heading);
+  return { ...position, heading, code, target, message: `${target ?? "the row"} ${message}` };
 }
 
 /** Reads a value as it stands in the record. It is empty when there is none. */

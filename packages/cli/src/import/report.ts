@@ -11,7 +11,7 @@ import { formatDuration } from "@loyalty-cards/internal/format";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError, describeRejection, exitCodes } from "../command-error.ts";
-import { formatCount, formatNumber, formatTable, text } from "../printable.ts";
+import { formatCount, formatNumber, formatTable, type Part, style, text } from "../printable.ts";
 import { type ListIndex, toUserKey } from "./duplicates.ts";
 import { countEnded } from "./list-outbox.ts";
 import type { RowProblem } from "./mapped-record.ts";
@@ -65,6 +65,12 @@ interface ImportResult {
   reasons: ReadonlySet<string>;
 }
 
+function formatEnding(ending: Ending, { rejected, unknown }: ImportResult): Part {
+  if (ending !== "complete" || rejected + unknown === 0) return endings[ending];
+  const found = rejected > 0 ? "rejected" : "unknown";
+  return text`${style("red", "✗")} Finished with ${found} rows`;
+}
+
 /** @returns the exit code. */
 export function printResult({ print }: Context, result: ImportResult, files: ImportFiles): number {
   const { issued, issuedBefore, rejected, unknown, hasSent, ending, elapsedMs, reasons } = result;
@@ -77,7 +83,7 @@ export function printResult({ print }: Context, result: ImportResult, files: Imp
       ["  rejected", formatNumber(rejected), names.rejected],
       ...(unknown > 0 ? [["  unknown", formatNumber(unknown), names.rejected]] : []),
     ];
-    return text`${endings[ending]}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
+    return text`${formatEnding(ending, result)}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
   });
   if (issuedBefore > 0) {
     const had = `${formatNumber(issuedBefore)} had cards before this run`;
