@@ -14,7 +14,7 @@ export function parseUrl(address: string | URL | undefined): URL | undefined {
  * @param hostname as in `URL.hostname`.
  */
 export function isLoopback(hostname: string): boolean {
-  const host = toIpv4(hostname);
+  const host = normalizeHost(hostname);
   return (
     host === "localhost" ||
     host.endsWith(".localhost") ||
@@ -57,7 +57,7 @@ const privateName = /^[^.[]+$|\.(?:localhost|local|lan|internal|home\.arpa)$/;
  * @param hostname as in `URL.hostname`.
  */
 export function isPrivate(hostname: string): boolean {
-  const host = toIpv4(hostname);
+  const host = normalizeHost(hostname);
   return isPrivateIpv4(host) || privateIpv6.test(host) || privateName.test(host);
 }
 
@@ -71,7 +71,7 @@ export const canForwardTo = ({ protocol, hostname }: URL): boolean =>
 /**
  * Removes a final dot, and rewrites an IPv4 address in the form of IPv6 (`[::ffff:a00:1]`) as IPv4.
  */
-function toIpv4(hostname: string): string {
+function normalizeHost(hostname: string): string {
   const [, high, low] = /^\[::ffff:([\da-f]{1,4}):([\da-f]{1,4})\]$/.exec(hostname) ?? [];
   if (high === undefined || low === undefined) return hostname.replace(/\.$/, "");
   return [high, low]

@@ -75,8 +75,10 @@ export function cardLinks(
   const { wallets = {} } = options;
   checkNames("cardLinks", options, linkOptionNames);
   checkNames("wallets of cardLinks", wallets, walletNames);
-  const page = parseHttpUrl("publicUrl", typeof card === "string" ? card : card?.publicUrl);
-  const service = parseHttpUrl("baseUrl", options.baseUrl ?? page.origin);
+  const publicUrl = typeof card === "string" ? card : card.publicUrl;
+  const isMissing = publicUrl === undefined || publicUrl === null;
+  const page = parseHttpUrl("publicUrl", publicUrl, isMissing ? missingPage : otherPage);
+  const service = parseHttpUrl("baseUrl", options.baseUrl ?? page.origin, ".");
   const { first = "apple", second = "google" } = wallets;
   const button = (wallet: string) =>
     appendPath(service, `assets/add-to-${encodeURIComponent(wallet)}-wallet.svg`);
@@ -89,17 +91,17 @@ export function cardLinks(
   };
 }
 
-/** Accepts only http and https, because users click these links. */
-function parseHttpUrl(name: string, address: string | URL | undefined): URL {
+const missingPage = ": it is missing. Is the card issued, and is the call that returns it awaited?";
+const otherPage = ": pass the card, or its publicUrl.";
+
+/**
+ * Accepts only http and https, because users click these links.
+ * @param end the end of the message for another address.
+ */
+function parseHttpUrl(name: string, address: string | URL | undefined, end: string): URL {
   const url = parseUrl(address);
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
-  const isMissing = address === undefined || address === null;
-  const advice = isMissing
-    ? ": it is missing. Is the card issued, and is the call that returns it awaited?"
-    : ": pass the card, or its publicUrl.";
-  throw configurationError(
-    `${name} is not an http or https address${name === "publicUrl" ? advice : "."}`,
-  );
+  throw configurationError(`${name} is not an http or https address${end}`);
 }
 
 /** Appends a path to the path of an address, before its query. */

@@ -146,10 +146,10 @@ async function readBody({ stdin, cwd }: Context["terminal"], file: string): Prom
  */
 function parseAt(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
+  if (/^\d{1,12}$/.test(text)) return Number(text) * 1000;
   // Date.parse also takes texts that mean something else: "-5" is a month.
   const isIso = /^\d{4}-\d\d-\d\d(?:T|$)/.test(text);
-  const ms = /^\d{1,12}$/.test(text) ? Number(text) * 1000 : isIso ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(ms) && ms >= 0) return ms;
+  if (isIso && Date.parse(text) >= 0) return Date.parse(text);
   throw new CommandError(
     `--at takes unix seconds or a time such as 2026-01-01T00:00:00Z, not "${text}".`,
   );
