@@ -228,7 +228,7 @@ describe.skipIf(!(await hasPostgres()))("Fastify, in two processes", () => {
 describe("Express", () => {
   testSignUp(openExpress);
 
-  it("shows the balance, the level and the consent of the events", async () => {
+  it("shows the balance, the level, the history and the consent of the events", async () => {
     const service = await open();
     const { signUp, readUser, readUsers } = await openExpress(service);
     const { userId, links } = await signUp({ ...anna, marketing: true });
@@ -238,8 +238,8 @@ describe("Express", () => {
     const code = links?.page.split("/").at(-1);
     const qrCode = expect.stringContaining("<svg");
     const user = { name: "Anna", links, qrCode, code };
-    const atFirst = { ...user, balance: 0, level: null, marketing: 1 };
-    expect(await readUser(userId)).toEqual(atFirst);
+    const atFirst = { balance: 0, level: null, history: [], marketing: 1 };
+    expect(await readUser(userId)).toEqual({ ...user, ...atFirst });
     const consent = await service.client.getConsent(card);
     expect(consent).toMatchObject({ marketingConsent: true });
 
@@ -247,9 +247,14 @@ describe("Express", () => {
     await idle(); // two events of one millisecond have no order
     cards.redeem(card, { points: 20 });
     await service.client.setConsent(card, { marketing: false });
-    await expect
-      .poll(() => readUser(userId))
-      .toEqual({ ...user, balance: 100, level: "Silver", marketing: 0 });
+    const at = expect.any(String);
+    const history = [
+      { at, change: -20, level: null },
+      { at, change: null, level: "Silver" },
+      { at, change: 120, level: null },
+    ];
+    const later = { balance: 100, level: "Silver", history, marketing: 0 };
+    await expect.poll(() => readUser(userId)).toEqual({ ...user, ...later });
   });
 
   it("gives and withdraws the consent of a card that is issued", async () => {

@@ -20,7 +20,8 @@ export interface ShopSettings
 const tables = `
   CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL);
   CREATE TABLE IF NOT EXISTS levels (card TEXT PRIMARY KEY, level TEXT);
-  CREATE TABLE IF NOT EXISTS consents (card TEXT PRIMARY KEY, marketing INTEGER)`;
+  CREATE TABLE IF NOT EXISTS consents (card TEXT PRIMARY KEY, marketing INTEGER);
+  CREATE TABLE IF NOT EXISTS history (card TEXT, at TEXT, change REAL, level TEXT)`;
 
 /** A user with no event yet has no balance, and the consent of the sign-up. */
 const selectUser = `
@@ -29,6 +30,17 @@ const selectUser = `
   FROM users LEFT JOIN balances USING (card) LEFT JOIN levels USING (card)
     LEFT JOIN consents USING (card)
   WHERE id = ?`;
+
+/** The newest changes of points and levels. */
+const selectHistory = `
+  SELECT at, change, history.level
+  FROM history JOIN users USING (card)
+  WHERE id = ?
+  ORDER BY at DESC, change IS NOT NULL, history.rowid DESC
+  LIMIT 5`;
+
+/** The effect of an event is written once, so the history has each change once. */
+const insertHistory = "INSERT INTO history VALUES (?, ?, ?, ?)";
 
 /** Of the text beside the check box and the switch. */
 const newsVersion = "2026-01-news";
@@ -43,7 +55,11 @@ export async function openShop(settings: ShopSettings) {
     onEvents({
       "balance.changed": (event, { write }) =>
         write((database) => {
-          const { passId, balance } = event.data;
+          const { passId, balance, change } = event.data;
+          const points = typeof change === "number" ? change : null;
+          database
+            .prepare(insertHistory)
+            .run(passId, event.createdAt, points, null);
           // Events arrive in any order.
           if (!isNewest(database, `balance of ${passId}`, event)) return;
           const store = "INSERT OR REPLACE INTO balances VALUES (?, ?)";
@@ -52,11 +68,11 @@ export async function openShop(settings: ShopSettings) {
       "tier.changed": (event, { write }) =>
         write((database) => {
           const { passId, tier } = event.data;
+          const level = typeof tier === "string" ? tier : null;
+          database.prepare(insertHistory).run(passId, event.createdAt, null, level);
           if (!isNewest(database, `level of ${passId}`, event)) return;
           const store = "INSERT OR REPLACE INTO levels VALUES (?, ?)";
-          database
-            .prepare(store)
-            .run(passId, typeof tier === "string" ? tier : null);
+          database.prepare(store).run(passId, level);
         }),
       "consent.changed": (event, { write }) =>
         write((database) => {
@@ -80,12 +96,14 @@ export async function openShop(settings: ShopSettings) {
   // From the shop's own tables, so it also works while the service is down. In a real
   // shop the id comes from the session of the user.
   app.get("/users/:id", async ({ params: { id } }, response) => {
-    const [user] = await outbox.write((database) =>
-      database.prepare(selectUser).all(id),
-    );
+    const { user, history } = await outbox.write((database) => ({
+      user: database.prepare(selectUser).all(id)[0],
+      history: database.prepare(selectHistory).all(id),
+    }));
     if (user === undefined) return void response.sendStatus(404);
     const { publicUrl } = (await outbox.get(id)) ?? {};
-    response.json({ ...user, ...(publicUrl && showCard(client, publicUrl)) });
+    const card = publicUrl && showCard(client, publicUrl);
+    response.json({ ...user, history, ...card });
   });
   app.put("/users/:id/consent", async ({ body, params: { id } }, response) => {
     const { cardId } = (await outbox.get(id)) ?? {};

@@ -133,10 +133,19 @@ it("shows what to correct beside the input, then the card, which follows a purch
     expect([href, (await fetch(href)).ok]).toEqual([href, true]);
   expect(wallets).toHaveLength(2);
   await waitForText(page, "380 points to Gold");
+  await expect
+    .poll(() =>
+      page.$$eval("#history strong", (all) => all.map((one) => one.innerText)),
+    )
+    .toEqual(["Your level: Silver", "+120 points"]);
+  const [button] = await page.$$("#wallets img");
+  expect((await button.boundingBox()).height).toBeGreaterThan(54); // not scaled down
   const progress = await page.$eval("#progress", ({ value, max }) => [value, max]);
   expect(progress).toEqual([20, 400]); // from Silver to Gold, as on the card page
   expect(await readText(page, "#ends")).toBe("100 500");
   expect(await readLevels()).toEqual(["reached", "reached current", ""]);
+  await control(`cards/${card.id}/redeem`, { points: 20 });
+  await waitForText(page, "−20 points");
   expect(seen.complaints.filter((text) => !text.includes("422"))).toEqual([]);
   await page.close();
 });
