@@ -129,7 +129,7 @@ const showModal = (dialog) => dialog?.showModal();
 
 /**
  * Performs `run` when it is pressed, or when the `question` that it asks was confirmed, because it
- * cannot be undone.
+ * cannot be undone. The first button of a question has the focus.
  */
 export function Button({ run, question = "", disabled = false, children, ...attributes }) {
   const { isLost, isBusy, act } = useAction();
@@ -150,10 +150,10 @@ export function Button({ run, question = "", disabled = false, children, ...attr
         <dialog ref={showModal} aria-label={question} onClose={close}>
           <p>{question}</p>
           <form method="dialog" class="actions">
+            <button type="submit">Cancel</button>
             <button type="submit" class="danger" value="yes">
               {children}
             </button>
-            <button type="submit">Cancel</button>
           </form>
         </dialog>
       )}

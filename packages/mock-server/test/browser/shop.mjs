@@ -190,6 +190,8 @@ export function useBrowser() {
       async confirm(name) {
         await press(name);
         await page.locator("dialog[open]").wait();
+        const focused = await page.evaluate(() => document.activeElement.innerText);
+        assert.equal(focused, "Cancel"); // a second Enter destroys nothing
         await press(name);
         await page.waitForFunction(() => document.querySelector("dialog[open]") === null);
       },
