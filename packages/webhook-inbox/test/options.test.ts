@@ -18,7 +18,7 @@ it.each<[message: string, create: () => unknown]>([
     () => open().work(handler, { concurency: 2 } as object),
   ],
   [
-    'The worker of an inbox has no option "maxMS".',
+    'drain has no option "maxMS". Did you mean maxMs?',
     () => open().drain(handler, { maxMS: 1 } as object),
   ],
   [
@@ -68,6 +68,8 @@ it.each<[message: string, create: () => unknown]>([
   ["fromDrizzle(tx, sql)", () => fromDrizzle({ execute() {} } as never, undefined as never)],
   ["fromKysely(tx, CompiledQuery)", () => fromKysely({} as never, { raw() {} } as never)],
   ['state must be "waiting", "done" or "dead".', () => open().list({ state: "failed" } as object)],
+  ["limit must be a number", () => open().list({ limit: "5" } as object)],
+  ["limit must be an integer", () => open().list({ limit: 1.5 })],
   ['list has no option "status".', () => open().list({ status: "dead" } as object)],
   [
     'pgBossInbox has no option "que". Did you mean queue?',

@@ -10,7 +10,12 @@ import {
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker, WorkLimits } from "@loyalty-cards/internal/jobs/worker";
-import { maxTimerMs, parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
+import {
+  maxTimerMs,
+  parseGrace,
+  requireInteger,
+  requireNumber,
+} from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import {
   createLog,
@@ -42,6 +47,7 @@ import {
   type SqliteHandler,
   type SqliteWorkerOptions,
   startEventWorker,
+  workerOptionNames,
 } from "./worker.ts";
 
 const warningIntervalMs = 600_000;
@@ -87,6 +93,12 @@ const testingNames = { clock: true, random: true } satisfies OptionNames<Testing
 
 type ListOptions = NonNullable<Parameters<SqliteInbox["list"]>[0]>;
 const listOptionNames = { state: true, limit: true } satisfies OptionNames<ListOptions>;
+
+type DrainOptions = NonNullable<Parameters<SqliteInbox["drain"]>[1]>;
+const drainOptionNames = {
+  maxMs: true,
+  ...workerOptionNames,
+} satisfies OptionNames<DrainOptions>;
 
 const states: readonly unknown[] = ["waiting", "done", "dead"] satisfies InboxEntry["state"][];
 
@@ -251,7 +263,9 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
         worker.stop(parseGrace(stopOptions?.graceMs));
       return { stop, [Symbol.asyncDispose]: () => stop() };
     },
-    async drain(handler, { maxMs = maxTimerMs, ...workerOptions } = {}) {
+    async drain(handler, options = {}) {
+      requireKnownOptions("drain", options, drainOptionNames);
+      const { maxMs = maxTimerMs, ...workerOptions } = options;
       requireNumber("maxMs", maxMs, 0, maxTimerMs);
       const limits = { maxIdleMs: 0, endsAtMs: performance.now() + maxMs };
       await start(handler, workerOptions, limits).ended;
@@ -264,6 +278,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     async list(options = {}) {
       requireKnownOptions("list", options, listOptionNames);
       const { state, limit = 100 } = options;
+      requireInteger("limit", limit, 0, Number.MAX_SAFE_INTEGER);
       if (state !== undefined && !states.includes(state))
         throw createTypeError('state must be "waiting", "done" or "dead".');
       return database.run(listJobs(tables, { state, topic: source }, { limit })).map(toEntry);

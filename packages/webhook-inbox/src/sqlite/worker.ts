@@ -254,7 +254,7 @@ async function callHandler(
   }
 }
 
-const optionNames = {
+export const workerOptionNames = {
   concurrency: true,
   maxAttempts: true,
   backoff: true,
@@ -265,7 +265,7 @@ const optionNames = {
 const backoffNames = { initialDelayMs: true, maxDelayMs: true } satisfies OptionNames<Backoff>;
 
 function parseWorkerOptions(options: SqliteWorkerOptions) {
-  requireKnownOptions("The worker of an inbox", options, optionNames);
+  requireKnownOptions("The worker of an inbox", options, workerOptionNames);
   const { concurrency = 4, maxAttempts = 25, handlerTimeoutMs = 60_000, pollMs = 1_000 } = options;
   requireKnownOptions("backoff", options.backoff ?? {}, backoffNames);
   // With 25 attempts the retries last ten to thirteen hours: about as long as the service's own.
