@@ -17,7 +17,7 @@ import {
   type WaitResult,
   waitFor,
 } from "./control/wait-for.ts";
-import { type DeliveryFilter, findDeliveries } from "./delivery/deliveries.ts";
+import { type DeliveryFilter, deliveryFilterNames, findDeliveries } from "./delivery/deliveries.ts";
 import {
   createEndpoint,
   deleteEndpoint,
@@ -302,7 +302,10 @@ function createService(backend: Backend, app: App): MockService {
       deleteEndpoint: (endpointId) => deleteEndpoint(domain, endpointId),
       newSecret: (endpointId) => replaceSecret(domain, endpointId),
       sendTest: (endpointId) => structuredClone(dispatcher.sendTest(endpointId)),
-      deliveries: (filter = {}) => structuredClone(findDeliveries(domain, filter)),
+      deliveries(filter = {}) {
+        requireKnownOptions("deliveries", filter, deliveryFilterNames);
+        return structuredClone(findDeliveries(domain, filter));
+      },
       resend: (deliveryId) => structuredClone(dispatcher.resend(deliveryId)),
     },
     faults: {

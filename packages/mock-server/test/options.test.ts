@@ -11,6 +11,7 @@ import {
   type MockService,
   type MockServiceOptions,
   manualClock,
+  scaledClock,
   type TemplateInput,
 } from "../src/index.ts";
 import { respondWith, sendPing } from "./shop.ts";
@@ -82,6 +83,30 @@ it.each<[message: string, call: (service: MockService) => unknown]>([
   ["The template must be of type object.", ({ templates }) => templates.create("x" as never)],
   ["The fault must be of type object.", ({ faults }) => faults.add(503 as never)],
   ["The endpoint must be of type object.", (one) => one.webhooks.createEndpoint("x" as never)],
+  [
+    'waitFor has no option "timeout". Did you mean timeoutMs?',
+    (one) => one.waitFor({ card: { id: "card_1" } }, { timeout: 1 } as object),
+  ],
+  [
+    'deliveries has no option "stat". Did you mean state?',
+    ({ webhooks }) => webhooks.deliveries({ stat: "failed" } as object),
+  ],
+  [
+    'expire has no option "keepBlance". Did you mean keepBalance?',
+    ({ cards }) => cards.expire("card_1", { points: 1, keepBlance: true } as never),
+  ],
+  [
+    '"ulr" is not known; there are url, events.',
+    ({ webhooks }) => webhooks.updateEndpoint("we_1", { ulr: "https://shop.example" } as object),
+  ],
+  [
+    'clock.set has no option "facter". Did you mean factor?',
+    ({ clock }) => clock.set({ mode: "scaled", facter: 2 } as never),
+  ],
+  [
+    'scaledClock has no option "facter". Did you mean factor?',
+    () => scaledClock({ facter: 2 } as object),
+  ],
   [
     "The id of a fault is a string; it is object. Pass the member id.",
     ({ faults }) => faults.remove({ id: "flt_1" } as never),

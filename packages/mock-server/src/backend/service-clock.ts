@@ -1,4 +1,5 @@
 /** The clock of the service: reads the time, moves it, and changes its mode. */
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import {
   type Clock,
@@ -44,6 +45,8 @@ export interface ServiceClock {
   runUntilIdle(): Promise<AttemptRecord[]>;
 }
 
+const settingNames = { mode: true, factor: true } satisfies OptionNames<ClockSetting>;
+
 export function createServiceClock(
   domain: Domain,
   dispatcher: Dispatcher,
@@ -78,6 +81,7 @@ export function createServiceClock(
     now,
     setting: () => getClockSetting(domain.clock),
     set(setting) {
+      requireKnownOptions("clock.set", setting, settingNames);
       domain.clock = createClock(setting, now());
       dispatcher.reload();
       notifyChange();

@@ -1,5 +1,6 @@
 /** Waits until an event, a delivery or a card matches a condition. */
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { isWaitCondition } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
 import { findDeliveries } from "../delivery/deliveries.ts";
@@ -33,6 +34,8 @@ export interface WaitOptions {
   signal?: AbortSignal;
 }
 
+const optionNames = { timeoutMs: true, signal: true } satisfies OptionNames<WaitOptions>;
+
 /** Nothing matched the condition in time. */
 export class WaitTimeoutError extends Error {
   override name = "WaitTimeoutError" as const;
@@ -49,8 +52,10 @@ const maxLevels = 64;
 export async function waitFor<Condition extends WaitCondition>(
   backend: Backend,
   condition: Condition,
-  { timeoutMs = defaultTimeoutMs, signal }: WaitOptions = {},
+  options: WaitOptions = {},
 ): Promise<WaitResult<Condition>> {
+  requireKnownOptions("waitFor", options, optionNames);
+  const { timeoutMs = defaultTimeoutMs, signal } = options;
   validateInput(isWaitCondition, condition, "The condition");
   if (isDeeperThan(maxLevels, condition))
     throw new TypeError(`The condition is nested deeper than ${maxLevels} levels.`);

@@ -1,6 +1,7 @@
 /**
  * Deliveries: one event sent to one endpoint, with every attempt and the retry schedule (spec 3.2).
  */
+import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
 import { type Domain, getById } from "../domain/context.ts";
 import { generateId, getPosition } from "../domain/ids.ts";
 import type { Attempt, Delivery, ServiceEvent, State } from "../domain/state.ts";
@@ -13,6 +14,13 @@ const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000,
 
 /** All members that are present must match. */
 export type DeliveryFilter = Partial<Pick<Delivery, "endpointId" | "eventId" | "type" | "state">>;
+
+export const deliveryFilterNames = {
+  endpointId: true,
+  eventId: true,
+  type: true,
+  state: true,
+} satisfies OptionNames<DeliveryFilter>;
 
 /**
  * Creates a delivery of an event to an endpoint.

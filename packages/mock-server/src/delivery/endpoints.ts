@@ -1,7 +1,7 @@
 /** Webhook endpoints: address, selected events and signing secret (spec 5.4, 6). */
 import { canForwardTo, isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
 import type { components } from "@loyalty-cards/openapi/control";
-import { isEndpointInput } from "@loyalty-cards/openapi/control-validators";
+import { isEndpointChange, isEndpointInput } from "@loyalty-cards/openapi/control-validators";
 import { type Domain, getById } from "../domain/context.ts";
 import { generateId } from "../domain/ids.ts";
 import type { Endpoint } from "../domain/state.ts";
@@ -40,8 +40,9 @@ export function updateEndpoint(
   endpointId: string,
   change: Partial<EndpointInput>,
 ): Endpoint {
+  const valid = validateInput(isEndpointChange, change, "The change");
   const endpoint = getEndpoint(domain, endpointId);
-  const { url = endpoint.url, events = endpoint.events } = change;
+  const { url = endpoint.url, events = endpoint.events } = valid;
   checkEndpoint(domain, { url, events });
   Object.assign(endpoint, { url, events: [...events] });
   domain.notifyChange();

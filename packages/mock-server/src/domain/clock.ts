@@ -1,5 +1,6 @@
 /** Clocks of the service (system, manual, scaled) and durations such as "6h". */
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
+import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { components } from "@loyalty-cards/openapi/control";
 
 /** How a clock runs: system (real time), manual, or scaled. */
@@ -74,13 +75,11 @@ export function manualClock(startAt: Date | number | string = Date.now()): Manua
  * const service = createMockService({ clock: scaledClock({ factor: 60 }) });
  * ```
  */
-export function scaledClock({
-  factor = 1,
-  startAt = Date.now(),
-}: {
-  factor?: number;
-  startAt?: Date | number | string;
-} = {}): Clock & Pick<ManualClock, "moveTo"> {
+export function scaledClock(
+  options: { factor?: number; startAt?: Date | number | string } = {},
+): Clock & Pick<ManualClock, "moveTo"> {
+  requireKnownOptions("scaledClock", options, { factor: true, startAt: true });
+  const { factor = 1, startAt = Date.now() } = options;
   if (!(factor > 0 && factor <= largestFactor))
     throw new RangeError(
       `A clock's factor must be more than 0 and at most ${largestFactor}, not ${factor}.`,

@@ -4,6 +4,7 @@
  */
 
 import { describeValue } from "@loyalty-cards/internal/limits";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
 import {
@@ -83,16 +84,16 @@ export function cancelOperation(domain: Domain, operationId: string): Operation 
 /** Points of old purchases that expire. */
 export type Expiry = ControlSchemas["schemas"]["Expiry"];
 
+const expiryNames = { points: true, keepBalance: true } satisfies OptionNames<Expiry>;
+
 /**
  * See `MockService.cards.expire`.
  * @throws {TypeError} for points that are not positive.
  * @throws {RangeError} for an unknown card, and for more points than count for the tier.
  */
-export function expirePoints(
-  domain: Domain,
-  cardId: string,
-  { points, keepBalance = false }: Expiry,
-): Card {
+export function expirePoints(domain: Domain, cardId: string, expiry: Expiry): Card {
+  requireKnownOptions("expire", expiry, expiryNames);
+  const { points, keepBalance = false } = expiry;
   const card = getCard(domain, cardId);
   const expired = toPositivePoints(points);
   if (expired > getTierPoints(card))
