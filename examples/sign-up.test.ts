@@ -3,6 +3,11 @@ import type { RequestListener } from "node:http";
 import type { CardLinks } from "@loyalty-cards/issuing-client";
 import { listen, scratchFile } from "@loyalty-cards/testing/resources";
 import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
+import {
+  secret as eventSecret,
+  signedDelivery,
+} from "@loyalty-cards/testing/signed-delivery";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import fastify from "fastify";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openShop } from "./express/shop.ts";
@@ -64,9 +69,14 @@ async function openExpress({ client, service }: Service) {
       const init = { method: "PUT", headers, body: JSON.stringify({ marketing }) };
       return (await fetch(`${url}/users/${id}/consent`, init)).status;
     },
+    deliver: async (event: { type: string }) => {
+      const init = { method: "POST", ...signedDelivery(event, { key: secret }) };
+      return (await fetch(`${url}/webhooks/loyalty`, init)).status;
+    },
   } as Shop & {
     readUser(id: string): Promise<unknown>;
     changeConsent(id: string, marketing: boolean): Promise<number>;
+    deliver(event: { type: string }): Promise<number>;
   };
 }
 
@@ -211,7 +221,25 @@ function testSignUp(openShop: (service: Service) => Promise<Shop>) {
   });
 }
 
-describe("Next", () => testSignUp(openNext));
+describe("Next", () => {
+  testSignUp(openNext);
+
+  it("does not count a consent as given that is neither true nor false", async () => {
+    await openNext(await open());
+    const { inbox } = loyalty();
+    const data = { marketingConsent: "withdrawn", passIds: ["card_1"] };
+    const createdAt = new Date().toISOString();
+    const event = { id: "evt_1", type: "consent.changed", createdAt, data };
+    const init = { method: "POST", ...signedDelivery(event) };
+    const receive = fetchReceiver({ secret: eventSecret, inbox });
+    const { status } = await receive(new Request("https://shop.test", init));
+    expect(status).toBe(204);
+    const select = "SELECT id, consent FROM cards";
+    const readCards = () =>
+      inbox.write((database) => database.prepare(select).all());
+    await expect.poll(readCards).toEqual([{ id: "card_1", consent: 0 }]);
+  });
+});
 
 describe.skipIf(!(await hasPostgres()))("Fastify, in two processes", () => {
   const schema = ownSchema();
@@ -270,6 +298,21 @@ describe("Express", () => {
     expect(await changeConsent(userId, true)).toBe(503);
     expect(await changeConsent("nobody", true)).toBe(404);
     expect(await readUser(userId)).toMatchObject({ marketing: 0 });
+  });
+
+  it("does not count a consent as given that is neither true nor false", async () => {
+    const service = await open();
+    const { signUp, readUser, readUsers, deliver } = await openExpress(service);
+    const { userId } = await signUp({ ...anna, marketing: true });
+    expect(await readUser(userId)).toMatchObject({ marketing: 1 });
+    const data = {
+      marketingConsent: "withdrawn",
+      passIds: [(await readUsers())[0]?.card],
+    };
+    const createdAt = new Date().toISOString();
+    const event = { id: "evt_z", type: "consent.changed", createdAt, data };
+    expect(await deliver(event)).toBe(204);
+    await expect.poll(() => readUser(userId)).toMatchObject({ marketing: 0 });
   });
 
   // G9

@@ -77,10 +77,11 @@ export async function openShop(settings: ShopSettings) {
       "consent.changed": (event, { write }) =>
         write((database) => {
           const { passIds, marketingConsent } = event.data;
+          const isGiven = marketingConsent === true; // it can be of any type
           const store = "INSERT OR REPLACE INTO consents VALUES (?, ?)";
           for (const card of passIds) {
             if (isNewest(database, `consent of ${card}`, event))
-              database.prepare(store).run(card, Number(marketingConsent));
+              database.prepare(store).run(card, Number(isGiven));
           }
         }),
       otherTypes: () => {},

@@ -26,8 +26,9 @@ app.post("/webhooks/loyalty", ({ env, req }) =>
         store(env, event, event.data.passId, "tier", event.data.tier),
       async "consent.changed"(event) {
         const { passIds, marketingConsent } = event.data; // all cards of a customer
+        const wantsNews = marketingConsent === true; // it can be of any type
         await Promise.all(
-          passIds.map((id) => store(env, event, id, "wantsNews", marketingConsent)),
+          passIds.map((id) => store(env, event, id, "wantsNews", wantsNews)),
         );
       },
       otherTypes: () => {},

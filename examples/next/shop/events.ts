@@ -19,7 +19,8 @@ export const handleEvents = onEvents({
   },
   "consent.changed"(event, delivery) {
     const { passIds, marketingConsent } = event.data;
-    return set(delivery, event, passIds, "consent", Number(marketingConsent));
+    const isGiven = marketingConsent === true; // it can be of any type
+    return set(delivery, event, passIds, "consent", Number(isGiven));
   },
   otherTypes: () => {},
 });
