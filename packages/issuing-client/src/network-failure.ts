@@ -30,6 +30,7 @@ const notConnected: ReadonlySet<string> = new Set([
   "ENOTFOUND",
   // Node.js
   "ERR_INVALID_PROTOCOL",
+  "ERR_PROXY_TUNNEL",
   "ERR_TLS_CERT_ALTNAME_INVALID",
   // undici
   "UND_ERR_CONNECT_TIMEOUT",
@@ -37,6 +38,9 @@ const notConnected: ReadonlySet<string> = new Set([
   "ConnectionRefused",
   "FailedToOpenSocket",
 ]);
+
+/** What undici says when a proxy does not connect to the service; its code has other causes too. */
+const noTunnelMessage = "!== 200 when HTTP Tunneling";
 
 /**
  * Deno has no codes, and Node.js none for a connection that ends during the TLS handshake; their
@@ -46,6 +50,7 @@ const notConnectedMessages = [
   "client error (Connect)",
   "dns error",
   "before secure TLS connection was established",
+  noTunnelMessage,
 ];
 
 /**
@@ -146,6 +151,8 @@ function findPhase({ code = "", syscall, message }: NetworkError, isHttps: boole
 function findHint({ code = "", message }: NetworkError, origin: string): string {
   if (origin === "https://cards.mock.test")
     return ": this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.";
+  if (code === "ERR_PROXY_TUNNEL" || message.includes(noTunnelMessage))
+    return ": the proxy refused to connect to it. Is HTTPS_PROXY correct?";
   if (noService.has(code)) return ": is the service running, and is baseUrl correct?";
   // Bytes of an earlier response on a kept connection cause the same error, so the service may have
   // received the request.
@@ -179,11 +186,13 @@ interface ThrownError {
 function readNetworkError(error: unknown): NetworkError {
   const outer = (error ?? {}) as ThrownError;
   const inner = (outer.cause ?? {}) as ThrownError;
-  const { code, syscall, errors } = isKnownCode(outer.code) ? outer : inner;
+  const innermost = (inner.cause ?? {}) as ThrownError; // undici wraps the refusal of a proxy twice
+  const chain = [outer, inner, innermost];
+  const { code, syscall, errors } = chain.find((each) => isKnownCode(each.code)) ?? inner;
   return {
     code: isKnownCode(code) ? code : undefined,
     syscall: syscall ?? errors?.[0]?.syscall,
-    message: `${outer.message} ${inner.message}`,
+    message: chain.map(({ message }) => message).join(" "),
   };
 }
 

@@ -139,6 +139,10 @@ describe("the outcome of a call", () => {
   const noAddress = Object.assign(new AggregateError([{ code: "ETIMEDOUT", syscall: "connect" }]), {
     code: "ETIMEDOUT",
   });
+  const refused = new Error("Proxy response (407) !== 200 when HTTP Tunneling");
+  const noTunnel = new Error("Request was cancelled.", {
+    cause: Object.assign(refused, { code: "UND_ERR_ABORTED" }),
+  });
   const notTlsInDeno =
     "client error (Connect): received corrupt message of type InvalidContentType";
   const notTlsInBun = Object.assign(new Error("EPROTO: The TLS handshake failed."), {
@@ -157,6 +161,13 @@ describe("the outcome of a call", () => {
       "not-sent",
     ],
     ["three failed look-ups of the host name", codes("ENOTFOUND"), "network", "not-sent"],
+    ["a proxy that opens no tunnel", codes("ERR_PROXY_TUNNEL"), "network", "not-sent"],
+    [
+      "a proxy that opens no tunnel, with the fetch of undici",
+      times(3, new TypeError("fetch failed", { cause: noTunnel })),
+      "network",
+      "not-sent",
+    ],
     ["TLS errors, possibly in use", codes("ERR_SSL_BAD_RECORD_MAC"), "network", "unknown"],
     [
       "a TLS handshake with a port that speaks http, in Bun",
