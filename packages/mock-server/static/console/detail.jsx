@@ -288,7 +288,7 @@ function DeliveryDetail(delivery) {
         {attempt && isInjected(attempt) ? "Not sent" : "Sent"} to{" "}
         {url ?? `${endpointId}, which was deleted`}
       </h3>
-      <p class="note">Event {eventId}</p>
+      <p class="note">Event {eventId}, the same in every attempt</p>
       <SigningTime {...attempt} />
       <Pre label="The request">
         {lines.join("")}
