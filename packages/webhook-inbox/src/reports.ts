@@ -1,7 +1,11 @@
 /** What an inbox reports: the outcome of each event, and a log line for each failure. */
-import { toPrintable } from "@loyalty-cards/internal/format";
+import { formatType, toPrintable } from "@loyalty-cards/internal/format";
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
-import { createReport, describeErrorForLog } from "@loyalty-cards/internal/reporting";
+import {
+  createReport,
+  createTypeError,
+  describeErrorForLog,
+} from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 export type EventRef = Pick<WebhookEvent, "id" | "type">;
@@ -58,8 +62,15 @@ export const reportOptionNames = {
 
 export type Report = (outcome: InboxOutcome) => void;
 
-export const createInboxReport = (options: ReportOptions): Report =>
-  createReport("webhook-inbox", options, formatFailure);
+/** @throws {TypeError} for a listener that is not a function. */
+export function createInboxReport(options: ReportOptions): Report {
+  for (const name of ["onOutcome", "log"] as const) {
+    const listener: unknown = options[name];
+    if (listener !== undefined && typeof listener !== "function")
+      throw createTypeError(`${name} must be a function; it is ${formatType(listener)}.`);
+  }
+  return createReport("webhook-inbox", options, formatFailure);
+}
 
 function formatFailure(outcome: InboxOutcome, options: ReportOptions): string | undefined {
   if (!("error" in outcome) || outcome.outcome === "not-stored") return undefined; // the receiver logs what could not be stored

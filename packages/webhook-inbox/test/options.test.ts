@@ -68,6 +68,11 @@ it.each<[message: string, create: () => unknown]>([
   ["fromDrizzle(tx, sql)", () => fromDrizzle({ execute() {} } as never, undefined as never)],
   ["fromKysely(tx, CompiledQuery)", () => fromKysely({} as never, { raw() {} } as never)],
   ['state must be "waiting", "done" or "dead".', () => open().list({ state: "failed" } as object)],
+  ["log must be a function; it is string.", () => open({ log: "console" })],
+  [
+    "onOutcome must be a function; it is object.",
+    () => inboxHandler(handler, { onOutcome: {} as never }),
+  ],
   ["limit must be a number", () => open().list({ limit: "5" } as object)],
   ["limit must be an integer", () => open().list({ limit: 1.5 })],
   ['list has no option "status".', () => open().list({ status: "dead" } as object)],
