@@ -153,6 +153,8 @@ function findHint({ code = "", message }: NetworkError, origin: string): string 
     return ": this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.";
   if (code === "ERR_PROXY_TUNNEL" || message.includes(noTunnelMessage))
     return ": the proxy refused to connect to it. Is HTTPS_PROXY correct?";
+  if (untrustedCertificate.test(code))
+    return ": its certificate is expired or not trusted. For a private authority set NODE_EXTRA_CA_CERTS.";
   if (noService.has(code)) return ": is the service running, and is baseUrl correct?";
   // Bytes of an earlier response on a kept connection cause the same error, so the service may have
   // received the request.
