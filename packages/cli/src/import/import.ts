@@ -1,6 +1,5 @@
 /** `import FILE`: a card for each row of a list, in phases: prepare, read, ask, send, write. */
 import { join, parse, resolve } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
@@ -14,6 +13,7 @@ import {
   closeListOutbox,
   countEnded,
   openListOutbox,
+  pauseInOutage,
   type RunFacts,
   removeOthers,
   toRunError,
@@ -182,8 +182,7 @@ async function send(
   let counts = await outbox.count();
   const target = countEnded(counts) + maxRows;
   while (counts.waiting > 0 && countEnded(counts) < target && !signal.aborted) {
-    facts.outageSince = counts.paused[0]?.since;
-    if (facts.outageSince) await pause(1_000, undefined, { signal }).catch(() => {});
+    await pauseInOutage(counts, facts, signal);
     counts = await outbox.drain({
       concurrency,
       maxPerSecond,

@@ -4,6 +4,7 @@
  */
 import { rmSync } from "node:fs";
 import { basename } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { isBusy, type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import {
   type IssuingClient,
@@ -34,7 +35,7 @@ export interface ServiceState {
   outageSince?: Date | undefined;
 }
 
-/** What a run has found out so far. */
+/** What a run has found out so far. Only this file changes it. */
 export interface RunFacts extends ServiceState {
   /** Whether the service may have received a request. */
   hasSent: boolean;
@@ -69,6 +70,16 @@ const toFailure = (error: IssuingError) => ({
   status: error.status,
   message: toSentence(error),
 });
+
+/** Pauses before requests to a service that fails, which an earlier run may have found out. */
+export async function pauseInOutage(
+  { paused: [outage] }: OutboxCounts,
+  facts: RunFacts,
+  signal: AbortSignal,
+): Promise<void> {
+  facts.outageSince = outage?.since;
+  if (outage !== undefined) await pause(1_000, undefined, { signal }).catch(() => {});
+}
 
 /**
  * Opens a file with SQLite's own lock, which is held until the file is closed or the process ends.
