@@ -24,7 +24,7 @@ import {
 } from "./statement.ts";
 
 /** Runs work in a transaction: commits when it resolves, rolls back when it rejects. */
-export type Transact<Transaction> = <Result>(
+export type WithTransaction<Transaction> = <Result>(
   work: (transaction: Transaction) => Promise<Result>,
 ) => Promise<Result>;
 
@@ -42,7 +42,7 @@ const firstWaitMs = 20;
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /** What the messages of errors say, in the words of the package. */
-interface PostgresMessages {
+interface PostgresMessages extends TransactionNeed {
   missingTables: string;
   /** The option `transaction` did not wait for its work. */
   notAwaited: string;
@@ -75,7 +75,7 @@ interface Connection {
 
 /** Statements of the engine in PostgreSQL. */
 export function createPostgresDatabase<Transaction>(
-  transact: Transact<Transaction>,
+  withTransaction: WithTransaction<Transaction>,
   options: PostgresJobsOptions<Transaction>,
 ) {
   const { pool, adapt = (transaction) => transaction as PostgresTransaction, messages } = options;
@@ -94,11 +94,11 @@ export function createPostgresDatabase<Transaction>(
   }
 
   /** Keeps the result, because the option `transaction` of a user may not return it. */
-  async function runOnce<Result>(
+  async function inTransaction<Result>(
     work: (transaction: Transaction) => Promise<Result>,
   ): Promise<Result> {
     let ended = undefined as { result: Result } | undefined;
-    await transact(async (transaction) => {
+    await withTransaction(async (transaction) => {
       const result = await work(transaction);
       ended = { result };
       return result;
@@ -111,7 +111,7 @@ export function createPostgresDatabase<Transaction>(
    * Repeats a transaction after a conflict. After the server was lost, it does so only if COMMIT
    * was not sent.
    */
-  function runAlone<Result>(create: () => Statements<Result>): Promise<Result> {
+  function inRepeatedTransaction<Result>(create: () => Statements<Result>): Promise<Result> {
     let isCommitting = false;
     const work = async (transaction: Transaction) => {
       isCommitting = false;
@@ -121,14 +121,14 @@ export function createPostgresDatabase<Transaction>(
       return result;
     };
     return repeat(
-      () => runOnce(work),
+      () => inTransaction(work),
       (error) => isTransactionConflict(error) || (!isCommitting && isServerLost(error)),
     );
   }
 
   /** Shares one check among all calls that wait for it, because several checks could conflict. */
   async function checkOnce(): Promise<void> {
-    check ??= runAlone(options.check).catch((error) => {
+    check ??= inRepeatedTransaction(options.check).catch((error) => {
       check = undefined;
       throw error;
     });
@@ -136,13 +136,12 @@ export function createPostgresDatabase<Transaction>(
     isChecked = true;
   }
 
-  async function enter<Result>(
+  async function executeInside<Result>(
     transaction: Transaction,
     statements: Statements<Result>,
-    need: TransactionNeed,
   ): Promise<Result> {
     const client = adapt(transaction);
-    const userTransaction = await enterTransaction(client, need);
+    const userTransaction = await enterTransaction(client, messages);
     const connection = { client, transaction, userTransaction };
     // This check is not remembered, because the user may roll back.
     if (!isChecked) await executeAll(connection, options.check());
@@ -155,14 +154,10 @@ export function createPostgresDatabase<Transaction>(
      * may use the only connection of a pool.
      * @throws {TypeError} when it is no transaction.
      */
-    runIn<Result>(
-      transaction: Transaction,
-      statements: Statements<Result>,
-      need: TransactionNeed,
-    ): Promise<Result> {
+    join<Result>(transaction: Transaction, statements: Statements<Result>): Promise<Result> {
       const running = runningByTransaction.get(transaction);
       // The caller's promise itself: when nobody awaits it, its rejection is unhandled.
-      const result: Promise<Result> = enter(transaction, statements, need).finally(() =>
+      const result: Promise<Result> = executeInside(transaction, statements).finally(() =>
         running?.delete(result),
       );
       running?.add(result);
@@ -172,9 +167,9 @@ export function createPostgresDatabase<Transaction>(
      * Runs statements: with a pool, each statement is a transaction.
      * @param create creates them, once for each attempt.
      */
-    async run<Result>(create: () => Statements<Result>): Promise<Result> {
+    async runEach<Result>(create: () => Statements<Result>): Promise<Result> {
       await checkOnce();
-      if (pool === undefined) return runAlone(create);
+      if (pool === undefined) return inRepeatedTransaction(create);
       return repeat(
         () => executeAll({ client: pool }, create()),
         (error) => isTransactionConflict(error) || isServerLost(error),
@@ -186,7 +181,7 @@ export function createPostgresDatabase<Transaction>(
      */
     async transact<Result>(create: () => Statements<Result>): Promise<Result> {
       await checkOnce();
-      return runAlone(create);
+      return inRepeatedTransaction(create);
     },
     /**
      * Runs work of the user in a transaction, once. The tables are checked before: their first row,
@@ -195,7 +190,7 @@ export function createPostgresDatabase<Transaction>(
      */
     async write<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
       await checkOnce();
-      return runOnce(async (transaction) => {
+      return inTransaction(async (transaction) => {
         const running = new Set<Promise<unknown>>();
         runningByTransaction.set(transaction, running);
         try {

@@ -42,6 +42,11 @@ export function requireSynchronous<Result>(
 interface SqliteJobsOptions {
   /** Opens the file with its tables. */
   openFile(): OpenSqliteDatabase;
+  /**
+   * Checks a connection of the user's own before statements join its transaction, and creates the
+   * tables that are missing.
+   */
+  prepareOther?(connection: SqliteDatabase): void;
   /** The time in milliseconds. */
   now(): number;
   /** The name in the error of calls after `close`, such as `inbox`. */
@@ -64,17 +69,23 @@ export interface SqliteJobsDatabase {
    */
   open(): SqliteDatabase;
   isOpen(): boolean;
-  /** Runs statements on a given connection, in its transaction if it has one. */
-  runIn<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result;
-  /**
-   * Runs statements on a connection of the user's own.
-   * @throws {TypeError} when it is of another SQLite library.
-   */
-  runInOther<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result;
   /** Runs statements, each of which is a transaction. */
-  run<Result>(statements: Statements<Result>): Result;
-  /** Runs work in a transaction: commits when it returns, rolls back when it throws. */
-  transact<Result>(work: (connection: SqliteDatabase) => Result): Result;
+  runEach<Result>(statements: Statements<Result>): Result;
+  /** Runs statements in a transaction: commits at their end, rolls back when one throws. */
+  transact<Result>(statements: Statements<Result>): Result;
+  /**
+   * Runs a function of the user in a transaction: commits when it returns, rolls back when it
+   * throws.
+   * @param name the method that takes the function, for the message.
+   * @throws {TypeError} for an asynchronous function.
+   */
+  write<Result>(name: string, work: (connection: SqliteDatabase) => Synchronous<Result>): Result;
+  /**
+   * Runs statements in the user's transaction: that of `write`, or one on a connection of their
+   * own.
+   * @throws {TypeError} for a connection of another SQLite library.
+   */
+  join<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result;
   /**
    * Lets time go on after the latest that the file shows: another process may have written it
    * before the clock was set back.
@@ -90,10 +101,12 @@ export interface SqliteJobsDatabase {
 }
 
 export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsDatabase {
-  const clock = createForwardClock(options.now);
+  const { nowMs, startAt } = createForwardClock(options.now);
   let opened: OpenSqliteDatabase | undefined;
   let log: SqliteLog | undefined;
   let isClosed = false;
+  /** The connection of `write` while its function runs. */
+  let writing: SqliteDatabase | undefined;
   const requireLibrary = createLibraryCheck(options.owner);
 
   function open(): OpenSqliteDatabase {
@@ -111,14 +124,23 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     return opened;
   }
 
-  function runIn<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result {
-    let next = statements.next();
-    while (!next.done) next = statements.next(execute(connection, next.value, clock.nowMs()));
-    return next.value;
+  function inTransaction<Result>(work: (connection: SqliteDatabase) => Result): Result {
+    const connection = open();
+    connection.exec("BEGIN IMMEDIATE");
+    let result: Result;
+    try {
+      result = work(connection);
+      connection.exec("COMMIT");
+    } catch (error) {
+      rollBack(connection);
+      throw error;
+    }
+    log?.measure();
+    return result;
   }
 
   function followFile(): void {
-    clock.startAt(runIn(open(), options.getLatestMs()));
+    startAt(executeAll(open(), options.getLatestMs(), nowMs));
   }
 
   function tidy(): void {
@@ -136,30 +158,28 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
   return {
     open,
     isOpen: () => opened !== undefined,
-    runIn,
-    runInOther(connection, statements) {
+    runEach(statements) {
+      const result = executeAll(open(), statements, nowMs);
+      log?.measure();
+      return result;
+    },
+    transact: (statements) =>
+      inTransaction((connection) => executeAll(connection, statements, nowMs)),
+    write: (name, work) =>
+      inTransaction((connection) => {
+        writing = connection;
+        try {
+          return requireSynchronous(name, work(connection));
+        } finally {
+          writing = undefined;
+        }
+      }),
+    join(connection, statements) {
+      if (connection === writing) return executeAll(connection, statements, nowMs);
+      options.prepareOther?.(connection);
       requireLibrary(connection);
       log?.measure();
-      const result = runIn(connection, statements);
-      log?.measure();
-      return result;
-    },
-    run(statements) {
-      const result = runIn(open(), statements);
-      log?.measure();
-      return result;
-    },
-    transact(work) {
-      const connection = open();
-      connection.exec("BEGIN IMMEDIATE");
-      let result: ReturnType<typeof work>;
-      try {
-        result = work(connection);
-        connection.exec("COMMIT");
-      } catch (error) {
-        rollBack(connection);
-        throw error;
-      }
+      const result = executeAll(connection, statements, nowMs);
       log?.measure();
       return result;
     },
@@ -212,6 +232,17 @@ function createForwardClock(now: () => number) {
       latestMs = Math.max(latestMs, ms);
     },
   };
+}
+
+/** Runs statements on a connection, in its transaction if it has one. */
+export function executeAll<Result>(
+  connection: SqliteDatabase,
+  statements: Statements<Result>,
+  nowMs: () => number,
+): Result {
+  let next = statements.next();
+  while (!next.done) next = statements.next(execute(connection, next.value, nowMs()));
+  return next.value;
 }
 
 /** A statement that was prepared, and the name of the value of each `?` in it. */

@@ -56,20 +56,20 @@ function openWork(
     clock,
     lease: async (limit: number) => {
       limits.push(limit);
-      const leased = database.run(leaseDue(tables, leaseMs, { limit }));
-      const probe = database.run(leaseProbe(tables, leaseMs));
+      const leased = database.runEach(leaseDue(tables, leaseMs, { limit }));
+      const probe = database.runEach(leaseProbe(tables, leaseMs));
       return probe === undefined ? leased : [...leased, probe];
     },
-    getDelay: async () => database.run(getDelayMs(tables)),
+    getDelay: async () => database.runEach(getDelayMs(tables)),
     async run(job: LeasedJob, signal: AbortSignal) {
       attempts.push({ name: job.name, atMs: clock.monotonicMs() });
       runningNow += 1;
       most.running = Math.max(most.running, runningNow);
       const end = await attempt(job, signal);
       runningNow -= 1;
-      database.transact((connection) => database.runIn(connection, settleJob(tables, job, end)));
+      database.transact(settleJob(tables, job, end));
     },
-    giveBack: async (job: LeasedJob) => database.run(giveBack(tables, job)),
+    giveBack: async (job: LeasedJob) => database.runEach(giveBack(tables, job)),
     onUnavailable: (error: unknown) => errors.push(error),
   };
   const start = (options: Partial<WorkOptions> = {}, limits?: WorkLimits, more = {}) =>
@@ -77,7 +77,7 @@ function openWork(
       { ...context, ...more },
       { concurrency: 8, maxPerSecond: Number.POSITIVE_INFINITY, pollMs: 1_000, ...options },
       limits && {
-        getLeaseDelay: async () => database.run(getLeaseDelayMs(tables)),
+        getLeaseDelay: async () => database.runEach(getLeaseDelayMs(tables)),
         maxIdleMs: 10_000,
         maxJobs: Number.POSITIVE_INFINITY,
         endsAtMs: Number.POSITIVE_INFINITY,
@@ -85,7 +85,7 @@ function openWork(
       },
     );
   const add = (name: string | number, topic = "tpl_1") =>
-    database.run(
+    database.runEach(
       addJob(tables, { topic, name: String(name), key: `${topic}${name}`, body: "{}" }, 0),
     );
   return {
@@ -97,7 +97,7 @@ function openWork(
     most,
     start,
     add,
-    count: () => database.run(countJobs(tables)).states,
+    count: () => database.runEach(countJobs(tables)).states,
   };
 }
 
@@ -363,7 +363,7 @@ describe("startWorker", () => {
     expect(work.count()).toEqual({ done: 1 });
     const other = openWork();
     other.add(1);
-    other.database.run(leaseJob(tables, leaseMs, { topic: "tpl_1", name: "1" })); // a process that ends
+    other.database.runEach(leaseJob(tables, leaseMs, { topic: "tpl_1", name: "1" })); // a process that ends
     await other.clock.run(other.start({}, { maxIdleMs: 10_000 }).ended);
     expect(other.count()).toEqual({ done: 1 });
     expect(other.limits.length).toBeLessThan(60); // it looked once in each `pollMs` of 40 s
@@ -419,7 +419,7 @@ describe("startWorker", () => {
     let left = 3;
     const lease = async (limit: number) => {
       if (left-- > 0) throw new Error("locked");
-      return work.database.run(leaseDue(tables, leaseMs, { limit }));
+      return work.database.runEach(leaseDue(tables, leaseMs, { limit }));
     };
     await work.clock.run(work.start({}, {}, { lease }).ended);
     expect([work.errors.length, work.count()["done"]]).toEqual([3, 1]);

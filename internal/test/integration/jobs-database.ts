@@ -23,7 +23,14 @@ import {
 import { openSqlite } from "../../sqlite/database-node.ts";
 export const sqliteTables = nameTables("work", dialects.sqlite);
 export const postgresTables = nameTables("work", dialects.postgres);
-export const messages = { missingTables: "", notAwaited: "", stillRan: "", untranslatable: "" };
+export const messages = {
+  need: "",
+  consequence: "",
+  missingTables: "",
+  notAwaited: "",
+  stillRan: "",
+  untranslatable: "",
+};
 export const leaseMs = 30_000;
 export const startMs = Date.parse("2026-03-01T12:00:00Z");
 
@@ -51,8 +58,7 @@ function onSqlite() {
     database.close();
     for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
   });
-  const run = async <Result>(start: () => Statements<Result>) =>
-    database.transact((connection) => database.runIn(connection, start()));
+  const run = async <Result>(start: () => Statements<Result>) => database.transact(start());
   const empty = async () => {
     for (const table of ["work", "work_breakers", "work_failures"])
       database.open().exec(`DELETE FROM ${table}`);

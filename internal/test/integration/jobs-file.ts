@@ -19,7 +19,7 @@ export function openJobsFile(file: string, open = openSqlite) {
   return {
     ...database,
     toAdded,
-    add: (name: string) => void database.run(toAdded(name)),
-    list: () => database.run(listJobs(tables, {}, { limit: 100 })).map(({ name }) => name),
+    add: (name: string) => void database.runEach(toAdded(name)),
+    list: () => database.runEach(listJobs(tables, {}, { limit: 100 })).map(({ name }) => name),
   };
 }

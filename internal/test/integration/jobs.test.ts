@@ -444,8 +444,8 @@ describe("jobs in SQLite", () => {
       getLatestMs: () => getLatestMs(sqliteTables),
     });
     onTestFinished(() => database.close());
-    const lease = () => database.run(leaseDue(sqliteTables, leaseMs, { limit: 1 })).length;
-    database.run(addJob(sqliteTables, newJob(1), 60_000));
+    const lease = () => database.runEach(leaseDue(sqliteTables, leaseMs, { limit: 1 })).length;
+    database.runEach(addJob(sqliteTables, newJob(1), 60_000));
     nowMs -= 7_200_000;
     expect(lease()).toBe(0);
     nowMs += 59_999;
@@ -477,12 +477,12 @@ describe("a lease", () => {
       owner: "test",
       getLatestMs: () => getLatestMs(sqliteTables),
     });
-    database.run(leaseDue(sqliteTables, leaseMs, { limit: 1 }));
-    database.run(getDelayMs(sqliteTables));
-    database.run(leaseDue(sqliteTables, leaseMs, { limit: 1, topic: "topic" }));
-    database.run(getDelayMs(sqliteTables, "topic"));
-    database.run(countNeglected(sqliteTables));
-    database.run(countNeglected(sqliteTables, "topic"));
+    database.runEach(leaseDue(sqliteTables, leaseMs, { limit: 1 }));
+    database.runEach(getDelayMs(sqliteTables));
+    database.runEach(leaseDue(sqliteTables, leaseMs, { limit: 1, topic: "topic" }));
+    database.runEach(getDelayMs(sqliteTables, "topic"));
+    database.runEach(countNeglected(sqliteTables));
+    database.runEach(countNeglected(sqliteTables, "topic"));
     for (const sql of statements.filter((each) => each.includes("work"))) {
       const values = Array.from({ length: sql.split("?").length - 1 }, () => 1);
       const plan = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as {

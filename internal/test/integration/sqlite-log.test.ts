@@ -26,7 +26,7 @@ onPosix("refuses the file from then on, before it writes, and does not close it"
   executed.length = 0;
   for (const use of [() => database.add("2"), database.list, database.tidy, database.close])
     expect(use).toThrow(lost);
-  expect(() => database.transact(() => {})).toThrow(lost);
+  expect(() => database.write("write", () => {})).toThrow(lost);
   expect(executed).toEqual([]);
   useElsewhere(file, "SELECT 1 FROM work WHERE name = '1'");
 });
@@ -36,8 +36,8 @@ onPosix("rejects a commit whose log was deleted meanwhile", () => {
   const database = openJobsFile(file);
   database.add("1");
   const commit = () =>
-    database.transact((connection) => {
-      database.runIn(connection, database.toAdded("2"));
+    database.write("write", (connection) => {
+      database.join(connection, database.toAdded("2"));
       loseLog(file);
     });
   expect(commit).toThrow(lost);
@@ -50,7 +50,7 @@ onPosix("rejects a statement on a connection of the program, in its transaction"
   database.add("1");
   const own = openSqlite(file);
   loseLog(file);
-  expect(() => database.runInOther(own, database.toAdded("2"))).toThrow(lost);
+  expect(() => database.join(own, database.toAdded("2"))).toThrow(lost);
 });
 
 it.skipIf(!hasNodeSqlite)("refuses a connection of another SQLite library", () => {
@@ -59,7 +59,7 @@ it.skipIf(!hasNodeSqlite)("refuses a connection of another SQLite library", () =
   onTestFinished(() => database.close());
   database.add("1");
   const own = openLibsql(file);
-  const add = () => database.runInOther(own, database.toAdded("2"));
+  const add = () => database.join(own, database.toAdded("2"));
   expect(add).toThrow(/^This connection and that of the test are of two SQLite libraries.* open: /);
   expect(add).toThrow(TypeError);
   expect(database.list()).toEqual(["1"]);

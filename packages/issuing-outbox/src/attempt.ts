@@ -78,7 +78,7 @@ async function attempt(
 ): Promise<Recorded> {
   const { database, tables, client, random } = context;
   // The callback of a visitor's entry runs in the async context of its own request.
-  const transact = isVisitor ? database.transact : database.transactTogether;
+  const transact = isVisitor ? database.transact : database.transactInBatch;
   if (job.rank === ranks.callback) {
     const { state, result, error } = job;
     const end = { state, result, error, effect: "unchanged" } as const;
@@ -89,7 +89,7 @@ async function attempt(
   // transaction replaces it now.
   const isExpired = getAgeMs(job, client.clock) >= job.leaseMs;
   if (isExpired || job.body === undefined) {
-    await database.run(() => giveBack(tables, job, givenBackMs));
+    await database.runEach(() => giveBack(tables, job, givenBackMs));
     return {};
   }
   const sent = await send(context, job, signal);

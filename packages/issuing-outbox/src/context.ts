@@ -12,17 +12,17 @@ import type { createFailureLog, Report } from "./report.ts";
 /** Runs statements. Each promise resolves after the commit. */
 export interface OutboxDatabase {
   /** Runs statements one by one, not as one transaction. */
-  run<Result>(create: () => Statements<Result>): Promise<Result>;
+  runEach<Result>(create: () => Statements<Result>): Promise<Result>;
   /**
    * Runs statements in a transaction.
    * @param create is called once for each time that the transaction is repeated.
    */
   transact<Result>(create: () => Statements<Result>): Promise<Result>;
   /**
-   * Runs statements that record a result of a worker in a transaction: on SQLite, the results of
-   * one turn of the event loop are one transaction.
+   * Runs statements that record a result of a worker in a transaction: on SQLite, in one with those
+   * of the same turn of the event loop.
    */
-  transactTogether<Result>(create: () => Statements<Result>): Promise<Result>;
+  transactInBatch<Result>(create: () => Statements<Result>): Promise<Result>;
   /**
    * Whether the error says that other transactions were in the way: then repeating the transaction
    * helps.

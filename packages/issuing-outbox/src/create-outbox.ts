@@ -5,30 +5,27 @@ import {
   createNeglectWatch,
   type NeglectWatch,
 } from "@loyalty-cards/internal/jobs/lease";
-import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import { endWithin, type Worker } from "@loyalty-cards/internal/jobs/worker";
 import { parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
 import { createLog } from "@loyalty-cards/internal/reporting";
-import type { Card, UserId } from "@loyalty-cards/issuing-client";
-import { add, addAll } from "./add.ts";
-import { type CorrectionResult, correct, forget, resolve, retry } from "./changes.ts";
+import type { Card } from "@loyalty-cards/issuing-client";
+import { addAll } from "./add.ts";
+import { forget, resolve, retry } from "./changes.ts";
 import type { OutboxContext, OutboxDatabase } from "./context.ts";
 import { countEntries } from "./count.ts";
 import { drain } from "./drain.ts";
-import type { OutboxState, OwedCard } from "./entry.ts";
 import { issue, maxDeadlineMs } from "./issue.ts";
 import { findJob, parseMethodRef, requireOpen, toEntry } from "./job.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { list } from "./list.ts";
-import type { Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
+import type { Outbox, OutboxOptions } from "./outbox.ts";
 import { createFailureLog, createOutboxReport } from "./report.ts";
 import { createWorkers, work } from "./work.ts";
 
 /**
  * @param database opens at first use: after that, `requireOwnSettings` has run.
- * @returns the methods that do not depend on the database, and the statements of `add` and
- * `correct`, which run in the user's transaction.
+ * @returns the methods that do not depend on the database, and what the others need.
  */
 export function createOutbox(
   options: OutboxOptions<never>,
@@ -91,13 +88,13 @@ export function createOutbox(
     forget: (userId, template) => forget(context, userId, template),
     async get(userId, template) {
       const jobRef = parseMethodRef(context, "get", { userId, options: template });
-      const job = await database.run(() => findJob(tables, jobRef));
+      const job = await database.runEach(() => findJob(tables, jobRef));
       return job && toEntry(job);
     },
     list: (listOptions) => list(context, listOptions),
     async count() {
       requireOpen(context);
-      return database.run(() => countEntries(context));
+      return database.runEach(() => countEntries(context));
     },
     close({ graceMs } = {}) {
       const ownGraceMs = parseGrace(graceMs);
@@ -107,16 +104,7 @@ export function createOutbox(
     [Symbol.asyncDispose]: () => outbox.close(),
   };
 
-  return {
-    outbox,
-    add: <Fields>(entry: OwedCard<Fields>): Statements<"added" | OutboxState> =>
-      add(context, entry),
-    correct: (
-      userId: UserId,
-      request: unknown,
-      template?: TemplateOption,
-    ): Statements<CorrectionResult> => correct(context, userId, request, template),
-  };
+  return { outbox, context };
 }
 
 type WatchContext = Pick<
@@ -130,7 +118,7 @@ function watchNeglect(
 ): NeglectWatch {
   const watch = createNeglectWatch({
     workers: activeWorkers,
-    count: () => database.run(() => countNeglected(tables)),
+    count: () => database.runEach(() => countNeglected(tables)),
     log: (waiting) =>
       log(
         `${waiting} entries wait, and nobody issues their cards: call outbox.work() in a process that runs, or outbox.drain() from cron.`,

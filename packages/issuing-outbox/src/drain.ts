@@ -43,12 +43,12 @@ export async function drain(
   const workOptions = parseWorkOptions(options, 32);
   requireOpen(context);
 
-  const before = await database.run(() => countEntries(context));
+  const before = await database.runEach(() => countEntries(context));
   const limits = {
     maxIdleMs,
     maxJobs: signal?.aborted ? 0 : maxEntries,
     endsAtMs: client.clock.monotonicMs() + maxMs,
-    getLeaseDelay: () => database.run(() => getLeaseDelayMs(tables)),
+    getLeaseDelay: () => database.runEach(() => getLeaseDelayMs(tables)),
   };
   const onEnd = onProgress && createProgress(context, before, onProgress);
   const worker = workers.start(workOptions, limits, onEnd);
@@ -57,7 +57,7 @@ export async function drain(
   await worker.ended;
   signal?.removeEventListener("abort", stop);
 
-  const counts = await database.run(() => countEntries(context));
+  const counts = await database.runEach(() => countEntries(context));
   notify(onProgress, counts);
   return counts;
 }

@@ -81,7 +81,7 @@ async function tryToIssue(context: OutboxContext, visit: Visit): Promise<NextSte
 
 async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep> {
   const { database, tables, running, lifecycle } = context;
-  const job = await database.run(() => findJob(tables, visit.jobRef));
+  const job = await database.runEach(() => findJob(tables, visit.jobRef));
   if (job === undefined)
     throw createTypeError(
       "outbox.issue found no committed entry of this user: call and await outbox.add in the transaction that saves the user, in the same file or database and with the same template, and outbox.issue after its commit.",
@@ -98,7 +98,7 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep
     return waitForAttempt(context, visit, { job, attempt });
   }
   // Other settings prevent a lease.
-  await database.run(() => requireOwnSettings(tables, context.client));
+  await database.runEach(() => requireOwnSettings(tables, context.client));
   if (await isPaused(context, job)) return { entry: toEntry(job) };
   return { waitMs: Math.min(pollMs, leftMs) }; // another process has the entry
 }
@@ -109,7 +109,7 @@ async function lease(
   leftMs: number,
 ): Promise<OwnLease | undefined> {
   const times = getLeaseTimes(client.clock, leftMs);
-  const [leased] = await database.run(() => leaseJob(tables, times.leaseMs, job));
+  const [leased] = await database.runEach(() => leaseJob(tables, times.leaseMs, job));
   return leased && { ...leased, ...times };
 }
 
@@ -132,7 +132,7 @@ async function waitForAttempt(
 
 /** Whether the entries of the job's template wait, because the service fails. */
 async function isPaused({ database, tables }: OutboxContext, job: Job): Promise<boolean> {
-  const breakers = await database.run(() => listBreakers(tables));
+  const breakers = await database.runEach(() => listBreakers(tables));
   const { template } = toRef(job);
   return breakers.some((breaker) => toPause(breaker).template === template);
 }

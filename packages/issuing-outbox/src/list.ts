@@ -40,7 +40,7 @@ export async function* list(
   let lastId = after === undefined ? 0 : await findId(context, after);
   for (let left = limit; left > 0; left -= pageSize) {
     const size = Math.min(left, pageSize);
-    const page = await database.run(() =>
+    const page = await database.runEach(() =>
       listJobs(tables, { state }, { afterId: lastId, limit: size }),
     );
     for (const job of page) yield toEntry(job);
@@ -54,7 +54,7 @@ async function findId(
   after: NonNullable<ListOptions["after"]>,
 ): Promise<number> {
   const jobRef = parseJobRef(context, after.userId, after);
-  const job = await context.database.run(() => findJob(context.tables, jobRef));
+  const job = await context.database.runEach(() => findJob(context.tables, jobRef));
   if (job === undefined) throw createTypeError("after is not an entry of this outbox.");
   return job.id;
 }

@@ -4,7 +4,7 @@ import { correctTimes } from "@loyalty-cards/internal/jobs/clock";
 import {
   createPostgresDatabase,
   isTransactionConflict,
-  type Transact,
+  type WithTransaction,
 } from "@loyalty-cards/internal/jobs/postgres";
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
 import {
@@ -22,7 +22,8 @@ import {
 } from "@loyalty-cards/internal/postgres/transaction";
 import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
-import type { CorrectionResult } from "./changes.ts";
+import { add } from "./add.ts";
+import { type CorrectionResult, correct } from "./changes.ts";
 import { createOutbox } from "./create-outbox.ts";
 import { type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
 import {
@@ -66,7 +67,7 @@ export type PostgresOutboxOptions<Transaction = PostgresTransaction> = OutboxOpt
          * Runs work in a transaction of another client, such as
          * `(work) => prisma.$transaction(work)`.
          */
-        transaction: Transact<Transaction>;
+        transaction: WithTransaction<Transaction>;
         pool?: never;
       } & AdaptOption<Transaction>)
   );
@@ -166,33 +167,27 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
 ): PostgresOutbox<Transaction> {
   const client = parseOutboxOptions("postgresOutbox", options, optionNames);
   const { pool, adapt, testing } = options;
-  const transact = getTransact(options);
   const tables = nameOutboxTables("postgres", client);
-  const database = createPostgresDatabase(transact, {
+  const database = createPostgresDatabase(selectTransaction(options), {
     pool: pool as PostgresClient | undefined,
     adapt,
     now: testing?.clock && (() => client.clock.now()),
     check: () => requireOwnSettings(tables, client),
     messages,
   });
-  const { outbox, add, correct } = createOutbox(options as never, client, tables, {
+  const { outbox, context } = createOutbox(options as never, client, tables, {
     ...database,
-    transactTogether: database.transact, // PostgreSQL commits concurrent transactions together
+    transactInBatch: database.transact, // PostgreSQL commits concurrent transactions together
     isRepeatable: isTransactionConflict,
-    correctTimes: () => database.run(() => correctTimes(tables)),
+    correctTimes: () => database.runEach(() => correctTimes(tables)),
     tidy() {}, // PostgreSQL removes deleted rows itself
     close() {}, // the pool is the program's
   });
   return {
     ...outbox,
-    add: (transaction, entry) =>
-      database.runIn(transaction as Transaction, add(entry), transactionNeed),
+    add: (transaction, entry) => database.join(transaction as Transaction, add(context, entry)),
     correct: (transaction, userId, request, templateOption) =>
-      database.runIn(
-        transaction as Transaction,
-        correct(userId, request, templateOption),
-        transactionNeed,
-      ),
+      database.join(transaction as Transaction, correct(context, userId, request, templateOption)),
     async write(work) {
       if (typeof work !== "function") throw createTypeError(writeNeedsFunction);
       return database.write(work);
@@ -201,6 +196,9 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
 }
 
 const messages = {
+  need: "outbox.add and outbox.correct need the transaction that saves the user",
+  consequence:
+    "added outside of it, an entry could exist without its user, or a user without an entry",
   missingTables:
     "The tables of the outbox do not exist in this database and search path: call ensureOutboxTables(pool) when the program starts, or run migrations/postgres/*.sql. If they exist, this transaction is of another database.",
   notAwaited:
@@ -211,16 +209,10 @@ const messages = {
     "The encoding of this database has no character of a user id, a template or the form. A database with the encoding UTF8 stores all of them.",
 };
 
-const transactionNeed = {
-  need: "outbox.add and outbox.correct need the transaction that saves the user",
-  consequence:
-    "added outside of it, an entry could exist without its user, or a user without an entry",
-};
-
 /** @throws {TypeError} when the options have neither a pool nor `transaction`, or both. */
-function getTransact<Transaction>(
+function selectTransaction<Transaction>(
   options: PostgresOutboxOptions<Transaction>,
-): Transact<Transaction> {
+): WithTransaction<Transaction> {
   const { pool, transaction, adapt } = options;
   if (pool === undefined && typeof transaction === "function") return transaction;
   if (transaction === undefined && adapt === undefined) {

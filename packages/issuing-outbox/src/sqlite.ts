@@ -4,7 +4,8 @@ import { expireLeases } from "@loyalty-cards/internal/jobs/lease";
 import { getLatestMs } from "@loyalty-cards/internal/jobs/read";
 import {
   createSqliteDatabase,
-  requireSynchronous,
+  executeAll,
+  type SqliteJobsDatabase,
   type Synchronous,
 } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
@@ -22,7 +23,8 @@ import {
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
-import type { CorrectionResult } from "./changes.ts";
+import { add } from "./add.ts";
+import { type CorrectionResult, correct } from "./changes.ts";
 import type { OutboxDatabase } from "./context.ts";
 import { createOutbox } from "./create-outbox.ts";
 import { type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
@@ -125,95 +127,95 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   const tables = nameOutboxTables("sqlite", client);
   const jobsDatabase = createSqliteDatabase({
     openFile: () => openDurableFile("sqliteOutbox", file, open, prepareTables),
-    now: () => client.clock.now(),
+    prepareOther(connection) {
+      requireTransaction(connection);
+      requireFile(connection, file);
+      connection.exec("PRAGMA secure_delete = ON");
+      // Opening the file on another connection would wait for the user's own lock.
+      if (!jobsDatabase.isOpen()) prepareTables(connection);
+    },
+    now: client.clock.now,
     owner: "outbox",
     getLatestMs: () => getLatestMs(tables, backoff.maxDelayMs),
   });
   function prepareTables(connection: SqliteDatabase): void {
     connection.exec(settingsTables); // first, so that tables of another version are not changed
-    jobsDatabase.runIn(connection, requireOwnSettings(tables, client));
+    executeAll(connection, requireOwnSettings(tables, client), client.clock.now);
     connection.exec(sqliteTables);
   }
-  /** What workers record in this turn of the event loop, which is one transaction. */
-  let batch: ReturnType<typeof beginBatch> | undefined;
-  function beginBatch() {
-    const parts: (() => Statements<unknown>)[] = [];
-    const results = new Promise<void>((resolve) => setRealImmediate(resolve)).then(() => {
-      batch = undefined;
-      return jobsDatabase.transact((own) =>
-        parts.map((create) => jobsDatabase.runIn(own, create())),
-      );
-    });
-    return { parts, results };
-  }
-
-  const database: OutboxDatabase = {
-    async run(create) {
-      return jobsDatabase.run(create());
+  const { outbox, context } = createOutbox(options as never, client, tables, {
+    async runEach(create) {
+      return jobsDatabase.runEach(create());
     },
     async transact(create) {
-      return jobsDatabase.transact((own) => jobsDatabase.runIn(own, create()));
+      return jobsDatabase.transact(create());
     },
-    // A commit waits for the disk, and the results of other requests arrive meanwhile: a drain
-    // takes a third of the time.
-    async transactTogether<Result>(create: () => Statements<Result>) {
-      batch ??= beginBatch();
-      const { parts, results } = batch;
-      const index = parts.push(create) - 1;
-      return results.then(
-        (all) => all[index] as Result,
-        (error) => {
-          if (parts.length === 1) throw error; // the error is its own
-          return database.transact(create); // one of the others may have failed
-        },
-      );
-    },
+    transactInBatch: createBatches(jobsDatabase),
     isRepeatable: isBusy,
     async correctTimes() {
       jobsDatabase.followFile();
     },
     tidy: jobsDatabase.tidy,
     close: jobsDatabase.close,
-  };
-  const { outbox, add, correct } = createOutbox(options as never, client, tables, database);
-
-  /** The connection of `write` while its function runs. */
-  let writing: SqliteDatabase | undefined;
-
-  /**
-   * Runs statements in the user's transaction. If the outbox has not opened the file, the user's
-   * connection creates the tables: opening another would wait for the user's own lock.
-   */
-  function runIn<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result {
-    if (connection === writing) return jobsDatabase.runIn(connection, statements);
-    requireTransaction(connection);
-    requireFile(connection, file);
-    connection.exec("PRAGMA secure_delete = ON");
-    if (!jobsDatabase.isOpen()) prepareTables(connection);
-    return jobsDatabase.runInOther(connection, statements);
-  }
+  });
 
   return {
     ...outbox,
-    add: (connection, entry) => runIn(connection, add(entry)),
+    add: (connection, entry) => jobsDatabase.join(connection, add(context, entry)),
     correct: (connection, userId, request, templateOption) =>
-      runIn(connection, correct(userId, request, templateOption)),
-    async write<Result>(work: (database: SqliteDatabase) => Synchronous<Result>) {
+      jobsDatabase.join(connection, correct(context, userId, request, templateOption)),
+    async write(work) {
       if (typeof work !== "function") throw createTypeError(writeNeedsFunction);
-      return jobsDatabase.transact((connection) => {
-        writing = connection;
-        try {
-          return requireSynchronous<Result>("outbox.write", work(connection));
-        } finally {
-          writing = undefined;
-        }
-      });
+      return jobsDatabase.write("outbox.write", work);
     },
     async takeOver() {
       requireExclusive(jobsDatabase.open());
-      jobsDatabase.run(expireLeases(tables));
+      jobsDatabase.runEach(expireLeases(tables));
     },
   };
+}
+
+/** Statements that share a transaction, and their results in the same order. */
+interface Batch {
+  parts: (() => Statements<unknown>)[];
+  results: Promise<unknown[]>;
+}
+
+/**
+ * Runs in one transaction what is recorded in one turn of the event loop. A commit waits for the
+ * disk, and the results of other requests arrive meanwhile: a drain takes a third of the time.
+ */
+function createBatches(database: SqliteJobsDatabase): OutboxDatabase["transactInBatch"] {
+  /** That of this turn. */
+  let batch: Batch | undefined;
+
+  function beginBatch(): Batch {
+    const parts: Batch["parts"] = [];
+    const endOfTurn = new Promise<void>((resolve) => setRealImmediate(resolve));
+    const results = endOfTurn.then(() => {
+      batch = undefined;
+      return database.transact(runAll(parts));
+    });
+    return { parts, results };
+  }
+
+  return async <Result>(create: () => Statements<Result>) => {
+    batch ??= beginBatch();
+    const { parts, results } = batch;
+    const index = parts.push(create) - 1;
+    try {
+      return (await results)[index] as Result;
+    } catch (error) {
+      if (parts.length === 1) throw error; // the error is its own
+      return database.transact(create()); // one of the others may have failed
+    }
+  };
+}
+
+function* runAll(parts: Batch["parts"]): Statements<unknown[]> {
+  const results: unknown[] = [];
+  for (const create of parts) results.push(yield* create());
+  return results;
 }
 
 function requireTransaction(database: SqliteDatabase): void {

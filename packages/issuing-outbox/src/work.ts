@@ -43,7 +43,7 @@ export function createWorkers(context: OutboxContext): Workers {
 
   async function lease(limit: number): Promise<OwnLease[]> {
     const times = getLeaseTimes(clock, deadlineMs);
-    const leased = await database.run(() => leaseNext(tables, limit, times.leaseMs));
+    const leased = await database.runEach(() => leaseNext(tables, limit, times.leaseMs));
     return leased.map((job) => ({ ...job, ...times }));
   }
 
@@ -60,10 +60,10 @@ export function createWorkers(context: OutboxContext): Workers {
         {
           clock,
           lease,
-          getDelay: () => database.run(getDelay),
+          getDelay: () => database.runEach(getDelay),
           correctTimes: () => database.correctTimes(),
           run: (job, signal) => runAttempt(context, job, { isVisitor: false, signal }).then(onEnd),
-          giveBack: (job) => database.run(() => giveBack(tables, job)),
+          giveBack: (job) => database.runEach(() => giveBack(tables, job)),
           onUnavailable: (error) => report({ outcome: "unavailable", error }),
           async onIdle() {
             await sweep();

@@ -2,12 +2,7 @@
 
 import { countNeglected, createNeglectWatch } from "@loyalty-cards/internal/jobs/lease";
 import { countJobs, getLatestMs, listJobs } from "@loyalty-cards/internal/jobs/read";
-import {
-  createSqliteDatabase,
-  requireSynchronous,
-  type Synchronous,
-} from "@loyalty-cards/internal/jobs/sqlite";
-import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import { createSqliteDatabase, type Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker, WorkLimits } from "@loyalty-cards/internal/jobs/worker";
 import {
@@ -209,7 +204,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   let isClosing = false;
   const neglect = createNeglectWatch({
     workers,
-    count: async () => database.run(countNeglected(tables, source)),
+    count: async () => database.runEach(countNeglected(tables, source)),
     log: (waiting) =>
       context.log(
         `${waiting} events wait, and nobody processes them: call inbox.work(handler) in a process that runs, or inbox.drain(handler) from cron.`,
@@ -219,8 +214,6 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     startBackgroundTimer: context.startBackgroundTimer,
   });
   const warnOfOtherContent = createOtherContentWarning(context);
-  const transact = <Result>(statements: Statements<Result>) =>
-    database.transact((connection) => database.runIn(connection, statements));
 
   function start(
     handler: SqliteHandler,
@@ -251,7 +244,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     put: createPut(report, async ({ id }, { body, receivedAt }) => {
       const text = formatStoredEvent(body, receivedAt);
       const job = { topic: source, name: id, key: digest(body), body: text };
-      const outcome = transact(store(job));
+      const outcome = database.transact(store(job));
       if (outcome === "stored") wakeWorkers();
       if (outcome === "other-content") warnOfOtherContent();
       await neglect.look("now");
@@ -271,8 +264,8 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       await start(handler, workerOptions, limits).ended;
       return readHealth(context);
     },
-    async write<Result>(work: (own: SqliteDatabase) => Synchronous<Result>) {
-      return database.transact((own) => requireSynchronous<Result>("write", work(own)));
+    async write(work) {
+      return database.write("write", work);
     },
     health: () => readHealth(context),
     async list(options = {}) {
@@ -281,11 +274,11 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       requireInteger("limit", limit, 0, Number.MAX_SAFE_INTEGER);
       if (state !== undefined && !states.includes(state))
         throw createTypeError('state must be "waiting", "done" or "dead".');
-      return database.run(listJobs(tables, { state, topic: source }, { limit })).map(toEntry);
+      return database.runEach(listJobs(tables, { state, topic: source }, { limit })).map(toEntry);
     },
     async replay(eventId) {
       requireEventId(eventId);
-      const isReplayed = transact(replay(source, eventId));
+      const isReplayed = database.transact(replay(source, eventId));
       if (isReplayed) wakeWorkers();
       return isReplayed;
     },
@@ -340,7 +333,7 @@ function createContext(options: SqliteInboxOptions): InboxContext {
 
 async function readHealth({ database, source, describe }: InboxContext): Promise<InboxHealth> {
   try {
-    const { states, oldestWaitingMs } = database.run(countJobs(tables, source));
+    const { states, oldestWaitingMs } = database.runEach(countJobs(tables, source));
     const health = {
       isReachable: true,
       waiting: states["waiting"] ?? 0,

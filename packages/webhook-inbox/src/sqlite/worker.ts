@@ -7,11 +7,8 @@ import { deleteEnded } from "@loyalty-cards/internal/jobs/erase";
 import { leaseDue } from "@loyalty-cards/internal/jobs/lease";
 import { getDelayMs } from "@loyalty-cards/internal/jobs/read";
 import { type End, giveBack, settleJob } from "@loyalty-cards/internal/jobs/settle";
-import {
-  requireSynchronous,
-  type SqliteJobsDatabase,
-  type Synchronous,
-} from "@loyalty-cards/internal/jobs/sqlite";
+import type { SqliteJobsDatabase, Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
+import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
 import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-cards/internal/limits";
@@ -121,35 +118,22 @@ export function startEventWorker(
       requireAttempt(job, maxAttempts);
       const delivery = { id: undefined, rawBody: toBytes(body), receivedAt, attempt, source };
       const writes = await callHandler(handler, event, delivery, signal, handlerTimeoutMs);
-      const isDone = markDone(job, writes);
+      const isDone = database.transact(markDone(job, writes));
       const durationMs = performance.now() - startedMs;
       const lagMs = Math.max(0, now() - receivedAt.getTime());
       if (isDone) report({ outcome: "done", ...facts, durationMs, lagMs });
       else report({ outcome: "lease-lost", ...facts });
     } catch (error) {
-      if (signal.aborted && error === signal.reason) database.run(giveBack(tables, job));
+      if (signal.aborted && error === signal.reason) database.runEach(giveBack(tables, job));
       else recordFailedAttempt(job, facts, error);
     }
-  }
-
-  /**
-   * Commits what the handler wrote together with the mark.
-   * @returns false when the lease is not this attempt's any more: then nothing is written.
-   */
-  function markDone(job: LeasedJob, writes: readonly Write[]): boolean {
-    return database.transact((connection) => {
-      const settled = database.runIn(connection, settleJob(tables, job, done));
-      if (settled.job === undefined) return false;
-      for (const write of writes) requireSynchronous("write", write(connection));
-      return true;
-    });
   }
 
   /** No attempt can read the event. A new delivery of it replaces the dead letter. */
   function buryDamaged(job: LeasedJob, attempt: number): void {
     const error = withSafeMessage(new Error("The stored event is damaged."));
     const end = { ...dead, error: describe(error) };
-    if (database.run(settleJob(tables, job, end)).job === undefined) return;
+    if (database.runEach(settleJob(tables, job, end)).job === undefined) return;
     report({ outcome: "dead", event: { id: job.name, type: "" }, attempt, error });
   }
 
@@ -166,7 +150,7 @@ export function startEventWorker(
     const next: End = isLast
       ? dead
       : { state: "waiting", effect: "possible", rank: ranks.new, delayMs: retryInMs };
-    const settled = database.run(settleJob(tables, job, { ...next, error: describe(error) }));
+    const settled = database.runEach(settleJob(tables, job, { ...next, error: describe(error) }));
     if (settled.job === undefined) report({ outcome: "lease-lost", ...facts });
     else if (isLast) report({ outcome: "dead", ...facts, error });
     else report({ outcome: "failed", ...facts, error, retryInMs });
@@ -176,17 +160,16 @@ export function startEventWorker(
     {
       clock: { monotonicMs: () => performance.now(), after: startTimer },
       onUnavailable,
-      lease: async (limit) => database.run(leaseDue(tables, leaseMs, { limit, topic: source })),
-      getDelay: async () => database.run(getDelayMs(tables, source)),
+      lease: async (limit) => database.runEach(leaseDue(tables, leaseMs, { limit, topic: source })),
+      getDelay: async () => database.runEach(getDelayMs(tables, source)),
       correctTimes: async () => database.followFile(),
       run: (job, signal) => run(job, signal).catch(onUnavailable),
-      giveBack: async (job) => database.run(giveBack(tables, job)),
+      giveBack: async (job) => database.runEach(giveBack(tables, job)),
       async onIdle() {
         const nowMs = performance.now();
         if (nowMs - sweptAtMs < sweepIntervalMs) return;
         const sweep = deleteEnded(tables, { topic: source, state: "done", retentionMs });
-        const hasMore = database.transact((connection) => database.runIn(connection, sweep));
-        if (hasMore) return;
+        if (database.transact(sweep)) return; // more may be left
         sweptAtMs = nowMs;
         database.tidy();
       },
@@ -194,6 +177,17 @@ export function startEventWorker(
     { concurrency, maxPerSecond: Number.POSITIVE_INFINITY, pollMs },
     limits,
   );
+}
+
+/**
+ * Marks an event as done, and writes what its handler registered.
+ * @returns false when the lease is not this attempt's any more: then nothing is written.
+ */
+function* markDone(job: LeasedJob, writes: readonly Write[]): Statements<boolean> {
+  const settled = yield* settleJob(tables, job, done);
+  if (settled.job === undefined) return false;
+  for (const write of writes) yield { name: "write", call: write };
+  return true;
 }
 
 /** @throws when the last attempt has begun already. */
