@@ -58,8 +58,8 @@ export interface WorkLimits {
 /** The shortest wait after others leased the jobs first, or after the database failed. */
 const minWaitMs = 50;
 
-/** What the last look for jobs found, when none was due. */
-export interface Outlook {
+/** What a look for jobs found, when none was due. */
+export interface Rest {
   /** How long until something is due; infinite when nothing waits. */
   delayMs: number;
   /** How long until the lease of an attempt of another process expires: see {@link WorkLimits}. */
@@ -67,6 +67,17 @@ export interface Outlook {
   /** Whether the database could not be used; then the worker tries again. */
   isUnavailable?: boolean;
 }
+
+/** What a worker knows of jobs that are due. */
+type Outlook =
+  /** The last look found some, or there was none: the next one leases at once. */
+  | "busy"
+  /** None was due, and it waits, unless it ends. */
+  | Rest
+  /** A look runs, and no job ended or was added since it began. */
+  | "looking"
+  /** None was due; since then a job ended or was added, or time passed. The next look reads first. */
+  | "woken";
 
 /** What a worker knows when it plans. Times are those of the monotonic clock. */
 export interface WorkerState {
@@ -76,13 +87,12 @@ export interface WorkerState {
   running: number;
   probes: number;
   begun: number;
-  /** Whether to lease one job only, because its topic failed or may fail. */
-  isCareful: boolean;
+  /** How many may run beside probes: one while the topic of the last one fails, or may fail. */
+  limit: number;
   lookedAtMs: number;
   /** When the next job may begin, with `maxPerSecond`. */
   nextAtMs: number;
-  /** Undefined when it is not known: then the worker looks. */
-  outlook: Outlook | undefined;
+  outlook: Outlook;
 }
 
 /** The options of a worker, and when it ends: never, if these are infinite. */
@@ -97,9 +107,8 @@ type Plan = { look: number } | { waitMs: number } | "end";
 /** Decides what a worker does next. */
 export function planNext(state: WorkerState, rules: WorkRules): Plan {
   if (isOver(state, rules)) return "end";
-  const { nowMs, running, outlook } = state;
-  if (outlook !== undefined) return planIdleTime(state, outlook, rules);
-  const limit = state.isCareful ? 1 : rules.concurrency;
+  const { nowMs, running, limit, outlook } = state;
+  if (typeof outlook === "object") return planRest(state, outlook, rules);
   // A probe holds up no job of another topic.
   const free = Math.min(limit + state.probes, rules.concurrency) - running;
   if (free < 1) return planWait(state, rules, rules.pollMs);
@@ -123,8 +132,8 @@ const planWait = ({ nowMs }: WorkerState, { pollMs, endsAtMs }: WorkRules, ms: n
 });
 
 /** Decides what to do while nothing is due. */
-function planIdleTime(state: WorkerState, outlook: Outlook, rules: WorkRules): Plan {
-  const { delayMs, leaseDelayMs, isUnavailable } = outlook;
+function planRest(state: WorkerState, rest: Rest, rules: WorkRules): Plan {
+  const { delayMs, leaseDelayMs, isUnavailable } = rest;
   const goesOn = state.running > 0 || isUnavailable || delayMs <= rules.maxIdleMs;
   const waitMs = goesOn ? delayMs : leaseDelayMs;
   return waitMs === undefined ? "end" : planWait(state, rules, Math.max(minWaitMs, waitMs));
@@ -160,13 +169,10 @@ export function startWorker<Leased extends LeasedJob>(
     isStopping: false,
     probes: 0,
     begun: 0,
-    isCareful: true,
+    limit: 1,
     lookedAtMs: Number.NEGATIVE_INFINITY,
     nextAtMs: Number.NEGATIVE_INFINITY,
-    /** Undefined when the last look found jobs, and before the first one. */
-    outlook: undefined as Outlook | undefined,
-    /** Whether no job ended or was added, and no time passed, since the last look began. */
-    isOutlookCurrent: false,
+    outlook: "busy" as Outlook,
   };
   let endWait = () => {};
 
@@ -180,46 +186,45 @@ export function startWorker<Leased extends LeasedJob>(
     while (running.size > 0) await Promise.all(running.keys());
   }
 
-  function getState(): WorkerState {
-    const { outlook, isOutlookCurrent, ...others } = state;
-    return {
-      ...others,
-      running: running.size,
-      nowMs: clock.monotonicMs(),
-      outlook: isOutlookCurrent ? outlook : undefined,
-    };
-  }
+  const getState = (): WorkerState => ({
+    ...state,
+    running: running.size,
+    nowMs: clock.monotonicMs(),
+  });
 
   async function look(count: number): Promise<void> {
+    // A lease is a write, also when it finds nothing: an idle worker reads first.
+    const findJobs = state.outlook === "woken" ? beginDueJobs : beginJobs;
     state.lookedAtMs = clock.monotonicMs();
-    state.isOutlookCurrent = true;
-    try {
-      state.outlook = await beginJobs(count);
-    } catch (error) {
+    state.outlook = "looking";
+    const found = await findJobs(count).catch((error): Rest => {
       context.onUnavailable(error);
-      state.outlook = { delayMs: options.pollMs, isUnavailable: true };
-    }
+      return { delayMs: options.pollMs, isUnavailable: true };
+    });
+    // A job that ended or was added during the look may be due.
+    const isWoken = getState().outlook === "woken";
+    if (found === "busy" || !isWoken) state.outlook = found;
+  }
+
+  async function beginDueJobs(count: number): Promise<Rest | "busy"> {
+    const delayMs = await getDelay();
+    return delayMs > 0 ? prepareToRest(delayMs) : beginJobs(count);
   }
 
   /** Leases jobs and begins them. When none is due, finds out when one will be. */
-  async function beginJobs(count: number): Promise<Outlook | undefined> {
-    if (state.outlook !== undefined) {
-      // A lease is a write, also when it finds nothing: an idle worker reads first.
-      const delayMs = await getDelay();
-      if (delayMs > 0) return prepareToRest(delayMs);
-    }
+  async function beginJobs(count: number): Promise<Rest | "busy"> {
     const leased = await context.lease(count);
     for (const job of leased) {
       if (isOver(getState(), rules)) await context.giveBack(job);
       else begin(job);
     }
-    return leased.length > 0 ? undefined : prepareToRest(await getDelay());
+    return leased.length > 0 ? "busy" : prepareToRest(await getDelay());
   }
 
   function begin(job: Leased): void {
     const isProbe = job.probe !== undefined;
     if (isProbe) state.probes += 1;
-    else state.isCareful = job.failures > 0;
+    else state.limit = job.failures > 0 ? 1 : options.concurrency;
     state.begun += 1;
     state.nextAtMs = Math.max(state.nextAtMs, clock.monotonicMs()) + 1_000 / options.maxPerSecond;
     const controller = new AbortController();
@@ -239,9 +244,9 @@ export function startWorker<Leased extends LeasedJob>(
     return (await context.getDelay()) ?? endless;
   }
 
-  async function prepareToRest(delayMs: number): Promise<Outlook> {
+  async function prepareToRest(delayMs: number): Promise<Rest> {
     if (running.size > 0) return { delayMs };
-    state.isCareful = true;
+    state.limit = 1;
     if (delayMs > 0) await context.onIdle?.();
     if (delayMs <= maxIdleMs) return { delayMs };
     return { delayMs, leaseDelayMs: await limits.getLeaseDelay?.() };
@@ -255,12 +260,16 @@ export function startWorker<Leased extends LeasedJob>(
         resolve();
       };
     });
-    state.isOutlookCurrent = false;
+    expectJobs();
   }
 
   function wake(): void {
-    state.isOutlookCurrent = false;
+    expectJobs();
     endWait();
+  }
+
+  function expectJobs(): void {
+    if (state.outlook !== "busy") state.outlook = "woken";
   }
 
   const ended = runInNoRequest(loop);
