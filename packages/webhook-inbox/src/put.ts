@@ -29,15 +29,15 @@ export function createPut(
       throw createTypeError(
         "inbox.put takes (event, { body, receivedAt }, { signal }), which a receiver passes: use the option inbox of the receiver.",
       );
-    const { id, type } = event;
+    const ref = { id: event.id, type: event.type };
     const startedMs = performance.now();
-    const facts = () => ({ event: { id, type }, durationMs: performance.now() - startedMs });
+    const getDurationMs = () => performance.now() - startedMs;
     try {
       const outcome = await untilAborted(options.signal, () => store(event, raw, options));
-      report({ outcome, ...facts() });
+      report({ outcome, event: ref, durationMs: getDurationMs() });
       return outcome;
     } catch (error) {
-      report({ outcome: "not-stored", ...facts(), error });
+      report({ outcome: "not-stored", event: ref, durationMs: getDurationMs(), error });
       throw error;
     }
   };
