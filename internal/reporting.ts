@@ -61,26 +61,21 @@ interface ReportOptions<Outcome> {
  * Reports outcomes: to `onOutcome`, and as log lines that begin with the name of the package.
  * @param format returns the line of an outcome; undefined when it is not logged.
  */
-export function createReport<
-  Outcome extends { outcome: string },
-  Options extends ReportOptions<Outcome>,
->(
+export function createReport<Outcome extends { outcome: string }>(
   name: string,
-  options: Options,
-  format: (outcome: Outcome, options: Options) => string | undefined,
+  { onOutcome, log }: ReportOptions<Outcome>,
+  format: (outcome: Outcome) => string | undefined,
 ): (outcome: Outcome) => void {
-  const { onOutcome } = options;
   /** The last line about an unavailable store, which each poll would repeat. */
   let lastUnavailable: string | undefined;
-  const write = createLog(name, options.log);
+  const write = createLog(name, log);
   return (outcome) => {
     notify(onOutcome, outcome, (error) =>
       write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
     );
-    const line = format(outcome, options);
-    const isUnavailable = outcome.outcome === "unavailable";
-    if (line !== undefined && !(isUnavailable && line === lastUnavailable)) write(line);
-    lastUnavailable = isUnavailable ? line : undefined;
+    const line = format(outcome);
+    if (line !== undefined && line !== lastUnavailable) write(line);
+    lastUnavailable = outcome.outcome === "unavailable" ? line : undefined;
   };
 }
 

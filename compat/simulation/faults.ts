@@ -179,9 +179,9 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "the reason of a rejection is logged": {
     guarantees: ["G8"],
     file: "packages/issuing-outbox/src/report.ts",
-    find: '    case "not-delivered":\n      return `',
+    find: '      case "not-delivered":\n        return `',
     replace:
-      '    case "rejected":\n      return `the service rejected a form: ${toPrintable(outcome.error.userMessage)}`;\n    case "not-delivered":\n      return `',
+      '      case "rejected":\n        return `the service rejected a form: ${toPrintable(outcome.error.userMessage)}`;\n      case "not-delivered":\n        return `',
   },
   "two people without an email are one user": {
     guarantees: ["G9", "G2", "G10"],

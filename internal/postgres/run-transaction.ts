@@ -41,8 +41,8 @@ export const isServerLost = (error: unknown): boolean =>
 /**
  * Runs work in a transaction of `pg`. When the connection is cut before, during or between queries,
  * it rejects at once. The connection does not go back to the pool, nor does one to a server that
- * became read-only or shuts down. A pool without a listener
- * for `error` gets an empty one: otherwise `pg` ends the process when an idle connection is cut.
+ * became read-only or shuts down. A pool without a listener for `error` gets an empty one:
+ * otherwise `pg` ends the process when an idle connection is cut.
  * @throws what `work` threw; an error that says so when COMMIT got no response, or was a rollback
  * because `work` ignored a failed query.
  */

@@ -79,14 +79,11 @@ export function parseOutboxOptions(
     const value: unknown = options[name];
     // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not
     // reach the users.
-    if (
-      name in options &&
-      typeof value !== "function" &&
-      (value !== undefined || name === "onIssued")
-    )
-      throw createTypeError(
-        `${name} must be a function; it is ${value === null ? "null" : typeof value}.`,
-      );
+    const canBeUndefined = name !== "onIssued" || !("onIssued" in options);
+    if (typeof value === "function" || (value === undefined && canBeUndefined)) continue;
+    throw createTypeError(
+      `${name} must be a function; it is ${value === null ? "null" : typeof value}.`,
+    );
   }
   const client = readIssuingSteps<Card>(options.client);
   return { ...client, clock: testing.clock ?? client.clock };

@@ -73,13 +73,9 @@ export interface ReportOptions {
 
 export type Report = (outcome: OutboxOutcome) => void;
 
-/** The options of a report, and whether this process runs a worker. */
-interface FormatOptions extends ReportOptions {
-  hasWorker: () => boolean;
-}
-
+/** @param hasWorker whether this process runs a worker. */
 export const createOutboxReport = (options: ReportOptions, hasWorker: () => boolean): Report =>
-  createReport("issuing-outbox", { ...options, hasWorker } as FormatOptions, formatOutcome);
+  createReport("issuing-outbox", options, createFormat(options, hasWorker));
 
 type Failed = Extract<OutboxOutcome, { outcome: "failed" }>;
 
@@ -131,26 +127,28 @@ function formatPause(
 }
 
 /** User ids are not logged: in some shops they are email addresses. */
-function formatOutcome(outcome: OutboxOutcome, options: FormatOptions): string | undefined {
+function createFormat(options: ReportOptions, hasWorker: () => boolean) {
   const describe = (error: unknown) => describeErrorForLog(error, options);
-  switch (outcome.outcome) {
-    case "unknown":
-      return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) returns the entry: look for the card in the service's console, and call resolve.`;
-    case "not-delivered":
-      return `${outcome.callback} failed; the entry is recorded, and the callback is called again in ${Math.round(outcome.retryInMs / 1000)} s: ${describe(outcome.error)}`;
-    case "another-card":
-      return `the service returned the card ${toPrintable(outcome.cardId)} for a user who has another one.`;
-    case "forgotten-card":
-      return `the card ${toPrintable(outcome.cardId)} was issued after its user was forgotten: remove it at the service.`;
-    case "paused":
-      return formatPause(outcome, options.hasWorker());
-    case "resumed":
-      return `entries of the template ${toPrintable(outcome.template)} are sent again.`;
-    case "unavailable":
-      return `the database cannot be used: ${describe(outcome.error)}`;
-    default:
-      return undefined;
-  }
+  return (outcome: OutboxOutcome): string | undefined => {
+    switch (outcome.outcome) {
+      case "unknown":
+        return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) returns the entry: look for the card in the service's console, and call resolve.`;
+      case "not-delivered":
+        return `${outcome.callback} failed; the entry is recorded, and the callback is called again in ${Math.round(outcome.retryInMs / 1000)} s: ${describe(outcome.error)}`;
+      case "another-card":
+        return `the service returned the card ${toPrintable(outcome.cardId)} for a user who has another one.`;
+      case "forgotten-card":
+        return `the card ${toPrintable(outcome.cardId)} was issued after its user was forgotten: remove it at the service.`;
+      case "paused":
+        return formatPause(outcome, hasWorker());
+      case "resumed":
+        return `entries of the template ${toPrintable(outcome.template)} are sent again.`;
+      case "unavailable":
+        return `the database cannot be used: ${describe(outcome.error)}`;
+      default:
+        return undefined;
+    }
+  };
 }
 
 const notAccepted = "the service does not accept the API key. Correct LOYALTY_API_KEY, and restart";

@@ -69,11 +69,12 @@ export function createInboxReport(options: ReportOptions): Report {
     if (listener !== undefined && typeof listener !== "function")
       throw createTypeError(`${name} must be a function; it is ${formatType(listener)}.`);
   }
-  return createReport("webhook-inbox", options, formatFailure);
+  return createReport("webhook-inbox", options, (outcome) => formatFailure(outcome, options));
 }
 
 function formatFailure(outcome: InboxOutcome, options: ReportOptions): string | undefined {
-  if (!("error" in outcome) || outcome.outcome === "not-stored") return undefined; // the receiver logs what could not be stored
+  if (!("error" in outcome)) return undefined;
+  if (outcome.outcome === "not-stored") return undefined; // the receiver logs it
   const error = describeErrorForLog(outcome.error, options);
   if (outcome.outcome === "unavailable") return `the inbox cannot be reached: ${error}`;
   const { type, id } = outcome.event;
