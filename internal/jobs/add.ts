@@ -1,5 +1,4 @@
 /** Adds jobs, and lets a job begin anew. */
-import { findJobs } from "./read.ts";
 import {
   execute,
   formatRow,
@@ -12,7 +11,7 @@ import {
   toRowValues,
   type Value,
 } from "./statement.ts";
-import { type Job, type JobTables, ranks } from "./tables.ts";
+import { findJobs, type Job, type JobTables, ranks } from "./tables.ts";
 
 /** A job that is added. `topic` and `name` identify it. */
 export interface NewJob {

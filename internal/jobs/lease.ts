@@ -1,21 +1,12 @@
 /**
  * Leases jobs: what is due, one job for a caller who waits, or one that tries a topic whose breaker
- * is open; and notices that nobody leases.
+ * is open.
  */
 import { describeHidden } from "../builtin-module.ts";
-import { runInNoRequest } from "../no-request.ts";
 import { createTypeError } from "../reporting.ts";
 import { beginProbe, closeBreaker, hasJobsToTry } from "./breaker.ts";
-import { countJobs, formatQueues } from "./read.ts";
-import {
-  execute,
-  query,
-  type Row,
-  type Statements,
-  toNumber,
-  toOptionalNumber,
-  type Values,
-} from "./statement.ts";
+import { formatQueues } from "./read.ts";
+import { execute, query, type Statements, toNumber, type Values } from "./statement.ts";
 import {
   countFailures,
   hasOpenBreaker,
@@ -91,18 +82,16 @@ function* leaseChosen(tables: JobTables, leaseMs: number, choice: Choice): State
        (SELECT l.body FROM locked l WHERE l.id = ${jobs}.id) AS body`,
     { ...values, ...guard.values, lease, leaseMs },
   );
-  return rows.map((row) => readLeasedJob(row, lease, leaseMs));
-}
-
-function readLeasedJob(row: Row, lease: string, leaseMs: number): LeasedJob {
-  const job = readJob(row);
-  return {
-    ...job,
-    lease,
-    leasedAtMs: job.dueAtMs - leaseMs,
-    isFirstAttempt: row["starter"] === lease,
-    failures: toNumber(row["failures"]),
-  };
+  return rows.map((row): LeasedJob => {
+    const job = readJob(row);
+    return {
+      ...job,
+      lease,
+      leasedAtMs: job.dueAtMs - leaseMs,
+      isFirstAttempt: row["starter"] === lease,
+      failures: toNumber(row["failures"]),
+    };
+  });
 }
 
 /**
@@ -197,120 +186,4 @@ export function* expireLeases({ jobs }: JobTables): Statements<void> {
      WHERE lease IS NOT NULL
        AND due > :now`,
   );
-}
-
-/** How long something may be due while a worker runs, or a drain each hour. */
-const maxDueMs = 65 * 60_000;
-/** The same before the first lease: perhaps the program never starts a worker. */
-const maxFirstDueMs = 60_000;
-
-/** What is due, and whether somebody leases. Times are in milliseconds; undefined without jobs. */
-interface Neglect {
-  hasLeased: boolean;
-  dueForMs: number | undefined;
-  /** The same without bulk, which waits for everything else. */
-  promptDueForMs: number | undefined;
-}
-
-/** Whether something has been due for so long that nobody seems to lease. */
-export function isNeglected({ hasLeased, dueForMs = 0, promptDueForMs = 0 }: Neglect): boolean {
-  return hasLeased ? promptDueForMs >= maxDueMs : dueForMs >= maxFirstDueMs;
-}
-
-/**
- * Finds out whether somebody leases what is due. What waits for an open breaker is not due.
- * @param topic default: all.
- * @returns how many jobs wait while nobody leases; 0 when somebody does.
- */
-export function* countNeglected(tables: JobTables, topic?: string): Statements<number> {
-  const { jobs, breakers } = tables;
-  // Somebody leases when a job has ended, or waits with a rank before that of new jobs, because
-  // only an attempt changes either. `state <> 'waiting'` would use no index, so it is asked as <
-  // and >.
-  const [row] = yield* query(
-    `WITH RECURSIVE ${formatQueues(tables).join()}
-     SELECT
-       :now - min(due) AS due,
-       :now - min(CASE WHEN rank < ${ranks.bulk} THEN due END) AS prompt,
-       CASE
-         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state < 'waiting') THEN 1
-         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state > 'waiting') THEN 1
-         WHEN EXISTS (SELECT 1 FROM queues WHERE rank < ${ranks.new} AND due IS NOT NULL) THEN 1
-         ELSE 0
-       END AS leased
-     FROM (
-       SELECT rank, due FROM queues
-       UNION ALL
-       SELECT ${ranks.retry}, due FROM ${breakers} WHERE due IS NOT NULL
-     ) AS p`,
-    { topic: topic ?? null },
-  );
-  const neglect = {
-    hasLeased: toNumber(row?.["leased"]) === 1,
-    dueForMs: toOptionalNumber(row?.["due"]),
-    promptDueForMs: toOptionalNumber(row?.["prompt"]),
-  };
-  if (!isNeglected(neglect)) return 0;
-  return (yield* countJobs(tables, topic)).states["waiting"] ?? 0;
-}
-
-/** How often to look whether somebody leases, and how often it is logged that nobody does. */
-const lookIntervalMs = 10_000;
-const warningIntervalMs = 600_000;
-/** What is added is due for a minute then, also when a caller who waits has it first. */
-const laterMs = maxFirstDueMs + 5_000;
-
-/** Logs that jobs wait and nobody leases them: no worker seems to run. */
-export interface NeglectWatch {
-  /**
-   * Looks a minute later, when what was added until now is due for so long, also when nothing is
-   * called until then. With `now` it looks at once too, at most every ten seconds. Never rejects.
-   */
-  look(when: "now" | "later"): Promise<void>;
-  /** Looks no more. */
-  stop(): void;
-}
-
-interface NeglectContext {
-  /** Those of this process: while one runs, nothing is neglected. */
-  workers: { readonly size: number };
-  /** Returns what `countNeglected` does. */
-  count(): Promise<number>;
-  log(waiting: number): void;
-  onUnavailable(error: unknown): void;
-  nowMs(): number;
-  /** Starts a timer that keeps no process running, and returns a function that cancels it. */
-  startBackgroundTimer(ms: number, wake: () => void): () => void;
-}
-
-export function createNeglectWatch(context: NeglectContext): NeglectWatch {
-  const { workers, nowMs } = context;
-  let nextLookAtMs = Number.NEGATIVE_INFINITY;
-  let nextWarningAtMs = Number.NEGATIVE_INFINITY;
-  let cancelTimer: (() => void) | undefined;
-
-  async function warn(): Promise<void> {
-    if (workers.size > 0 || nowMs() < nextWarningAtMs) return;
-    const waiting = await context.count();
-    if (waiting === 0) return;
-    nextWarningAtMs = nowMs() + warningIntervalMs;
-    context.log(waiting);
-  }
-
-  function wake(): void {
-    cancelTimer = undefined;
-    warn().catch(() => {}); // the next call reports it
-  }
-
-  return {
-    async look(when) {
-      if (workers.size > 0) return;
-      cancelTimer ??= runInNoRequest(() => context.startBackgroundTimer(laterMs, wake));
-      if (when === "later" || nowMs() < nextLookAtMs) return;
-      nextLookAtMs = nowMs() + lookIntervalMs;
-      // The caller finds out by itself whether it can go on.
-      await warn().catch(context.onUnavailable);
-    },
-    stop: () => cancelTimer?.(),
-  };
 }

@@ -1,12 +1,6 @@
-/** Reads jobs: by name, in the order in which they were added, counts, and when one is due. */
-import {
-  query,
-  queryInTransaction,
-  type Statements,
-  toNumber,
-  toOptionalNumber,
-} from "./statement.ts";
-import { hasOpenBreaker, type Job, type JobTables, ranks, readJob } from "./tables.ts";
+/** Reads jobs: in the order in which they were added, their counts, and when one is due. */
+import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
+import { hasOpenBreaker, isValue, type Job, type JobTables, ranks, readJob } from "./tables.ts";
 
 /**
  * The topics of what is waiting, by a skip scan: one index lookup for each topic. Read them before
@@ -62,62 +56,6 @@ export const formatQueues = (tables: JobTables): readonly string[] => [
       OR NOT ${hasOpenBreaker(tables, "topics.topic")}
   )`,
 ];
-
-/** Which jobs are meant: of all topics when the topic is undefined. */
-export interface JobRef {
-  name: string;
-  topic?: string | undefined;
-}
-
-/** A condition: whether the column has this value. Without one, every row counts. */
-const isValue = (column: "topic" | "state", value: string | undefined) =>
-  value === undefined ? "true" : `${column} = :${column}`;
-
-/** @returns the jobs of a name, at most two. */
-export function* findJobs({ jobs }: JobTables, { name, topic }: JobRef): Statements<Job[]> {
-  const rows = yield* query(
-    `SELECT *
-     FROM ${jobs}
-     WHERE name = :name
-       AND ${isValue("topic", topic)}
-     LIMIT 2`,
-    { name, topic: topic ?? null },
-  );
-  return rows.map(readJob);
-}
-
-/**
- * Finds the jobs of a name, at most two, for a transaction that changes them: they are locked until
- * it ends.
- * @returns them with their bodies.
- */
-export function* lockJobs(
-  { jobs, bodies, dialect }: JobTables,
-  { name, topic }: JobRef,
-): Statements<Job[]> {
-  const rows = yield* queryInTransaction(
-    `SELECT *
-     FROM ${jobs}
-     WHERE name = :name
-       AND ${isValue("topic", topic)}
-       AND ${dialect.inTransaction}
-     LIMIT 2
-     ${dialect.lockRows}`,
-    { name, topic: topic ?? null },
-  );
-  const locked: Job[] = [];
-  for (const row of rows) {
-    // A subquery above would not see what another transaction committed just before the lock.
-    const [body] = yield* query(
-      `SELECT body
-       FROM ${bodies}
-       WHERE id = :id::bigint`,
-      { id: toNumber(row["id"]) },
-    );
-    locked.push(readJob({ ...row, ...body }));
-  }
-  return locked;
-}
 
 /**
  * Without a state or topic, all are listed.

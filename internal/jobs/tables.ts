@@ -1,5 +1,17 @@
-/** The tables of the engine, and their rows: jobs, what they send, and circuit breakers. */
-import { type Row, toNumber, toOptionalNumber, toOptionalText, type Values } from "./statement.ts";
+/**
+ * The tables of the engine, and their rows: jobs, what they send, and circuit breakers. Finds jobs
+ * by their names.
+ */
+import {
+  query,
+  queryInTransaction,
+  type Row,
+  type Statements,
+  toNumber,
+  toOptionalNumber,
+  toOptionalText,
+  type Values,
+} from "./statement.ts";
 
 /**
  * What is due next for a job, in this order; undefined when nothing is. A lease makes a job a
@@ -226,4 +238,60 @@ function parseJson(value: Row[string] | undefined): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Which jobs are meant: of all topics when the topic is undefined. */
+export interface JobRef {
+  name: string;
+  topic?: string | undefined;
+}
+
+/** A condition: whether the column has this value. Without one, every row counts. */
+export const isValue = (column: "topic" | "state", value: string | undefined) =>
+  value === undefined ? "true" : `${column} = :${column}`;
+
+/** @returns the jobs of a name, at most two. */
+export function* findJobs({ jobs }: JobTables, { name, topic }: JobRef): Statements<Job[]> {
+  const rows = yield* query(
+    `SELECT *
+     FROM ${jobs}
+     WHERE name = :name
+       AND ${isValue("topic", topic)}
+     LIMIT 2`,
+    { name, topic: topic ?? null },
+  );
+  return rows.map(readJob);
+}
+
+/**
+ * Finds the jobs of a name, at most two, for a transaction that changes them: they are locked until
+ * it ends.
+ * @returns them with their bodies.
+ */
+export function* lockJobs(
+  { jobs, bodies, dialect }: JobTables,
+  { name, topic }: JobRef,
+): Statements<Job[]> {
+  const rows = yield* queryInTransaction(
+    `SELECT *
+     FROM ${jobs}
+     WHERE name = :name
+       AND ${isValue("topic", topic)}
+       AND ${dialect.inTransaction}
+     LIMIT 2
+     ${dialect.lockRows}`,
+    { name, topic: topic ?? null },
+  );
+  const locked: Job[] = [];
+  for (const row of rows) {
+    // A subquery above would not see what another transaction committed just before the lock.
+    const [body] = yield* query(
+      `SELECT body
+       FROM ${bodies}
+       WHERE id = :id::bigint`,
+      { id: toNumber(row["id"]) },
+    );
+    locked.push(readJob({ ...row, ...body }));
+  }
+  return locked;
 }

@@ -76,7 +76,7 @@ type Outlook =
   | Rest
   /** A look runs, and no job ended or was added since it began. */
   | "looking"
-  /** None was due; since then a job ended or was added, or time passed. The next look reads first. */
+  /** None was due; since then a job ended or was added, or time passed. The next look reads. */
   | "woken";
 
 /** What a worker knows when it plans. Times are those of the monotonic clock. */

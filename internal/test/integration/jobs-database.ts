@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach } from "vitest";
 import { addJob, type NewJob } from "../../jobs/add.ts";
 import { leaseDue, leaseJob } from "../../jobs/lease.ts";
 import { createPostgresDatabase } from "../../jobs/postgres.ts";
-import { getLatestMs, lockJobs } from "../../jobs/read.ts";
+import { getLatestMs } from "../../jobs/read.ts";
 import { type End, settleJob } from "../../jobs/settle.ts";
 import { createSqliteDatabase } from "../../jobs/sqlite.ts";
 import type { Statements } from "../../jobs/statement.ts";
@@ -17,6 +17,7 @@ import {
   formatTables,
   type JobTables,
   type LeasedJob,
+  lockJobs,
   nameTables,
   ranks,
 } from "../../jobs/tables.ts";

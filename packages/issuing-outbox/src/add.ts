@@ -1,5 +1,6 @@
 /** `add` and `addAll`: entries of users who are owed a card. */
 
+import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { addJob, addJobs, type NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { createTypeError } from "@loyalty-cards/internal/reporting";
@@ -18,7 +19,7 @@ export function* add<Fields>(
   entry: OwedCard<Fields>,
 ): Statements<"added" | OutboxState> {
   requireOpen(context);
-  void context.neglect.look("later");
+  context.neglect.lookLater();
   const known = yield* addJob(context.tables, parseNewEntry(context.client, entry), addDelayMs);
   return known === undefined ? "added" : (known.state as OutboxState);
 }
@@ -34,18 +35,26 @@ export async function addAll<Fields>(
     );
   const { database, tables, client } = context;
   const counts = { added: 0, known: 0 };
-  let batch: NewJob[] = [];
-  const write = async () => {
+  for await (const batch of toBatches(client, entries)) {
     const added = await database.transact(() => addJobs(tables, batch));
     counts.added += added;
     counts.known += batch.length - added;
-    batch = [];
-  };
+  }
+  context.neglect.lookLater(); // a drain that follows a long list is in time
+  return counts;
+}
+
+/** @throws for an invalid entry. The batches before it were complete. */
+async function* toBatches<Fields>(
+  client: IssuingSteps<unknown>,
+  entries: Iterable<OwedCard<Fields>> | AsyncIterable<OwedCard<Fields>>,
+): AsyncGenerator<NewJob[]> {
+  let batch: NewJob[] = [];
   for await (const entry of entries) {
     batch.push(parseNewEntry(client, entry));
-    if (batch.length === batchSize) await write();
+    if (batch.length < batchSize) continue;
+    yield batch;
+    batch = [];
   }
-  if (batch.length > 0) await write();
-  void context.neglect.look("later"); // a drain that follows a long list is in time
-  return counts;
+  if (batch.length > 0) yield batch;
 }

@@ -3,9 +3,9 @@
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { hurryJob, restartJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
-import { getNowMs, type JobRef } from "@loyalty-cards/internal/jobs/read";
+import { getNowMs } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
-import type { Job } from "@loyalty-cards/internal/jobs/tables";
+import type { Job, JobRef } from "@loyalty-cards/internal/jobs/tables";
 import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";

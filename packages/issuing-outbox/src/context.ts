@@ -1,6 +1,6 @@
 /** What the methods of an outbox share: database, tables, client, callbacks, running attempts. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import type { NeglectWatch } from "@loyalty-cards/internal/jobs/lease";
+import type { NeglectWatch } from "@loyalty-cards/internal/jobs/neglect";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker } from "@loyalty-cards/internal/jobs/worker";

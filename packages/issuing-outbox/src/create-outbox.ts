@@ -4,7 +4,7 @@ import {
   countNeglected,
   createNeglectWatch,
   type NeglectWatch,
-} from "@loyalty-cards/internal/jobs/lease";
+} from "@loyalty-cards/internal/jobs/neglect";
 import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import { endWithin, type Worker } from "@loyalty-cards/internal/jobs/worker";
 import { parseGrace, requireNumber } from "@loyalty-cards/internal/limits";

@@ -2,8 +2,7 @@
 
 import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
 import { leaseJob } from "@loyalty-cards/internal/jobs/lease";
-import type { JobRef } from "@loyalty-cards/internal/jobs/read";
-import type { Job } from "@loyalty-cards/internal/jobs/tables";
+import type { Job, JobRef } from "@loyalty-cards/internal/jobs/tables";
 import { requireNumber, requireSignal } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { createTypeError } from "@loyalty-cards/internal/reporting";
@@ -43,7 +42,7 @@ export async function issue(
   const { deadlineMs = client.deadlineMs, signal } = options ? parseIssueOptions(options) : {};
 
   const visit: Visit = { jobRef, endsAtMs: client.clock.monotonicMs() + deadlineMs, signal };
-  await context.neglect.look("now"); // before this call leases the entry
+  await context.neglect.look(); // before this call leases the entry
   for (;;) {
     signal?.throwIfAborted();
     const next = await tryToIssue(context, visit);

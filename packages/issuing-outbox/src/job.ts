@@ -7,9 +7,15 @@
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import type { NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { OpenBreaker } from "@loyalty-cards/internal/jobs/breaker";
-import { findJobs, type JobRef, lockJobs } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
-import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
+import {
+  findJobs,
+  type Job,
+  type JobRef,
+  type JobTables,
+  lockJobs,
+  ranks,
+} from "@loyalty-cards/internal/jobs/tables";
 import { earliestAttemptMs } from "@loyalty-cards/internal/key-retention";
 import {
   describeUnknownName,
@@ -62,9 +68,10 @@ export function parseNewEntry<Fields>(
     ...job,
     key: deriveKey(client, job),
     body,
-    ...(firstAttemptAt !== undefined && {
-      startedAtMs: parseFirstAttempt(firstAttemptAt, client.clock.now()),
-    }),
+    startedAtMs:
+      firstAttemptAt === undefined
+        ? undefined
+        : parseFirstAttempt(firstAttemptAt, client.clock.now()),
   };
 }
 

@@ -1,6 +1,6 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
 
-import { countNeglected, createNeglectWatch } from "@loyalty-cards/internal/jobs/lease";
+import { countNeglected, createNeglectWatch } from "@loyalty-cards/internal/jobs/neglect";
 import { countJobs, getLatestMs, listJobs } from "@loyalty-cards/internal/jobs/read";
 import { createSqliteDatabase, type Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
@@ -247,7 +247,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       const outcome = database.transact(store(job));
       if (outcome === "stored") wakeWorkers();
       if (outcome === "other-content") warnOfOtherContent();
-      await neglect.look("now");
+      await neglect.look();
       return outcome === "stored" ? "stored" : "duplicate";
     }),
     work(handler, workerOptions) {

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { addJob, type NewJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
-import { lockJobs } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import { lockJobs } from "@loyalty-cards/internal/jobs/tables";
 import { tables } from "./tables.ts";
 
 /** The key of an event: it identifies the content, also when the body is erased. */

@@ -1,0 +1,125 @@
+/** Notices that jobs wait and nobody leases them: no worker seems to run. */
+import { runInNoRequest } from "../no-request.ts";
+import { countJobs, formatQueues } from "./read.ts";
+import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
+import { type JobTables, ranks } from "./tables.ts";
+
+/** How long something may be due while a worker runs, or a drain each hour. */
+const maxDueMs = 65 * 60_000;
+/** The same before the first lease: perhaps the program never starts a worker. */
+const maxFirstDueMs = 60_000;
+
+/** What is due, and whether somebody leases. Times are in milliseconds; undefined without jobs. */
+interface Neglect {
+  hasLeased: boolean;
+  dueForMs: number | undefined;
+  /** The same without bulk, which waits for everything else. */
+  promptDueForMs: number | undefined;
+}
+
+/** Whether something has been due for so long that nobody seems to lease. */
+export function isNeglected({ hasLeased, dueForMs = 0, promptDueForMs = 0 }: Neglect): boolean {
+  return hasLeased ? promptDueForMs >= maxDueMs : dueForMs >= maxFirstDueMs;
+}
+
+/**
+ * Finds out whether somebody leases what is due. What waits for an open breaker is not due.
+ * @param topic default: all.
+ * @returns how many jobs wait while nobody leases; 0 when somebody does.
+ */
+export function* countNeglected(tables: JobTables, topic?: string): Statements<number> {
+  const { jobs, breakers } = tables;
+  // Somebody leases when a job has ended, or waits with a rank before that of new jobs, because
+  // only an attempt changes either. `state <> 'waiting'` would use no index, so it is asked as <
+  // and >.
+  const [row] = yield* query(
+    `WITH RECURSIVE ${formatQueues(tables).join()}
+     SELECT
+       :now - min(due) AS due,
+       :now - min(CASE WHEN rank < ${ranks.bulk} THEN due END) AS prompt,
+       CASE
+         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state < 'waiting') THEN 1
+         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state > 'waiting') THEN 1
+         WHEN EXISTS (SELECT 1 FROM queues WHERE rank < ${ranks.new} AND due IS NOT NULL) THEN 1
+         ELSE 0
+       END AS leased
+     FROM (
+       SELECT rank, due FROM queues
+       UNION ALL
+       SELECT ${ranks.retry}, due FROM ${breakers} WHERE due IS NOT NULL
+     ) AS p`,
+    { topic: topic ?? null },
+  );
+  const neglect = {
+    hasLeased: toNumber(row?.["leased"]) === 1,
+    dueForMs: toOptionalNumber(row?.["due"]),
+    promptDueForMs: toOptionalNumber(row?.["prompt"]),
+  };
+  if (!isNeglected(neglect)) return 0;
+  return (yield* countJobs(tables, topic)).states["waiting"] ?? 0;
+}
+
+/** How often to look whether somebody leases, and how often it is logged that nobody does. */
+const lookIntervalMs = 10_000;
+const warningIntervalMs = 600_000;
+/** What is added is due for a minute then, also when a caller who waits has it first. */
+const laterMs = maxFirstDueMs + 5_000;
+
+/** Logs that jobs wait and nobody leases them. */
+export interface NeglectWatch {
+  /** Looks at once, at most every ten seconds, and also later. Never rejects. */
+  look(): Promise<void>;
+  /** Looks when what was added until now is due for a minute, also when nothing is called then. */
+  lookLater(): void;
+  /** Looks no more. */
+  stop(): void;
+}
+
+interface NeglectContext {
+  /** Those of this process: while one runs, nothing is neglected. */
+  workers: { readonly size: number };
+  /** Returns what `countNeglected` does. */
+  count(): Promise<number>;
+  log(waiting: number): void;
+  onUnavailable(error: unknown): void;
+  nowMs(): number;
+  /** Starts a timer that keeps no process running, and returns a function that cancels it. */
+  startBackgroundTimer(ms: number, wake: () => void): () => void;
+}
+
+export function createNeglectWatch(context: NeglectContext): NeglectWatch {
+  const { workers, nowMs } = context;
+  let nextLookAtMs = Number.NEGATIVE_INFINITY;
+  let nextWarningAtMs = Number.NEGATIVE_INFINITY;
+  let cancelTimer: (() => void) | undefined;
+
+  async function warn(): Promise<void> {
+    if (workers.size > 0 || nowMs() < nextWarningAtMs) return;
+    const waiting = await context.count();
+    if (waiting === 0) return;
+    nextWarningAtMs = nowMs() + warningIntervalMs;
+    context.log(waiting);
+  }
+
+  function lookLater(): void {
+    if (workers.size > 0) return;
+    cancelTimer ??= runInNoRequest(() =>
+      context.startBackgroundTimer(laterMs, () => {
+        cancelTimer = undefined;
+        warn().catch(() => {}); // the next call reports it
+      }),
+    );
+  }
+
+  return {
+    async look() {
+      lookLater();
+      if (workers.size > 0 || nowMs() < nextLookAtMs) return;
+      nextLookAtMs = nowMs() + lookIntervalMs;
+      // The caller finds out by itself whether it can go on.
+      await warn().catch(context.onUnavailable);
+    },
+    lookLater,
+    stop: () => cancelTimer?.(),
+  };
+}
