@@ -185,7 +185,7 @@ function formatNameAndCode(error: Error): string {
   const first = ((Array.isArray(errors) && errors[0]) || {}) as NetworkError;
   const { code = first.code, syscall = first.syscall } = error as NetworkError;
   const { hostname, address = first.address, port = first.port } = error as NetworkError;
-  const isCode = /^(?:string|number)$/.test(typeof code) && codePattern.test(String(code));
+  const isCode = ["string", "number"].includes(typeof code) && codePattern.test(String(code));
   const isSyscall = typeof syscall === "string" && /^[a-z]{1,20}$/i.test(syscall);
   const meaning = sqlStates[String(code)];
   return [

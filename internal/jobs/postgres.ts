@@ -164,7 +164,7 @@ export function createPostgresDatabase<Transaction>(
       return result;
     },
     /**
-     * Runs statements: with a pool, each statement is a transaction.
+     * Runs statements, each of which is a transaction if there is a pool.
      * @param create creates them, once for each attempt.
      */
     async runEach<Result>(create: () => Statements<Result>): Promise<Result> {

@@ -74,8 +74,11 @@ function createProgress(
   let reportedAtMs = clock.monotonicMs();
   return ({ entry, isRepeated }: Recorded): void => {
     if (entry !== undefined && entry.state !== "waiting") {
-      counts[isRepeated ? "undelivered" : "waiting"] -= 1;
-      if (!isRepeated) counts[entry.state] += 1;
+      if (isRepeated) counts.undelivered -= 1;
+      else {
+        counts.waiting -= 1;
+        counts[entry.state] += 1;
+      }
       if (entry.isDelivered === false) counts.undelivered += 1;
     }
     if (clock.monotonicMs() - reportedAtMs < progressIntervalMs) return;
