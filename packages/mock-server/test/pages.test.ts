@@ -321,7 +321,8 @@ describe("the reference", () => {
       ([, file]) => file,
     );
     expect(files).toHaveLength(4);
-    const modules = ["parts", "typescript", "code-block"].map((name) => `docs/${name}.js`);
+    const names = ["parts", "typescript", "code-block", "member-table"];
+    const modules = names.map((name) => `docs/${name}.js`);
     for (const file of [...files, ...modules]) {
       const { status, headers, text } = await page({ fetch }, `${url}/api/${file}`);
       const mediaType = file?.endsWith(".css") ? "text/css" : "text/javascript";

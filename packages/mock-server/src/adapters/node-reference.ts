@@ -21,6 +21,7 @@ const own = [
   "parts.js",
   "typescript.js",
   "code-block.js",
+  "member-table.js",
   "reference.css",
   "operations.css",
 ];

@@ -47,7 +47,9 @@ ${contents(document)}
 <p>Execute sends a request to this mock service. The form of issueCard has a new customer each time this page is loaded.</p>
 <div class="examples"><code-block text="${toProgram(view)}"></code-block></div>
 </div>
-<div id="reference" data-api-key="${view.apiKey}" data-template-id="${view.templateId}" data-card-id="${view.cardId}"></div>
+<div id="reference" data-api-key="${view.apiKey}" data-template-id="${view.templateId}" data-card-id="${view.cardId}">
+<p>Loading the operations…</p>
+</div>
 ${webhooks(document)}
 </main>`,
   );
@@ -81,7 +83,8 @@ ${[...operations, ...events]
 }
 
 /** What a receiver gets: nothing here can be sent. */
-function webhooks({ components, tags, webhooks }: Document): Markup {
+function webhooks(document: Document): Markup {
+  const { components, tags, webhooks } = document;
   const { ServiceEvent, ServiceDelivery, ServiceSignature } = components.parameters;
   const headers = [ServiceEvent, ServiceDelivery, ServiceSignature];
   const about = tags.find(({ name }) => name === "Webhooks");
@@ -91,7 +94,7 @@ function webhooks({ components, tags, webhooks }: Document): Markup {
   const events = Object.entries(webhooks).map(([type, { post }]): Webhook => {
     const { schema } = post.requestBody.content["application/json"];
     const name = toName(schema);
-    const data = resolve(resolve(schema).properties?.data ?? {});
+    const data = resolve(resolve(schema).properties?.["data"] ?? {});
     const lines = headers.map(
       ({ name, example }) => `${name}: ${name === "Service-Event" ? type : example}`,
     );
@@ -103,18 +106,24 @@ function webhooks({ components, tags, webhooks }: Document): Markup {
       "",
       body,
     ];
-    const members = toRows("data", data, resolve);
+    // The replacer also gets what is in a schema that it returns.
+    const members = JSON.stringify(data, (_key, value) => resolve(value));
     return { type, ...post, data, members, delivery: delivery.join("\n") };
   });
+  const members = headers.map(({ name, schema, description }) => [
+    name,
+    { ...schema, description },
+  ]);
+  const allHeaders = {
+    properties: Object.fromEntries(members),
+    required: headers.map(({ name }) => name),
+  };
   return html`<section aria-labelledby="Webhooks">
 <h2 id="Webhooks">Webhooks</h2>
 <div class="opblock-body">
 <p>${withCode(about?.description)}</p>
 <p>The signatures below are placeholders. For a webhook with a real one, record a purchase on a card in the <a href="../console#/cards">console</a>, or run <code>loyalty-cards trigger balance.changed</code>.</p>
-${table(
-  "Headers of a webhook",
-  headers.map((header) => ({ ...header, type: header.schema.type })),
-)}
+<member-table label="Headers of a webhook" schema="${JSON.stringify(allHeaders)}"></member-table>
 <div class="examples"><code-block text="${toReceiver(events)}"></code-block></div>
 </div>
 ${events.map(webhook)}
@@ -123,7 +132,6 @@ ${events.map(webhook)}
 
 interface Schema {
   $ref?: string;
-  type?: string | readonly string[];
   description?: string;
   required?: readonly string[];
   properties?: Readonly<Record<string, Schema>>;
@@ -135,31 +143,24 @@ interface Webhook {
   description: string;
   /** The schema of its data. */
   data: Schema;
-  members: readonly Row[];
+  /** The same as JSON without references. */
+  members: string;
   /** An example of the request. */
   delivery: string;
 }
 
-const toName = ({ $ref = "" }: Schema): string => $ref.split("/").at(-1) ?? "";
-
-/** The members of an object, each followed by its own members. */
-function toRows(path: string, object: Schema, resolve: (schema: Schema) => Schema): Row[] {
-  const { properties = {}, required = [] } = object;
-  return Object.entries(properties).flatMap(([key, schema]) => {
-    const member = resolve(schema);
-    const name = `${path}.${key}`;
-    const type = `${member.type ?? "any"}${required.includes(key) ? "" : ", optional"}`;
-    const { description = "" } = member;
-    return [{ name, type, description }, ...toRows(name, member, resolve)];
-  });
-}
+const toName = (schema?: Schema): string => schema?.$ref?.split("/").at(-1) ?? "";
 
 function webhook({ type, summary, description, data, members, delivery }: Webhook): Markup {
   return html`<article class="opblock">
 <header id="${type}"><h3>${summary}</h3><code>${type}</code></header>
 <div class="opblock-body">
 <p>${withCode(description)}</p>
-${members.length === 0 ? html`<p>data: ${data.description}</p>` : table(`Data of ${type}`, members)}
+${
+  data.properties === undefined
+    ? html`<p>data: ${data.description}</p>`
+    : html`<member-table label="Data of ${type}" path="data." schema="${members}"></member-table>`
+}
 <div class="examples">
 <h4>Your endpoint receives</h4>
 <code-block text="${delivery}"></code-block>
@@ -167,18 +168,6 @@ ${members.length === 0 ? html`<p>data: ${data.description}</p>` : table(`Data of
 </div>
 </article>`;
 }
-
-interface Row {
-  name: string;
-  type: string;
-  description: string;
-}
-
-const table = (label: string, rows: readonly Row[]): Markup =>
-  html`<table aria-label="${label}">${rows.map(
-    ({ name, type, description }) =>
-      html`<tr><th scope="row">${name} <small>${type}</small></th><td>${withCode(description)}</td></tr>\n`,
-  )}</table>`;
 
 /** Text of the document with code between backticks. */
 const withCode = (text = ""): (Markup | string)[] =>

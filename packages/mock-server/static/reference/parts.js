@@ -2,8 +2,14 @@
 // in TypeScript and as curl, and an example of each response.
 import { toCall, toCurl, toText } from "./typescript.js";
 
-/** Whether the examples are beside the forms. Below them, the responses are folded. */
+/** Whether the contents are beside the page. */
+const isMedium = matchMedia("(min-width: 900px)").matches;
+/** Whether the examples are beside the forms, too. Below them, the responses are folded. */
 const isWide = matchMedia("(min-width: 1240px)").matches;
+
+const json = ["content", "application/json"];
+
+export const getIn = (object, path) => path.reduce((value, key) => value[key], object);
 
 const code =
   (_original, { React: { createElement: h } }) =>
@@ -36,18 +42,26 @@ const createTabs =
     );
   };
 
-const modelExample = (_original, { React, getComponent }) => {
-  const { createElement: h } = React;
-  const tabs = createTabs(React);
-  return ({ example, isExecute, ...props }) => {
-    const schema = h(
-      "div",
-      { className: "model-container" },
-      h(getComponent("ModelWrapper"), { ...props, getComponent, expandDepth: 9 }),
-    );
-    return h(tabs, { panels: { [isExecute ? "JSON" : "Example"]: example, Schema: schema } });
+/** The request body: its attributes, folded on a small screen, which they would fill; the editor. */
+const modelExample =
+  (_original, { React: { createElement: h } }) =>
+  ({ example, schema }) => {
+    const label = "Attributes of the request body";
+    const table = h("member-table", { label, schema: JSON.stringify(schema) });
+    const folded = () => h("details", null, h("summary", null, "Attributes"), table);
+    return h("div", null, isMedium ? table : folded(), example);
   };
-};
+
+/** A disabled button alone does not say what it waits for. */
+const execute =
+  (Original, { React: { createElement: h, Fragment } }) =>
+  (props) =>
+    h(
+      Fragment,
+      null,
+      h(Original, props),
+      h("span", { role: "status" }, props.disabled && "Waiting for the response…"),
+    );
 
 const layout =
   (_original, { React: { createElement: h }, getComponent }) =>
@@ -83,7 +97,7 @@ function scrollToTarget() {
   document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
-/** Beside the form: the call, and an example of each response. */
+/** The call and an example of its response, which are beside the form; below it the responses. */
 const responses = (_original, { React, getComponent }) => {
   const { createElement: h, useLayoutEffect } = React;
   const tabs = createTabs(React);
@@ -91,7 +105,8 @@ const responses = (_original, { React, getComponent }) => {
     useLayoutEffect(scrollToTarget, []); // those of all operations appear at once
     const { responses, tryItOutResponse, request, path, method } = props;
     const operation = props.specSelectors.operationWithMeta(path, method);
-    const success = responses.find((_response, status) => status < "3");
+    const [success, response] = responses.findEntry((_response, status) => status < "3");
+    const [[result, example]] = response.getIn([...json, "examples"]).entrySeq();
     const { dataset } = document.getElementById("reference");
     const call = {
       operationId: operation.get("operationId"),
@@ -100,7 +115,7 @@ const responses = (_original, { React, getComponent }) => {
       apiKey: dataset.apiKey,
       parameters: operation.get("parameters").toJS(),
       body: props.oas3Selectors.requestBodyValue(path, method),
-      result: success.getIn(["content", "application/json", "examples"]).keySeq().first(),
+      result,
     };
     const toBlock = (text) => h("code-block", { text });
     const documented = responses
@@ -121,17 +136,19 @@ const responses = (_original, { React, getComponent }) => {
         "div",
         { className: "examples" },
         h(tabs, { panels: { TypeScript: toBlock(toCall(call)), curl: toBlock(toCurl(call)) } }),
+        isWide && h("h4", null, `Example response ${success}`),
+        isWide && toBlock(toText(example.get("value"))),
+      ),
+      h(
+        "details",
+        { className: "documented", open: isWide },
         h(
-          "details",
-          { className: "documented", open: isWide },
-          h(
-            "summary",
-            null,
-            h("h4", null, "Responses"),
-            h("small", null, responses.keySeq().join(", ")),
-          ),
-          documented,
+          "summary",
+          null,
+          h("h4", null, "Responses"),
+          h("small", null, responses.keySeq().join(", ")),
         ),
+        documented,
       ),
     );
   };
@@ -144,32 +161,37 @@ function showHalf(element) {
   if (visible < height / 2) element.scrollIntoView({ block: "nearest" });
 }
 
-/** What the service responded, and where the console shows it. */
+/** What the service responded, and where its page and the console show it. */
 const liveResponse =
   (_original, { React: { createElement: h, useLayoutEffect, useRef } }) =>
   ({ response }) => {
     const live = useRef(null);
     useLayoutEffect(() => showHalf(live.current), [response]);
-    const { status, headers, obj, text, message, entryId } = response.toJS();
+    const { status, headers, obj, text, message, durationMs, entryId } = response.toJS();
     const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
     const isJson = typeof obj === "object";
+    const toLink = (href, words) => h("a", { href, target: "_blank" }, words);
     return h(
       "div",
       { className: "live", ref: live },
-      h("h4", { className: status < 400 ? "good" : "bad" }, status ?? "No response"),
+      h(
+        "h4",
+        { className: status < 400 ? "good" : "bad" },
+        status ?? "No response",
+        durationMs !== undefined && h("small", null, ` in ${durationMs} ms`),
+      ),
+      h(
+        "p",
+        null,
+        status === 201 && toLink(obj.publicUrl, "Open the card"),
+        entryId && toLink(`../console#/?open=${entryId}`, "Open in the console"),
+      ),
       h("code-block", { text: isJson ? toText(obj) : text || message }),
       status === 201 &&
         h(
           "p",
           null,
-          h("a", { href: obj.publicUrl, target: "_blank" }, "Open the card"),
-          ". The other forms now have its id. The same idempotency key returns this card again.",
-        ),
-      entryId &&
-        h(
-          "p",
-          null,
-          h("a", { href: `../console#/?open=${entryId}`, target: "_blank" }, "Open in the console"),
+          "The other forms now have its id. The same idempotency key returns this card again.",
         ),
       h(
         "details",
@@ -180,12 +202,16 @@ const liveResponse =
     );
   };
 
-/** A success has its schema beside the example; an error is problem details. */
+/**
+ * A success has the members of its body, which are folded where those of a request body are shown;
+ * an error is problem details.
+ */
 const documentedResponse =
   (_original, { React: { createElement: h }, getComponent }) =>
-  ({ status, response, specPath, ...props }) => {
-    const [mediaType, media] = response.get("content").entrySeq().first();
-    const values = Object.values(media.get("examples").toJS()).map(({ value }) => value);
+  ({ status, response, specPath, method }) => {
+    const [[mediaType, media]] = response.get("content").entrySeq();
+    const { schema, examples } = media.toJS();
+    const values = Object.values(examples).map(({ value }) => value);
     const isSuccess = status < "3";
     const { description, headers = {} } = response.toJS();
     const lines = Object.entries(headers).map(
@@ -195,24 +221,20 @@ const documentedResponse =
       [`HTTP ${value.status}`, `content-type: ${mediaType}`, ...lines, "", toText(value)].join(
         "\n",
       );
+    const members = { label: `Attributes of ${status}`, schema: JSON.stringify(schema) };
     return h(
       "details",
-      { open: isSuccess, name: `responses of ${specPath.join(" ")}` }, // one at a time
+      { open: isSuccess && method === "get", name: `responses of ${specPath.join(" ")}` }, // one at a time
       h(
         "summary",
         null,
         h("strong", { className: isSuccess ? "good" : "bad" }, status),
         h(getComponent("Markdown"), { source: description }),
       ),
-      isSuccess
-        ? h(getComponent("modelExample", true), {
-            ...props,
-            specPath: specPath.push(status, "content", mediaType, "schema"),
-            schema: media.get("schema"),
-            example: h("code-block", { text: toText(values[0]) }),
-            includeReadOnly: true,
-          })
-        : values.map((value) => h("code-block", { key: value.status, text: toError(value) })),
+      isSuccess && h("member-table", members),
+      isSuccess && !isWide && h("code-block", { text: toText(values[0]) }),
+      !isSuccess &&
+        values.map((value) => h("code-block", { key: value.status, text: toError(value) })),
     );
   };
 
@@ -229,8 +251,12 @@ const validateParams = (original, system) => (pathMethod) => {
 
 /** A plugin of Swagger UI. */
 export const parts = () => ({
-  // The example, which Swagger UI asks for before it has chosen one.
-  fn: { getSampleSchema: (_schema, _mediaType, _options, example = {}) => toText(example) },
+  // The document has no references: Swagger UI's own way takes seconds, in which forms do nothing.
+  fn: {
+    // The example, which Swagger UI asks for before it has chosen one.
+    getSampleSchema: (_schema, _mediaType, _options, example = {}) => toText(example),
+    resolveSubtree: (document, path) => ({ spec: getIn(document, path), errors: [] }),
+  },
   statePlugins: { spec: { wrapActions: { validateParams } } },
   wrapComponents: {
     BaseLayout: layout,
@@ -238,6 +264,7 @@ export const parts = () => ({
     OperationTag: section,
     OperationSummary: heading,
     TextArea: textArea,
+    execute,
     liveResponse,
     modelExample,
     response: documentedResponse,

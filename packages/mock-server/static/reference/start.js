@@ -1,6 +1,7 @@
 // Starts the interactive reference of this service, and the search in its contents.
 import "./code-block.js";
-import { parts } from "./parts.js";
+import "./member-table.js";
+import { getIn, parts } from "./parts.js";
 
 const place = /** @type {HTMLElement} */ (document.getElementById("reference"));
 const { apiKey, templateId, cardId } = place.dataset;
@@ -24,7 +25,14 @@ async function readDocument() {
   openapi.components.parameters.TemplateId.example = templateId;
   if (cardId) openapi.components.parameters.CardId.example = cardId;
   fillInCustomer(openapi.components);
-  return openapi;
+  return dereference(openapi);
+}
+
+/** The document without references. It has no chains of them, and no cycles. */
+function dereference(openapi) {
+  const resolve = (_key, value) =>
+    value?.$ref ? getIn(openapi, value.$ref.split("/").slice(1)) : value;
+  return JSON.parse(JSON.stringify(openapi, resolve));
 }
 
 /**
@@ -59,19 +67,26 @@ async function findEntryId({ url }) {
   return items.find(({ path }) => url.endsWith(path))?.id;
 }
 
+/** When a request was sent is stored in it. */
+const requestInterceptor = (request) => ({ ...request, startMs: performance.now() });
+
+/** @this {{ startMs: number }} the request of the response. */
+async function responseInterceptor(response) {
+  const durationMs = Math.round(performance.now() - this.startMs);
+  fillInCard(response);
+  return { ...response, durationMs, entryId: await findEntryId(response) };
+}
+
 const openapi = await readDocument();
 const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   spec: openapi,
   domNode: place,
   plugins: [parts],
   docExpansion: "full",
-  defaultModelExpandDepth: 9,
   validatorUrl: null,
   tryItOutEnabled: true,
-  async responseInterceptor(response) {
-    fillInCard(response);
-    return { ...response, entryId: await findEntryId(response) };
-  },
+  requestInterceptor,
+  responseInterceptor,
   onComplete() {
     if (apiKey) reference.preauthorizeApiKey("websiteKey", apiKey);
     document.documentElement.dataset.ready = "";
@@ -100,33 +115,43 @@ search.addEventListener("input", () => {
   }
   nothing.textContent = found > 0 ? "" : "Nothing found.";
   scrollTo({ top: 0 });
-  if (words !== "") showFirst(words);
+  showFound(words);
   markCurrent();
 });
 
-/** Scrolls to the first text with the words and marks it; a response that has it may be folded. */
-function showFirst(words) {
+/** The ranges of the words in texts that can be marked. A response that has them may be folded. */
+function findRanges(words) {
+  const texts = document.createTreeWalker(place.parentElement, NodeFilter.SHOW_TEXT);
+  const ranges = [];
+  while (texts.nextNode()) {
+    const text = /** @type {Text} */ (texts.currentNode);
+    const isShown = text.parentElement.closest(".opblock:not([hidden])");
+    // The second are the statuses of folded responses, and what is not shown of a form's text.
+    if (!isShown || text.parentElement.matches("summary small, textarea")) continue;
+    const lower = text.data.toLowerCase();
+    for (let start = lower.indexOf(words); start >= 0; start = lower.indexOf(words, start + 1))
+      ranges.push(
+        new StaticRange({
+          startContainer: text,
+          startOffset: start,
+          endContainer: text,
+          endOffset: start + words.length,
+        }),
+      );
+  }
+  return ranges;
+}
+
+/** Marks each text with the words, and scrolls to the first one. */
+function showFound(words) {
   CSS.highlights?.delete("found");
-  const isFound = ({ data, parentElement }) =>
-    data.toLowerCase().includes(words) &&
-    parentElement.closest(".opblock:not([hidden])") &&
-    !parentElement.matches("summary small"); // the statuses of folded responses
-  const texts = document.createTreeWalker(place.parentElement, NodeFilter.SHOW_TEXT, (text) =>
-    isFound(/** @type {any} */ (text)) ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP,
-  );
-  const text = /** @type {Text | null} */ (texts.nextNode());
-  if (text === null) return; // they are in several texts
-  const start = text.data.toLowerCase().indexOf(words);
-  const range = new StaticRange({
-    startContainer: text,
-    startOffset: start,
-    endContainer: text,
-    endOffset: start + words.length,
-  });
-  CSS.highlights?.set("found", new Highlight(range));
-  let details = text.parentElement.closest("details");
+  const ranges = words === "" ? [] : findRanges(words);
+  if (ranges.length === 0) return; // they are in several texts
+  CSS.highlights?.set("found", new Highlight(...ranges));
+  const { parentElement } = ranges[0].startContainer;
+  let details = parentElement.closest("details");
   for (; details; details = details.parentElement.closest("details")) details.open = true;
-  text.parentElement.scrollIntoView({ block: "center" });
+  parentElement.scrollIntoView({ block: "center" });
 }
 
 /** The key of the console. */

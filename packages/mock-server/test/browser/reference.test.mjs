@@ -60,6 +60,11 @@ it("issues a card with the prefilled key and template, and then reads that card"
   const entry = await page.$eval(".live a[href*=console]", ({ href }) => href);
   const { items: requests } = await shop.control("GET", "traffic?kind=request&limit=1");
   assert.equal(entry, `${address}/console#/?open=${requests[0].id}`);
+  const live = await page.$eval("#operations-Cards-issueCard .live", (each) => each.innerText);
+  assert.match(live, /^201 in \d+ ms\n/);
+  const { items: issued } = await shop.control("GET", "cards?limit=1");
+  const cardPage = await page.$eval(".live a[href*='/cards/']", ({ pathname }) => pathname);
+  assert.equal(cardPage, new URL(issued[0].publicUrl).pathname);
   await page.locator("#operations-Cards-getCard .execute").click();
   await page.locator("#operations-Cards-getCard .live ::-p-text(200)").wait();
   for (const mode of modes) {
@@ -79,6 +84,71 @@ it("issues a card with the prefilled key and template, and then reads that card"
   await page.locator("a::-p-text(Back to the console)").click();
   await page.locator(".traffic ::-p-text(issueCard)").wait();
   assert.deepEqual([seen.complaints, seen.foreign], [[], []]);
+});
+
+it("says that it waits for a response, and cannot be pressed meanwhile", async (test) => {
+  const { shop, page } = await openReference(test);
+  const operation = "#operations-Consent-getConsent";
+  const { id } = await shop.issue({ phone: "600100200" });
+  await page.locator(`${operation} input`).fill(id);
+  const isHeld = (request) => request.url().endsWith("/consent");
+  await page.setRequestInterception(true);
+  page.on("request", (request) => isHeld(request) || request.continue());
+  const sent = page.waitForRequest(isHeld);
+  await page.bringToFront(); // only the front page receives key presses
+  await page.focus(`${operation} .execute`);
+  await page.keyboard.press("Enter");
+  const request = await sent;
+  await page.locator(`${operation} [role=status]::-p-text(Waiting for the response)`).wait();
+  assert.ok(await page.$eval(`${operation} .execute`, (button) => button.disabled));
+  await request.continue();
+  await page.locator(`${operation} .live ::-p-text(200)`).wait();
+  assert.ok(await page.$eval(`${operation} .execute`, (button) => !button.disabled));
+  assert.equal(await page.$eval(`${operation} [role=status]`, ({ innerText }) => innerText), "");
+  await page.keyboard.press("Tab"); // from where the button is
+  const next = await page.evaluate(() => document.activeElement.closest(".live")?.className);
+  assert.equal(next, "live");
+});
+
+it("shows a form only when Execute works, the attributes of its body, and beside it the call", async (test) => {
+  const shop = await openShop(test);
+  const { page } = await openPage(browser, shop.baseUrl, { width: 1440, height: 900 });
+  test.onTestFinished(() => page.close());
+  await page.evaluateOnNewDocument(() => {
+    const observer = new MutationObserver(() => {
+      const forms = [...document.querySelectorAll("#reference .opblock")];
+      globalThis.hasDeadForm ||= forms.some(
+        (form) =>
+          form.querySelector(".responses") === null &&
+          form.querySelector(".execute")?.checkVisibility(),
+      );
+    });
+    observer.observe(document, { childList: true, subtree: true });
+  });
+  await page.goto(`${shop.baseUrl}/api/docs`);
+  await page.locator("#operations-Consent-setConsent .responses").wait();
+  assert.equal(await page.evaluate(() => globalThis.hasDeadForm), false);
+  const attributes = await page.$$eval(
+    "#operations-Cards-issueCard [aria-label='Attributes of the request body'] th",
+    (all) => all.filter((name) => name.checkVisibility()).map(({ innerText }) => innerText),
+  );
+  assert.deepEqual(attributes, [
+    "fieldValues object of string | number, optional",
+    "customer object",
+    "customer.phone string, optional",
+    "customer.email string, optional",
+    "customer.name string, optional",
+    "customer.consents object",
+    "customer.consents.privacy object",
+    "customer.consents.privacy.version string",
+    "customer.consents.marketing object, optional",
+    "customer.consents.marketing.version string, optional",
+  ]);
+  const top = await page.$eval("#operations-Cards-issueCard .execute", (button) => {
+    button.scrollIntoView({ block: "center", behavior: "instant" });
+    return document.querySelector("#operations-Cards-issueCard pre").getBoundingClientRect().top;
+  });
+  assert.ok(top > 0 && top < 200, `The call is at ${top} px.`);
 });
 
 it("shows an operation on two screens at most, with its whole path and this service's address", async (test) => {
@@ -260,11 +330,14 @@ it("finds operations and webhooks by what is written in them, and marks what is 
     });
   await page.locator("[type=search]").fill("422");
   assert.deepEqual(await readFound(), ["422", true]);
+  const countMarks = () => page.evaluate(() => CSS.highlights.get("found")?.size ?? 0);
+  assert.ok((await countMarks()) > 1);
   await page.locator("[type=search]").fill("about:blank");
   assert.deepEqual(await readFound(), ['"about:blank"', true]); // in a folded response
   await page.locator("[type=search]").fill("nothing like this");
   await page.locator("nav ::-p-text(Nothing found.)").wait();
   await page.locator("[type=search]").fill(" ");
+  assert.equal(await countMarks(), 0);
   await page.locator('nav a[href="#getConsent"]').click();
   await page.locator('nav a[href="#getConsent"][aria-current]').wait();
   // The last webhook cannot reach the top of the screen. The click jumps there at once.

@@ -1,0 +1,49 @@
+// The element <member-table label="…" schema="…">: a row for each member that an object of the JSON
+// Schema has, and for the members of its members.
+
+/** A date-time is a string, and a map says what its values are. */
+function toType({ type = "any", format, additionalProperties: values }) {
+  const name = [type].flat().join(" | ");
+  if (values?.type) return `${name} of ${toType(values)}`;
+  return format ? `${name} (${format})` : name;
+}
+
+function* toRows(schema, path) {
+  const { properties = {}, required = [] } = schema.items ?? schema;
+  for (const [key, member] of Object.entries(properties)) {
+    yield { path, key, member, isOptional: !required.includes(key) };
+    yield* toRows(member, `${path}${key}${member.items ? "[]" : ""}.`);
+  }
+}
+
+/** @param {string} tag */
+function create(tag, ...children) {
+  const element = document.createElement(tag);
+  element.append(...children);
+  return element;
+}
+
+/** Text of the document with code between backticks. */
+const toNodes = (text) =>
+  text.split("`").map((part, index) => (index % 2 === 1 ? create("code", part) : part));
+
+function createRow({ path, key, member, isOptional }) {
+  const type = `${toType(member)}${isOptional ? ", optional" : ""}`;
+  const name = create("th", create("span", path), key, " ", create("small", type));
+  name.setAttribute("scope", "row");
+  const known = member["x-extensible-enum"]?.map((value) => `\`${value}\``).join(", ");
+  const description = [member.description, known && `Known values: ${known}.`]
+    .filter(Boolean)
+    .join(" ");
+  return create("tr", name, " ", create("td", ...toNodes(description)));
+}
+
+class MemberTable extends HTMLElement {
+  connectedCallback() {
+    const rows = toRows(JSON.parse(this.getAttribute("schema")), this.getAttribute("path") ?? "");
+    const table = create("table", create("tbody", ...Array.from(rows, createRow)));
+    table.ariaLabel = this.getAttribute("label");
+    this.replaceChildren(table);
+  }
+}
+customElements.define("member-table", MemberTable);
