@@ -3,7 +3,9 @@ import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitepress";
+import { isOnNpm } from "../../tools/docs/installation.ts";
 import { writeContract } from "../../tools/generate/contract.ts";
+import { published } from "../../tools/published.ts";
 import { createLlmsTxt } from "./llms.ts";
 import { markdown } from "./markdown.ts";
 import { excluded, readStart, repository, sections, toLink, toPage } from "./pages.ts";
@@ -11,6 +13,8 @@ import { excluded, readStart, repository, sections, toLink, toPage } from "./pag
 const title = "Loyalty Cards";
 const description =
   "TypeScript SDK of the Loyalty Card Issuing Service: issue cards, receive signed webhooks, test both.";
+const version = isOnNpm ? `Version ${published[0]?.manifest["version"]}` : "Not released yet";
+const license = `<a href="${repository}/blob/main/LICENSE">MIT License</a>`;
 const toAddress = (svg: string) => `data:image/svg+xml,${encodeURIComponent(svg)}`;
 const logo = toAddress(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0f766e"/><rect x="6" y="9" width="20" height="14" rx="3" fill="#fff"/><rect x="6" y="12.5" width="20" height="3.5" fill="#0f766e"/></svg>`,
@@ -99,6 +103,7 @@ export default defineConfig({
     })),
     socialLinks: [{ icon: "github", link: repository }],
     editLink: { pattern: `${repository}/edit/main/:path`, text: "Edit this page" },
+    footer: { message: `${version} · ${license}` }, // of the landing page
     outline: { level: [2, 3] },
     search: {
       provider: "local",

@@ -75,7 +75,16 @@ function groupTabs(tokens: readonly Token[], page: string): Token[] {
   return result;
 }
 
+/** Marks the options of commands, which must not break after their hyphens. */
+const markOptions: NonNullable<MarkdownOptions["codeTransformers"]>[number] = {
+  span(node) {
+    const [text] = node.children;
+    if (text?.type === "text" && /^ --\w/.test(text.value)) this.addClassToHast(node, "option");
+  },
+};
+
 export const markdown: MarkdownOptions = {
+  codeTransformers: [markOptions],
   anchor: { slugify: toAnchor },
   theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
   config(md) {

@@ -1,5 +1,5 @@
 /** The shop of the guide "Getting started", without a framework: the sign-up, and the webhook handlers. */
-// #region loyalty
+// #region outbox
 // loyalty.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
@@ -31,7 +31,9 @@ await outbox.write((database) => {
   ensureInboxTables(database); // of isNewest
 });
 outbox.work(); // issues the cards that are still owed
+// #endregion
 
+// #region sign-up
 export interface Form {
   name?: string;
   email?: string;
@@ -68,6 +70,9 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
   return { status: 202, body: { userId, message: "Your card is on its way." } };
 }
 
+// #endregion
+
+// #region webhooks
 export const webhooks = {
   secret: () => process.env.LOYALTY_SIGNING_SECRET,
   dedupe: memoryDedupe(),

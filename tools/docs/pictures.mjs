@@ -16,7 +16,7 @@ import { runDemo } from "../../examples/demo/demo.ts";
 async function take(name, url, size, prepare) {
   for (const scheme of ["light", "dark"]) {
     const { page } = await openPage(browser, new URL(url).origin, { ...size, scheme });
-    await page.setViewport({ ...size, deviceScaleFactor: size.scale ?? 1 });
+    await page.setViewport({ ...size, deviceScaleFactor: 2 });
     await page.goto(url, { waitUntil: "load" });
     const height = await prepare(page);
     const file = new URL(`../../docs/diagrams/${name}-${scheme}.webp`, import.meta.url);
@@ -107,7 +107,7 @@ async function startShop() {
 const browser = await openBrowser();
 
 const mock = await startShop();
-const monitor = { width: 1440, height: 900, scale: 8 / 9 };
+const monitor = { width: 1440, height: 900 };
 await take("console", `${mock.url}/console`, monitor, async (page) => {
   await page.locator(".status.bad::-p-text(500)").click();
   await page.locator(".detail .pre").wait();
@@ -115,7 +115,7 @@ await take("console", `${mock.url}/console`, monitor, async (page) => {
   // The picture ends below the last row.
   return page.$eval(".rows", (rows) => Math.ceil(rows.getBoundingClientRect().bottom) + 28);
 });
-const phone = { width: 390, height: 920, scale: 1.5 };
+const phone = { width: 390, height: 920 };
 await take("console-phone", `${mock.url}/console`, { ...phone, height: 780 }, async (page) => {
   await page.locator(".rows .row").wait();
 });

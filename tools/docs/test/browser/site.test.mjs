@@ -171,6 +171,10 @@ it("shows a command to copy, and code beside the card, on the first screen, and 
   const [code, card] = [await readBox(".first .language-ts"), await readBox(".first .card")];
   assert.ok(code.bottom <= 900 && card.bottom <= 900 && code.right < card.left);
   assert.ok((await readBox(".first .language-sh button.copy")).bottom < code.top);
+  const heading = await readBox("h1");
+  assert.ok(card.top >= heading.top && card.top < heading.bottom, `The card is at ${card.top} px.`);
+  const footer = await page.$eval("footer", ({ innerText }) => innerText);
+  assert.match(footer, /^(Version \d|Not released yet).* · MIT License$/);
   assert.equal(
     await readQrCode(page, await page.$(".card .code")),
     "https://cards.example.com/cards/8sT2kq",
@@ -202,13 +206,36 @@ it("shows the copy button of a code block on a phone, where nothing hovers", asy
 
 it("shows diagrams on a phone with text of at least 11 px, which scroll by themselves", async () => {
   const { page } = await open("guides/sign-up", { width: 390, height: 844 });
-  const { smallest, isScrolling } = await page.$eval(".diagram img", async (image) => {
+  const { smallest, isScrolling, isFading } = await page.$eval(".diagram img", async (image) => {
     await image.decode();
     const { width, naturalWidth, parentElement } = image;
     const scale = width / naturalWidth; // the smallest text has 13 px
-    return { smallest: 13 * scale, isScrolling: width > parentElement.clientWidth };
+    const isFading = getComputedStyle(parentElement).maskImage !== "none";
+    const isScrolling = width > parentElement.clientWidth;
+    return { smallest: 13 * scale, isScrolling, isFading };
   });
   assert.ok(smallest >= 11 && isScrolling, `${smallest} px`);
+  assert.ok(isFading, "nothing shows that it scrolls");
+});
+
+it("breaks a command on a phone before an option, never in it, and not under the button", async () => {
+  const { page } = await open("guides/command-line", { width: 390, height: 844 });
+  const lines = await page.$$eval(".language-sh .option", (all) =>
+    all.map((option) => [option.textContent, option.getClientRects().length]),
+  );
+  assert.ok(lines.some(([text]) => text === " --privacy"));
+  assert.deepEqual(new Set(lines.map(([, count]) => count)), new Set([1]));
+  const covered = await page.$$eval(
+    ".language-sh",
+    (all) =>
+      all.filter((block) => {
+        const { left } = block.querySelector("button.copy").getBoundingClientRect();
+        const words = [...block.querySelectorAll(".line > span")];
+        const ends = words.flatMap((word) => [...word.getClientRects()].map(({ right }) => right));
+        return Math.max(...ends) > left;
+      }).length,
+  );
+  assert.equal(covered, 0);
 });
 
 it("follows a link of the sidebar without loading the page again", async () => {
