@@ -161,13 +161,16 @@ function showHalf(element) {
   if (visible < height / 2) element.scrollIntoView({ block: "nearest" });
 }
 
+const noResponse =
+  "The connection failed: the mock service has stopped, or an injected fault cut it.";
+
 /** What the service responded, and where its page and the console show it. */
 const liveResponse =
   (_original, { React: { createElement: h, useLayoutEffect, useRef } }) =>
   ({ response }) => {
     const live = useRef(null);
     useLayoutEffect(() => showHalf(live.current), [response]);
-    const { status, headers, obj, text, message, durationMs, entryId } = response.toJS();
+    const { status, headers, obj, text, durationMs, entryId } = response.toJS();
     const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
     const isJson = typeof obj === "object";
     const toLink = (href, words) => h("a", { href, target: "_blank" }, words);
@@ -186,19 +189,20 @@ const liveResponse =
         status === 201 && toLink(obj.publicUrl, "Open the card"),
         entryId && toLink(`../console#/?open=${entryId}`, "Open in the console"),
       ),
-      h("code-block", { text: isJson ? toText(obj) : text || message }),
+      h("code-block", { text: isJson ? toText(obj) : text || noResponse }),
       status === 201 &&
         h(
           "p",
           null,
           "The other forms now have its id. The same idempotency key returns this card again.",
         ),
-      h(
-        "details",
-        null,
-        h("summary", null, "Response headers"),
-        h("code-block", { text: lines.join("\n") }),
-      ),
+      lines.length > 0 &&
+        h(
+          "details",
+          null,
+          h("summary", null, "Response headers"),
+          h("code-block", { text: lines.join("\n") }),
+        ),
     );
   };
 

@@ -108,6 +108,12 @@ it("says that it waits for a response, and cannot be pressed meanwhile", async (
   await page.keyboard.press("Tab"); // from where the button is
   const next = await page.evaluate(() => document.activeElement.closest(".live")?.className);
   assert.equal(next, "live");
+  // Without a limit, because the browser repeats the request.
+  await shop.control("POST", "faults", { kind: "reset", phase: "before" });
+  await page.setRequestInterception(false);
+  await page.locator(`${operation} .execute`).click();
+  await page.locator(`${operation} .live ::-p-text(No response)`).wait();
+  await page.locator(`${operation} .live ::-p-text(an injected fault cut it)`).wait();
 });
 
 it("shows a form only when Execute works, the attributes of its body, and beside it the call", async (test) => {
