@@ -9,9 +9,15 @@ export default defineConfig({
   entry: { bin: "src/bin.ts" },
   format: "esm",
   platform: "node",
-  noExternal: ["@loyalty-cards/internal", "@loyalty-cards/openapi", "commander", "csv-parse"],
+  noExternal: [
+    "@loyalty-cards/internal",
+    "@loyalty-cards/openapi",
+    "commander",
+    "cross-spawn",
+    "csv-parse",
+  ],
   splitting: true,
-  // commander is CommonJS, and requires built-in modules.
+  // commander and cross-spawn are CommonJS, and require built-in modules.
   banner: {
     js: 'import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url);',
   },

@@ -2,7 +2,7 @@
  * The address and the key: from options, the environment, `.env`, or a command that prints the key.
  * The key is never an argument and never printed.
  */
-import { execFileSync } from "node:child_process";
+import { execSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
@@ -79,12 +79,9 @@ export function readApiKey({ all }: Sources): string {
 }
 
 function runKeyCommand(command: string): string {
-  const [shell, flag] = process.platform === "win32" ? ["cmd.exe", "/c"] : ["/bin/sh", "-c"];
   try {
-    const output = execFileSync(shell, [flag, command], {
-      encoding: "utf8",
-      stdio: ["inherit", "pipe", "inherit"],
-    });
+    // The shell of the system: on Windows its quotes differ from those of a list of arguments.
+    const output = execSync(command, { encoding: "utf8", stdio: ["inherit", "pipe", "inherit"] });
     const [key = ""] = output.split(/\r?\n/);
     if (key !== "") return key;
   } catch {

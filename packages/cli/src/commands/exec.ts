@@ -2,11 +2,11 @@
  * `exec`: runs a command while the mock service runs, with the service's address and keys in its
  * environment.
  */
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import { watchParent } from "@loyalty-cards/internal/node-parent";
 import { type Command, CommanderError } from "commander";
+import spawn from "cross-spawn";
 import { addExamples, type Cli, type Context, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { addServiceOptions, type ServiceOptions, startService } from "../mock-service.ts";
@@ -81,10 +81,9 @@ async function runProcess(
   [command = "", ...args]: readonly string[],
   variables: Record<string, string>,
 ): Promise<number> {
-  const isWindows = process.platform === "win32";
   // A process group of its own gets signals as a whole: npm does not end the processes that it
   // started. On a terminal the command stays in the group that the keyboard and Ctrl-C belong to.
-  const hasGroup = !isWindows && !process.stdin.isTTY;
+  const hasGroup = process.platform !== "win32" && !process.stdin.isTTY;
   const pass = (signal: NodeJS.Signals) => {
     // The terminal has sent Ctrl-C to the command already; a second signal would end many programs
     // at once.
@@ -95,10 +94,10 @@ async function runProcess(
   // The listeners are added before the command starts: a signal that ended this process would leave
   // the command running.
   for (const signal of forwarded) process.on(signal, pass);
+  // On Windows npm and npx are scripts, which need a shell, with arguments quoted for it.
   const child = spawn(command, args, {
     stdio: "inherit",
     env: { ...process.env, ...variables },
-    shell: isWindows, // there npm and npx are scripts, which need a shell
     detached: hasGroup,
   });
   watchParent(() => pass("SIGTERM"));

@@ -130,11 +130,12 @@ describe("exec", () => {
 
   it("passes options after the dashes to the command, and SIGTERM too", async () => {
     const code = `process.on("SIGTERM", () => { console.log("bye"); process.exit(3) }); console.log(process.argv.slice(1).join()); ${forever}`;
-    const args = ["exec", "--quiet", ...node(code), "--", "--json", "--port", "x"];
+    const given = ["--json", "--port", "two words", "a&b", 'say "hi"', "%PATH%"]; // not for a shell
+    const args = ["exec", "--quiet", ...node(code), "--", ...given];
     const { child, exit, waitFor } = startProcess(args);
-    await waitFor(/--json,--port,x/);
+    await waitFor(/--json,/);
     child.kill("SIGTERM");
-    expect(await exit).toMatchObject({ code: 3, stdout: "--json,--port,x\nbye\n", stderr: "" });
+    expect(await exit).toMatchObject({ code: 3, stdout: `${given}\nbye\n`, stderr: "" });
   });
 
   it.each([
