@@ -25,9 +25,10 @@ beforeAll(async () => {
   const stdio = ["ignore", "pipe", "inherit"];
   child = spawn(process.execPath, [...flags, demo, "--keep"], { stdio });
   let text = "";
-  while (!text.includes("join the club")) text += await once(child.stdout, "data");
-  [mock, , anna, shop] = text.match(/http:\/\/[^\s]+/g);
-  mock = new URL(mock).origin;
+  while (!/console .*\n/.test(text)) text += await once(child.stdout, "data");
+  const readAddress = (name) => text.match(new RegExp(`${name} +(http\\S+)`))[1];
+  [shop, anna] = [readAddress("club"), readAddress("Anna's page")];
+  mock = new URL(readAddress("console")).origin;
   browser = await openBrowser();
 });
 afterAll(async () => {

@@ -43,7 +43,7 @@ async function startDemo() {
     void runDemo((line) => {
       const [, name, address] = /^ +(\S.*?) {2,}(http\S+)/.exec(line) ?? [];
       addresses[name] = address;
-      if (name === "join the club") opened();
+      if (name === "console") opened();
     }, stopped);
   });
   return { addresses, stop };
