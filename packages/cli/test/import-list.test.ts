@@ -3,6 +3,7 @@
  * `import check` reports; nothing is sent.
  */
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { createFolder } from "@loyalty-cards/testing/resources";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -10,8 +11,11 @@ import { CommandError } from "../src/command-error.ts";
 import { type ListRecord, openList } from "../src/import/list.ts";
 import { parseLines, run } from "./terminal.ts";
 
-async function readAll(content: string | Uint8Array) {
-  const list = await openList(join(createFolder({ "members.csv": content }), "members.csv"));
+const readAll = (content: string | Uint8Array) =>
+  readRecords(openList(join(createFolder({ "members.csv": content }), "members.csv")));
+
+async function readRecords(opened: ReturnType<typeof openList>) {
+  const list = await opened;
   const records: ListRecord[] = [];
   for await (const record of list.records) records.push(record);
   return { list, records };
@@ -177,6 +181,8 @@ describe("encodings", () => {
       "line 3 is not UTF-16LE",
     ],
     ["UTF-16 without a mark", Buffer.from("id\n1\n", "utf16le"), "line 1 is not UTF-8"],
+    ["a wrong last byte", Buffer.from("id,name\n1,Jos\xe9", "latin1"), "line 2 is not UTF-8"],
+    ["half a character", encode("id\n1\n", "utf16le").subarray(0, -1), "line 2 is not UTF-16LE"],
   ])("refuses %s, and says how to convert it", async (_, bytes, message) => {
     const error = await readError(bytes);
     expect(error.slice(0, `members.csv ${message}`.length)).toBe(`members.csv ${message}`);
@@ -185,6 +191,15 @@ describe("encodings", () => {
     );
     for (const name of ["WINDOWS-1252", "ANSI", "WINDOWS-1250", "CP1250", "Latin-2", "Unicode"])
       expect(error).toContain(name);
+  });
+
+  it("refuses a wrong byte in its line, wherever a chunk of the file ends", async () => {
+    const bytes = Buffer.from("id,name\n1,Jos\xc3\xa9\n2,Andr\xe9\n3,Eva\n", "latin1");
+    for (let end = 1; end < bytes.length; end++) {
+      const chunks = Readable.from([bytes.subarray(0, end), bytes.subarray(end)]);
+      const reading = readRecords(openList("members.csv", chunks));
+      await expect(reading, `${end} bytes`).rejects.toThrow("members.csv line 3 is not UTF-8");
+    }
   });
 
   it.each(["", "\ufeff", "\n\n", "id,name\n", ";;\n"])(

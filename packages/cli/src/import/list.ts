@@ -82,32 +82,42 @@ async function* decode(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
 ): AsyncGenerator<string, void> {
-  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let decodeNext: ReturnType<typeof createDecoder> | undefined;
+  for await (const chunk of chunks) {
+    if (decodeNext === undefined && isArchive(chunk))
+      throw new CommandError(`${name} is an Excel file: save it as "CSV UTF-8".`);
+    decodeNext ??= createDecoder(getEncoding(chunk), name);
+    yield decodeNext(chunk);
+  }
+  decodeNext?.(); // the file can end within a character
+  yield "\n";
+}
+
+/** Creates a function that decodes the next chunk, or without one checks that the file is whole. */
+function createDecoder(encoding: string, name: string) {
+  const decoder = new TextDecoder(encoding);
+  const strictDecoder = new TextDecoder(encoding, { fatal: true });
   let line = 1;
   let rest = "";
-  for await (const chunk of chunks) {
-    if (decoder === undefined && isArchive(chunk))
-      throw new CommandError(`${name} is an Excel file: save it as "CSV UTF-8".`);
-    decoder ??= new TextDecoder(getEncoding(chunk), { fatal: true });
-    let text: string;
+  return (chunk?: Uint8Array): string => {
+    const options = { stream: chunk !== undefined };
+    let text = decoder.decode(chunk, options);
+    let wrongAt = text.indexOf("\0"); // a workbook and UTF-16 without a mark have NUL characters
     try {
-      text = decoder.decode(chunk, { stream: true });
+      strictDecoder.decode(chunk, options);
     } catch {
-      // A NUL replaces the first wrong byte, so that the check below finds it.
-      text = new TextDecoder(decoder.encoding).decode(chunk).replace("\ufffd", "\0");
+      wrongAt = text.indexOf("\ufffd"); // replaces the wrong bytes, also those of the last chunk
     }
-    const at = text.indexOf("\0"); // a workbook and UTF-16 without a mark have NUL characters too
-    if (at >= 0)
+    if (wrongAt >= 0)
       throw new CommandError(
-        `${name} line ${line + countLines(text.slice(0, at))} is not ${decoder.encoding.toUpperCase()}. Save it as "CSV UTF-8", or convert it: iconv -f ENCODING -t UTF-8 ${name} > members-utf8.csv. Usual encodings are WINDOWS-1252 (also called CP1252 and ANSI; Western Europe), WINDOWS-1250 (CP1250; Central Europe), ISO-8859-2 (Latin-2), MACINTOSH and UTF-16LE ("Unicode").`,
+        `${name} line ${line + countLines(text.slice(0, wrongAt))} is not ${encoding.toUpperCase()}. Save it as "CSV UTF-8", or convert it: iconv -f ENCODING -t UTF-8 ${name} > members-utf8.csv. Usual encodings are WINDOWS-1252 (also called CP1252 and ANSI; Western Europe), WINDOWS-1250 (CP1250; Central Europe), ISO-8859-2 (Latin-2), MACINTOSH and UTF-16LE ("Unicode").`,
       );
     text = rest + text;
     rest = text.endsWith("\r") ? "\r" : ""; // the next chunk may begin with LF
     text = text.slice(0, text.length - rest.length).replace(/\r\n?/g, "\n");
     line += countLines(text);
-    yield text;
-  }
-  yield "\n";
+    return text;
+  };
 }
 
 function getEncoding([first, second]: Uint8Array): string {
