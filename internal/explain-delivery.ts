@@ -43,9 +43,11 @@ const wrappings: Changes = {
 };
 
 function decodeBase64(text: string): string | undefined {
-  const content = text.trim();
-  if (content === "" || !/^[A-Za-z\d+/]+={0,2}$/.test(content)) return undefined;
-  return new TextDecoder().decode(Uint8Array.from(atob(content), (one) => one.charCodeAt(0)));
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)));
+  } catch {
+    return undefined;
+  }
 }
 
 function removeQuotes(text: string): string | undefined {

@@ -91,6 +91,9 @@ describe("webhook verify", () => {
     ["JSON in a string", JSON.stringify(body), signature, "", "mismatch", /inside the quotes/],
     ["quotes of a shell", `'${body}'\n`, signature, "", "mismatch", /inside the quotes/],
     ["another secret", body, sign(body, "whsec_2"), "", "mismatch", /Compare the secret/],
+    ["a text of letters", "hello", signature, "", "mismatch", /Compare the secret/],
+    ["base64 that was cut", "eyJpZCI6I", signature, "", "mismatch", /Compare the secret/],
+    ["base64 with a wrong end", "abc==", signature, "", "mismatch", /Compare the secret/],
     [
       "bytes that are not text",
       Uint8Array.of(255, 0, 254),
