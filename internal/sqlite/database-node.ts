@@ -66,9 +66,13 @@ export const openLibsql: OpenSqlite = (file) => {
     const libsql = isCommonJs ? module.require("libsql") : createRequire(import.meta.url)("libsql");
     Database = libsql.default ?? libsql; // a namespace in an ES module of webpack
   } catch (cause) {
+    const alternative =
+      getBuiltinModule("node:sqlite") === undefined
+        ? ` Node ${process.versions.node} has no node:sqlite: Node 22.13 or later has it.`
+        : "";
     throw withSafeMessage(
       new Error(
-        `Node ${process.versions.node} has no node:sqlite, and the package libsql cannot be loaded. Run "npm install libsql": a bundle needs node_modules with it beside itself. Or use Node 22.13 or later.`,
+        `The package libsql cannot be loaded. Run "npm install libsql": a bundle needs node_modules with it beside itself.${alternative}`,
         { cause },
       ),
     );

@@ -10,10 +10,14 @@ import { expect, it } from "vitest";
 const source = new URL("../../sqlite/database-node.ts", import.meta.url).pathname;
 const libsql = createRequire(import.meta.url).resolve("libsql");
 
-/** Bundles a program that opens a file, and runs it beside a package libsql. */
-async function runBundle(format: "esm" | "cjs", libsqlEntry: string) {
+/**
+ * Bundles a program that opens a file, and runs it beside a package libsql.
+ * @param prelude runs before the file is opened.
+ */
+async function runBundle(format: "esm" | "cjs", libsqlEntry: string, prelude = "") {
   const folder = createFolder({
     "entry.ts": `import { openLibsql } from ${JSON.stringify(source)};
+      ${prelude}
       console.log(openLibsql(process.argv[2]).prepare("SELECT 1 AS one").get().one);`,
     "node_modules/libsql/package.json": '{ "name": "libsql", "main": "index.js" }',
     "node_modules/libsql/index.js": libsqlEntry,
@@ -28,7 +32,9 @@ async function runBundle(format: "esm" | "cjs", libsqlEntry: string) {
     external: ["libsql"],
     logLevel: "error",
   });
-  const output = execFileSync(process.execPath, [outfile, join(folder, "shop.db")]);
+  const output = execFileSync(process.execPath, [outfile, join(folder, "shop.db")], {
+    stdio: "pipe",
+  });
   return { output: output.toString().trim(), code: readFileSync(outfile, "utf8") };
 }
 
@@ -48,4 +54,19 @@ it.each([
 it("is required by its name in CommonJS, so that tracers of files find it", async () => {
   const { code } = await runBundle("cjs", plain);
   expect(code).toMatch(/\bmodule\.require\("libsql"\)/);
+});
+
+it.each([
+  ["has", "({})", ""],
+  [
+    "has no",
+    "undefined",
+    ` Node ${process.versions.node} has no node:sqlite: Node 22.13 or later has it.`,
+  ],
+])("is asked for where the runtime %s node:sqlite", async (_, nodeSqlite, alternative) => {
+  const prelude = `process.getBuiltinModule = () => ${nodeSqlite};`;
+  const running = runBundle("esm", 'throw new Error("not installed");', prelude);
+  await expect(running).rejects.toThrow(
+    `Error: The package libsql cannot be loaded. Run "npm install libsql": a bundle needs node_modules with it beside itself.${alternative}\n`,
+  );
 });
