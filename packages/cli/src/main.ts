@@ -181,9 +181,12 @@ function explainUsageError(
   command: Command,
 ): string[] | undefined {
   const isMissing = code === "commander.missingMandatoryOptionValue";
-  const [unknown] = command.args.find((one) => one.startsWith("--"))?.split("=") ?? [];
+  // Commander reports a required option before a misspelt one.
+  const named = isMissing
+    ? command.args.find((one) => one.startsWith("--"))
+    : /^error: unknown option '(--[^']+)/.exec(message)?.[1];
+  const [unknown] = named?.split("=") ?? [];
   if (unknown !== undefined) {
-    // Commander reports a required option before a misspelt one.
     const names = command.options.map(({ long }) => long ?? "");
     const nearest = isMissing ? findNearestName(unknown, names) : undefined;
     const suggestion = nearest === undefined ? undefined : `(Did you mean ${nearest}?)`;

@@ -20,6 +20,9 @@ import {
 } from "./terminal.ts";
 
 describe("an error of usage", () => {
+  const keyMessage =
+    "unknown option '--api-key'\n(Set LOYALTY_API_KEY in the environment or in .env: no option takes the key.)";
+
   it.each([
     ["isue", "unknown command 'isue'\n(Did you mean issue?)", ""],
     ["card x --jsn", "unknown option '--jsn'\n(Did you mean --json?)", "card "],
@@ -32,11 +35,9 @@ describe("an error of usage", () => {
     ["card", "missing required argument 'card-id'", "card "],
     ["issue", "required option '--user-id <id>' not specified", "issue "],
     ["issue --userid 7", "unknown option '--userid'\n(Did you mean --user-id?)", "issue "],
-    [
-      "issue --user-id 7 --privacy 1 --api-key lk_1",
-      "unknown option '--api-key'\n(Set LOYALTY_API_KEY in the environment or in .env: no option takes the key.)",
-      "issue ",
-    ],
+    ["issue --user-id 7 --privacy 1 --api-key lk_1", keyMessage, "issue "],
+    ["--api-key lk_1 card x", keyMessage, "card "],
+    ["--api-key=lk_1 issue --user-id 7", keyMessage, "issue "],
     [
       "import members.csv --dry-run",
       "unknown option '--dry-run'\n(Did you mean loyalty-cards import check?)",
