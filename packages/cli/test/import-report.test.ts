@@ -118,7 +118,7 @@ describe("rejected rows", () => {
     });
     const line = ["import", "members.ndjson", ...args, "--skip-invalid"];
     expect((await run(line)).code).toBe(1);
-    expect(read("members.rejected.csv").split("\n")).toEqual([
+    expect(read("members.ndjson.rejected.csv").split("\n")).toEqual([
       "line,user_id,code,reason,key",
       "3,,malformed-record,the row is not a JSON object: write one object per line,",
       expect.stringMatching(/^2,2,validation,.+,lc1_.+$/),
@@ -129,8 +129,11 @@ describe("rejected rows", () => {
       .replace("no\n", "");
     writeFileSync(path("members.ndjson"), corrected);
     expect((await run(line)).code).toBe(0);
-    expect([await countCards(), readLines("members.rejected.csv")]).toEqual([2, []]);
-    expect(readLines("members.cards.csv").map((line) => line.split(",")[0])).toEqual(["1", "2"]);
+    expect([await countCards(), readLines("members.ndjson.rejected.csv")]).toEqual([2, []]);
+    expect(readLines("members.ndjson.cards.csv").map((line) => line.split(",")[0])).toEqual([
+      "1",
+      "2",
+    ]);
   });
 
   it.each([

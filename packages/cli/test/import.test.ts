@@ -169,6 +169,21 @@ describe("import", () => {
     expect(readLines("march.cards.csv")).toHaveLength(3);
   });
 
+  it("writes the results of CSV and NDJSON lists of one name to files of their own", async () => {
+    const { run, readLines } = await openShop({
+      "members.csv": toCsv(toRows(2)),
+      "members.ndjson": '{"userId":"3","phone":"+48600100900"}\n',
+    });
+    await run();
+    const line = ["import", "members.ndjson", ...command.slice(2), "--json"];
+    expect(JSON.parse((await run(line)).stdout).files).toEqual({
+      cards: "members.ndjson.cards.csv",
+      rejected: "members.ndjson.rejected.csv",
+    });
+    expect(readLines("members.cards.csv")).toHaveLength(2);
+    expect(readLines("members.ndjson.cards.csv")).toEqual([expect.stringMatching(/^3,/)]);
+  });
+
   it("reads the template and the key from .env", async () => {
     const { run, path, countCards } = await openShop(toRows(1));
     writeFileSync(path(".env"), "LOYALTY_TEMPLATE_ID=tpl_mock\n");

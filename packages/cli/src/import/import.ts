@@ -1,5 +1,5 @@
 /** `import FILE`: a card for each row of a list, in phases: prepare, read, ask, send, write. */
-import { join, parse, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
@@ -108,12 +108,8 @@ function toFiles(cwd: string, file: string, outbox: string | undefined): report.
       "A list on stdin needs --outbox FILE: the file has what was sent, so that the same command resumes. The results are written beside it.",
     );
   const path = resolve(cwd, outbox ?? `${file}.outbox`);
-  const { dir, name } = parse(outbox === undefined ? resolve(cwd, file) : path);
-  return {
-    outbox: path,
-    cards: join(dir, `${name}.cards.csv`),
-    rejected: join(dir, `${name}.rejected.csv`),
-  };
+  const start = path.replace(/(?:\.csv)?\.outbox$/, "");
+  return { outbox: path, cards: `${start}.cards.csv`, rejected: `${start}.rejected.csv` };
 }
 
 /**
