@@ -134,11 +134,16 @@ export async function checkFile(
   const { print, terminal } = context;
   const list = await openListFile(terminal, file);
   const check = new ListCheck();
-  for await (const { failure } of readRows(context, list, options, createIndex())) {
-    const problems = failure?.problems ?? [];
-    check.add(problems);
-    if (!print.isJson) continue;
-    for (const { cause: _, ...problem } of problems) print.data(problem, () => "");
+  const index = createIndex();
+  try {
+    for await (const { failure } of readRows(context, list, options, index)) {
+      const problems = failure?.problems ?? [];
+      check.add(problems);
+      if (!print.isJson) continue;
+      for (const { cause: _, ...problem } of problems) print.data(problem, () => "");
+    }
+  } finally {
+    index.close();
   }
   print.data({ summary: check }, () => check.format(list.name, print.dataColumns));
   return check.problems > 0 ? exitCodes.failed : exitCodes.complete;
