@@ -141,7 +141,9 @@ export async function addRows(
 }
 
 /**
- * Removes what is no longer in the list, unless there is a card or the service may still issue one.
+ * Removes what is no longer in the list, unless there is a card, or another attempt can still find
+ * out whether there is one. Of an `unknown` entry none can: who removes its row has looked in the
+ * service, because a row that is put back is sent again, and can get a second card.
  * @throws {CommandError} for a list that has none of those who have cards: its user ids are others.
  */
 export async function removeOthers(
