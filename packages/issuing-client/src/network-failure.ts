@@ -20,6 +20,18 @@ const knownCodes = [
   /^Malformed_HTTP_Response$/,
 ];
 
+/**
+ * The alerts with which a server refuses a TLS handshake (OpenSSL). Those that can also end an
+ * established connection, such as an internal error, are left out.
+ */
+const handshakeAlerts = ["SSLV3", "TLSV1", "TLSV13"].flatMap((version) => [
+  `ERR_SSL_${version}_ALERT_CERTIFICATE_REQUIRED`,
+  `ERR_SSL_${version}_ALERT_HANDSHAKE_FAILURE`,
+  `ERR_SSL_${version}_ALERT_NO_APPLICATION_PROTOCOL`,
+  `ERR_SSL_${version}_ALERT_PROTOCOL_VERSION`,
+  `ERR_SSL_${version}_ALERT_UNKNOWN_CA`,
+]);
+
 /** The connection was not established, so nothing was sent. */
 const notConnected: ReadonlySet<string> = new Set([
   // System calls and DNS
@@ -32,6 +44,9 @@ const notConnected: ReadonlySet<string> = new Set([
   "ERR_INVALID_PROTOCOL",
   "ERR_PROXY_TUNNEL",
   "ERR_TLS_CERT_ALTNAME_INVALID",
+  // OpenSSL
+  "ERR_SSL_TLSV1_UNRECOGNIZED_NAME",
+  ...handshakeAlerts,
   // undici
   "UND_ERR_CONNECT_TIMEOUT",
   // Bun
@@ -54,28 +69,17 @@ const notConnectedMessages = [
 ];
 
 /**
- * The alerts with which a server refuses a TLS handshake (OpenSSL). Those that can also end an
- * established connection, such as an internal error, are left out.
+ * The response is not TLS. A proxy can write such a response into an established connection, so the
+ * service may have received the request.
  */
-const handshakeAlerts = ["SSLV3", "TLSV1", "TLSV13"].flatMap((version) => [
-  `ERR_SSL_${version}_ALERT_CERTIFICATE_REQUIRED`,
-  `ERR_SSL_${version}_ALERT_HANDSHAKE_FAILURE`,
-  `ERR_SSL_${version}_ALERT_NO_APPLICATION_PROTOCOL`,
-  `ERR_SSL_${version}_ALERT_PROTOCOL_VERSION`,
-  `ERR_SSL_${version}_ALERT_UNKNOWN_CA`,
-]);
-
-/** The TLS handshake failed, so nothing was sent. */
-const handshakeFailed: ReadonlySet<string> = new Set([
+const notTls: ReadonlySet<string> = new Set([
   // Node.js and Bun, for every error of TLS
   "EPROTO",
   // OpenSSL
   "ERR_SSL_PACKET_LENGTH_TOO_LONG",
-  "ERR_SSL_TLSV1_UNRECOGNIZED_NAME",
   "ERR_SSL_UNKNOWN_PROTOCOL",
   "ERR_SSL_UNSUPPORTED_PROTOCOL",
   "ERR_SSL_WRONG_VERSION_NUMBER",
-  ...handshakeAlerts,
 ]);
 
 /** Deno's message for a port that does not speak TLS. */
@@ -97,25 +101,20 @@ const noService: ReadonlySet<string> = new Set([
  * Describes a connection that failed.
  * @param error what the runtime reported. Its message can quote the request or the response, and is
  * dropped.
- * @param hasHead whether the head of a response has arrived.
+ * @param wasSent whether the service may have received the request; undefined when only the error
+ * can tell.
  */
 export function describeNetworkFailure(
   error: unknown,
-  { hasHead, baseUrl }: { hasHead: boolean; baseUrl: string },
+  { wasSent, baseUrl }: { wasSent: boolean | undefined; baseUrl: string },
 ): { failure: AttemptFailure } {
   const networkError = readNetworkError(error);
-  const { protocol, origin } = new URL(baseUrl);
-  const phase = hasHead ? "sent" : findPhase(networkError, protocol === "https:");
+  const { origin } = new URL(baseUrl);
   const networkCode = networkError.code;
-  const shownCode = networkCode ?? "no code";
-  if (phase === "wrong-scheme") {
-    const message = `The TLS handshake failed (${shownCode}): baseUrl is ${origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`;
-    return notSent(message, networkCode);
-  }
   const failure: AttemptFailure = {
     code: "network",
-    message: `The connection to ${origin} failed (${shownCode})${findHint(networkError, origin)}`,
-    wasSent: phase === "sent",
+    message: `The connection to ${origin} failed (${networkCode ?? "no code"})${findHint(networkError, origin)}`,
+    wasSent: wasSent ?? isConnected(networkError),
     retryable: true,
     networkCode,
   };
@@ -132,20 +131,13 @@ export function describeThrownRequest(error: unknown): { failure: AttemptFailure
   return notSent(message, networkCode);
 }
 
-/** How far a request came: `sent` when the service may have received it. */
-type Phase = "wrong-scheme" | "not-connected" | "sent";
-
-function findPhase({ code = "", syscall, message }: NetworkError, isHttps: boolean): Phase {
-  if (message.includes(notTlsMessage)) return "wrong-scheme";
-  if (isHttps && handshakeFailed.has(code)) {
-    const isAlert = /alert/i.test(`${code} ${message}`); // only a port that speaks TLS sends one
-    return isAlert ? "not-connected" : "wrong-scheme";
-  }
-  if (syscall === "connect" || syscall === "getaddrinfo") return "not-connected";
+/** Whether the error can be one of an established connection. */
+function isConnected({ code = "", syscall, message }: NetworkError): boolean {
+  if (syscall === "connect" || syscall === "getaddrinfo") return false;
   // With another system call, such as "read", the code is of an established connection.
   const isCodeOfConnect = notConnected.has(code) || untrustedCertificate.test(code);
-  if (syscall === undefined && isCodeOfConnect) return "not-connected";
-  return includesAny(message, notConnectedMessages) ? "not-connected" : "sent";
+  if (syscall === undefined && isCodeOfConnect) return false;
+  return !includesAny(message, notConnectedMessages);
 }
 
 function findHint({ code = "", message }: NetworkError, origin: string): string {
@@ -155,6 +147,9 @@ function findHint({ code = "", message }: NetworkError, origin: string): string 
     return ": the proxy refused to connect to it. Is HTTPS_PROXY correct?";
   if (untrustedCertificate.test(code))
     return ": its certificate is expired or not trusted. For a private authority set NODE_EXTRA_CA_CERTS.";
+  const isAlert = /alert/i.test(message); // only a port that speaks TLS sends one
+  if ((notTls.has(code) && !isAlert) || message.includes(notTlsMessage))
+    return ": the response is not TLS. Does this port speak https? Use http:// for the mock service; otherwise correct the port.";
   if (noService.has(code)) return ": is the service running, and is baseUrl correct?";
   // Bytes of an earlier response on a kept connection cause the same error, so the service may have
   // received the request.

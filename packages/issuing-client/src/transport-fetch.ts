@@ -45,8 +45,8 @@ export function createFetchTransport(
   baseUrl: string,
   fetch: Fetch = (url, init) => globalThis.fetch(url, init),
 ): Transport {
-  const fail = (error: unknown, hasHead: boolean) =>
-    describeNetworkFailure(error, { hasHead, baseUrl });
+  const fail = (error: unknown, wasSent?: true) =>
+    describeNetworkFailure(error, { wasSent, baseUrl });
 
   /** @returns why what `fetch` resolved to is no response. */
   function findFailure(response: FetchedResponse) {
@@ -54,7 +54,7 @@ export function createFetchTransport(
     if (!isResponse) return noResponse; // such as that of axios
     // An interceptor, such as MSW, may pass on a network error as a response.
     const isNetworkError = response.status === 0 && response.type !== "opaqueredirect";
-    return isNetworkError ? fail(undefined, false) : undefined;
+    return isNetworkError ? fail(undefined) : undefined;
   }
 
   return ({ method, path, headers, body = null }) => {
@@ -74,7 +74,7 @@ export function createFetchTransport(
         response = await fetch(baseUrl + path, init);
       } catch (error) {
         abort(); // fetch rejects a 407, and leaves its body unread
-        return fail(error, false);
+        return fail(error);
       }
       const failure = findFailure(response);
       if (failure !== undefined) return failure;

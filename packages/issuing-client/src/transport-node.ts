@@ -35,8 +35,8 @@ export function createNodeTransport(baseUrl: string): Transport | undefined {
 
   const host = hostname.replace(/^\[|\]$/g, ""); // an IPv6 address without its brackets
   const basePath = pathname === "/" ? "" : pathname;
-  const fail = (error: unknown, hasHead: boolean) =>
-    describeNetworkFailure(error, { hasHead, baseUrl });
+  const fail = (error: unknown, wasSent?: boolean) =>
+    describeNetworkFailure(error, { wasSent, baseUrl });
 
   /** `request` is looked up at each call, because MSW, nock and OpenTelemetry replace it. */
   const createRequest = ({ method, path, headers }: HttpRequest) =>
@@ -65,11 +65,19 @@ export function createNodeTransport(baseUrl: string): Transport | undefined {
         socket.destroy();
       });
       // After the head, the message reports what happens to the connection.
-      request.on("error", (error) => resolve(fail(error, false)));
+      request.on("error", (error) => {
+        const wasSent = isInHandshake(request) ? false : undefined;
+        resolve(fail(error, wasSent));
+      });
     });
     request.end(input.body);
     return { response, abort: () => request.destroy() };
   };
+}
+
+/** Whether the TLS handshake of a new connection has not finished, so nothing was sent. */
+function isInHandshake({ socket }: Http.ClientRequest): boolean {
+  return (socket as { secureConnecting?: boolean } | null)?.secureConnecting === true;
 }
 
 type Fail = (error: unknown) => { failure: AttemptFailure };

@@ -169,16 +169,19 @@ describe("the outcome of a call", () => {
       "not-sent",
     ],
     ["TLS errors, possibly in use", codes("ERR_SSL_BAD_RECORD_MAC"), "network", "unknown"],
+    // A proxy can write plaintext into a connection that has received the request.
+    ["no TLS, possibly in use", codes("ERR_SSL_WRONG_VERSION_NUMBER"), "network", "unknown"],
     [
-      "a TLS handshake with a port that speaks http, in Bun",
-      [notTlsInBun],
-      "configuration",
-      "not-sent",
+      "a long record, possibly in use",
+      codes("ERR_SSL_PACKET_LENGTH_TOO_LONG"),
+      "network",
+      "unknown",
     ],
+    ["no TLS, possibly in use, in Bun", times(3, notTlsInBun), "network", "unknown"],
     [
       "a TLS handshake with a port that speaks http, in Deno",
-      [new TypeError("fetch failed", { cause: new Error(notTlsInDeno) })],
-      "configuration",
+      times(3, new TypeError("fetch failed", { cause: new Error(notTlsInDeno) })),
+      "network",
       "not-sent",
     ],
     [
