@@ -206,13 +206,20 @@ async function getApiKey(settings: CallSettings): Promise<Result<string, Attempt
     });
   } catch {
     signal?.throwIfAborted();
-    // The function's own error is dropped: it can quote the key. A later call may get the key.
-    const { failure } = notSent("The apiKey function failed; nothing was sent.");
-    return { failure: { ...failure, retryable: true } };
+    return missKey("failed"); // the function's own error is dropped: it can quote the key
   }
   if (key.failure !== undefined) return key;
+  const returned = key.value ?? "";
+  const isNothing = typeof returned === "string" && returned.trim() === "";
+  if (isNothing && apiKey !== undefined) return missKey("returned nothing");
   const { value, failure } = readApiKey(key.value);
   return failure === undefined ? { value } : notSent(failure);
+}
+
+/** The function has no key now. A later call may get it. */
+function missKey(what: string): { failure: AttemptFailure } {
+  const { failure } = notSent(`The apiKey function ${what}; nothing was sent.`);
+  return { failure: { ...failure, retryable: true } };
 }
 
 /** Adds the headers that every request has, which replace the caller's. */

@@ -65,12 +65,17 @@ it("logs a wrong option of the client at once, and leases nothing more in this p
   await run(other.stop());
 });
 
-it("goes on after the apiKey function of the client has failed", async () => {
+it.each<[string, () => string]>([
+  [
+    "failed",
+    () => {
+      throw new Error("the vault restarts");
+    },
+  ],
+  ["returned nothing", () => ""],
+])("goes on after the apiKey function of the client has %s", async (_what, first) => {
   let failures = 1;
-  const apiKey = () => {
-    if (failures-- > 0) throw new Error("the vault restarts");
-    return "mock_website_key";
-  };
+  const apiKey = () => (failures-- > 0 ? first() : "mock_website_key");
   const { outbox, signUp, run, clock, lines } = openVirtualShop({ clientOptions: { apiKey } });
   const worker = outbox.work();
   await run(signUp("1"));
