@@ -63,6 +63,7 @@ interface VerifiedDelivery {
   delivery: Delivery;
   unexpectedData: readonly string[];
   facts: VerifiedFacts;
+  reception: Reception;
 }
 
 const fix =
@@ -152,30 +153,29 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     if (verified.unexpectedData.length > 0)
       reporter.logUnexpectedData(verified.event, verified.unexpectedData);
     reception.facts = verified.facts;
-    return toResponse(verified, await handleUnlessDuplicate(verified, settings), reception);
+    return toResponse(verified, await handleUnlessDuplicate(verified, settings));
   }
 
   /** Accepts the delivery with 204. After 503 the service delivers again. */
-  function toResponse(
-    verified: VerifiedDelivery,
-    handled: HandlingResult,
-    reception: Reception,
-  ): ReceiverResponse {
-    const { event, facts } = verified;
+  function toResponse(verified: VerifiedDelivery, handled: HandlingResult): ReceiverResponse {
+    const { event, facts, reception } = verified;
     if (handled.outcome === "failed") reporter.logHandlerError(event, handled.error, deliversAgain);
     const toOutcome = () => ({ ...handled, ...facts });
     if (handled.outcome === "failed" || handled.outcome === "in-progress")
       return reportAndReturn(unavailable, toOutcome, reception);
     const accepted: ReceiverResponse = { status: 204, headers: {}, event };
     if (afterResponse !== undefined && handled.outcome !== "duplicate")
-      accepted.afterResponse = () => runAfterResponse(verified, reception);
+      accepted.afterResponse = () => runAfterResponse(verified);
     return reportAndReturn(accepted, toOutcome, reception);
   }
 
-  async function runAfterResponse(
-    { event, delivery, unexpectedData, facts }: VerifiedDelivery,
-    reception: Reception,
-  ): Promise<void> {
+  async function runAfterResponse({
+    event,
+    delivery,
+    unexpectedData,
+    facts,
+    reception,
+  }: VerifiedDelivery): Promise<void> {
     try {
       const result = await afterResponse?.(event, delivery, unexpectedData);
       if (typeof result === "function") throw createReturnedFunctionError("afterResponse");
@@ -266,7 +266,7 @@ function describeDelivery(
   { headers }: RequestHead,
   { header, body, nowMs }: UnverifiedBody,
   { event, key }: Match,
-  { controller }: Reception,
+  reception: Reception,
 ): VerifiedDelivery {
   const { id, type } = event;
   const unexpectedData = findUnexpectedData(event);
@@ -283,10 +283,10 @@ function describeDelivery(
     receivedAt: new Date(nowMs),
     // A signal is created when it is read: on Node 20 that takes half as long as all other steps.
     get signal() {
-      return controller.signal;
+      return reception.controller.signal;
     },
   };
-  return { event, delivery, unexpectedData, facts };
+  return { event, delivery, unexpectedData, facts, reception };
 }
 
 const acceptedOutcomes = ["verified", "stored", "duplicate"] as const;
@@ -297,7 +297,10 @@ type HandlingResult =
   /** `error` is what `handler`, the inbox or the dedupe store threw. */
   | { outcome: "failed"; reason: "handler-error"; error: unknown };
 
-/** Handles the event; with `dedupe`, once. Never rejects. Continues after a timeout. */
+/**
+ * Handles the event; with `dedupe`, once. Never rejects. After a timeout, the step that runs
+ * continues, and no further step begins.
+ */
 async function handleUnlessDuplicate(
   verified: VerifiedDelivery,
   settings: ReceiverSettings,
@@ -334,17 +337,26 @@ async function handleClaimed(
   }
 }
 
-/** Stores the event, and calls `handler`. */
+/**
+ * Stores the event, and calls `handler`.
+ * @throws when the timeout came before one of them: the service delivers again.
+ */
 async function storeAndCallHandler(
-  { event, delivery, unexpectedData }: VerifiedDelivery,
+  { event, delivery, unexpectedData, reception }: VerifiedDelivery,
   { inbox, handler }: ReceiverSettings,
 ): Promise<Accepted> {
+  if (reception.hasTimedOut) throw createLateError("the dedupe store");
   const { rawBody: body, receivedAt } = delivery;
   const accepted =
     inbox === undefined ? "verified" : await inbox.put(event, { body, receivedAt }, delivery);
   if (!acceptedOutcomes.includes(accepted)) throw createPutError(accepted);
+  if (handler === undefined) return accepted;
+  if (reception.hasTimedOut) throw createLateError("the inbox");
   // `handler` is called for a duplicate of the inbox too: it may have failed before.
-  const result = await handler?.(event, delivery, unexpectedData);
+  const result = await handler(event, delivery, unexpectedData);
   if (typeof result === "function") throw createReturnedFunctionError("handler");
   return accepted;
 }
+
+const createLateError = (cause: string): Error =>
+  withSafeMessage(new Error(`${cause} took longer than timeoutMs, so the event was not handled`));

@@ -43,7 +43,7 @@ export interface VerifiedFacts {
 
 export type Outcome =
   | ({ outcome: "verified" | "stored" | "duplicate" | "in-progress" } & VerifiedFacts)
-  /** `handler` or the inbox took longer than `timeoutMs`. */
+  /** `handler`, the inbox or the dedupe store took longer than `timeoutMs`. */
   | ({ outcome: "failed"; reason: "timeout" } & VerifiedFacts)
   /** `error` is what `handler`, the inbox or the dedupe store threw. */
   | ({ outcome: "failed"; reason: "handler-error"; error: unknown } & VerifiedFacts)
@@ -170,7 +170,7 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
     logHandlerTimeout(): void {
       if (onOutcome !== undefined) return;
       const line =
-        "handler or the inbox took longer than timeoutMs; responded 503, so the service delivers again. For long work use an inbox.";
+        "handler, the inbox or the dedupe store took longer than timeoutMs; responded 503, so the service delivers again. For long work use an inbox.";
       write(line, { page: "timeout", limitBy: "handler-timeout" });
     },
     /** @param consequence what the receiver did then, such as the response. */

@@ -191,6 +191,76 @@ it("calls afterResponse when handler ends after the timeout, because the next de
   expect(log).toEqual([expect.stringContaining("the response was sent already: use an inbox")]);
 });
 
+describe("after the timeout", () => {
+  it("begins nothing when the dedupe store was slow, and releases the claim for the next delivery", async () => {
+    const [claimed, ended] = [createGate(), createGate()];
+    const calls: string[] = [];
+    const memory = memoryDedupe();
+    const { deliver, outcomes, log } = createTestReceiver({
+      timeoutMs: 100,
+      dedupe: {
+        ...memory,
+        claim: async (id) => {
+          await claimed.opened;
+          return memory.claim(id);
+        },
+        complete: (id) => {
+          memory.complete(id);
+          ended.open();
+        },
+        release: (id) => {
+          memory.release(id);
+          ended.open();
+        },
+      },
+      inbox: {
+        put: async () => {
+          calls.push("put");
+          return "stored";
+        },
+      },
+      handler: () => void calls.push("handler"),
+      afterResponse: () => void calls.push("afterResponse"),
+    });
+    expect(await deliver()).toBe(503);
+    claimed.open();
+    await ended.opened;
+    await new Promise(setImmediate); // the remaining promises are already settled
+    expect(calls).toEqual([]);
+    expect(log).toEqual([expect.stringContaining("the dedupe store took longer than timeoutMs")]);
+    expect([await deliver(), calls]).toEqual([204, ["put", "handler"]]);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["failed", "stored"]);
+  });
+
+  it("does not call handler when the inbox was slow", async () => {
+    const [stored, ended] = [createGate(), createGate()];
+    const results: ("stored" | "duplicate")[] = ["stored", "duplicate"];
+    const calls: string[] = [];
+    const { deliver } = createTestReceiver({
+      timeoutMs: 100,
+      inbox: {
+        put: async () => {
+          await stored.opened;
+          return results.shift() ?? "duplicate";
+        },
+      },
+      handler: () => {
+        calls.push("handler");
+        ended.open();
+      },
+      log: (line) => {
+        calls.push(line);
+        ended.open();
+      },
+    });
+    expect(await deliver()).toBe(503);
+    stored.open();
+    await ended.opened;
+    expect(calls).toEqual([expect.stringContaining("the inbox took longer than timeoutMs")]);
+    expect([await deliver(), calls.slice(1)]).toEqual([204, ["handler"]]);
+  });
+});
+
 describe("a duplicate", () => {
   it("responds 204 for an accepted event, and does not call handler again", async () => {
     let calls = 0;

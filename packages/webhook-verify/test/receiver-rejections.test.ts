@@ -215,7 +215,7 @@ describe("a rejected delivery without onOutcome", () => {
     expect((await receive(post(signed()))).status).toBe(503);
     expect(log).toEqual([
       expect.stringMatching(/rejected: timeout; the body did not arrive within timeoutMs/),
-      expect.stringMatching(/handler or the inbox took longer than timeoutMs; responded 503/),
+      expect.stringMatching(/the dedupe store took longer than timeoutMs; responded 503/),
     ]);
   });
 
