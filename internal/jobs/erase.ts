@@ -15,7 +15,8 @@ import type { JobTables } from "./tables.ts";
 const batchSize = 1_000;
 
 /**
- * Erases what was sent, and the error, of jobs that ended long ago, at most a thousand.
+ * Erases what was sent, and the error, of jobs that ended long ago, at most a thousand. A callback
+ * that is due needs both.
  * @returns whether more may be left.
  */
 export function* eraseEnded(
@@ -30,6 +31,7 @@ export function* eraseEnded(
        SELECT j.id
        FROM ${jobs} j
        WHERE j.state = :state
+         AND j.rank IS NULL
          AND j.ended < :now - :retentionMs::bigint
          AND EXISTS (SELECT 1 FROM ${bodies} b WHERE b.id = j.id)
        LIMIT ${batchSize}

@@ -296,6 +296,19 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       expect((await run(() => countJobs(tables))).states).toEqual({});
     });
 
+    it("erases nothing of a job whose callback is due", async () => {
+      await add(1);
+      const end = { ...ended("rejected"), error: { code: "validation" } };
+      await settle(await leased(1), { ...end, rank: ranks.callback });
+      advance(1_001);
+      await run(() => eraseEnded(tables, { state: "rejected", retentionMs: 1_000 }));
+      expect(await find(1)).toMatchObject({ body: "{}", error: { code: "validation" } });
+      const [callback] = await lease();
+      await settle(callback as LeasedJob, end);
+      await run(() => eraseEnded(tables, { state: "rejected", retentionMs: 1_000 }));
+      expect(await find(1)).toMatchObject({ body: undefined, error: undefined });
+    });
+
     it("leases, lists, counts and sweeps the jobs of one topic", async () => {
       for (const topic of ["tpl_0", "tpl_1", "tpl_2"]) await add(topic, { topic });
       expect(
