@@ -214,7 +214,8 @@ export function parseCallOptions(
 }
 
 /**
- * Rejects unknown names.
+ * Rejects unknown names. `requireKnownOptions` does the same; it is not called, because its file
+ * would be one more on the path of every card.
  * @param owner the function whose options these are, or the object.
  * @throws {IssuingError} `configuration` for what is no object, and for a name that is not in the
  * table.
