@@ -154,7 +154,9 @@ function describeUsageError(error: CommanderError, command: Command): CommandErr
   const [problem = "", ...suggestion] = error.message
     .replace(/^error: /, "")
     .split(/\n(?=\(Did you mean [^\n]*\)$)/);
-  const lines = explainUsageError(error, command) ?? [problem, ...suggestion];
+  // The value of a misspelt option can be a key.
+  const safe = problem.replace(/^(unknown option '[^=]+)=.*/s, "$1'");
+  const lines = explainUsageError(error, command) ?? [safe, ...suggestion];
   return new CommandError(Text.lines([...lines, `See ${nameCommand(command)} --help.`]));
 }
 

@@ -38,6 +38,7 @@ describe("an error of usage", () => {
     ["issue --user-id 7 --privacy 1 --api-key lk_1", keyMessage, "issue "],
     ["--api-key lk_1 card x", keyMessage, "card "],
     ["--api-key=lk_1 issue --user-id 7", keyMessage, "issue "],
+    ["card x --apikey=lk_1", "unknown option '--apikey'", "card "],
     [
       "import members.csv --dry-run",
       "unknown option '--dry-run'\n(Did you mean loyalty-cards import check?)",
