@@ -1,5 +1,5 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
-import { maxTimerMs, requireNumber } from "@loyalty-cards/internal/limits";
+import { maxTimerMs, requireInteger } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { requireEventId, toEventKey, toJobData, toJobId, validateRetention } from "./event.ts";
@@ -86,8 +86,8 @@ export async function bullmqInbox(
     );
   requireKnownOptions("bullmqInbox", options, optionNames);
   const { maxAttempts = 17, timeoutMs = 5_000, source = "" } = options;
-  requireNumber("maxAttempts", maxAttempts, 1);
-  requireNumber("timeoutMs", timeoutMs, 1, maxTimerMs);
+  requireInteger("maxAttempts", maxAttempts, 1, Number.MAX_SAFE_INTEGER);
+  requireInteger("timeoutMs", timeoutMs, 1, maxTimerMs);
   const age = validateRetention(options.retentionSeconds);
   const report = createInboxReport(options);
   await untilAborted(AbortSignal.timeout(timeoutMs), () => queue.waitUntilReady()).catch(

@@ -3,6 +3,7 @@
  * long it is remembered.
  */
 import { describeHidden } from "@loyalty-cards/internal/builtin-module";
+import { requireInteger } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
@@ -152,14 +153,19 @@ export function toJobId(key: string): string {
  */
 const retryHorizonSeconds = 8 * 3600 + 37 * 60;
 
+/** The largest number in a column of pg-boss. */
+export const maxColumn = 2 ** 31 - 1;
+
 /**
  * @throws {TypeError} for a retention under which a late duplicate would be processed as a new
- * event.
+ * event, and for one that a queue cannot store.
  */
 export function validateRetention(seconds: unknown = 14 * 24 * 3600): number {
-  if (typeof seconds === "number" && seconds >= retryHorizonSeconds) return seconds;
-  throw createTypeError(
-    `retentionSeconds is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +
-      "service delivers an event again for that long, and a forgotten event would be processed twice.",
-  );
+  if (typeof seconds !== "number" || !(seconds >= retryHorizonSeconds))
+    throw createTypeError(
+      `retentionSeconds is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +
+        "service delivers an event again for that long, and a forgotten event would be processed twice.",
+    );
+  requireInteger("retentionSeconds", seconds, retryHorizonSeconds, maxColumn);
+  return seconds;
 }

@@ -3,10 +3,10 @@
  * that you already run.
  */
 import { createHash } from "node:crypto";
-import { requireNumber } from "@loyalty-cards/internal/limits";
+import { requireInteger } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
-import { requireEventId, toEventKey, toJobData, validateRetention } from "./event.ts";
+import { maxColumn, requireEventId, toEventKey, toJobData, validateRetention } from "./event.ts";
 import { createPut, type ReplayableInbox } from "./put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
 
@@ -84,7 +84,7 @@ export async function pgBossInbox(
     );
   requireKnownOptions("pgBossInbox", options, optionNames);
   const { queue, source = "", maxAttempts = 21 } = options;
-  requireNumber("maxAttempts", maxAttempts, 1);
+  requireInteger("maxAttempts", maxAttempts, 1, maxColumn);
   const retentionSeconds = validateRetention(options.retentionSeconds);
   const report = createInboxReport(options);
   // Without a listener, an `error` event of pg-boss, such as for a closed connection, ends the

@@ -9,6 +9,9 @@ import { markProcessed as markInFile } from "../src/sqlite/processed.ts";
 const handler = () => {};
 /** Opened at first use only. */
 const open = (options: object = {}) => sqliteInbox({ file: "unused.db", ...options });
+const openPgBoss = (options: object) =>
+  pgBossInbox({ getQueue() {} } as never, { queue: "loyalty", ...options });
+const openBullmq = (options: object) => bullmqInbox({ waitUntilReady() {} } as never, options);
 
 // G20
 it.each<[message: string, create: () => unknown]>([
@@ -76,14 +79,26 @@ it.each<[message: string, create: () => unknown]>([
   ["limit must be a number", () => open().list({ limit: "5" } as object)],
   ["limit must be an integer", () => open().list({ limit: 1.5 })],
   ['list has no option "status".', () => open().list({ status: "dead" } as object)],
-  [
-    'pgBossInbox has no option "que". Did you mean queue?',
-    () => pgBossInbox({ getQueue() {} } as never, { que: "loyalty" } as never),
-  ],
+  ['pgBossInbox has no option "que". Did you mean queue?', () => openPgBoss({ que: "loyalty" })],
   [
     'bullmqInbox has no option "timeout". Did you mean timeoutMs?',
-    () => bullmqInbox({ waitUntilReady() {} } as never, { timeout: 1 } as object),
+    () => openBullmq({ timeout: 1 }),
   ],
+  ["maxAttempts must be an integer; it is 2.5.", () => openPgBoss({ maxAttempts: 2.5 })],
+  ["maxAttempts must be an integer; it is 2.5.", () => openBullmq({ maxAttempts: 2.5 })],
+  ["maxAttempts must be a number from 1 to", () => openPgBoss({ maxAttempts: 2 ** 31 })],
+  ["maxAttempts must be a number from 1 to", () => openBullmq({ maxAttempts: Infinity })],
+  ["timeoutMs must be an integer; it is 1.5.", () => openBullmq({ timeoutMs: 1.5 })],
+  ...[open, openPgBoss, openBullmq].flatMap<[string, () => unknown]>((create) => [
+    [
+      "retentionSeconds must be an integer; it is 31020.5.",
+      () => create({ retentionSeconds: 31_020.5 }),
+    ],
+    [
+      "retentionSeconds must be a number from 31020 to",
+      () => create({ retentionSeconds: 2 ** 31 }),
+    ],
+  ]),
   [
     'inboxHandler has no option "onOutcom". Did you mean onOutcome?',
     () => inboxHandler(handler, { onOutcom: handler } as object),
