@@ -124,11 +124,15 @@ export async function resolve(
     return change(context, jobRef, (job) => beginAnew(context, requireUnknown(job)));
   const { database, tables } = context;
   const readEntry = () => database.transact(() => lockExistingJob(tables, jobRef));
-  const job = requireUnknown(await readEntry());
   const { entry } = await recordWithCallback(context, {
-    job,
+    job: await readEntry(),
     end: { state: "issued", effect: "unchanged", result: { cardId }, isErased: true },
-    transact: database.transact,
+    transact: (create) =>
+      database.transact(function* () {
+        // Somebody else may have resolved the entry since it was read.
+        requireUnknown(yield* lockExistingJob(tables, jobRef));
+        return yield* create();
+      }),
   });
   return entry ?? toEntry(await readEntry());
 }

@@ -194,6 +194,26 @@ it("calls onIssued when a person resolves an unknown entry with its card", async
   );
 });
 
+it("records the card of the first of two people who resolve an entry at once, and refuses the second", async () => {
+  const cards: string[] = [];
+  const { outbox, run, weather, clock, signUp } = openVirtualShop({
+    onIssued: ({ cardId }) => void cards.push(cardId),
+  });
+  await run(signUp("1"));
+  weather.push("lost");
+  await run(outbox.issue(1, { deadlineMs: 100 }));
+  await clock.pass(24 * 60 * minute);
+  await run(outbox.drain());
+  const both = ["card_first", "card_second"].map((cardId) => outbox.resolve(1, { cardId }));
+  const [first, second] = await run(Promise.allSettled(both));
+  expect(first).toMatchObject({ value: { state: "issued", cardId: "card_first" } });
+  expect(second).toMatchObject({
+    reason: { message: "resolve is for entries that are unknown; this one is issued." },
+  });
+  expect(await outbox.get(1)).toMatchObject({ cardId: "card_first", isDelivered: true });
+  expect(cards).toEqual(["card_first"]);
+});
+
 it("keeps an entry waiting when the service responds 202 without a card, with its attempt recorded", async () => {
   const { outbox, run, weather, signUp, clock } = openVirtualShop();
   await run(signUp("1"));

@@ -78,6 +78,20 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     );
   });
 
+  it("records the card of the first of two people who resolve an entry at once, and refuses the second", async () => {
+    const cards: string[] = [];
+    const { outbox, signUp } = openShop(undefined, {
+      onIssued: ({ cardId }) => void cards.push(cardId),
+    });
+    await signUp("1");
+    await pool.query("UPDATE issuing_outbox_entries SET state = 'unknown', rank = NULL");
+    const both = ["card_1", "card_2"].map((cardId) => outbox.resolve(1, { cardId }));
+    const results = await Promise.allSettled(both);
+    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(await outbox.get(1)).toMatchObject({ cardId: cards[0], isDelivered: true });
+    expect(cards).toHaveLength(1);
+  });
+
   it("reports one pause when many requests fail at once", async () => {
     const { outbox, outcomes, weather } = openShop();
     await outbox.addAll(toEntries(30));
