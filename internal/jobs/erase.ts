@@ -15,8 +15,8 @@ import type { JobTables } from "./tables.ts";
 const batchSize = 1_000;
 
 /**
- * Erases what was sent, and the error, of jobs that ended long ago, at most a thousand. A callback
- * that is due needs both.
+ * Erases what was sent, and the error, of jobs that ended long ago, at most a thousand. While a
+ * callback is due, the error stays: the callback says what to correct.
  * @returns whether more may be left.
  */
 export function* eraseEnded(
@@ -26,14 +26,16 @@ export function* eraseEnded(
   const { jobs, bodies, dialect } = tables;
   const rows = yield* query(
     `UPDATE ${jobs}
-     SET error = NULL
+     SET error = CASE WHEN rank IS NULL THEN NULL ELSE error END
      WHERE id IN (
        SELECT j.id
        FROM ${jobs} j
        WHERE j.state = :state
-         AND j.rank IS NULL
          AND j.ended < :now - :retentionMs::bigint
-         AND EXISTS (SELECT 1 FROM ${bodies} b WHERE b.id = j.id)
+         AND (
+           EXISTS (SELECT 1 FROM ${bodies} b WHERE b.id = j.id)
+           OR (j.rank IS NULL AND j.error IS NOT NULL)
+         )
        LIMIT ${batchSize}
        ${dialect.lockFreeRows}
      )
