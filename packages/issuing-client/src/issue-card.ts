@@ -177,7 +177,8 @@ function sendCard<Fields>(
   const { templateId, body, idempotencyKey, keyAgeMs } = request;
   const remainingMs = getRemainingRetentionMs(request);
   const endsAtMs = Math.min(settings.endsAtMs, clock.monotonicMs() + remainingMs);
-  const hasEarlierAttempt = typeof keyAgeMs === "number" && keyAgeMs > 0;
+  // A negative age is that of an earlier attempt by a clock that was ahead.
+  const hasEarlierAttempt = typeof keyAgeMs === "number" && keyAgeMs !== 0;
   const call = createCall<Card<Fields>>("issueCard", templateId, {
     body,
     idempotencyKey,

@@ -71,9 +71,10 @@ describe.each(statuses)("a %i", (status) => {
     expect(requests).toHaveLength(7);
   });
 
-  it("is retried until the deadline when firstAttemptAt is before the call, and for five seconds when it is not", async () => {
+  it("is retried until the deadline when firstAttemptAt is another time than that of the call, and otherwise for five seconds", async () => {
     for (const [earlierMs, outcome, endMs] of [
       [1, "unknown", 25_000],
+      [-5_000, "unknown", 25_000], // by a clock that is ahead
       [0, "rejected", 4_000],
     ] as const) {
       const clock = createVirtualClock();
