@@ -220,13 +220,15 @@ function prepareRequest(
   if (typeof customer !== "object" || customer === null)
     throw configurationError(describeMissingCustomer(request));
   for (const name in customer) if (!Object.hasOwn(customerNames, name)) checkCustomerMember(name);
-  checkConsents(customer.consents);
+  const { phone, email, name, consents } = customer;
+  checkConsents(consents);
   checkFieldValues(fieldValues);
-  const sent = { ...customer };
-  for (const name of contacts) {
-    checkContact(name, sent[name]);
+  // Getters of a class are not copied, so the known members are read by name.
+  const sent: Record<string, unknown> = { ...customer, phone, email, name, consents };
+  for (const contact of contacts) {
+    checkContact(contact, sent[contact]);
     // The service would reject an empty form field or column.
-    if (isBlank(sent[name])) delete sent[name];
+    if (isBlank(sent[contact])) delete sent[contact];
   }
   try {
     return { templateId, body: JSON.stringify({ customer: sent, fieldValues }) };

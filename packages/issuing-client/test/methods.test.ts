@@ -71,6 +71,28 @@ describe("issueCard", () => {
 
   const { consents } = signUp.customer;
 
+  it("sends the members of a customer that are getters of its class, as those of an ORM", async () => {
+    const contacts = { phone: "+48600100200", email: "anna@example.com", name: "Anna" };
+    class Entity {
+      get phone() {
+        return contacts.phone;
+      }
+      get email() {
+        return contacts.email;
+      }
+      get name() {
+        return contacts.name;
+      }
+      get consents() {
+        return consents;
+      }
+    }
+    const { client, requests } = scripted([json(card, 201)]);
+    await client.issueCard("tpl_club", { customer: new Entity() }, { userId: 1 });
+    const customer = { ...contacts, consents };
+    expect(await requests[0]?.json()).toEqual({ customer, fieldValues: {} });
+  });
+
   const blank = ["", "  ", "\t\u00a0", null, undefined];
   type Row = [what: string, changes: object, sent: object];
   it.each<Row>([
