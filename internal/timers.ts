@@ -22,7 +22,7 @@ export function startBackgroundTimer(ms: number, wake: () => void): () => void {
   return () => clearRealTimeout(timer as NodeJS.Timeout);
 }
 
-/** Time as the client sees it. Tests replace it to control timeouts, deadlines and delays. */
+/** The clock and timers of a package. Tests replace it to control timeouts and delays. */
 export interface Clock {
   /** The current date, in milliseconds since 1970. */
   now(): number;

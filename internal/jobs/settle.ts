@@ -46,9 +46,10 @@ export interface Settled {
 }
 
 /**
- * Records how an attempt ended, and what it says of its topic. A failure is counted before the job
- * is recorded, whose delay depends on it. A success closes the breaker afterwards, if the job's row
- * says that there were failures.
+ * Records how an attempt ended, and what it says of its topic. A failure is counted first, because
+ * the delay of the job depends on whether the breaker is open. A success is recorded first: that
+ * statement returns how many jobs of the topic have failed, and if there are any, the breaker is
+ * closed.
  */
 export function settleJob(tables: JobTables, job: Job, end: End): Statements<Settled> {
   const { finding } = end;

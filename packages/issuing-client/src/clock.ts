@@ -1,4 +1,4 @@
-/** Time as the client sees it, and waits that end at a time limit or when the caller aborts. */
+/** The clock of the system, and waits that end at a time limit or when the caller aborts. */
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
 import type { Clock } from "@loyalty-cards/internal/timers";

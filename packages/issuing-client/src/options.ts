@@ -29,8 +29,8 @@ interface LimitOptions {
    */
   timeoutMs?: number | undefined;
   /**
-   * Time limit of a whole call with its attempts, delays and bodies, in milliseconds. Default 30
-   * 000; of a call, the value of its client.
+   * Time limit of a whole call, in milliseconds: attempts, delays and bodies. Default 30 000; of a
+   * call, the value of its client.
    */
   deadlineMs?: number | undefined;
   /**

@@ -8,7 +8,7 @@ import type { Attempt, Delivery, ServiceEvent, State } from "../domain/state.ts"
 
 /**
  * The service retries 1 minute, 5 minutes, 30 minutes, 2 hours and 6 hours after the previous
- * failure. `event` of the inbox and `dedupe` of the receiver have their sum.
+ * failure, so for 8 h 36 min in all. Inboxes and `memoryDedupe` remember events for longer.
  */
 const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000, 21_600_000];
 

@@ -132,9 +132,9 @@ export interface InboxEntry {
 /** A running worker. */
 export interface SqliteWorker {
   /**
-   * Leases no further events and waits for the running handlers, `graceMs` at most (default 10
-   * 000). A handler that runs longer is aborted, and its event waits for another worker without
-   * having used an attempt.
+   * Leases no further events, and waits for the running handlers, at most `graceMs` milliseconds
+   * (default 10 000). A handler that runs longer is aborted, and its event waits for another worker
+   * without having used an attempt.
    */
   stop(options?: { graceMs?: number }): Promise<void>;
   /** `stop()` at the end of the block. */
