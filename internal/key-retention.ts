@@ -12,5 +12,8 @@ export const keyRetentionMs = 24 * 3_600_000;
  */
 export const keyLifetimeMs = keyRetentionMs - 60_000;
 
+/** By how much the clock that took `firstAttemptAt` may be ahead of this one. */
+export const maxClockDifferenceMs = 60_000;
+
 /** No attempt is earlier: a time in seconds, read as milliseconds, is in 1970. */
 export const earliestAttemptMs = Date.UTC(2001, 0, 1);

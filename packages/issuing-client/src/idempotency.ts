@@ -6,7 +6,11 @@
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
-import { earliestAttemptMs, keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
+import {
+  earliestAttemptMs,
+  keyLifetimeMs,
+  maxClockDifferenceMs,
+} from "@loyalty-cards/internal/key-retention";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { configurationError, describeNoText, IssuingError } from "./errors.ts";
 
@@ -32,9 +36,6 @@ export interface IdempotencyKeyInput {
  * Version of the derivation. A change would issue second cards to users who retry after an upgrade.
  */
 const version = "lc1";
-
-/** By how much the clock that took `firstAttemptAt` may be ahead of this one. */
-const maxClockDifferenceMs = 60_000;
 
 /**
  * Derives the Idempotency-Key ([spec

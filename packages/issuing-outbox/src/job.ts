@@ -16,7 +16,7 @@ import {
   lockJobs,
   ranks,
 } from "@loyalty-cards/internal/jobs/tables";
-import { earliestAttemptMs } from "@loyalty-cards/internal/key-retention";
+import { earliestAttemptMs, maxClockDifferenceMs } from "@loyalty-cards/internal/key-retention";
 import {
   describeUnknownName,
   type OptionNames,
@@ -160,10 +160,13 @@ function requireStorable(name: string, id: string, maxLength = 255): void {
     );
 }
 
-/** Parses `firstAttemptAt`: the database stores it, so it is not in the future by any clock. */
+/**
+ * Parses `firstAttemptAt`. By a clock that is ahead it can be in the future; what is stored is not.
+ */
 function parseFirstAttempt(value: Date | number, nowMs: number): number {
   const atMs = Number(value);
-  if (Number.isFinite(atMs) && atMs >= earliestAttemptMs && atMs <= nowMs) return Math.round(atMs);
+  if (atMs >= earliestAttemptMs && atMs <= nowMs + maxClockDifferenceMs)
+    return Math.round(Math.min(atMs, nowMs));
   throw createTypeError(
     "firstAttemptAt must be a Date or a time in milliseconds after 2000, and not in the future.",
   );

@@ -327,8 +327,13 @@ it("goes on while the form of an entry is missing", async () => {
   expect(await outbox.count()).toMatchObject({ waiting: 1, issued: 1 });
 });
 
-it("refuses a firstAttemptAt in the future, which would make the 24 hours of a key longer", async () => {
-  const { outbox } = openShop();
-  const entry = { userId: 1, template, request, firstAttemptAt: Date.now() + 3_600_000 };
-  await expect(outbox.write((own) => outbox.add(own, entry))).rejects.toThrow("not in the future");
+it("refuses a firstAttemptAt more than a minute in the future, and stores at most now: the 24 hours of a key are not longer", async () => {
+  const { outbox, clock } = openVirtualShop();
+  const add = (userId: number, aheadMs: number) => {
+    const entry = { userId, template, request, firstAttemptAt: clock.now() + aheadMs };
+    return outbox.write((own) => outbox.add(own, entry));
+  };
+  await expect(add(1, 60_001)).rejects.toThrow("not in the future");
+  expect(await add(2, 60_000)).toBe("added");
+  expect((await outbox.get(2))?.firstAttemptAt?.getTime()).toBe(clock.now());
 });
