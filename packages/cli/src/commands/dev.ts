@@ -79,23 +79,26 @@ function printReady(
   print.info(
     text`${style("bold", "Loyalty cards")}: the mock service runs. Ctrl-C stops it.\n\n${formatTable(rows)}\n`,
   );
-  const [use, next] = terminal.env.npm_package_name === "loyalty-cards" ? inClone : inProject;
+  const { use, prefix, next } =
+    terminal.env.npm_package_name === "loyalty-cards" ? inClone : inProject;
   print.info(style("dim", use));
-  print.data(undefined, () => Text.lines(lines));
+  print.data(undefined, () => Text.lines(lines.map((line) => `${prefix}${line}`)));
   if (isSecretKnown)
     print.info(style("dim", "# LOYALTY_SIGNING_SECRET is the one that you have set."));
   print.info(text`${style("dim", next)}\n`);
 }
 
-const inProject = [
-  "# Paste into .env",
-  "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1",
-] as const;
+const inProject = {
+  use: "# Paste into .env",
+  prefix: "",
+  next: "# Then issue a card: npx loyalty-cards issue --user-id 7 --privacy 1",
+} as const;
 /** After `npm run dev`, which has the name of the repository's package. */
-const inClone = [
-  "# Export these lines in another terminal",
-  "# Then issue a card there: npm run first-card",
-] as const;
+const inClone = {
+  use: "# Paste into another terminal",
+  prefix: "export ",
+  next: "# Then issue a card there: npm run first-card",
+} as const;
 
 export function addPurchaseCommand(program: Command, cli: Cli): void {
   const purchase = program

@@ -60,21 +60,17 @@ function fillInCard({ status, body }) {
     }
 }
 
-/** The id of the newest request in the console's traffic, which is the one of this response. */
-async function findEntryId({ url }) {
+/** The newest request in the console's traffic, which is the one of this response. */
+async function findEntry({ url }) {
   const traffic = await fetch("../_mock/traffic?kind=request&limit=1").catch(() => undefined);
   const { items = [] } = traffic?.ok ? await traffic.json() : {};
-  return items.find(({ path }) => url.endsWith(path))?.id;
+  return items.find(({ path }) => url.endsWith(path));
 }
 
-/** When a request was sent is stored in it. */
-const requestInterceptor = (request) => ({ ...request, startMs: performance.now() });
-
-/** @this {{ startMs: number }} the request of the response. */
 async function responseInterceptor(response) {
-  const durationMs = Math.round(performance.now() - this.startMs);
   fillInCard(response);
-  return { ...response, durationMs, entryId: await findEntryId(response) };
+  const { id: entryId, durationMs } = (await findEntry(response)) ?? {};
+  return { ...response, entryId, durationMs };
 }
 
 const openapi = await readDocument();
@@ -85,7 +81,6 @@ const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   docExpansion: "full",
   validatorUrl: null,
   tryItOutEnabled: true,
-  requestInterceptor,
   responseInterceptor,
   onComplete() {
     if (apiKey) reference.preauthorizeApiKey("websiteKey", apiKey);
