@@ -41,7 +41,7 @@ function show(region: string, output: string): void {
 it("issues a first card in a clone, without a build, as the README shows", async () => {
   const port = await freePort();
   const replaced = { "run dev": `run dev -- --port ${port}`, "4010": port };
-  await findLine(startInClone("dev", replaced), /^LOYALTY_TEMPLATE_ID=/m);
+  await findLine(startInClone("dev", replaced), /^export LOYALTY_TEMPLATE_ID=/m);
   const card = /^card_\w{16} (http:\S+\/cards\/\w+)\n$/;
   const [, page = ""] = await findLine(startInClone("first-card", replaced), card);
   expect((await fetch(page)).status).toBe(200);

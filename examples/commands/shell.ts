@@ -98,6 +98,7 @@ esac
       ...process.env,
       PATH: `${folder}${delimiter}${process.env["PATH"]}`,
       CURL_HOME: folder,
+      npm_package_name: undefined, // a reader's terminal is no script of npm
       ...env,
       ...more,
     });
