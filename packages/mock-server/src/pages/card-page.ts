@@ -55,22 +55,28 @@ export function toCardView(domain: Domain, card: StoredCard): CardView {
  */
 export function cardPage(view: CardView, { first, second }: Wallets, userAgent: string): Markup {
   const { slug } = view;
-  const links = [
-    /Android/.test(userAgent) ? [] : [walletLink(view, first, `${slug}/pass.pkpass`)],
-    /iPhone|iPad|iPod/.test(userAgent)
-      ? []
-      : [walletLink(view, second, `${slug}/${encodeURIComponent(second)}`)],
-  ].flat();
+  const leaves = new Map([
+    [first, "pass.pkpass"],
+    [second, encodeURIComponent(second)],
+  ]);
+  if (/Android/.test(userAgent)) leaves.delete(first);
+  if (/iPhone|iPad|iPod/.test(userAgent)) leaves.delete(second);
+  const links = Array.from(leaves, ([wallet, leaf]) => walletLink(view, wallet, `${slug}/${leaf}`));
+  const canAdd = [...leaves.keys()].some((wallet) => !view.wallets.includes(wallet));
   return customerPage(
     `${view.shopName} card`,
     "../",
     cardStyles("../", view),
     html`<main class="wide">
 ${cardWithCode(view)}
-<section class="note phone">
-<h2>Keep this card on your phone</h2>
-<p>Scan the code with the camera of your phone. Open this page there, and tap Add.</p>
-<nav class="wallets" data-live="wallets" aria-label="Add the card to your phone">
+<section class="note phone" data-live="wallets">
+${
+  canAdd
+    ? html`<h2>Keep this card on your phone</h2>
+<p>Scan the code with the camera of your phone. Open this page there, and tap Add.</p>`
+    : html`<h2>This card is on your phone</h2>`
+}
+<nav class="wallets" aria-label="The card on your phone">
 ${links}
 </nav>
 </section>

@@ -234,7 +234,10 @@ describe("the card's page", () => {
       await page.locator(`::-p-text(In ${title})`).wait();
       assert.equal(page.url(), publicUrl);
     }
+    await page.locator("h2::-p-text(This card is on your phone)").wait();
     assert.deepEqual((await shop.control("GET", `cards/${id}`)).wallets, ["apple", "google"]);
+    await shop.control("DELETE", `cards/${id}/wallets/google`);
+    await page.locator("h2::-p-text(Keep this card on your phone)").wait(); // without a reload
     assert.deepEqual([seen.complaints, seen.foreign], [[], []]);
   });
 });
