@@ -98,7 +98,7 @@ esac
       ...process.env,
       PATH: `${folder}${delimiter}${process.env["PATH"]}`,
       CURL_HOME: folder,
-      npm_package_name: undefined, // a reader's terminal is no script of npm
+      npm_package_name: undefined, // a reader does not work in a script of npm
       ...env,
       ...more,
     });

@@ -190,7 +190,7 @@ export interface components {
             /** When it arrived, by the service's clock, ISO 8601. */
             readonly at: string;
             /**
-             * `console` when the mock's console sent it; `doctor` for a probe of `loyalty-cards doctor`, which is no problem when it is refused.
+             * `console` when the mock's console sent it; `doctor` for a probe of `loyalty-cards doctor`, which is not listed under Problems when it is refused.
              * @enum {string}
              */
             readonly sentBy?: "console" | "doctor";

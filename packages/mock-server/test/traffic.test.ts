@@ -139,7 +139,7 @@ describe("a request in the traffic", () => {
     expect(items.map(({ sentBy }: { sentBy?: string }) => sentBy)).toEqual([undefined, "console"]);
   });
 
-  it("is no problem as a probe of doctor, which expects to be refused", async () => {
+  it("is not a problem when doctor sent it, which expects to be refused", async () => {
     const { issue, get } = await openControlledShop();
     const agents = [
       "loyalty-cards/1.0.0 cli",
