@@ -129,10 +129,11 @@ it("loses a response, and shows that the retry gets the first card", async (test
     "status",
   ]);
   await choose("All requests: 503"); // two equal ones are tried before the one of three seconds
+  await first(".chip:nth-last-child(3)", /^All requests: 503✕$/);
   await page.locator(`[aria-label='Remove: ${lost}']`).click();
+  await texts(".chip", 7);
   await page.locator("[aria-label='Remove: Next request: 429, Retry-After 2 s']").click();
   await texts(".chip", 6);
-  await first(".chip:nth-last-child(3)", /^All requests: 503✕$/);
   await assert.rejects(issue, /503/);
   cleanly();
 });
