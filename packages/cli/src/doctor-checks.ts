@@ -231,7 +231,8 @@ function checkClock({ headers, atMs }: Received): CheckResult {
   if (Number.isNaN(serviceMs))
     return { status: "skipped", detail: "the service sends no Date header" };
   const seconds = Math.round((atMs - serviceMs) / 1000);
-  if (Math.abs(seconds) <= noticeableSeconds) return passed("agrees with the service");
+  if (Math.abs(seconds) <= noticeableSeconds)
+    return passed("agrees with the Date header of the service");
   const detail = `this machine is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
   return failed(
     detail,

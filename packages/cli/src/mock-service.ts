@@ -23,7 +23,7 @@ export function addServiceOptions(command: Command, port: number): void {
       "--data <file>",
       "store everything in this file; an existing one takes precedence over --seed",
     )
-    .option("--forward <url>", "send webhooks to this address");
+    .option("--forward <url>", "send the webhooks of every event to this address");
 }
 
 export interface RunningService {

@@ -88,6 +88,13 @@ describe("dev", () => {
     await stop();
   });
 
+  it("says in its help which key it has, what it reads from .env, and which events it forwards", async () => {
+    const { stdout } = await run(["dev", "--help"], { columns: 1_000 });
+    expect(stdout).toContain("Its API key is mock_website_key,");
+    expect(stdout).toContain("LOYALTY_SIGNING_SECRET of the environment or of .env");
+    expect(stdout).toContain("send the webhooks of every event to this address");
+  });
+
   it("prints on stdout what to paste into .env, and on stderr the console; Ctrl-C ends it with 0", async () => {
     const { url, stop } = await startForPerson([]);
     expect((await fetch(`${url}/console`)).status).toBe(200);

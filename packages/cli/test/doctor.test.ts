@@ -71,8 +71,11 @@ describe("doctor", () => {
 
   it("prints a line per check for people, and the fix below", async () => {
     const { env, service } = await openMock();
-    const { code, stdout } = await run(["doctor", "--template", "tpl_none"], { env });
-    expect(code).toBe(1);
+    const { code, stdout, stderr } = await run(["doctor", "--template", "tpl_none"], { env });
+    expect([code, stderr]).toEqual([
+      1,
+      "To check a webhook receiver: loyalty-cards webhook doctor URL\n",
+    ]);
     expect(stdout).toMatch(/^✓ address +http:\/\/127/);
     const missing =
       /\n✗ template +"tpl_\w+" does not exist or is archived\n +Copy the id of a template/;
@@ -161,7 +164,7 @@ describe("doctor", () => {
   });
 
   it.each([
-    [0, "passed", "agrees with the service"],
+    [0, "passed", "agrees with the Date header of the service"],
     [33, "failed", /this machine is 3[1-5] s behind/],
     [-33, "failed", /this machine is 3[1-5] s ahead of/],
     [-400, "failed", /this machine is (39[89]|40[0-2]) s ahead of/],

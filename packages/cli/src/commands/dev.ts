@@ -20,7 +20,10 @@ import { printTraffic } from "../traffic-line.ts";
 export function addDevCommand(program: Command, cli: Cli): void {
   const dev = program
     .command("dev")
-    .description("run the mock service with its console, until Ctrl-C");
+    .summary("run the mock service with its console, until Ctrl-C")
+    .description(
+      "run the mock service with its console, until Ctrl-C. Its API key is mock_website_key, unless the file of --data has another. Webhooks are signed with LOYALTY_SIGNING_SECRET of the environment or of .env; without it, --forward prints a new secret",
+    );
   addServiceOptions(dev, 4010);
   addExamples(
     dev,
