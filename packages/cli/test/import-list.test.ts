@@ -47,11 +47,11 @@ describe("reading CSV", () => {
     ]);
   });
 
-  it("locates a value by line and column, also behind a quoted line end", async () => {
+  it("locates a value by line and character, also behind a quoted line end", async () => {
     const { records } = await readAll('id,name,phone\n1,"a, b\nc",5\n');
-    expect(records[0]?.locate("name")).toEqual({ line: 2, column: 3 });
-    expect(records[0]?.locate("phone")).toEqual({ line: 3, column: 4 });
-    expect(records[0]?.locate()).toEqual({ line: 2, column: 1 });
+    expect(records[0]?.locate("name")).toEqual({ line: 2, character: 3 });
+    expect(records[0]?.locate("phone")).toEqual({ line: 3, character: 4 });
+    expect(records[0]?.locate()).toEqual({ line: 2, character: 1 });
   });
 
   it.each([
@@ -93,7 +93,7 @@ describe("reading CSV", () => {
     ]);
     expect([records[0]?.values.get("name"), records[0]?.locate("name")]).toEqual([
       undefined,
-      { line: 2, column: 2 },
+      { line: 2, character: 2 },
     ]);
   });
 
@@ -121,7 +121,7 @@ describe("reading NDJSON", () => {
     expect(toRows(records)).toEqual([[1, 1, "A"], [3], [4, "2"]]);
     const malformed = "is not a JSON object: write one object per line";
     expect(records.map((record) => record.malformed)).toEqual([undefined, malformed, undefined]);
-    expect(records[0]?.locate("name")).toEqual({ line: 1, column: 11 });
+    expect(records[0]?.locate("name")).toEqual({ line: 1, character: 11 });
   });
 
   it("is refused when its first line is no object, as in indented JSON", async () => {
@@ -240,13 +240,13 @@ describe("values", () => {
             ),
           );
           for (const [index, record] of records.entries()) {
-            const { line, column } = record.locate("name");
+            const { line, character } = record.locate("name");
             const before = text
               .split("\n")
               .slice(0, line - 1)
               .map((one) => `${one}\n`)
               .join("");
-            const found = text.slice(before.length + column - 1);
+            const found = text.slice(before.length + character - 1);
             expect(found.startsWith(quote(lines[index]?.[1] ?? ""))).toBe(true);
           }
         },
@@ -278,12 +278,12 @@ async function check(text: string | Buffer | readonly string[], ...args: string[
   return { code, stderr, lines: stdout.trimEnd().split("\n") };
 }
 
-/** @returns each problem as `line:column  message`, without the summary. */
+/** @returns each problem as `line:character  message`, without the summary. */
 async function checkEach(text: Parameters<typeof check>[0], ...args: string[]) {
   const { code, stderr, lines } = await check(text, "--json", ...args);
   const problems = lines.slice(0, -1).map((line) => {
     const problem = JSON.parse(line);
-    return `${problem.line}:${problem.column}  ${problem.message}`;
+    return `${problem.line}:${problem.character}  ${problem.message}`;
   });
   return { code, stderr, problems };
 }
@@ -311,12 +311,12 @@ it("reads a list from stdin", async () => {
   expect([code, stdout]).toEqual([
     1,
     expect.stringMatching(
-      /^stdin: 2 rows, 1 valid, 1 problem\n✗ 1 row: line 3, column 1: userId ends with \.0: .*\n$/,
+      /^stdin: 2 rows, 1 valid, 1 problem\n✗ 1 row: line 3: userId ends with \.0: .*\n$/,
     ),
   ]);
 });
 
-it("reports each problem with its line and column with --json, counts them by code, and quotes no value", async () => {
+it("reports each problem with its line and character with --json, counts them by code, and quotes no value", async () => {
   const changed = "is in scientific notation: a spreadsheet changed it";
   const decimal = "ends with .0: a program read the column as numbers, so export it as text";
   const mark = "begins with the quote mark that a spreadsheet uses for text: remove it";
@@ -398,8 +398,7 @@ it("groups the rows by cause, the most frequent first, and names the first of th
     "members.csv: 1,204 rows, 1 valid, 1,204 problems",
     "✗ 1,200 rows: phone is not a phone number, lines 6, 7, 8, 9, 10 …",
     "✗ 3 rows:     userId is also in an earlier line, lines 4, 5, 11",
-    "✗ 1 row:      line 2, column 1: userId is in scientific notation: a spreadsheet",
-    "              changed it",
+    "✗ 1 row:      line 2: userId is in scientific notation: a spreadsheet changed it",
     "`import check --json` prints each problem.",
     "",
   ]);
@@ -419,8 +418,8 @@ it("names the column of the list when its name is not that of the target", async
   const [first] = parseLines((await run([...line, "--json"], { cwd })).stdout);
   expect(first).toEqual({
     line: 2,
-    column: 3,
-    heading: "mobile",
+    character: 3,
+    column: "mobile",
     code: "invalid-phone",
     target: "phone",
     message: "phone is not a phone number",
@@ -450,6 +449,15 @@ describe("duplicates", () => {
     expect(allowed.problems).toEqual(["4:1  userId is also in line 2"]);
   });
 
+  it("are reported for rows of which the first has another problem", async () => {
+    const rows = ["1,bad,anna@example.com,,", "1,+48600100200,,,", "2,,Anna@example.com,,"];
+    expect((await checkEach(rows)).problems).toEqual([
+      "2:3  phone is not a phone number",
+      "3:1  userId is also in line 2",
+      "4:4  email is also in line 2: one person would get two cards (see --allow-same-person)",
+    ]);
+  });
+
   it("are found among 5 000 rows", async () => {
     const rows = Array.from(
       { length: 5_000 },
@@ -462,7 +470,7 @@ describe("duplicates", () => {
 
 it("prints a problem per line with --json, and a summary", async () => {
   const { lines } = await check(["1,4.86E+10,,,"], "--json");
-  const place = { line: 2, column: 3, heading: "phone", target: "phone" };
+  const place = { line: 2, character: 3, column: "phone", target: "phone" };
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     { ...place, code: "scientific-notation", message: expect.any(String) },
     { summary: { rows: 1, valid: 0, problems: 1, codes: { "scientific-notation": 1 } } },

@@ -111,6 +111,7 @@ describe("import", () => {
       rows: 2,
       issued: 1,
       issuedBefore: 0,
+      differing: 0,
       rejected: 1,
       unknown: 0,
       elapsedMs: expect.any(Number),
@@ -141,6 +142,22 @@ describe("import", () => {
     const { stdout, stderr } = await run();
     expect(stdout).toMatch(/issued +5 /);
     expect(stderr).toContain("3 had cards before this run. Cards that exist keep their values.\n");
+  });
+
+  it("counts cards of earlier requests, which can be those of other people", async () => {
+    const { run, path } = await openShop({
+      "members.csv": "userId,phone,field.name\n1,+48600100200,Anna\n2,+48600100201,Jan\n",
+    });
+    const other = ["--user-id", "2", "--privacy", "1", "--field", "name=Eva"];
+    await run(["issue", "--template", "tpl_mock", ...other]);
+    const { code, stdout, stderr } = await run();
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/\n {2}issued +2 .*\n {2}differing +1 /),
+    ]);
+    expect(stderr).toContain("Differing cards have other field values than their rows: ");
+    writeFileSync(path("members.csv"), "userId,phone,field.name\n1,,Anna\n2,,Jan\n");
+    expect((await run()).stdout).not.toContain("differing");
   });
 
   it("sends nothing when the list has none of the user ids with cards, as with another mapping", async () => {
@@ -296,7 +313,7 @@ describe("nothing is sent", () => {
       "rows with problems",
       { "members.csv": "userId,phone\n1,bad\n" },
       [],
-      /^No column is mapped to field\.KEY: [^\n]+\nmembers\.csv: 1 row, 0 valid, 1 problem\n✗ 1 row: line 2, column 3: phone is not a phone number\nNothing was sent\. Correct the rows, or use --skip-invalid to import the others\.\n$/,
+      /^No column is mapped to field\.KEY: [^\n]+\nmembers\.csv: 1 row, 0 valid, 1 problem\n✗ 1 row: line 2: phone is not a phone number\nloyalty-cards: Nothing was sent\. Correct the rows\.\n$/,
     ],
     [
       "another file in the place of the cards",
@@ -337,14 +354,9 @@ describe("nothing is sent", () => {
       "There is no template: use --template, or set LOYALTY_TEMPLATE_ID in the environment or in .env. The service's console shows the ids of your templates.",
     ],
     [
-      "a privacy version, which is said before --yes",
+      "a privacy version",
       ["--template", "t"],
       "There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.",
-    ],
-    [
-      "--yes without a terminal",
-      ["--privacy", "1", "--template", "t"],
-      "There is no terminal to ask on: use --yes to import without a question.",
     ],
   ])("without %s", async (_, options, message) => {
     const { run, requests } = await openShop(toRows(2));
@@ -354,6 +366,18 @@ describe("nothing is sent", () => {
       stderr: `loyalty-cards: ${message}\n`,
     });
     expect(requests).toEqual([]);
+  });
+
+  it("without a terminal or --yes, after the problems were printed", async () => {
+    const { run, requests, folder } = await openShop([...toRows(2), "3,bad,Eva"]);
+    const { code, stdout, stderr } = await run(asking);
+    expect([code, stdout, requests, readdirSync(folder)]).toEqual([2, "", [], ["members.csv"]]);
+    expect(stderr.split("\n").slice(1)).toEqual([
+      "members.csv: 3 rows, 2 valid, 1 problem",
+      "✗ 1 row: line 4: phone is not a phone number",
+      "loyalty-cards: Nothing was sent. Correct the rows, or use --skip-invalid to import the others. There is no terminal to ask on: use --yes to import without a question.",
+      "",
+    ]);
   });
 
   it.each([

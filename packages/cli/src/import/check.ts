@@ -73,19 +73,18 @@ const mark = style("red", "✗");
 function formatGroup(cause: string, { rows, problems }: Group): string {
   const [first] = problems;
   if (first === undefined) return cause;
-  const { line, column, heading, target, message } = first;
+  const { line, column, target, message } = first;
   // A column that is named like its target is in the message already.
-  const isNamed = heading !== undefined && heading !== target;
-  const named = isNamed ? `column ${JSON.stringify(heading)}` : "";
-  if (rows === 1) return `line ${line}, ${named || `column ${column}`}: ${message}`;
-  const lines = `lines ${problems.map((one) => one.line).join(", ")}`;
-  const more = rows > problems.length ? " …" : "";
-  return `${[cause, named, lines].filter(Boolean).join(", ")}${more}`;
+  const isNamed = column !== undefined && column !== target;
+  const named = isNamed ? `, column ${JSON.stringify(column)}` : "";
+  if (rows === 1) return `line ${line}${named}: ${message}`;
+  const lines = problems.map((one) => one.line).join(", ");
+  return `${cause}${named}, lines ${lines}${rows > problems.length ? " …" : ""}`;
 }
 
 /**
  * Yields each row that was read.
- * @param index gets the valid rows.
+ * @param index gets the rows.
  * @throws {CommandError} for a list that cannot be read as a whole.
  */
 export async function* readRows(

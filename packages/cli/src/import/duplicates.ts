@@ -13,7 +13,7 @@ interface UniqueValue {
   text: string;
 }
 
-export const toUserKey = (userId: string): string => `user ${userId}`;
+const toUserKey = (userId: string): string => `user ${userId}`;
 
 /** @returns the values that can be read, in the form in which they are compared. */
 export function toUniqueValues(
@@ -38,7 +38,7 @@ export function findDuplicates(
 ): RowProblem[] {
   const problems: RowProblem[] = [];
   for (const { target, text } of values) {
-    const line = index.find(text);
+    const line = index.findLine(text);
     if (line === undefined) continue;
     const effect =
       target === "userId" ? "" : ": one person would get two cards (see --allow-same-person)";
@@ -53,21 +53,30 @@ export function findDuplicates(
 export type ListIndex = ReturnType<typeof createIndex>;
 
 /**
- * Creates the index of the valid rows: the line of each user, phone and email. It is a temporary
- * file of SQLite, so memory does not grow with the list.
+ * Creates the index of a list: the first line of each user, phone and email, and whether that row
+ * is valid. It is a temporary file of SQLite, so memory does not grow with the list.
  */
 export function createIndex() {
   const database = openSqlite("");
   database.exec("PRAGMA temp_store = FILE"); // libsql would keep the table in memory
   database.exec("PRAGMA temp.journal_mode = OFF");
   database.exec(
-    "CREATE TEMP TABLE lines (key TEXT PRIMARY KEY, line INTEGER NOT NULL) WITHOUT ROWID; BEGIN",
+    "CREATE TEMP TABLE lines (key TEXT PRIMARY KEY, line INTEGER NOT NULL, is_valid INTEGER NOT NULL) WITHOUT ROWID; BEGIN",
   );
-  const insert = database.prepare("INSERT INTO lines VALUES (?, ?)");
-  const select = database.prepare("SELECT line FROM lines WHERE key = ?");
+  const insert = database.prepare("INSERT OR IGNORE INTO lines VALUES (?, ?, ?)");
+  const select = database.prepare("SELECT line, is_valid FROM lines WHERE key = ?");
+  const find = (key: string) => select.get(key) as { line: number; is_valid: number } | undefined;
   return {
-    add: (key: string, line: number) => insert.run(key, line),
-    find: (key: string) => (select.get(key) as { line: number } | undefined)?.line,
+    add(values: readonly UniqueValue[], line: number, isValid: boolean): void {
+      for (const { text } of values) insert.run(text, line, Number(isValid));
+    },
+    /** @returns the first line that has a value. */
+    findLine: (key: string) => find(key)?.line,
+    /** @returns the line of the user's row if it is valid. */
+    findValidRow(userId: string): number | undefined {
+      const row = find(toUserKey(userId));
+      return row?.is_valid ? row.line : undefined;
+    },
     close: () => database.close(),
   };
 }

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
-import { CommandError, exitCodes } from "../command-error.ts";
+import { CommandError } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
 import { ListCheck, openListFile, readRows } from "./check.ts";
 import { createIndex, type ListIndex } from "./duplicates.ts";
@@ -12,6 +12,7 @@ import {
   claim,
   closeListOutbox,
   countEnded,
+  countUnknown,
   openListOutbox,
   pauseInOutage,
   type RunFacts,
@@ -60,13 +61,7 @@ export async function importFile(
   try {
     await claim(outbox, files.outbox, template);
     const { issued: issuedBefore } = await outbox.count();
-    const { invalid, canSend } = await read(run);
-    if (!canSend) {
-      context.print.info(
-        "Nothing was sent. Correct the rows, or use --skip-invalid to import the others.",
-      );
-      return exitCodes.usage;
-    }
+    const invalid = await read(run);
     await removeOthers(outbox, template, index);
     const startedAtMs = performance.now();
     // After an earlier run a person has already seen the first cards.
@@ -86,14 +81,9 @@ async function prepare(context: Context, options: ImportOptions, file: string): 
   const list = await openListFile(context.terminal, file);
   parseMapping(list, options); // what is missing is said before the question
   const template = readTemplateId(options.template, context.environment);
-  if (context.ask === undefined && !options.yes)
-    throw new CommandError(
-      "There is no terminal to ask on: use --yes to import without a question.",
-    );
-  const client = await context.createClient();
   await report.requireOwn(files);
   const stopping = new AbortController();
-  const { outbox, facts } = openListOutbox(client, files.outbox, stopping);
+  const { outbox, facts } = await openListOutbox(context, files.outbox, stopping);
   const index = createIndex();
   return { context, options, list, template, files, outbox, facts, index, stopping };
 }
@@ -114,7 +104,8 @@ function toFiles(cwd: string, file: string, outbox: string | undefined): report.
 
 /**
  * Reads the list, adds its valid rows to the outbox, and prints the problems of the others.
- * @returns the invalid rows for the file of rejected ones, and whether the options allow to send.
+ * @returns the invalid rows, for the file of rejected ones.
+ * @throws {CommandError} for a list that the options do not allow to send.
  */
 async function read({ context, options, list, template, outbox, index }: Run) {
   const { print } = context;
@@ -129,8 +120,14 @@ async function read({ context, options, list, template, outbox, index }: Run) {
   }
   await addRows(outbox, template, readValidRows());
   print.info(check.format(list.name, print.messageColumns));
-  const canSend = check.valid > 0 && (invalid.length === 0 || options.skipInvalid === true);
-  return { invalid, canSend };
+  const advice = [];
+  if (check.valid === 0) advice.push("Correct the rows.");
+  else if (invalid.length > 0 && !options.skipInvalid)
+    advice.push("Correct the rows, or use --skip-invalid to import the others.");
+  if (context.ask === undefined && !options.yes)
+    advice.push("There is no terminal to ask on: use --yes to import without a question.");
+  if (advice.length > 0) throw new CommandError(`Nothing was sent. ${advice.join(" ")}`);
+  return invalid;
 }
 
 /**
@@ -209,9 +206,10 @@ async function write(
   await report.writeCsv(files.rejected, delimiter, rejected);
   const counts = await outbox.count();
   counts.rejected += invalid.length;
+  counts.unknown = await countUnknown(outbox, index);
   const elapsedMs = Math.round(performance.now() - start.startedAtMs);
-  const { hasSent } = facts;
+  const { hasSent, differing } = facts;
   const { issuedBefore } = start;
-  const result = { ...counts, issuedBefore, hasSent, ending, elapsedMs, reasons };
+  const result = { ...counts, issuedBefore, differing, hasSent, ending, elapsedMs, reasons };
   return report.printResult(context, result, files);
 }

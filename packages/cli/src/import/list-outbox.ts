@@ -6,12 +6,9 @@ import { rmSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isBusy, type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import {
-  type IssuingClient,
-  type IssuingError,
-  isIssuingError,
-} from "@loyalty-cards/issuing-client";
+import { type IssuingError, isIssuingError } from "@loyalty-cards/issuing-client";
 import { type OutboxCounts, type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import type { Context } from "../command.ts";
 import {
   CommandError,
   describeSystemError,
@@ -19,7 +16,7 @@ import {
   nameVariables,
   toSentence,
 } from "../command-error.ts";
-import { type ListIndex, toUserKey } from "./duplicates.ts";
+import type { ListIndex } from "./duplicates.ts";
 import type { ImportRow } from "./rows.ts";
 
 /** Failures that no retry can solve: a person must correct something first. */
@@ -37,6 +34,8 @@ export interface ServiceState {
 
 /** What a run has found out so far. Only this file changes it. */
 export interface RunFacts extends ServiceState {
+  /** How many issued cards have other field values than those sent. */
+  differing: number;
   /** Whether the service may have received a request. */
   hasSent: boolean;
 }
@@ -45,8 +44,17 @@ export interface RunFacts extends ServiceState {
  * Opens the outbox of a list.
  * @param stopping is aborted by an error that ends the run.
  */
-export function openListOutbox(client: IssuingClient, file: string, stopping: AbortController) {
-  const facts: RunFacts = { hasSent: false };
+export async function openListOutbox(
+  { createClient }: Context,
+  file: string,
+  stopping: AbortController,
+) {
+  const facts: RunFacts = { hasSent: false, differing: 0 };
+  const client = await createClient({
+    onEvent: ({ type }) => {
+      if (type === "fields-differ") facts.differing++;
+    },
+  });
   const outbox = sqliteOutbox({
     client,
     file,
@@ -141,9 +149,8 @@ export async function addRows(
 }
 
 /**
- * Removes what is no longer in the list, unless there is a card, or another attempt can still find
- * out whether there is one. Of an `unknown` entry none can: who removes its row has looked in the
- * service, because a row that is put back is sent again, and can get a second card.
+ * Removes what is no longer in the list, unless there is a card or may be one: a row that is put
+ * back must not get a second card.
  * @throws {CommandError} for a list that has none of those who have cards: its user ids are others.
  */
 export async function removeOthers(
@@ -153,15 +160,24 @@ export async function removeOthers(
 ): Promise<void> {
   const cards = { listed: 0, others: 0 };
   for await (const { userId, state, firstAttemptAt } of outbox.list()) {
-    const isListed = index.find(toUserKey(userId)) !== undefined;
-    const isStarted = state === "waiting" && firstAttemptAt !== undefined;
+    const isListed = index.findValidRow(userId) !== undefined;
+    const mayHaveCard =
+      state === "unknown" || (state === "waiting" && firstAttemptAt !== undefined);
     if (state === "issued") cards[isListed ? "listed" : "others"]++;
-    else if (!isListed && !isStarted) await outbox.forget(userId, { template });
+    else if (!isListed && !mayHaveCard) await outbox.forget(userId, { template });
   }
   if (cards.listed === 0 && cards.others > 0)
     throw new CommandError(
       `An earlier run issued ${cards.others} cards, and the list has none of their user ids: the same people would get second cards. Map userId to the same column as before. For another list, use --outbox FILE.`,
     );
+}
+
+/** How many rows with a result are `unknown`, without those that are no longer in the list. */
+export async function countUnknown(outbox: SqliteOutbox, index: ListIndex): Promise<number> {
+  let unknown = 0;
+  for await (const { userId } of outbox.list({ state: "unknown" }))
+    if (index.findValidRow(userId) !== undefined) unknown++;
+  return unknown;
 }
 
 /** How many rows have a result. */

@@ -1,6 +1,6 @@
 /**
- * Reads a list of members: CSV or NDJSON, in UTF-8 or UTF-16 by its mark, with the line and column
- * of each value.
+ * Reads a list of members: CSV or NDJSON, in UTF-8 or UTF-16 by its mark, with the line and the
+ * character at which each value begins.
  */
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
@@ -14,7 +14,7 @@ export interface ListRecord {
   /** Why the whole record cannot be read. */
   malformed?: string | undefined;
   /** Where the value of a column begins; without a name, where the record begins. */
-  locate(columnName?: string): { line: number; column: number };
+  locate(columnName?: string): { line: number; character: number };
 }
 
 export interface List {
@@ -201,7 +201,7 @@ function locateCell(text: string, line: number, delimiter: string, index: number
     else if (!isQuoted && text[at] === delimiter) cell++;
   }
   const before = text.slice(0, at).split("\n");
-  return { line: line + before.length - 1, column: (before.at(-1) ?? "").length + 1 };
+  return { line: line + before.length - 1, character: (before.at(-1) ?? "").length + 1 };
 }
 
 async function* readNdjson(
@@ -227,7 +227,7 @@ async function* readNdjson(
 function parseLine(text: string, line: number): ListRecord {
   const locate = (columnName = "") => ({
     line,
-    column: Math.max(0, text.indexOf(JSON.stringify(columnName))) + 1,
+    character: Math.max(0, text.indexOf(JSON.stringify(columnName))) + 1,
   });
   let value: unknown;
   try {

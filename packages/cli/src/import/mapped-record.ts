@@ -7,10 +7,11 @@ import type { ListRecord } from "./list.ts";
 import type { Mapping, Target } from "./mapping.ts";
 
 export interface RowProblem {
+  /** Where the value begins, or the record for a problem of the whole row. Both count from 1. */
   line: number;
-  column: number;
+  character: number;
   /** The name of the column of the list; undefined for a problem of the whole row. */
-  heading: string | undefined;
+  column: string | undefined;
   code: string;
   /** The target of the value; undefined for a problem of the whole row. */
   target: Target | undefined;
@@ -35,9 +36,14 @@ export function toProblem(
   message: string,
   target?: Target,
 ): RowProblem {
-  const heading = target && mapping.get(target);
-  const position = record.locate(heading);
-  return { ...position, heading, code, target, message: `${target ?? "the row"} ${message}` };
+  const column = target && mapping.get(target);
+  return {
+    ...record.locate(column),
+    column,
+    code,
+    target,
+    message: `${target ?? "the row"} ${message}`,
+  };
 }
 
 /** Reads a value as it stands in the record. It is empty when there is none. */

@@ -12,7 +12,7 @@ import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError, describeRejection, exitCodes } from "../command-error.ts";
 import { formatCount, formatNumber, formatTable, type Part, style, text } from "../printable.ts";
-import { type ListIndex, toUserKey } from "./duplicates.ts";
+import type { ListIndex } from "./duplicates.ts";
 import { countEnded } from "./list-outbox.ts";
 import type { RowProblem } from "./mapped-record.ts";
 import type { InvalidRow } from "./rows.ts";
@@ -54,6 +54,8 @@ interface ImportResult {
   issued: number;
   /** How many of them had been issued before this run. */
   issuedBefore: number;
+  /** How many cards that this run issued have other field values than those sent. */
+  differing: number;
   rejected: number;
   unknown: number;
   /** Whether this run sent anything. */
@@ -73,13 +75,24 @@ function formatEnding(ending: Ending, { rejected, unknown }: ImportResult): Part
 
 /** @returns the exit code. */
 export function printResult({ print }: Context, result: ImportResult, files: ImportFiles): number {
-  const { issued, issuedBefore, rejected, unknown, hasSent, ending, elapsedMs, reasons } = result;
+  const {
+    issued,
+    issuedBefore,
+    differing,
+    rejected,
+    unknown,
+    hasSent,
+    ending,
+    elapsedMs,
+    reasons,
+  } = result;
   const rows = issued + rejected + unknown;
   const names = { cards: basename(files.cards), rejected: basename(files.rejected) };
-  const counts = { rows, issued, issuedBefore, rejected, unknown, elapsedMs };
+  const counts = { rows, issued, issuedBefore, differing, rejected, unknown, elapsedMs };
   print.data({ ...counts, ended: ending, files: names, outbox: basename(files.outbox) }, () => {
     const table = [
       ["  issued", formatNumber(issued), names.cards],
+      ...(differing > 0 ? [["  differing", formatNumber(differing), "among the issued"]] : []),
       ["  rejected", formatNumber(rejected), names.rejected],
       ...(unknown > 0 ? [["  unknown", formatNumber(unknown), names.rejected]] : []),
     ];
@@ -89,6 +102,10 @@ export function printResult({ print }: Context, result: ImportResult, files: Imp
     const had = `${formatNumber(issuedBefore)} had cards before this run`;
     print.info(`${had}${hasSent ? "" : "; nothing was sent"}. Cards that exist keep their values.`);
   }
+  if (differing > 0)
+    print.info(
+      "Differing cards have other field values than their rows: they are of earlier requests with these user ids, perhaps of other people, unless the service changes values.",
+    );
   // A reason of several rows quotes no customer.
   const [reason, ...others] = reasons;
   if (rows === rejected && rejected > 1 && others.length === 0)
@@ -135,13 +152,14 @@ export async function* listRejected(
   }
   for (const state of ["rejected", "unknown"] as const)
     for await (const { userId, error, idempotencyKey } of outbox.list({ state })) {
+      const line = index.findValidRow(userId);
+      if (state === "unknown" && line === undefined) continue;
       const isKnown = state === "rejected" && error;
       const reason = isKnown
         ? describeRejection(error)
         : "A card may exist: look in the service's console.";
       noteReason(reasons, reason);
-      const line = String(index.find(toUserKey(userId)) ?? "");
-      yield [line, userId, error?.code ?? state, reason, idempotencyKey];
+      yield [String(line ?? ""), userId, error?.code ?? state, reason, idempotencyKey];
     }
 }
 

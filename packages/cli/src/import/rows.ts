@@ -26,7 +26,7 @@ export interface InvalidRow {
   problems: readonly RowProblem[];
 }
 
-/** @param index the valid rows that were read before; a valid row is added. */
+/** @param index the rows that were read before; the row is added. */
 export function readRow(
   record: ListRecord,
   mapping: Mapping,
@@ -50,9 +50,8 @@ export function readRow(
     },
     [...findDuplicates(mapped, uniqueValues, index), ...findUnmapped(mapped)],
   );
+  index.add(uniqueValues, record.line, row.failure === undefined);
   if (row.failure !== undefined) return fail(row.failure);
-
-  for (const { text } of uniqueValues) index.add(text, record.line);
   const { userId, fieldValues, ...customer } = row.value;
   return { value: { userId, request: { customer, fieldValues } } };
 }
