@@ -44,7 +44,7 @@ async function openExpress({ client, service }: Service) {
   const url = await listen((request, response) => app?.(request, response));
   const { secret } = service.webhooks.createEndpoint({
     url: `${url}/webhooks/loyalty`,
-    events: ["balance.changed", "tier.changed", "consent.changed"],
+    events: ["balance.changed", "tier.changed", "consent.changed", "card.added"],
   });
   const template = service.templateId;
   const shop = await openShop({ client, template, secret, file: scratchFile() });
@@ -256,7 +256,7 @@ describe.skipIf(!(await hasPostgres()))("Fastify, in two processes", () => {
 describe("Express", () => {
   testSignUp(openExpress);
 
-  it("shows the balance, the level, the history and the consent of the events", async () => {
+  it("shows the balance, the level, the history, the wallets and the consent of the events", async () => {
     const service = await open();
     const { signUp, readUser, readUsers } = await openExpress(service);
     const { userId, links } = await signUp({ ...anna, marketing: true });
@@ -266,7 +266,14 @@ describe("Express", () => {
     const code = links?.page.split("/").at(-1);
     const qrCode = expect.stringContaining("<svg");
     const user = { name: "Anna", links, qrCode, code };
-    const atFirst = { balance: 0, level: null, history: [], marketing: 1 };
+    const marketing = 1;
+    const atFirst = {
+      balance: 0,
+      level: null,
+      history: [],
+      wallets: [],
+      marketing,
+    };
     expect(await readUser(userId)).toEqual({ ...user, ...atFirst });
     const consent = await service.client.getConsent(card);
     expect(consent).toMatchObject({ marketingConsent: true });
@@ -275,13 +282,15 @@ describe("Express", () => {
     await idle(); // two events of one millisecond have no order
     cards.redeem(card, { points: 20 });
     await service.client.setConsent(card, { marketing: false });
+    cards.addToWallet(card, "apple");
     const at = expect.any(String);
     const history = [
       { at, change: -20, level: null },
       { at, change: null, level: "Silver" },
       { at, change: 120, level: null },
     ];
-    const later = { balance: 100, level: "Silver", history, marketing: 0 };
+    const wallets = [{ wallet: "apple" }];
+    const later = { balance: 100, level: "Silver", history, wallets, marketing: 0 };
     await expect.poll(() => readUser(userId)).toEqual({ ...user, ...later });
   });
 

@@ -17,6 +17,15 @@ import { openShop } from "../express/shop.ts";
 
 const seedFile = fileURLToPath(new URL("../express/mock.json", import.meta.url));
 
+/** The types that the shop handles. */
+const events = [
+  "balance.changed",
+  "tier.changed",
+  "consent.changed",
+  "card.added",
+  "card.removed",
+] as const;
+
 const anna = { name: "Anna Kowalska", email: "anna@example.com" };
 const ben = { name: "Ben Nowak", email: "ben@example.com" };
 
@@ -38,7 +47,7 @@ export async function runDemo(
       );
     else {
       print("\nThe shop and the mock service run until you press Ctrl-C:");
-      print(`  join the club  ${shopUrl}`);
+      print(`  join the club  ${shopUrl}/?join`);
       print(`  Anna's page    ${shopUrl}/#${userId}`);
       print(`  Anna's card    ${links.page}`);
       print(`  console        ${mockUrl}/console  (record a purchase)`);
@@ -68,7 +77,7 @@ async function runSteps(print: Print, closing: (() => Promise<void> | void)[]) {
   // An endpoint of the start stays when the service is reset.
   const endpoint = {
     url: `${shopUrl}/webhooks/loyalty`,
-    events: ["balance.changed", "tier.changed", "consent.changed"] as const,
+    events,
     secret: randomUUID(),
   };
   const mock = await startMockServer({ seedFile, endpoints: [endpoint], log });

@@ -2,9 +2,13 @@
 import { fileURLToPath } from "node:url";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { qrCodeSvg } from "@loyalty-cards/issuing-client/links";
-import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
+import { type SqliteDelivery, sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
-import { onEvents } from "@loyalty-cards/webhook-verify";
+import {
+  type CardAdded,
+  type CardRemoved,
+  onEvents,
+} from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express, { type ErrorRequestHandler } from "express";
 import { createSignUp, openOutbox } from "./sign-up.ts";
@@ -21,6 +25,8 @@ const tables = `
   CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL);
   CREATE TABLE IF NOT EXISTS levels (card TEXT PRIMARY KEY, level TEXT);
   CREATE TABLE IF NOT EXISTS consents (card TEXT PRIMARY KEY, marketing INTEGER);
+  CREATE TABLE IF NOT EXISTS wallets
+    (card TEXT, wallet TEXT, PRIMARY KEY (card, wallet));
   CREATE TABLE IF NOT EXISTS history (card TEXT, at TEXT, change REAL, level TEXT)`;
 
 /** A user with no event yet has no balance, and the consent of the sign-up. */
@@ -30,6 +36,9 @@ const selectUser = `
   FROM users LEFT JOIN balances USING (card) LEFT JOIN levels USING (card)
     LEFT JOIN consents USING (card)
   WHERE id = ?`;
+
+const selectWallets =
+  "SELECT wallet FROM wallets JOIN users USING (card) WHERE id = ?";
 
 /** The newest changes of points and levels. */
 const selectHistory = `
@@ -84,6 +93,8 @@ export async function openShop(settings: ShopSettings) {
               database.prepare(store).run(card, Number(isGiven));
           }
         }),
+      "card.added": storeWallet,
+      "card.removed": storeWallet,
       otherTypes: () => {},
     }),
   );
@@ -97,14 +108,15 @@ export async function openShop(settings: ShopSettings) {
   // From the shop's own tables, so it also works while the service is down. In a real
   // shop the id comes from the session of the user.
   app.get("/users/:id", async ({ params: { id } }, response) => {
-    const { user, history } = await outbox.write((database) => ({
+    const { user, ...lists } = await outbox.write((database) => ({
       user: database.prepare(selectUser).all(id)[0],
+      wallets: database.prepare(selectWallets).all(id),
       history: database.prepare(selectHistory).all(id),
     }));
     if (user === undefined) return void response.sendStatus(404);
     const { publicUrl } = (await outbox.get(id)) ?? {};
     const card = publicUrl && showCard(client, publicUrl);
-    response.json({ ...user, history, ...card });
+    response.json({ ...user, ...lists, ...card });
   });
   app.put("/users/:id/consent", async ({ body, params: { id } }, response) => {
     const { cardId } = (await outbox.get(id)) ?? {};
@@ -127,6 +139,17 @@ export async function openShop(settings: ShopSettings) {
     },
   };
 }
+
+const storeWallet = (event: CardAdded | CardRemoved, { write }: SqliteDelivery) =>
+  write((database) => {
+    const { passId, wallet } = event.data;
+    if (!isNewest(database, `${wallet} of ${passId}`, event)) return;
+    const store =
+      event.type === "card.added"
+        ? "INSERT OR IGNORE INTO wallets VALUES (?, ?)"
+        : "DELETE FROM wallets WHERE card = ? AND wallet = ?";
+    database.prepare(store).run(passId, String(wallet));
+  });
 
 const showCard = (client: IssuingClient, publicUrl: string) => ({
   links: client.cardLinks(publicUrl),

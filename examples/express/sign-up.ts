@@ -12,6 +12,12 @@ import { type Form, readForm, show, toRow } from "./form.ts";
 const users = `CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, name TEXT,
   email TEXT UNIQUE, phone TEXT, marketing INTEGER, card TEXT)`;
 
+/** The email address is that of a member. */
+const isMember = {
+  message: "You are a member already.",
+  fields: [{ pointer: "/email" }],
+};
+
 /** The users and the outbox are in one file. */
 export async function openOutbox(
   client: IssuingClient,
@@ -51,10 +57,7 @@ export function createSignUp(
         outbox.add(database, { userId, template, request: toRequest(form) });
       return changes;
     });
-    if (!isNew)
-      return void response
-        .status(409)
-        .json({ message: "You are a member already." });
+    if (!isNew) return void response.status(409).json(isMember);
     show(response, client, await outbox.issue(userId, { deadlineMs: 5_000 }));
   });
 
@@ -68,7 +71,7 @@ export function createSignUp(
       return changes ? outbox.correct(database, id, toRequest(form)) : "absent";
     });
     if (result === "absent" || result === "issued")
-      return void response.status(409).json({ message: "Nothing was changed." });
+      return void response.status(409).json(isMember);
     show(response, client, await outbox.issue(id, { deadlineMs: 5_000 }));
   });
 

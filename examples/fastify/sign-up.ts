@@ -73,7 +73,7 @@ function addCorrection(
           : "absent";
       });
       if (result === "absent" || result === "issued")
-        return reply.code(409).send({ message: "Nothing was changed." });
+        return reply.code(409).send({ message: "You have an account." });
       return show(reply, client, await outbox.issue(id, { deadlineMs: 5_000 }));
     },
   );

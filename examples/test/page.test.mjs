@@ -18,6 +18,7 @@ const phone = { width: 390, height: 844 };
 
 let child;
 let shop;
+let join;
 let mock;
 let anna;
 let browser;
@@ -27,7 +28,9 @@ beforeAll(async () => {
   let text = "";
   while (!/console .*\n/.test(text)) text += await once(child.stdout, "data");
   const readAddress = (name) => text.match(new RegExp(`${name} +(http\\S+)`))[1];
-  [shop, anna] = [readAddress("club"), readAddress("Anna's page")];
+  join = readAddress("club");
+  shop = new URL(join).origin;
+  anna = readAddress("Anna's page");
   mock = new URL(readAddress("console")).origin;
   browser = await openBrowser();
 });
@@ -83,13 +86,16 @@ it("asks for a name, and for a phone number or an email address, before the form
   await page.type("[name=name]", "Eva Lis");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.activeElement.name === "phone");
-  expect(await page.$$eval("[aria-invalid=true]", ({ length }) => length)).toBe(1);
+  const readInvalid = () =>
+    page.$$eval("[aria-invalid=true]", (all) => all.map(({ name }) => name));
+  expect(await readInvalid()).toEqual(["phone", "email"]);
   expect(seen.urls.filter((url) => url.includes("sign-up"))).toEqual([]);
   await page.type("[name=phone]", "600100209");
   await page.setOfflineMode(true);
   await page.keyboard.press("Enter");
   await waitForText(page, "We cannot reach the shop. Your entries are kept.");
   expect(await page.$$("legend .error")).toEqual([]);
+  expect(await readInvalid()).toEqual([]);
   expect(await page.$eval("[name=phone]", ({ value }) => value)).toBe("600100209");
   await page.close();
 });
@@ -103,6 +109,11 @@ it("shows what to correct beside the input, then the card, which follows a purch
   await waitForText(page, "For example 600 100 200, or +48");
   expect(await readFocus(page)).toBe("phone");
   await page.locator("[name=phone]").fill("600100203");
+  await page.type("[name=email]", "anna@example.com");
+  await page.keyboard.press("Enter");
+  await waitForText(page, "You are a member already.");
+  expect(await readFocus(page)).toBe("email");
+  await page.locator("[name=email]").fill("clara@example.com");
   await page.keyboard.press("Enter");
   await waitForText(page, "Show this card at the counter.");
   expect(await readText(page, "#balance")).toBe("0 points");
@@ -147,7 +158,30 @@ it("shows what to correct beside the input, then the card, which follows a purch
   expect(await readLevels()).toEqual(["reached", "reached current", ""]);
   await control(`cards/${card.id}/redeem`, { points: 20 });
   await waitForText(page, "−20 points");
-  expect(seen.complaints.filter((text) => !text.includes("422"))).toEqual([]);
+  expect(await page.$$eval("#history .quiet", (all) => all[0].innerText)).toMatch(
+    /^\d+:\d\d\s[AP]M$/, // today
+  );
+  const expected = /422|409/;
+  expect(seen.complaints.filter((text) => !expected.test(text))).toEqual([]);
+  await page.close();
+});
+
+it("says which wallets have the card", async () => {
+  const { page } = await open(anna);
+  const { id } = await find("Anna");
+  const readWallets = () =>
+    page.$$eval("#wallets > *", (all) =>
+      all.map(({ innerText, firstChild }) => innerText || firstChild.alt),
+    );
+  const [apple, google] = ["Add to Apple Wallet", "Add to Google Wallet"];
+  await expect.poll(readWallets).toEqual([apple, google]);
+  const send = (method) =>
+    fetch(`${mock}/_mock/cards/${id}/wallets/apple`, { method });
+  await send("PUT");
+  await expect.poll(readWallets).toEqual(["✓ In Apple Wallet", google]);
+  expect(await findViolations(page)).toEqual([]);
+  await send("DELETE");
+  await expect.poll(readWallets).toEqual([apple, google]);
   await page.close();
 });
 
@@ -195,16 +229,20 @@ it("opens the card of a member, from this browser or by the address of the page"
   await waitForText(page, "This link opens no card.");
   await page.click(".open-card");
   await waitForText(page, "Hello, Anna");
+  await page.goto(join);
+  await waitForText(page, "Become a member");
+  await page.click(".open-card");
+  await waitForText(page, "Hello, Anna");
   await page.click("#sign-out");
   await waitForText(page, "Become a member");
   await page.locator("[name=name]").fill("Anna");
   await page.type("[name=email]", "anna@example.com");
   await page.keyboard.press("Enter");
   await waitForText(page, "You are a member already.");
-  await page.click("#known");
+  await page.click("#known button");
   await page.locator("#open ::-p-text(Cancel)").click();
   expect(await page.$eval("#open", (dialog) => dialog.open)).toBe(false);
-  await page.click("#known");
+  await page.click("#known button");
   await page.type("[name=link]", anna);
   await page.keyboard.press("Enter");
   await waitForText(page, "Hello, Anna");
