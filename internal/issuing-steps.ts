@@ -14,8 +14,11 @@ export interface PreparedRequest {
 /** A request with its key. */
 export interface KeyedRequest extends PreparedRequest {
   idempotencyKey: string;
-  /** How long ago the key was used first. The request is not sent when that is unknown. */
-  keyAgeMs: number | "new" | "unknown";
+  /**
+   * How long ago the key was used first: 0 before its first use, negative by a clock that was
+   * ahead. The request is not sent when it is unknown, which is Infinity.
+   */
+  keyAgeMs: number;
 }
 
 /** The steps throw the errors of `issueCard`. */

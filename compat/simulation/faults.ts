@@ -191,7 +191,7 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   },
   "any text is the address of a card": {
     guarantees: ["G10"],
-    file: "packages/issuing-client/src/cards.ts",
+    file: "packages/issuing-client/src/response.ts",
     find: "publicUrl: isHttpUrl,",
     replace: "publicUrl: isString,",
   },

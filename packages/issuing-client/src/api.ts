@@ -8,10 +8,10 @@ import createClient, { defaultPathSerializer } from "openapi-fetch";
 // The import names the file, so that the build can inline it into our declarations.
 import type { Client } from "openapi-fetch/dist/index.d.mts";
 import type { Call } from "./call.ts";
-import { parseId } from "./cards.ts";
 import { configurationError } from "./errors.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
 import { getService, parseCallOptions, type Settings } from "./options.ts";
+import { parseId } from "./request.ts";
 import type { UsableResponse } from "./response.ts";
 import { describeMissingFetch } from "./runtime.ts";
 import { send } from "./send.ts";

@@ -4,35 +4,37 @@
  */
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { withIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
 import { type Api, createApi, type paths } from "./api.ts";
-import {
-  type Card,
-  type ConsentChange,
-  type ConsentState,
-  type FieldValues,
-  type IssueCardRequest,
-  type Operation,
-  parseId,
-  readCard,
-  readChangedConsent,
-  readConsent,
-  readOperations,
-  type Template,
-} from "./cards.ts";
 import { configurationError, describeNoText } from "./errors.ts";
-import { createIssuingSteps, type IssueCardOptions, issueCard } from "./issue-card.ts";
+import { createIssueCard, createIssuingSteps } from "./issue-card.ts";
 import { cardLinks } from "./links.ts";
 import {
   type CallOptions,
   callOptionNames,
-  checkNames,
   getService,
   type IssuingClientOptions,
   parseCallOptions,
   parseOptions,
 } from "./options.ts";
+import {
+  type ConsentChange,
+  type FieldValues,
+  type IssueCardOptions,
+  type IssueCardRequest,
+  parseId,
+  type Template,
+} from "./request.ts";
+import {
+  type Card,
+  type ConsentState,
+  type Operation,
+  readCard,
+  readChangedConsent,
+  readConsent,
+  readOperations,
+} from "./response.ts";
 import { type CallContent, createCall, send } from "./send.ts";
 
 /**
@@ -184,13 +186,13 @@ export function createIssuingClient<Paths extends object = paths>(
       parseId("card id", cardId, " Pass card.id. Await the call that returns the card."),
       content,
     );
-    checkNames(endpoint, options ?? {}, callOptionNames);
+    requireKnownOptions(endpoint, options ?? {}, callOptionNames, { toError: configurationError });
     return send(call, parseCallOptions(options, settings));
   }
 
   // The compiler reports an endpoint without a method.
   const client: IssuingClient<Paths> & Record<EndpointId, unknown> = {
-    issueCard: (template, request, options) => issueCard(settings, { template, request, options }),
+    issueCard: createIssueCard(settings),
     getCard: (cardId, options) =>
       callCard("getCard", cardId, { read: readCard<FieldValues>, options }),
     async listOperations(cardId, listed, options) {
@@ -212,12 +214,14 @@ export function createIssuingClient<Paths extends object = paths>(
   return withIssuingSteps(client, createIssuingSteps(settings));
 }
 
+const asMembers = { noun: "member", toError: configurationError } as const;
+
 type ListQuery = NonNullable<Parameters<IssuingClient["listOperations"]>[1]>;
 const queryNames = { limit: true } satisfies OptionNames<ListQuery>;
 
 /** @throws {IssuingError} `configuration` for an invalid query. */
 function formatLimit(query: ListQuery): string {
-  checkNames("The query of listOperations", query, queryNames, "member");
+  requireKnownOptions("The query of listOperations", query, queryNames, asMembers);
   const limit: unknown = query.limit;
   if (limit === undefined) return "";
   if (Number.isSafeInteger(limit) && (limit as number) > 0) return `?limit=${limit}`;
@@ -231,7 +235,7 @@ const changeNames = { marketing: true, version: true } satisfies OptionNames<Con
 function serializeChange(change: ConsentChange): string {
   const { marketing, version }: Record<string, unknown> = Object(change);
   if (typeof change !== "boolean")
-    checkNames("The change of setConsent", change ?? {}, changeNames, "member");
+    requireKnownOptions("The change of setConsent", change ?? {}, changeNames, asMembers);
   const isText = version === undefined || typeof version === "string";
   if (textsOfNoValue.includes(version))
     throw configurationError(

@@ -2,16 +2,6 @@
 
 export type { paths } from "./api.ts";
 export type { ClientEvent, ResponseMeta } from "./call.ts";
-export {
-  type Card,
-  type ConsentState,
-  type Customer,
-  defineTemplate,
-  type FieldValues,
-  type IssueCardRequest,
-  type Operation,
-  type Template,
-} from "./cards.ts";
 export { createIssuingClient, type IssuingClient } from "./client.ts";
 export {
   IssuingError,
@@ -21,6 +11,14 @@ export {
   type RejectedField,
 } from "./errors.ts";
 export { deriveIdempotencyKey, type UserId } from "./idempotency.ts";
-export type { IssueCardOptions } from "./issue-card.ts";
 export { type CardLinks, cardLinks } from "./links.ts";
 export type { CallOptions, IssuingClientOptions } from "./options.ts";
+export {
+  type Customer,
+  defineTemplate,
+  type FieldValues,
+  type IssueCardOptions,
+  type IssueCardRequest,
+  type Template,
+} from "./request.ts";
+export type { Card, ConsentState, Operation } from "./response.ts";

@@ -42,8 +42,7 @@ const walletNames = {
   second: true,
 } satisfies OptionNames<NonNullable<CardLinksOptions["wallets"]>>;
 
-const checkNames = (owner: string, options: object, names: Readonly<Record<string, true>>) =>
-  requireKnownOptions(owner, options, names, { toError: configurationError });
+const asError = { toError: configurationError };
 
 /**
  * Returns the addresses of a card's page, of both wallets and of both wallet buttons ([spec
@@ -73,8 +72,8 @@ export function cardLinks(
       `cardLinks got ${card} instead of a card: is the card issued, and is the call that returns it awaited?`,
     );
   const { wallets = {} } = options;
-  checkNames("cardLinks", options, linkOptionNames);
-  checkNames("wallets of cardLinks", wallets, walletNames);
+  requireKnownOptions("cardLinks", options, linkOptionNames, asError);
+  requireKnownOptions("wallets of cardLinks", wallets, walletNames, asError);
   const publicUrl = typeof card === "string" ? card : card.publicUrl;
   const isMissing = publicUrl === undefined || publicUrl === null;
   const page = parseHttpUrl("publicUrl", publicUrl, isMissing ? missingPage : otherPage);
@@ -131,7 +130,7 @@ export function qrCodeSvg(
   card: { publicUrl: string } | string,
   options: { sizePx?: number | undefined } = {},
 ): string {
-  checkNames("qrCodeSvg", options, { sizePx: true });
+  requireKnownOptions("qrCodeSvg", options, { sizePx: true }, asError);
   const { sizePx = 240 } = options;
   if (!(Number.isFinite(sizePx) && sizePx > 0))
     throw configurationError(`sizePx must be a number above 0, not ${String(sizePx)}.`);

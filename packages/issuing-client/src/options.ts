@@ -3,17 +3,13 @@ import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
 import { programAdvice } from "@loyalty-cards/internal/issuing-error";
 import { describeValue } from "@loyalty-cards/internal/limits";
-import {
-  describeNeededObject,
-  describeUnknownName,
-  type OptionNames,
-} from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import { version } from "../package.json";
 import { parseApiKeyOption } from "./api-key.ts";
 import type { ClientEvent, ResponseMeta } from "./call.ts";
 import { systemClock } from "./clock.ts";
-import { configurationError, describeNoText, type IssuingError } from "./errors.ts";
+import { configurationError, describeNoText } from "./errors.ts";
 import { parseHeaders } from "./headers.ts";
 import { parseNamespace } from "./idempotency.ts";
 import { describeMissing, describeMissingFetch, isNode, readEnvironment } from "./runtime.ts";
@@ -168,9 +164,10 @@ export interface CallSettings extends Settings {
  * @throws {IssuingError} `configuration`, naming the option and the fix.
  */
 export function parseOptions(options: IssuingClientOptions): Settings {
-  checkNames("createIssuingClient", options, clientOptionNames);
+  const asError = { toError: configurationError };
+  requireKnownOptions("createIssuingClient", options, clientOptionNames, asError);
   const { testing = {} } = options;
-  checkNames("testing of createIssuingClient", testing, testingNames);
+  requireKnownOptions("testing of createIssuingClient", testing, testingNames, asError);
   const { clock = systemClock, random = Math.random } = testing;
   return Object.freeze({
     // The key is parsed first, because its parser recognizes that key and address are swapped.
@@ -212,32 +209,6 @@ export function parseCallOptions(
     onResponse: parseFunction("onResponse", onResponse),
   };
 }
-
-/**
- * Rejects unknown names. `requireKnownOptions` does the same; it is not called, because its file
- * would be one more on the path of every card.
- * @param owner the function whose options these are, or the object.
- * @throws {IssuingError} `configuration` for what is no object, and for a name that is not in the
- * table.
- */
-export function checkNames(
-  owner: string,
-  options: object,
-  names: Readonly<Record<string, true>>,
-  noun: "option" | "member" = "option",
-): void {
-  if (typeof options !== "object" || options === null)
-    throw configurationError(describeNeededObject(owner, names));
-  for (const name of Object.keys(options))
-    if (!Object.hasOwn(names, name)) throw createNameError(owner, name, { names, noun });
-}
-
-/** The error for a name that is not in the table. */
-export const createNameError = (
-  owner: string,
-  name: string,
-  known: { names: object; noun: "option" | "member" },
-): IssuingError => configurationError(describeUnknownName(owner, name, known));
 
 function parseFunction<Value>(name: string, value: Value | null | undefined): Value | undefined {
   if (value === undefined || value === null) return undefined;

@@ -5,7 +5,6 @@
 import { programAdvice } from "@loyalty-cards/internal/issuing-error";
 import { keyRetentionMs } from "@loyalty-cards/internal/key-retention";
 import type { Call } from "./call.ts";
-import { isObject } from "./cards.ts";
 import {
   IssuingError,
   type IssuingErrorCode,
@@ -13,7 +12,7 @@ import {
   type ProblemDetails,
   type RejectedField,
 } from "./errors.ts";
-import { getRequestId, type UsableResponse } from "./response.ts";
+import { getRequestId, isObject, type UsableResponse } from "./response.ts";
 import { isConflict, isRetryableStatus } from "./retry.ts";
 import type { AttemptFailure } from "./transport.ts";
 

@@ -1,9 +1,15 @@
 /**
- * Reads a response: a body that a method can use, the body of an error, or why the attempt has no
- * usable response.
+ * Reads a response: whether its body is usable, then the card, the operations or the consent in it;
+ * or why there is none.
  */
 import type { Result } from "@loyalty-cards/internal/result";
 import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import type {
+  ConsentState,
+  FieldValues,
+  Operation,
+  Card as WireCard,
+} from "@loyalty-cards/openapi/types";
 import { type AttemptFailure, type HttpResponse, unusable } from "./transport.ts";
 
 /** A response that a method or an error can use. */
@@ -130,4 +136,148 @@ export function parseRetryAfter(header: string | null, dateMs: number): number |
 export function getRequestId({ header }: Pick<UsableResponse, "header">): string | undefined {
   const id = header("x-request-id") ?? header("request-id");
   return id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined; // drops other text
+}
+
+export type { ConsentState, Operation } from "@loyalty-cards/openapi/types";
+
+/**
+ * A card ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)).
+ * Members that this version does not know are present at run time; read one with `"name" in card`.
+ * @typeParam Fields the fields of the card's template, as `defineTemplate` has them.
+ */
+export interface Card<Fields = FieldValues> extends Omit<WireCard, "fieldValues"> {
+  /**
+   * Map from a field key of the template to its value ([spec
+   * 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)).
+   */
+  fieldValues: Fields;
+}
+
+const isString = (value: unknown): value is string => typeof value === "string";
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Accepts only http and https, because users open the page and its links. */
+const isHttpUrl = (value: unknown) => isString(value) && /^https?:\/\/[^\s/?#]/i.test(value);
+
+const isOptional = (isValid: (value: unknown) => boolean) => (value: unknown) =>
+  value === undefined || isValid(value);
+
+/**
+ * The members of a card (spec 2.1). A value of another type is an error: the program would
+ * calculate with it, and `"120" + 1` is `"1201"`.
+ */
+const isValidMember: Record<keyof Card, (value: unknown) => boolean> = {
+  id: (value) => isString(value) && value !== "",
+  publicUrl: isHttpUrl,
+  status: isOptional(isString),
+  customerId: isOptional(isString),
+  loyaltyBalance: isOptional(Number.isFinite), // 1e999 is JSON, and becomes Infinity
+  loyaltyTier: (value) => value === null || isOptional(isString)(value),
+  issuedVia: isOptional(isString),
+  fieldValues: isOptional(isObject),
+};
+
+const memberNames = Object.keys(isValidMember) as (keyof Card)[];
+
+/**
+ * Reads a card. An object that has an id and no `publicUrl` is not one: it can be a wrapper, or a
+ * job that issues the card later.
+ */
+export function readCard<Fields>({ json, status }: UsableResponse): Reading<Card<Fields>> {
+  const members = isObject(json) ? json : {};
+  const invalid = memberNames.filter((name) => !isValidMember[name](members[name]));
+  if (invalid.length === 0) return { value: members as typeof members & Card<Fields> };
+
+  const { id, publicUrl, public_url, loyaltyBalance } = members;
+  const hasPage = isHttpUrl(publicUrl) || isHttpUrl(public_url);
+  if (status === 202 && !hasPage) {
+    const what = "202: the card is issued later. Repeat the call with the same key.";
+    return unusable(status, what, { isRetryable: true });
+  }
+  const isCard = hasPage || Number.isFinite(loyaltyBalance);
+  const hasId = (isString(id) && id !== "") || Number.isSafeInteger(id);
+  const cardId = isCard && hasId ? String(id) : undefined;
+  return mismatch(status, `a card: ${describeDifference(members, invalid)}`, cardId);
+}
+
+const mismatch = (status: number, expected: string, cardId?: string) =>
+  unusable(status, `something that is not ${expected}.`, { cardId });
+
+function describeDifference(members: Record<string, unknown>, invalid: readonly string[]): string {
+  const { publicUrl, public_url } = members;
+  if (isString(public_url) && publicUrl === undefined)
+    return "its members are in snake_case, such as public_url instead of publicUrl";
+  if (Object.values(members).some(isCardLike)) return "the card is inside another object";
+  return `missing or invalid: ${invalid.map((name) => `/${name}`).join(", ")}`;
+}
+
+const isCardLike = (value: unknown) =>
+  isObject(value) &&
+  isString(value["id"]) &&
+  (isString(value["publicUrl"]) || isString(value["public_url"]));
+
+/**
+ * Returns the keys of the fields whose value on the card differs from the one that was sent. The
+ * service removes surrounding spaces (`customer-match` in the assumptions) and may return a number
+ * as text; neither is a difference.
+ */
+export function getDifferentFields(
+  sent: Readonly<Record<string, unknown>>,
+  { fieldValues }: { fieldValues?: unknown },
+): string[] {
+  if (!isObject(fieldValues)) return [];
+  // `String` throws for some objects that JSON can have, such as { "toString": 1 }.
+  const normalize = (value: unknown) => (typeof value === "object" ? value : String(value).trim());
+  return Object.keys(sent).filter((key) => {
+    const isOnBoth = sent[key] !== undefined && Object.hasOwn(fieldValues, key);
+    return isOnBoth && normalize(sent[key]) !== normalize(fieldValues[key]);
+  });
+}
+
+/**
+ * The specification does not show the member that contains the list (spec 4.3); these names are
+ * common.
+ */
+const listNames = ["items", "operations", "data", "results"];
+
+/**
+ * Members that the specification does not name, with their types. A value of another type is
+ * removed.
+ */
+const optionalMembers = { change: Number.isFinite, balance: Number.isFinite, createdAt: isString };
+
+/** Reads the history of a card. */
+export function readOperations({ json, status }: UsableResponse): Reading<Operation[]> {
+  const lists = isObject(json) ? listNames.map((name) => json[name]) : [json];
+  const list = lists.find(Array.isArray);
+  if (!list?.every(isOperation)) return mismatch(status, "a list of operations");
+  for (const entry of list as Record<string, unknown>[]) {
+    entry["id"] = String(entry["id"]); // the specification gives it no type (spec 2.5)
+    for (const [name, isValid] of Object.entries(optionalMembers))
+      if (!isValid(entry[name])) delete entry[name];
+  }
+  return { value: list as Operation[] };
+}
+
+const isOperation = (entry: unknown) =>
+  isObject(entry) &&
+  (isString(entry["id"]) || Number.isSafeInteger(entry["id"])) &&
+  isOptional(isString)(entry["type"]);
+
+/** Reads a consent. The text "false" for `marketingConsent` would count as consent in an `if`. */
+export function readConsent({ json, status }: UsableResponse): Reading<ConsentState> {
+  if (isObject(json) && typeof json["marketingConsent"] === "boolean")
+    return { value: json as unknown as ConsentState };
+  return mismatch(status, "a consent: marketingConsent is not true or false");
+}
+
+/**
+ * Reads the response to a change of consent, which is not specified (spec 4.5): it may have no
+ * consent.
+ */
+export function readChangedConsent(response: UsableResponse): Reading<ConsentState | undefined> {
+  return { value: readConsent(response).value };
 }

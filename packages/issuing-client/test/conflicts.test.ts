@@ -167,7 +167,7 @@ describe.each(statuses)("a %i", (status) => {
       const first = earlierMs === undefined ? {} : { firstAttemptAt: clock.now() - earlierMs };
       const { send, prepare } = readIssuingSteps(client);
       const prepared = await prepare(template.id, signUp);
-      const keyed = { ...prepared, idempotencyKey: "k", keyAgeMs: earlierMs ?? ("new" as const) };
+      const keyed = { ...prepared, idempotencyKey: "k", keyAgeMs: earlierMs ?? 0 };
       const sent = await catchIssuingError(send(keyed));
       const issuedOne = client.issueCard(template.id, signUp, { userId: 1, ...first });
       expect(toText(sent)).toBe(toText(await catchIssuingError(issuedOne)));

@@ -3,6 +3,7 @@ import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { maxAheadMs } from "@loyalty-cards/internal/jobs/clock";
 import { giveBack } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
+import { endless } from "@loyalty-cards/internal/limits";
 import type { Result } from "@loyalty-cards/internal/result";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import type { Card } from "@loyalty-cards/issuing-client";
@@ -112,7 +113,7 @@ async function send(
 ): Promise<Result<Card, CallFailure>> {
   const request: KeyedRequest = {
     ...toRequest(job),
-    keyAgeMs: job.isFirstAttempt ? "new" : getKeyAgeMs(job, client.clock),
+    keyAgeMs: job.isFirstAttempt ? 0 : getKeyAgeMs(job, client.clock),
   };
   try {
     return { value: await client.send(request, { deadlineMs: job.deadlineMs, signal }) };
@@ -122,10 +123,10 @@ async function send(
 }
 
 /** How old the key can be when this attempt ends: the service must still know it then. */
-function getKeyAgeMs(job: OwnLease, clock: Clock): number | "unknown" {
+function getKeyAgeMs(job: OwnLease, clock: Clock): number {
   const { leasedAtMs, startedAtMs = leasedAtMs, deadlineMs } = job;
   const wasClockAhead = startedAtMs - leasedAtMs > maxAheadMs;
-  if (wasClockAhead) return "unknown";
+  if (wasClockAhead) return endless;
   return leasedAtMs - startedAtMs + getAgeMs(job, clock) + deadlineMs;
 }
 
