@@ -4,98 +4,91 @@
  */
 import { type AttemptFailure, notSent } from "./transport.ts";
 
-/** The codes of certificates that are not trusted (OpenSSL). */
-const untrustedCertificate = /^(CERT|DEPTH|SELF|UNABLE)_[A-Z_]+$/;
-
-/** What known codes look like. Only these are shown: other text may quote the request. */
-const knownCodes = [
-  /^E[A-Z]{3,20}$/, // system calls and DNS
-  /^EAI_[A-Z]+$/,
-  /^ERR_[A-Z\d_]+$/, // Node.js
-  /^HPE_[A-Z_]+$/,
-  untrustedCertificate,
-  /^UND_ERR_[A-Z_]+$/, // undici
-  /^Connection[A-Za-z]+$/, // Bun
-  /^FailedToOpenSocket$/,
-  /^Malformed_HTTP_Response$/,
-];
+/** What failed connections have in common. */
+interface Cause {
+  /** The codes of their errors. */
+  codes?: RegExp;
+  /** Their messages: Deno has no codes, and other runtimes lack some. */
+  messages?: RegExp;
+  /** Not this cause, when the message matches. */
+  except?: RegExp;
+  /**
+   * The connection was not established, so nothing was sent. Otherwise the service may have
+   * received the request: the same error can end an established connection.
+   */
+  isNotConnected?: true;
+  /** What to correct. */
+  hint?: string;
+}
 
 /**
  * The alerts with which a server refuses a TLS handshake (OpenSSL). Those that can also end an
  * established connection, such as an internal error, are left out.
  */
-const handshakeAlerts = ["SSLV3", "TLSV1", "TLSV13"].flatMap((version) => [
-  `ERR_SSL_${version}_ALERT_CERTIFICATE_REQUIRED`,
-  `ERR_SSL_${version}_ALERT_HANDSHAKE_FAILURE`,
-  `ERR_SSL_${version}_ALERT_NO_APPLICATION_PROTOCOL`,
-  `ERR_SSL_${version}_ALERT_PROTOCOL_VERSION`,
-  `ERR_SSL_${version}_ALERT_UNKNOWN_CA`,
-]);
+const handshakeAlerts =
+  "CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE|NO_APPLICATION_PROTOCOL|PROTOCOL_VERSION|UNKNOWN_CA";
 
-/** The connection was not established, so nothing was sent. */
-const notConnected: ReadonlySet<string> = new Set([
-  // System calls and DNS
-  "EAI_AGAIN",
-  "ECONNREFUSED",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  // Node.js
-  "ERR_INVALID_PROTOCOL",
-  "ERR_PROXY_TUNNEL",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  // OpenSSL
-  "ERR_SSL_TLSV1_UNRECOGNIZED_NAME",
-  ...handshakeAlerts,
-  // undici
-  "UND_ERR_CONNECT_TIMEOUT",
-  // Bun
-  "ConnectionRefused",
-  "FailedToOpenSocket",
-]);
+/** What OpenSSL says of bytes that are not TLS. */
+const plaintextErrors =
+  "PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|UNSUPPORTED_PROTOCOL|WRONG_VERSION_NUMBER";
 
-/** What undici says when a proxy does not connect to the service; its code has other causes too. */
-const noTunnelMessage = "!== 200 when HTTP Tunneling";
+const noService = ": is the service running, and is baseUrl correct?";
 
-/**
- * Deno has no codes, and Node.js none for a connection that ends during the TLS handshake; their
- * messages name the phase.
- */
-const notConnectedMessages = [
-  "client error (Connect)",
-  "dns error",
-  "before secure TLS connection was established",
-  noTunnelMessage,
+/** Every cause is retried: the next attempt may succeed. The first one with a hint gives it. */
+const causes: readonly Cause[] = [
+  {
+    // The code of undici has other causes too.
+    codes: /^ERR_PROXY_TUNNEL$/,
+    messages: /!== 200 when HTTP Tunneling/,
+    isNotConnected: true,
+    hint: ": the proxy refused to connect to it. Is HTTPS_PROXY correct?",
+  },
+  {
+    codes: /^(CERT|DEPTH|SELF|UNABLE)_[A-Z_]+$/, // OpenSSL
+    isNotConnected: true,
+    hint: ": its certificate is expired or not trusted. For a private authority set NODE_EXTRA_CA_CERTS.",
+  },
+  {
+    // A proxy can write such a response into an established connection. EPROTO is every error of
+    // TLS in Node.js and Bun.
+    codes: new RegExp(`^(EPROTO|ERR_SSL_(${plaintextErrors}))$`),
+    messages: /corrupt message of type InvalidContentType/,
+    except: /alert/i, // only a port that speaks TLS sends one
+    hint: ": the response is not TLS. Does this port speak https? Use http:// for the mock service; otherwise correct the port.",
+  },
+  { codes: /^(ConnectionRefused|ECONNREFUSED|ENOTFOUND)$/, isNotConnected: true, hint: noService },
+  { codes: /^EREFUSED$/, hint: noService },
+  {
+    // Bytes of an earlier response on a kept connection cause the same error.
+    codes: /^(HPE_INVALID_CONSTANT|Malformed_HTTP_Response)$/,
+    messages: /match the HTTP\/1\.1 protocol|invalid HTTP version/,
+    hint: ": the response is not HTTP. Does this port speak http?",
+  },
+  {
+    codes: /^(EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|FailedToOpenSocket)$/,
+    messages: /client error \(Connect\)|dns error/,
+    isNotConnected: true,
+  },
+  {
+    codes: /^ERR_(INVALID_PROTOCOL|TLS_CERT_ALTNAME_INVALID|SSL_TLSV1_UNRECOGNIZED_NAME)$/,
+    messages: /before secure TLS connection was established/,
+    isNotConnected: true,
+  },
+  {
+    codes: new RegExp(`^ERR_SSL_(SSLV3|TLSV1|TLSV13)_ALERT_(${handshakeAlerts})$`),
+    isNotConnected: true,
+  },
 ];
 
-/**
- * The response is not TLS. A proxy can write such a response into an established connection, so the
- * service may have received the request.
- */
-const notTls: ReadonlySet<string> = new Set([
-  // Node.js and Bun, for every error of TLS
-  "EPROTO",
-  // OpenSSL
-  "ERR_SSL_PACKET_LENGTH_TOO_LONG",
-  "ERR_SSL_UNKNOWN_PROTOCOL",
-  "ERR_SSL_UNSUPPORTED_PROTOCOL",
-  "ERR_SSL_WRONG_VERSION_NUMBER",
-]);
-
-/** Deno's message for a port that does not speak TLS. */
-const notTlsMessage = "corrupt message of type InvalidContentType";
-
-/** The response is not HTTP. undici 7 and Deno have no code for it. */
-const notHttp: ReadonlySet<string> = new Set(["HPE_INVALID_CONSTANT", "Malformed_HTTP_Response"]);
-const notHttpMessages = ["match the HTTP/1.1 protocol", "invalid HTTP version"];
-
-/** Nothing listens at the address. */
-const noService: ReadonlySet<string> = new Set([
-  "ConnectionRefused",
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EREFUSED",
-]);
+/** What further codes look like. Only known codes are shown: other text may quote the request. */
+const otherCodes = [
+  /^E[A-Z]{3,20}$/, // system calls and DNS
+  /^EAI_[A-Z]+$/,
+  /^ERR_[A-Z\d_]+$/, // Node.js
+  /^HPE_[A-Z_]+$/,
+  /^UND_ERR_[A-Z_]+$/, // undici
+  /^Connection[A-Za-z]+$/, // Bun
+];
 
 /**
  * Describes a connection that failed.
@@ -135,31 +128,22 @@ export function describeThrownRequest(error: unknown): { failure: AttemptFailure
 function isConnected({ code = "", syscall, message }: NetworkError): boolean {
   if (syscall === "connect" || syscall === "getaddrinfo") return false;
   // With another system call, such as "read", the code is of an established connection.
-  const isCodeOfConnect = notConnected.has(code) || untrustedCertificate.test(code);
-  if (syscall === undefined && isCodeOfConnect) return false;
-  return !includesAny(message, notConnectedMessages);
+  const codeOfConnect = syscall === undefined ? code : "";
+  return !causes.some(
+    ({ isNotConnected, codes, messages }) =>
+      isNotConnected && (codes?.test(codeOfConnect) || messages?.test(message)),
+  );
 }
 
 function findHint({ code = "", message }: NetworkError, origin: string): string {
   if (origin === "https://cards.mock.test")
     return ": this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.";
-  if (code === "ERR_PROXY_TUNNEL" || message.includes(noTunnelMessage))
-    return ": the proxy refused to connect to it. Is HTTPS_PROXY correct?";
-  if (untrustedCertificate.test(code))
-    return ": its certificate is expired or not trusted. For a private authority set NODE_EXTRA_CA_CERTS.";
-  const isAlert = /alert/i.test(message); // only a port that speaks TLS sends one
-  if ((notTls.has(code) && !isAlert) || message.includes(notTlsMessage))
-    return ": the response is not TLS. Does this port speak https? Use http:// for the mock service; otherwise correct the port.";
-  if (noService.has(code)) return ": is the service running, and is baseUrl correct?";
-  // Bytes of an earlier response on a kept connection cause the same error, so the service may have
-  // received the request.
-  if (notHttp.has(code) || includesAny(message, notHttpMessages))
-    return ": the response is not HTTP. Does this port speak http?";
-  return ".";
+  const cause = causes.find(
+    ({ hint, codes, messages, except }) =>
+      hint && (codes?.test(code) || messages?.test(message)) && !except?.test(message),
+  );
+  return cause?.hint ?? ".";
 }
-
-const includesAny = (text: string, parts: readonly string[]) =>
-  parts.some((part) => text.includes(part));
 
 interface NetworkError {
   /** The code of the error; undefined when it is not a known one. */
@@ -194,4 +178,5 @@ function readNetworkError(error: unknown): NetworkError {
 }
 
 const isKnownCode = (code: unknown): code is string =>
-  typeof code === "string" && knownCodes.some((pattern) => pattern.test(code));
+  typeof code === "string" &&
+  [...otherCodes, ...causes.map(({ codes }) => codes)].some((pattern) => pattern?.test(code));
