@@ -1,27 +1,24 @@
 # The commands of the guides; commands.test.ts runs them.
 
 # #region demo
-git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
-npm ci && npm run demo
+git clone https://github.com/loyalty-cards/loyalty-cards
+cd loyalty-cards && npm ci && npm run demo
 # #endregion
 
 # #region demo-keep
-git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
-npm ci && npm run demo -- --keep
+git clone https://github.com/loyalty-cards/loyalty-cards
+cd loyalty-cards && npm ci && npm run demo -- --keep
 # #endregion
 
 # #region start
-git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
-npm ci && npm run build && npm run release:pack ../my-shop
-cd ../my-shop
-npm init --yes && npm pkg set type=module
-npm install ./loyalty-cards-{issuing,webhook}-*.tgz
-npm install --save-dev ./loyalty-cards-{cli,mock}-*.tgz tsx typescript @types/node
+git clone https://github.com/loyalty-cards/loyalty-cards
+cd loyalty-cards && npm ci && npm run build && npm run release:pack ../my-shop
+cd ../my-shop && npm init --yes && npm pkg set type=module
+npm install ./loyalty-cards-*.tgz tsx typescript @types/node
 # #endregion
 
 # #region start-npm
-mkdir my-shop && cd my-shop
-npm init --yes && npm pkg set type=module
+mkdir my-shop && cd my-shop && npm init --yes && npm pkg set type=module
 npm install @loyalty-cards/{issuing-client,issuing-outbox,webhook-verify,webhook-inbox}
 npm install --save-dev @loyalty-cards/{cli,mock-server} tsx typescript @types/node
 # #endregion
@@ -63,12 +60,7 @@ npx tsx --env-file=.env shop-express.ts
 
 # #region sign-up
 curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
-  -d '{ "name": "Anna", "email": "anna@example.com", "phone": "600100200" }'
-# #endregion
-
-# #region purchase
-card=$(curl --silent http://localhost:3000/users | grep -o 'card_[[:alnum:]]*' | tail -n 1)
-npx loyalty-cards purchase $card 120 --base-url http://localhost:4010
+  -d '{ "name": "Ben", "email": "ben@example.com", "phone": "600100201" }'
 # #endregion
 
 # #region users

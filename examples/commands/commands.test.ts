@@ -51,7 +51,7 @@ describe("getting started", () => {
   /** A reader's terminals: the mock service and the shop run, and `.env` has the variables. */
   async function openGuide() {
     const [port, shopPort] = [await freePort(), await freePort()];
-    const replaced = {
+    const replaced: Record<string, string | number> = {
       "dev --forward": `dev --port ${port} --forward`,
       "4010": port,
       "3000": shopPort,
@@ -62,6 +62,7 @@ describe("getting started", () => {
     await findLine(shell.start("start-express"), /The shop is open/);
     const control = `http://127.0.0.1:${port}/_mock`;
     return {
+      replaced,
       output: async (region: string) => (await shell.run(region)).stdout,
       async readCards() {
         const response = await fetch(`${control}/cards`);
@@ -77,7 +78,7 @@ describe("getting started", () => {
   }
 
   it("prints the responses that the guide shows", async () => {
-    const { output, readCards, waitForDelivery } = await openGuide();
+    const { output, readCards, waitForDelivery, replaced } = await openGuide();
     const card = await output("first-card-env");
     expect(card).toMatch(/^card_\w{16} http:\S+\/cards\/\w+\n/m);
     const [, page = ""] = card.trim().split(" ");
@@ -85,10 +86,12 @@ describe("getting started", () => {
     show("first-card", card);
     const showJson = (region: string, text: string) =>
       show(region, JSON.stringify(JSON.parse(text), null, 2));
-    showJson("sign-up", await output("sign-up"));
+    const signUp = await output("sign-up");
+    showJson("sign-up", signUp);
+    replaced["card_8sT2kq"] = JSON.parse(signUp).cardId;
     showJson("sign-up-again", await output("sign-up"));
     expect(await readCards()).toHaveLength(2);
-    expect(await output("purchase")).toMatch(/^Purchase of 120 points/);
+    expect(await output("purchase-card")).toMatch(/^Purchase of 120 points/);
     await waitForDelivery();
     showJson("users", await output("users"));
   });

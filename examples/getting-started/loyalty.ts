@@ -63,7 +63,8 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
   if (entry.publicUrl) {
     const links = client.cardLinks(entry.publicUrl);
     const { page, addToFirstWallet: apple, addToSecondWallet: google } = links;
-    return { status: 201, body: { userId, page, apple, google } };
+    const { cardId } = entry;
+    return { status: 201, body: { userId, cardId, page, apple, google } };
   }
   if (entry.state === "rejected")
     return { status: 422, body: { userId, message: entry.error?.userMessage } };

@@ -32,7 +32,8 @@ export function renderInstall(names: readonly string[], page: string, fromNpm = 
 /** The command that a visitor of the landing page copies first. */
 export function renderFirstCommand(page: string, fromNpm = isOnNpm): string {
   if (fromNpm) return renderInstall(["@loyalty-cards/issuing-client"], page, fromNpm);
-  const sentence = "The command opens a shop and the console. The packages are not on npm yet.";
+  const sentence =
+    "It prints the addresses of a shop and of the console. The packages are not on npm yet.";
   return `\n<!-- snippet: examples/commands/commands.sh#demo-keep -->\n\n${sentence}\n\n`;
 }
 

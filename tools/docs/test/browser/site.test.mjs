@@ -190,7 +190,8 @@ it("shows a command to copy, and code beside the card, on the first screen, and 
     all.filter((each) => each.scrollWidth > each.clientWidth).map(({ className }) => className),
   );
   assert.deepEqual(cut, []);
-  assert.ok(await page.$eval(".narrow img", (image) => image.checkVisibility()));
+  for (const picture of [".narrow img", ".screens img"])
+    assert.ok(await page.$eval(picture, (image) => image.checkVisibility()));
 });
 
 it("shows the copy button of a code block on a phone, where nothing hovers", async () => {
@@ -225,17 +226,36 @@ it("breaks a command on a phone before an option, never in it, and not under the
   );
   assert.ok(lines.some(([text]) => text === " --privacy"));
   assert.deepEqual(new Set(lines.map(([, count]) => count)), new Set([1]));
-  const covered = await page.$$eval(
-    ".language-sh",
-    (all) =>
-      all.filter((block) => {
-        const { left } = block.querySelector("button.copy").getBoundingClientRect();
-        const words = [...block.querySelectorAll(".line > span")];
-        const ends = words.flatMap((word) => [...word.getClientRects()].map(({ right }) => right));
-        return Math.max(...ends) > left;
-      }).length,
+  const countCovered = () =>
+    page.$$eval(
+      ".language-sh",
+      (all) =>
+        all.filter((block) => {
+          const { left } = block.querySelector("button.copy").getBoundingClientRect();
+          const words = [...block.querySelectorAll(".line > span")].flatMap((word) => [
+            ...word.getClientRects(),
+          ]);
+          return Math.max(...words.map(({ right }) => right)) > left;
+        }).length,
+    );
+  for (let width = 390; width <= 1024; width += 8) {
+    await page.setViewport({ width, height: 844 });
+    assert.deepEqual([width, await countCovered()], [width, 0]);
+  }
+});
+
+it("wraps the lines of a program on a phone, and copies commands and programs only", async () => {
+  const { page } = await open("guides/getting-started", { width: 390, height: 844 });
+  const scrolling = await page.$$eval(".vp-doc pre", (all) =>
+    all.filter((each) => each.scrollWidth > each.clientWidth).map(({ innerText }) => innerText),
   );
-  assert.equal(covered, 0);
+  assert.deepEqual(scrolling, []);
+  const copied = await page.$$eval("button.copy", (all) =>
+    all
+      .filter((each) => each.checkVisibility())
+      .map(({ parentElement }) => parentElement.classList[0]),
+  );
+  assert.deepEqual(new Set(copied), new Set(["language-sh", "language-ts"]));
 });
 
 it("follows a link of the sidebar without loading the page again", async () => {
