@@ -23,7 +23,13 @@ import {
   type ReceiverSettings,
 } from "./options.ts";
 import { isMisconfiguration, type Refusal, reasons, unavailable } from "./reasons.ts";
-import { createReporter, describeRefusal, type Outcome, type VerifiedFacts } from "./reporter.ts";
+import {
+  createReporter,
+  type HandlingEnd,
+  type OtherEnd,
+  toEnd,
+  type VerifiedFacts,
+} from "./reporter.ts";
 import { checkHeader, isTimeMs, type UnverifiedBody } from "./signature.ts";
 import { type Match, verifyWithSecrets } from "./verify.ts";
 
@@ -157,33 +163,27 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   }
 
   /** Accepts the delivery with 204. After 503 the service delivers again. */
-  function toResponse(verified: VerifiedDelivery, handled: HandlingResult): ReceiverResponse {
-    const { event, facts, reception } = verified;
-    if (handled.outcome === "failed") reporter.logHandlerError(event, handled.error, deliversAgain);
-    const toOutcome = () => ({ ...handled, ...facts });
-    if (handled.outcome === "failed" || handled.outcome === "in-progress")
-      return reportAndReturn(unavailable, toOutcome, reception);
+  function toResponse(verified: VerifiedDelivery, end: HandlingEnd): ReceiverResponse {
+    const { event, reception } = verified;
+    if ("error" in end) reporter.logHandlerError(event, end.error, deliversAgain);
+    if (end.outcome === "failed" || end.outcome === "in-progress")
+      return reportAndReturn(unavailable, end, reception);
     const accepted: ReceiverResponse = { status: 204, headers: {}, event };
-    if (afterResponse !== undefined && handled.outcome !== "duplicate")
+    if (afterResponse !== undefined && end.outcome !== "duplicate")
       accepted.afterResponse = () => runAfterResponse(verified);
-    return reportAndReturn(accepted, toOutcome, reception);
+    return reportAndReturn(accepted, end, reception);
   }
 
-  async function runAfterResponse({
-    event,
-    delivery,
-    unexpectedData,
-    facts,
-    reception,
-  }: VerifiedDelivery): Promise<void> {
+  async function runAfterResponse(verified: VerifiedDelivery): Promise<void> {
+    const { event, delivery, unexpectedData, facts, reception } = verified;
     try {
       const result = await afterResponse?.(event, delivery, unexpectedData);
       if (typeof result === "function") throw createReturnedFunctionError("afterResponse");
     } catch (error) {
       reporter.logHandlerError(event, error, "the response was sent already: use an inbox.");
       if (reception.hasTimedOut) return;
-      const outcome = { outcome: "after-response-failed", event: facts.event, error } as const;
-      reporter.report(() => outcome, 204, 0);
+      const end = { outcome: "after-response-failed", event: facts.event, error } as const;
+      reporter.report(end, { status: 204, durationMs: 0 });
     }
   }
 
@@ -200,31 +200,31 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     if (facts === undefined)
       return refuse({ reason: stage === "body" ? "timeout" : "secret-timeout" }, reception);
     reporter.logHandlerTimeout();
-    const toOutcome = () => ({ outcome: "failed", reason: "timeout", ...facts }) as const;
-    return reportAndReturn(unavailable, toOutcome, reception);
+    return reportAndReturn(unavailable, { outcome: "failed", reason: "timeout" }, reception);
   }
 
   function refuse(refusal: Refusal, reception: Reception): ReceiverResponse {
     const { reason } = refusal;
     if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...refusal, reason });
     else if (!reception.hasTimedOut) reporter.logRejection({ ...refusal, reason });
-    return reportAndReturn(reasons[reason].response, () => describeRefusal(refusal), reception);
+    return reportAndReturn(reasons[reason].response, toEnd(refusal), reception);
   }
 
   /** Handles an error that nothing should throw. */
   function failUnexpectedly(error: unknown, reception: Reception): ReceiverResponse {
     reporter.logUnexpectedError(error, deliversAgain);
-    return reportAndReturn(unavailable, () => ({ outcome: "error", error }), reception);
+    return reportAndReturn(unavailable, { outcome: "error", error }, reception);
   }
 
-  /** Reports the outcome of the delivery, and returns the response. */
+  /** Reports how the delivery ended, and returns the response. */
   function reportAndReturn(
     response: ReceiverResponse,
-    toOutcome: () => Outcome,
-    reception: Reception,
+    end: HandlingEnd | OtherEnd,
+    { startedMs, hasTimedOut, facts }: Reception,
   ): ReceiverResponse {
-    const durationMs = performance.now() - reception.startedMs;
-    if (!reception.hasTimedOut) reporter.report(toOutcome, response.status, durationMs);
+    const { status } = response;
+    const durationMs = performance.now() - startedMs;
+    if (!hasTimedOut) reporter.report(end, { status, durationMs, facts });
     return response;
   }
 
@@ -293,11 +293,6 @@ function describeDelivery(
 const acceptedOutcomes = ["verified", "stored", "duplicate"] as const;
 type Accepted = (typeof acceptedOutcomes)[number];
 
-type HandlingResult =
-  | { outcome: Accepted | "in-progress" }
-  /** `error` is what `handler`, the inbox or the dedupe store threw. */
-  | { outcome: "failed"; reason: "handler-error"; error: unknown };
-
 /**
  * Handles the event; with `dedupe`, once. Never rejects. After a timeout, the step that runs
  * continues, and no further step begins.
@@ -305,7 +300,7 @@ type HandlingResult =
 async function handleUnlessDuplicate(
   verified: VerifiedDelivery,
   settings: ReceiverSettings,
-): Promise<HandlingResult> {
+): Promise<HandlingEnd> {
   const { dedupe } = settings;
   try {
     if (dedupe === undefined) return { outcome: await storeAndCallHandler(verified, settings) };

@@ -41,12 +41,16 @@ export interface VerifiedFacts {
   unexpectedData?: readonly string[];
 }
 
-export type Outcome =
-  | ({ outcome: "verified" | "stored" | "duplicate" | "in-progress" } & VerifiedFacts)
+/** How a verified delivery ended. */
+export type HandlingEnd =
+  | { outcome: "verified" | "stored" | "duplicate" | "in-progress" }
   /** `handler`, the inbox or the dedupe store took longer than `timeoutMs`. */
-  | ({ outcome: "failed"; reason: "timeout" } & VerifiedFacts)
+  | { outcome: "failed"; reason: "timeout" }
   /** `error` is what `handler`, the inbox or the dedupe store threw. */
-  | ({ outcome: "failed"; reason: "handler-error"; error: unknown } & VerifiedFacts)
+  | { outcome: "failed"; reason: "handler-error"; error: unknown };
+
+/** How another delivery ended, and what failed after the response. */
+export type OtherEnd =
   /**
    * `skewSeconds`, the receiver's clock minus the signature's, says by how much a delivery is
    * `stale` (above 0) or `future` (below 0).
@@ -62,7 +66,10 @@ export type Outcome =
  * One delivery, for metrics. `status` is that of the response; `durationMs` is the time until the
  * response, and 0 for `after-response-failed`.
  */
-export type ReceiverOutcome = Outcome & { status: number; durationMs: number };
+export type ReceiverOutcome = ((HandlingEnd & VerifiedFacts) | OtherEnd) & {
+  status: number;
+  durationMs: number;
+};
 
 /** What to report, and where. */
 export interface ReporterOptions {
@@ -87,6 +94,14 @@ const logIntervalMs = 60_000;
 
 /** Each has a section on the page of errors. */
 type Page = Refusal["reason"] | "handler-error";
+
+/** What an outcome has besides the end of a delivery. */
+interface Reported {
+  status: number;
+  durationMs: number;
+  /** Those of a verified delivery. */
+  facts?: VerifiedFacts | undefined;
+}
 
 export type Reporter = ReturnType<typeof createReporter>;
 
@@ -133,14 +148,11 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
 
   return {
     write,
-    /**
-     * Calls `onOutcome`.
-     * @param toOutcome called only then: most receivers have no `onOutcome`, and without this a
-     * delivery takes a fifth longer.
-     */
-    report(toOutcome: () => Outcome, status: number, durationMs: number): void {
+    /** Calls `onOutcome`. Most receivers have none, and need no object of the outcome. */
+    report(end: HandlingEnd | OtherEnd, { status, durationMs, facts }: Reported): void {
       if (onOutcome === undefined) return;
-      notify(onOutcome, { ...toOutcome(), status, durationMs }, (error) =>
+      const outcome = { ...end, ...facts, status, durationMs } as ReceiverOutcome;
+      notify(onOutcome, outcome, (error) =>
         write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
       );
     },
@@ -206,9 +218,8 @@ function describeMisconfiguration(
   return reason === "already-consumed" ? `${text} ${fix}`.trim() : text;
 }
 
-/** What `onOutcome` gets of a refusal. */
-export function describeRefusal(refusal: Refusal): Outcome {
-  const { reason, skewSeconds } = refusal;
+/** How a delivery ended that was refused. */
+export function toEnd({ reason, skewSeconds }: Refusal): OtherEnd {
   if (isMisconfiguration(reason)) return { outcome: "misconfigured", reason };
   const rejected = { outcome: "rejected", reason } as const;
   return skewSeconds === undefined ? rejected : { ...rejected, skewSeconds };

@@ -197,11 +197,21 @@ function createLoadingSource(
   { maxAgeMs, clock, logErrorMessages }: SecretSourceOptions,
 ): SecretSource {
   const results: LoadResults = { loaded: undefined, failed: undefined };
-  let pending: { keys: Promise<LoadedKeys>; startedMs: number } | undefined;
+  let running: { keys: Promise<LoadedKeys>; startedMs: number } | undefined;
   let reloadedMs = Number.NEGATIVE_INFINITY;
 
-  async function callOnce(startedMs: number): Promise<LoadedKeys> {
-    await undefined; // `pending` is set before the function is called, which may throw
+  const isRunning = (nowMs: number) =>
+    running !== undefined && nowMs - running.startedMs < loadTimeoutMs;
+
+  /** Calls the function, or joins the call that is running, unless that hangs. */
+  function refresh(nowMs: number): Promise<LoadedKeys> {
+    if (running !== undefined && isRunning(nowMs)) return running.keys;
+    running = { keys: load(nowMs), startedMs: nowMs };
+    return running.keys;
+  }
+
+  async function load(startedMs: number): Promise<LoadedKeys> {
+    await undefined; // `running` is set before the function is called, which may throw
     try {
       const value = toSigningKeys(await loadSecret());
       const isNewest = startedMs >= (results.loaded?.startedMs ?? Number.NEGATIVE_INFINITY);
@@ -212,26 +222,14 @@ function createLoadingSource(
       results.failed = { failure, atMs: clock.monotonicMs() };
       return { failure };
     } finally {
-      if (pending?.startedMs === startedMs) pending = undefined;
+      if (running?.startedMs === startedMs) running = undefined;
     }
   }
 
-  /** @returns the call that is running, unless it hangs. */
-  const findCall = (nowMs: number) =>
-    pending !== undefined && nowMs - pending.startedMs < loadTimeoutMs ? pending.keys : undefined;
-
-  /** Loads the secrets in one call at a time, which all waiting deliveries share. */
-  function load(nowMs: number): Promise<LoadedKeys> {
-    const running = findCall(nowMs);
-    if (running !== undefined) return running;
-    pending = { keys: callOnce(nowMs), startedMs: nowMs };
-    return pending.keys;
-  }
-
-  async function loadFirst(onFailure: (failure: string) => void): Promise<void> {
-    const wasCalled = pending ?? results.loaded ?? results.failed; // for a delivery
+  async function tryFirst(onFailure: (failure: string) => void): Promise<void> {
+    const wasCalled = running ?? results.loaded ?? results.failed; // for a delivery
     if (wasCalled !== undefined) return;
-    const { failure } = await load(clock.monotonicMs());
+    const { failure } = await refresh(clock.monotonicMs());
     if (failure === undefined) return;
     results.failed = undefined; // the first delivery calls the function again
     onFailure(failure);
@@ -240,7 +238,7 @@ function createLoadingSource(
   return {
     tryAtStart(onFailure) {
       try {
-        const timer: unknown = setTimeout(() => loadFirst(onFailure), 0);
+        const timer: unknown = setTimeout(() => tryFirst(onFailure), 0);
         // On Node.js, a program that has nothing else to do may end.
         (timer as { unref?: () => void }).unref?.();
       } catch {
@@ -250,16 +248,16 @@ function createLoadingSource(
     async current() {
       const nowMs = clock.monotonicMs();
       const { usable, isAging } = decideLoad(results, maxAgeMs, nowMs);
-      if (isAging) void load(nowMs);
-      return usable ?? load(nowMs);
+      if (isAging) void refresh(nowMs);
+      return usable ?? refresh(nowMs);
     },
     async reload() {
       const nowMs = clock.monotonicMs();
-      const running = findCall(nowMs);
-      if (running !== undefined) return (await running).value;
-      if (nowMs - reloadedMs < reloadPauseMs) return undefined;
-      reloadedMs = nowMs;
-      return (await load(nowMs)).value;
+      if (!isRunning(nowMs)) {
+        if (nowMs - reloadedMs < reloadPauseMs) return undefined;
+        reloadedMs = nowMs;
+      }
+      return (await refresh(nowMs)).value;
     },
   };
 }
