@@ -1,15 +1,7 @@
 /**
- * Says why a captured delivery does not verify. Editors, terminals and JSON parsers change a body
- * in known ways, and then the signature does not match.
+ * Explains why the signature of a captured delivery does not match: editors, terminals and JSON
+ * parsers change a body in known ways.
  */
-
-/** Explains the reasons of the verifier that need no further search. */
-export const explanations = {
-  "missing-signature": "There is no Service-Signature header.",
-  "malformed-signature": "The header is not t=<unix seconds>,v1=<64 hex digits>, once.",
-  "invalid-payload":
-    "The signature is valid, but the body is not an event: a JSON object with the strings id, type and createdAt.",
-} as const;
 
 /** How to undo each change, by its explanation. A change that cannot be undone gives undefined. */
 type Changes = Readonly<Record<string, (text: string) => string | undefined>>;

@@ -1,6 +1,6 @@
 /** Says whether a captured delivery verifies, and why not: for the page "Check a signature". Runs in the browser. */
-import { explainMismatch, explanations } from "@loyalty-cards/internal/explain-delivery";
-import { formatDuration } from "@loyalty-cards/internal/format";
+import { explainMismatch } from "@loyalty-cards/internal/explain-delivery";
+import { formatDuration, removeErrorLink } from "@loyalty-cards/internal/format";
 import {
   isWebhookVerificationError,
   type VerificationErrorReason,
@@ -33,7 +33,7 @@ export async function checkDelivery(delivery: Delivery): Promise<Result> {
     if (reason === "mismatch")
       return { verdict: reason, explanation: await explain(delivery, timestamp) };
     if (reason !== "stale" && reason !== "future")
-      return { verdict: reason, explanation: explanations[reason] };
+      return { verdict: reason, explanation: removeErrorLink(error.message) };
     // A captured delivery is usually too old: what else is wrong with it is of interest all the same.
     const other = await checkDelivery({ ...delivery, now: () => timestamp * 1_000 });
     const age = `${formatDuration(Math.abs(skewSeconds) * 1_000)} ${skewSeconds > 0 ? "ago" : "ahead of this clock"}`;

@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { buffer as readAll } from "node:stream/consumers";
-import { explainMismatch, explanations } from "@loyalty-cards/internal/explain-delivery";
-import { formatDuration, formatErrorLink } from "@loyalty-cards/internal/format";
+import { explainMismatch } from "@loyalty-cards/internal/explain-delivery";
+import { formatDuration, formatErrorLink, removeErrorLink } from "@loyalty-cards/internal/format";
 import {
   isKnownEvent,
   isWebhookVerificationError,
@@ -64,7 +64,7 @@ export async function runVerify(
       explained = await explainSignature(rawBody, signature, secret, timestamp);
     else if (reason === "stale" || reason === "future")
       explained = explainAge(timestamp, skewSeconds, atMs, toleranceSeconds);
-    else explained = { explanation: explanations[reason], fix: fixes[reason] };
+    else explained = { explanation: removeErrorLink(error.message), fix: fixes[reason] };
     const { explanation, fix } = explained;
     print.data({ verified: false, reason, explanation, fix }, () =>
       Text.lines([
@@ -86,8 +86,7 @@ interface Explanation {
 const toIso = (seconds: number) => new Date(seconds * 1000).toISOString();
 
 const fixes = {
-  "missing-signature":
-    "Pass the value of the header with --signature. If the delivery arrived without it, a proxy removed it, or the service did not send it.",
+  "missing-signature": "Pass the value of the header with --signature.",
   "malformed-signature": "Pass the whole value of Service-Signature in quotes, once.",
   "invalid-payload":
     "The service does not send this: was the body signed by a program of your own?",
