@@ -99,6 +99,7 @@ export interface IssuingClient<Paths extends object = paths> {
    * Reads the history of a card, newest first ([spec
    * 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)).
    * @param query `limit`: the maximum number of operations. Default: the service decides.
+   * @returns the operations, whichever member of the response has their list.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response
    * has no list of operations.
    */
@@ -110,6 +111,7 @@ export interface IssuingClient<Paths extends object = paths> {
   /**
    * Reads the marketing consent of the customer ([spec
    * 4.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-4)).
+   * @returns `marketingConsent`, true or false, and the customer as the service shows it.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when
    * `marketingConsent` is not true or false.
    */

@@ -6,7 +6,11 @@ import {
   hasIssuingErrorBrand,
 } from "@loyalty-cards/internal/issuing-error";
 
-/** Problem details (RFC 9457). Members that this version does not know are present too. */
+/**
+ * Problem details (RFC 9457, [spec
+ * 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)). Members that this
+ * version does not know are present too.
+ */
 export interface ProblemDetails {
   type: string;
   status: number;
@@ -112,7 +116,18 @@ export class IssuingError extends Error {
   }
 }
 
-/** Whether a value is an error of the client, also of another installed copy of this package. */
+/**
+ * Whether a value is an error of the client, also of another installed copy of this package.
+ * @example
+ * ```ts
+ * import { isIssuingError } from "@loyalty-cards/issuing-client";
+ *
+ * export function toMessage(error: unknown): string {
+ *   if (!isIssuingError(error)) throw error;
+ *   return error.userMessage;
+ * }
+ * ```
+ */
 export function isIssuingError(value: unknown): value is IssuingError {
   return hasIssuingErrorBrand(value);
 }

@@ -48,11 +48,11 @@ export interface Template<Fields> {
 }
 
 /**
- * Defines a template and the types of its fields. `issueCard` accepts and returns these fields
- * only. The values are not validated at run time: validate a form with your own schema before the
- * call.
+ * Defines a template ([spec
+ * 2.7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-7)) and the types of its
+ * fields. `issueCard` accepts and returns these fields only. The values are not validated at run
+ * time: validate a form with your own schema before the call.
  * @typeParam Fields the fields.
- * @param id the id of the template.
  * @throws {IssuingError} `configuration` for an empty id.
  * @example
  * ```ts

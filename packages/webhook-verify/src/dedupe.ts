@@ -7,8 +7,10 @@ import { requirePositive } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 
 /**
- * Stores the ids of events. A duplicate is acknowledged only when the first delivery is `done`:
- * while that is `in-progress` it can still fail, and then the duplicate is needed.
+ * Stores the ids of events, each of which may be delivered twice ([spec
+ * 6.3.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-3)). A duplicate is
+ * acknowledged only when the first delivery is `done`: while that is `in-progress` it can still
+ * fail, and then the duplicate is needed.
  */
 export interface DedupeStore {
   /** Claims an id, or returns the state of the earlier claim. */
@@ -49,7 +51,7 @@ const leaseMs = 300_000;
 /**
  * Stores ids in the memory of this process. For several processes, or across a restart, use a
  * shared store or an inbox.
- * @throws {TypeError} for a number that is not positive.
+ * @throws {TypeError} for a number that is not positive, and for an unknown option.
  * @example
  * ```ts
  * import { memoryDedupe } from "@loyalty-cards/webhook-verify";

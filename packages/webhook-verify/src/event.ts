@@ -84,10 +84,11 @@ function findDifference(value: unknown, type: MemberType): string | undefined {
 }
 
 /**
- * Whether this version knows the type of an event and its `data` has the members that are not
- * optional. Call it before you read `data`, unless the event comes from `onEvents`: the service may
- * send data of another shape, and such an event is delivered and stored all the same. Also works
- * for events of another copy of this package.
+ * Whether this version knows the type of an event ([spec
+ * 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)) and its `data` has
+ * the members that are not optional. Call it before you read `data`, unless the event comes from
+ * `onEvents`: the service may send data of another shape, and such an event is delivered and stored
+ * all the same. Also works for events of another copy of this package.
  * @example
  * ```ts
  * import { isKnownEvent, type WebhookEvent } from "@loyalty-cards/webhook-verify";

@@ -61,7 +61,8 @@ export interface ReceiverOptions
   afterResponse?: EventHandler;
   /**
    * After this many milliseconds the response is 503, or 408 without a body, and the service
-   * delivers again. Default 8 000; the service waits 10 000.
+   * delivers again. Default 8 000; the service waits 10 000 ([spec
+   * 6.3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-1)).
    */
   timeoutMs?: number;
   /**

@@ -144,8 +144,9 @@ export function describeRejection(reason: RejectionReason, skewSeconds = Number.
 const brand = Symbol.for("@loyalty-cards/webhook-verify/error");
 
 /**
- * Thrown when a delivery does not verify. Respond 401 (400 for `invalid-payload`) without the
- * `reason`, which is for your log.
+ * Thrown when a delivery does not verify. Respond 401 ([spec
+ * 5.8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-8)), or 400 for
+ * `invalid-payload`, without the `reason`, which is for your log.
  */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError" as const;

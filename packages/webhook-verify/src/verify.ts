@@ -33,7 +33,8 @@ export interface VerifyInput {
   /** The signing secret, or several during a rotation. */
   secret: Secret | readonly Secret[];
   /**
-   * How far `t` may differ from the current time, in either direction, in seconds. Default 300, at
+   * How far `t` may differ from the current time, in either direction, in seconds ([spec
+   * 5.7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-7)). Default 300, at
    * most 86 400.
    */
   toleranceSeconds?: number;
@@ -42,7 +43,9 @@ export interface VerifyInput {
 }
 
 /**
- * Verifies a delivery and returns its event. Works in any runtime.
+ * Verifies a delivery and returns its event ([spec
+ * 5.7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-7)). Works in any
+ * runtime.
  * @throws {WebhookVerificationError} when the delivery does not verify; see its `reason`.
  * @throws {TypeError} for an invalid option: an empty secret, a tolerance that is not a number, a
  * parsed body, a `now` that does not return milliseconds.
@@ -185,7 +188,9 @@ export interface SignInput {
 }
 
 /**
- * Signs a body as the service does, for tests and tools. Works in any runtime.
+ * Signs a body as the service does ([spec
+ * 5.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-6)), for tests and tools.
+ * Works in any runtime.
  * @returns the value of the `Service-Signature` header.
  * @throws {TypeError} for an empty secret, a timestamp that is not whole seconds, a parsed body.
  * @example
@@ -209,6 +214,7 @@ export async function signWebhook(input: SignInput): Promise<string> {
 
 /**
  * {@link signWebhook} without a promise, for runtimes with node:crypto.
+ * @throws as signWebhook does.
  * @example
  * ```ts
  * import { signWebhookSync } from "@loyalty-cards/webhook-verify";
