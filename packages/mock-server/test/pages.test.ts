@@ -155,6 +155,16 @@ it("responds 404 with a page when the card does not exist", async () => {
   }
 });
 
+it.each([
+  ["http://127.0.0.1:4010", true],
+  ["http://192.168.0.7:4010", false],
+])("says in the footer how a phone opens a card, at %s: %s", async (baseUrl, isSaid) => {
+  const { service, issue } = openShop({ baseUrl });
+  const { body: card } = await issue();
+  const [, footer = ""] = (await page(service, card.publicUrl)).text.split("<footer>");
+  expect(footer.includes("--host 192.168.0.7")).toBe(isSaid);
+});
+
 it("shows cards of an archived template", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" });
   service.templates.archive("tpl_club");

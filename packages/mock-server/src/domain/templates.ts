@@ -1,6 +1,7 @@
 /** Templates: the fields of a card, and the balance at which each tier begins (spec 2.7). */
 import type { components } from "@loyalty-cards/openapi/control";
 import { isTemplateInput } from "@loyalty-cards/openapi/control-validators";
+import { roundPoints } from "./cards.ts";
 import { type Domain, getById } from "./context.ts";
 import { generateId } from "./ids.ts";
 import { createFieldError, type Sentence } from "./problem.ts";
@@ -88,4 +89,13 @@ const toPointer = (key: string) => `/fieldValues/${escapePointer(key)}`;
 /** The tier at a number of points; null below the first tier. */
 export function getTier(template: Template, points: number): string | null {
   return template.tiers.findLast(({ from }) => points >= from)?.name ?? null;
+}
+
+/** The tier after that; the points up to it, and those at which the progress to it begins. */
+export function getNextTier({ tiers }: Template, points: number) {
+  const next = tiers.find(({ from }) => from > points);
+  if (next === undefined) return undefined;
+  const progressFrom = tiers.findLast(({ from }) => from <= points)?.from;
+  const missing = roundPoints(next.from - points);
+  return { ...next, missing, progressFrom: progressFrom ?? Math.min(0, next.from) };
 }

@@ -2,18 +2,13 @@
  * The pages that customers see: the card behind its QR code (spec 2.2), the page of each wallet's
  * link, and "no card here". They contain no contact data.
  */
+import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
 import { html } from "hono/html";
-import {
-  formatPoints,
-  getHolderName,
-  getTierPoints,
-  roundPoints,
-  toCard,
-} from "../domain/cards.ts";
+import { formatPoints, getHolderName, getTierPoints, toCard } from "../domain/cards.ts";
 import { type Domain, toWalletTitle, type Wallets } from "../domain/context.ts";
 import type { StoredCard } from "../domain/state.ts";
-import { getTemplate } from "../domain/templates.ts";
+import { getNextTier, getTemplate } from "../domain/templates.ts";
 import { type Markup, page } from "./html.ts";
 
 /** What the pages show of a card. */
@@ -25,26 +20,22 @@ interface CardView {
   holder: string | undefined;
   balance: number;
   tier: string | null;
-  nextTier: { name: string; missing: number; from: number; progressFrom: number } | undefined;
+  nextTier: ReturnType<typeof getNextTier>;
   /** The wallets that the card was added to. */
   wallets: readonly string[];
 }
 
 export function toCardView(domain: Domain, card: StoredCard): CardView {
-  const { name, color, tiers } = getTemplate(domain, card);
-  const points = getTierPoints(card);
-  const next = tiers.find(({ from }) => from > points);
-  const progressFrom =
-    tiers.findLast(({ from }) => from <= points)?.from ?? Math.min(0, next?.from ?? 0);
+  const template = getTemplate(domain, card);
   return {
     slug: card.slug,
     publicUrl: toCard(domain, card).publicUrl,
-    shopName: name,
-    color,
+    shopName: template.name,
+    color: template.color,
     holder: getHolderName(domain, card),
     balance: card.balance,
     tier: card.tier,
-    nextTier: next && { ...next, missing: roundPoints(next.from - points), progressFrom },
+    nextTier: getNextTier(template, getTierPoints(card)),
     wallets: card.wallets,
   };
 }
@@ -81,8 +72,11 @@ ${links}
 </nav>
 </section>
 </main>`,
+    isLoopback(new URL(view.publicUrl).hostname) ? phoneNote : "",
   );
 }
+
+const phoneNote = html`Only this machine can open the address in the code. For a phone in your network, start <code>npx @loyalty-cards/mock-server --host 192.168.0.7</code>, with the address of this machine there.`;
 
 /**
  * The page of a wallet's link, which stands for that wallet: the card with its code, and a button
@@ -100,10 +94,13 @@ export function walletPage(view: CardView, wallet: string, position: keyof Walle
     html`<main class="wide">
 ${cardWithCode(view)}
 <section class="note wallet ${position}">
-<p class="back"><a href="../${view.slug}">${isAdded ? "Done" : "Cancel"}</a></p>
 <h2>${title}</h2>
-<p class="text">This card ${place} ${title} on your phone, with your points and the code for the counter.</p>
-${isAdded ? html`<p class="added">Added</p>` : html`<form method="post"><button aria-label="Add to ${title}">Add</button></form>`}
+<p>This card ${place} ${title} on your phone, with your points and the code for the counter.</p>
+<div class="actions">
+${isAdded && html`<p class="added">Added</p>`}
+<a class="back" href="../${view.slug}">${isAdded ? "Done" : "Cancel"}</a>
+${!isAdded && html`<form method="post"><button aria-label="Add to ${title}">Add</button></form>`}
+</div>
 </section>
 </main>`,
     html`On a phone, this link opens ${title}. Here the button, the <a href="../../console">console</a> or <code>service.cards.addToWallet(id, "${wallet}")</code> records that the card was added, and endpoints receive <code>card.added</code>.`,

@@ -27,7 +27,7 @@ async function run() {
 }
 
 // The wallet's page leads back to where the visitor came from, such as the page of the shop.
-document.querySelector(".back a")?.addEventListener("click", (event) => {
+document.querySelector(".back")?.addEventListener("click", (event) => {
   if (document.referrer === "" || history.length === 1) return;
   event.preventDefault();
   history.back();

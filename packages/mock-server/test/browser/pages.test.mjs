@@ -102,11 +102,15 @@ describe("a card", () => {
   it("has the same look in the console and on its page", async (test) => {
     const shop = await openShop(test);
     const fields = [{ key: "name", type: "name" }];
+    const tiers = [
+      { name: "Gold", from: 10 },
+      { name: "Platinum", from: 1000 },
+    ];
     for (const [templateId, name] of [
       ["tpl_coffee", "Coffee club"],
       ["tpl_bakery", "Bakery"],
     ]) {
-      const template = { id: templateId, name, fields, tiers: [{ name: "Gold", from: 10 }] };
+      const template = { id: templateId, name, fields, tiers };
       await shop.control("POST", "templates", template);
       const { id, publicUrl } = await shop.issue(
         { name: "Customer" },
@@ -116,10 +120,11 @@ describe("a card", () => {
       await shop.control("POST", `cards/${id}/purchase`, { points: 12 });
       const readLook = async (address, selector) => {
         const { page } = await opensAt(shop, [address, selector]);
-        await page.waitForNetworkIdle();
+        await page.waitForNetworkIdle({ concurrency: 1 }); // the console waits for a change
         const look = await page.$eval(selector, (card) => ({
           background: getComputedStyle(card).backgroundImage,
-          texts: [".shop", ".tier", ".balance strong", ".holder"].map((part) => {
+          progress: card.querySelector("progress").position,
+          texts: [".shop", ".tier", ".balance strong", ".next", ".holder"].map((part) => {
             const element = card.querySelector(part);
             const { fontSize, fontWeight, color } = getComputedStyle(element);
             return [element.textContent, fontSize, fontWeight, color];
@@ -129,6 +134,7 @@ describe("a card", () => {
         return look;
       };
       const look = await readLook(publicUrl, ".card");
+      assert.equal(look.progress, 2 / 990);
       assert.deepEqual(await readLook(`${shop.baseUrl}/console#/cards/${id}`, "main .card"), look);
     }
   });
@@ -193,30 +199,48 @@ describe("the card's page", () => {
     await page.close();
   });
 
-  it("keeps the card in its place on the pages of both wallets, which look different", async (test) => {
+  it("keeps the card in its place on the pages of both wallets, which look different; on a phone the button is above it", async (test) => {
     const shop = await openShop(test);
     const { publicUrl } = await shop.issue({ name: "Anna" });
     const readPage = async (address, options) => {
       const { page } = await opensAt(shop, [address, ".card"], options);
-      const { card, panel } = await page.evaluate(() => {
-        const { x, y, width, height } = document.querySelector(".card").getBoundingClientRect();
+      const { card, top, note, panel, actions } = await page.evaluate(() => {
+        const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+        const { x, y, width, height } = box(".card");
         const { backgroundColor } = getComputedStyle(document.querySelector(".note"));
-        return { card: [x, y, width, height], panel: backgroundColor };
+        const actions = Array.from(document.querySelectorAll(".back, .actions button"), (one) => {
+          const { fontSize, borderRadius, textDecorationLine } = getComputedStyle(one);
+          return [one.getBoundingClientRect().height, fontSize, borderRadius, textDecorationLine];
+        });
+        return {
+          card: [x, width, height],
+          top: y,
+          note: [box(".note").top, box(".note").width],
+          panel: backgroundColor,
+          actions,
+        };
       });
       const code = await readQrCode(page, await page.$(".code"));
       await page.close();
-      return { card, panel, code };
+      return { card, top, note, panel, actions, code };
     };
     for (const options of [
       { width: 1440, height: 900 },
       { width: 390, height: 844 },
     ]) {
-      const { card } = await readPage(publicUrl, options);
+      const { card, top, note } = await readPage(publicUrl, options);
       const first = await readPage(`${publicUrl}/pass.pkpass`, options);
       const second = await readPage(`${publicUrl}/google`, options);
       assert.deepEqual([first.card, second.card], [card, card]);
       assert.deepEqual([first.code, second.code], [publicUrl, publicUrl]);
       assert.notEqual(first.panel, second.panel);
+      for (const { actions, ...wallet } of [first, second]) {
+        assert.equal(actions.length, 2);
+        assert.deepEqual(actions[0], actions[1]); // Cancel and Add have the same shape
+        if (options.width === 390) assert.ok(wallet.note[0] < wallet.top);
+        else assert.deepEqual([wallet.top, wallet.note], [top, [top, 400]]);
+      }
+      if (options.width === 1440) assert.deepEqual(note, [top, 400]);
     }
   });
 
@@ -224,7 +248,7 @@ describe("the card's page", () => {
     const shop = await openShop(test);
     const { publicUrl, id } = await shop.issue({ name: "Anna" });
     const { page, seen } = await opensAt(shop, [`${publicUrl}/google`, ".wallet .back"]);
-    await page.locator(".back a").click(); // opened without a link
+    await page.locator(".back").click(); // opened without a link
     await page.locator("h2::-p-text(Keep this card on your phone)").wait();
     for (const title of ["Apple Wallet", "Google Wallet"]) {
       const button = await page.locator(`img[alt="Add to ${title}"]`).waitHandle();
