@@ -42,15 +42,11 @@ const createTabs =
     );
   };
 
-/** The request body: its attributes, folded on a small screen, which they would fill; the editor. */
+/** The editor of the request body, whose attributes are below the form. */
 const modelExample =
-  (_original, { React: { createElement: h } }) =>
-  ({ example, schema }) => {
-    const label = "Attributes of the request body";
-    const table = h("member-table", { label, schema: JSON.stringify(schema) });
-    const folded = () => h("details", null, h("summary", null, "Attributes"), table);
-    return h("div", null, isMedium ? table : folded(), example);
-  };
+  () =>
+  ({ example }) =>
+    example;
 
 /** A disabled button alone does not say what it waits for. */
 const execute =
@@ -118,6 +114,8 @@ const responses = (_original, { React, getComponent }) => {
       result,
     };
     const toBlock = (text) => h("code-block", { text });
+    const body = operation.getIn(["requestBody", ...json, "schema"]);
+    const label = "Attributes of the request body";
     const documented = responses
       .entrySeq()
       .map(([status, response]) =>
@@ -132,6 +130,14 @@ const responses = (_original, { React, getComponent }) => {
         { "aria-live": "polite" },
         request && tryItOutResponse && h(getComponent("liveResponse"), live),
       ),
+      // Folded on a small screen, which they would fill.
+      body &&
+        h(
+          "details",
+          { className: "documented", open: isMedium },
+          h("summary", null, h("h4", null, "Attributes")),
+          h("member-table", { label, schema: JSON.stringify(body) }),
+        ),
       h(
         "div",
         { className: "examples" },

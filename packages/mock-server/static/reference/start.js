@@ -160,16 +160,17 @@ addEventListener("keydown", (event) => {
 });
 
 /**
- * Marks in the contents what is at the top of the screen. The last ones cannot get there: at the end
- * of the page the one that was chosen counts.
+ * Marks in the contents what begins in the upper third of the screen, or above. What was chosen
+ * counts while it begins there; the last ones cannot get there.
  */
 function markCurrent() {
   const shown = [...links].filter((link) => getTarget(link)?.checkVisibility());
   const getTop = (link) => getTarget(link).getBoundingClientRect().top;
   const isAtEnd = scrollY + innerHeight > document.documentElement.scrollHeight - 2;
   const chosen = shown.find(({ hash }) => hash === location.hash);
-  const isChosen = isAtEnd && chosen && getTop(chosen) > 0;
-  const current = isChosen ? chosen : shown.findLast((link) => getTop(link) < 100);
+  const isRead = (link) => getTop(link) < innerHeight / 3;
+  const isChosen = chosen && getTop(chosen) > 0 && (isAtEnd || isRead(chosen));
+  const current = isChosen ? chosen : shown.findLast(isRead);
   for (const link of links) link.ariaCurrent = link === current ? "true" : null;
   opener.textContent = current?.hash.slice(1) ?? "Contents";
 }

@@ -62,6 +62,10 @@ it("issues a card with the prefilled key and template, and then reads that card"
   assert.equal(entry, `${address}/console#/?open=${requests[0].id}`);
   const live = await page.$eval("#operations-Cards-issueCard .live", (each) => each.innerText);
   assert.match(live, /^201 in \d+ ms\n/);
+  const received = JSON.parse(await readCode("#operations-Cards-issueCard .live"));
+  const documented = openapi.components.examples.Card.value;
+  for (const read of [(card) => card, ({ fieldValues }) => fieldValues])
+    assert.deepEqual(Object.keys(read(received)), Object.keys(read(documented)));
   const { items: issued } = await shop.control("GET", "cards?limit=1");
   const cardPage = await page.$eval(".live a[href*='/cards/']", ({ pathname }) => pathname);
   assert.equal(cardPage, new URL(issued[0].publicUrl).pathname);
@@ -150,6 +154,11 @@ it("shows a form only when Execute works, the attributes of its body, and beside
     "customer.consents.marketing object, optional",
     "customer.consents.marketing.version string, optional",
   ]);
+  const [execute, form] = await page.$eval("#operations-Cards-issueCard .execute", (button) => {
+    const form = button.closest(".opblock").getBoundingClientRect();
+    return [button.getBoundingClientRect().bottom - form.top, innerHeight];
+  });
+  assert.ok(execute < form, `Execute is ${execute} px below the heading.`);
   const top = await page.$eval("#operations-Cards-issueCard .execute", (button) => {
     button.scrollIntoView({ block: "center", behavior: "instant" });
     return document.querySelector("#operations-Cards-issueCard pre").getBoundingClientRect().top;
@@ -344,6 +353,11 @@ it("finds operations and webhooks by what is written in them, and marks what is 
   await page.locator("nav ::-p-text(Nothing found.)").wait();
   await page.locator("[type=search]").fill(" ");
   assert.equal(await countMarks(), 0);
+  // What is read is in the upper third of the screen.
+  await page.$eval("#getCard", (header) => {
+    scrollBy(0, header.getBoundingClientRect().top - innerHeight * 0.3);
+  });
+  await expect.poll(readMarked).toEqual(["#getCard"]);
   await page.locator('nav a[href="#getConsent"]').click();
   await page.locator('nav a[href="#getConsent"][aria-current]').wait();
   // The last webhook cannot reach the top of the screen. The click jumps there at once.
