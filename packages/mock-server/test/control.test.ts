@@ -232,6 +232,17 @@ it("reads and moves the clock, and returns the attempts that were made", async (
   expect([status, body.detail]).toEqual([409, expect.stringContaining('"mode": "manual"')]);
 });
 
+it("responds with the clock when its version changes, or after a second", async () => {
+  const { get, issue } = await openControlledShop();
+  const { version } = await get("/_mock/clock");
+  const startMs = performance.now();
+  expect((await get(`/_mock/clock?after=${version}`)).version).toBe(version);
+  expect(performance.now() - startMs).toBeGreaterThan(800);
+  const reading = get(`/_mock/clock?after=${version}`);
+  await issue();
+  expect((await reading).version).toBeGreaterThan(version);
+});
+
 it("resets the service", async () => {
   const { get, post, issue } = await openControlledShop();
   await issue();

@@ -1,7 +1,14 @@
 /** Control routes for cards: search, detail, history, points, wallets. */
 import { isCorrectionInput, isPointsInput } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
-import { addToWallet, getCard, getHolderName, removeFromWallet, toCard } from "../domain/cards.ts";
+import {
+  addToWallet,
+  getCard,
+  getHolderName,
+  getTierPoints,
+  removeFromWallet,
+  toCard,
+} from "../domain/cards.ts";
 import { type Domain, getById } from "../domain/context.ts";
 import {
   cancelOperation,
@@ -10,6 +17,7 @@ import {
   recordPoints,
 } from "../domain/ledger.ts";
 import type { Customer, StoredCard, StoredOperation } from "../domain/state.ts";
+import { getNextTier, getTemplate } from "../domain/templates.ts";
 import type { Router } from "./route.ts";
 import { compareMatches, findWords, type Match, toWords } from "./search.ts";
 
@@ -83,6 +91,7 @@ function toControlCard(domain: Domain, card: StoredCard) {
     issuedAt: new Date(issuedAtMs).toISOString(),
     wallets,
     expiredPoints,
+    nextTier: getNextTier(getTemplate(domain, card), getTierPoints(card)),
     customer: customer && toCustomerView(customer),
   };
 }

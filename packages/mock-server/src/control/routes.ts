@@ -30,7 +30,7 @@ import type { App } from "../http/app.ts";
 import { addCardRoutes } from "./cards.ts";
 import { createRouter, type Router } from "./route.ts";
 import { listTraffic } from "./traffic.ts";
-import { defaultTimeoutMs, type WaitCondition, waitFor } from "./wait-for.ts";
+import { defaultTimeoutMs, type WaitCondition, waitFor, waitUntil } from "./wait-for.ts";
 
 export function addControlRoutes(app: App, backend: Backend): void {
   const router = createRouter(app);
@@ -102,7 +102,11 @@ function addWebhookRoutes({ route, routeWithBody, routeQuery }: Router, backend:
   routeQuery("GET /traffic", (query) => listTraffic(backend, query));
 }
 
-function addClockRoutes({ route, routeWithBody }: Router, { clock, changes }: Backend): void {
+/** How long the console waits for a change; with its own pause a second. */
+const maxPollMs = 900;
+
+function addClockRoutes({ route, routeWithBody }: Router, backend: Backend): void {
+  const { clock, changes } = backend;
   function view(): components["schemas"]["Clock"] {
     const nextMs = clock.nextAttemptAt();
     return {
@@ -116,7 +120,11 @@ function addClockRoutes({ route, routeWithBody }: Router, { clock, changes }: Ba
     attempts: await attempts,
     ...view(),
   });
-  route("GET /clock", view);
+  route("GET /clock", async ({ query: { after }, request: { signal } }) => {
+    const isChanged = () => String(changes.version()) !== after;
+    if (!isChanged()) await waitUntil(backend, isChanged, maxPollMs, signal);
+    return view();
+  });
   routeWithBody("PUT /clock", isClockSetting, ({ body }) => {
     clock.set(body);
     return view();

@@ -66,17 +66,20 @@ export async function waitFor<Condition extends WaitCondition>(
   // A copy, because a getter may return another value later.
   const wanted = structuredClone(condition as WaitCondition & { count?: number });
   const isMet = () => findMatches(backend, wanted).length >= (wanted.count ?? 1);
-  if (!isMet()) await waitUntil(backend, isMet, timeoutMs, wanted, signal);
+  if (!isMet() && !(await waitUntil(backend, isMet, timeoutMs, signal)))
+    throw new WaitTimeoutError(
+      `${JSON.stringify(wanted)} did not match within ${timeoutMs} ms. ${formatRecent(backend)}`,
+    );
   return structuredClone(findMatches(backend, wanted)) as WaitResult<Condition>;
 }
 
-function waitUntil(
-  backend: Backend,
+/** @returns whether a change met the condition in time. */
+export function waitUntil(
+  { changes }: Backend,
   isMet: () => boolean,
   timeoutMs: number,
-  condition: WaitCondition,
   signal: AbortSignal | undefined,
-): Promise<void> {
+): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const end = (act: () => void) => {
       clearTimeout(timer);
@@ -85,17 +88,14 @@ function waitUntil(
       act();
     };
     const abort = () => end(() => reject(signal?.reason));
-    const timer = setTimeout(() => {
-      const message = `${JSON.stringify(condition)} did not match within ${timeoutMs} ms. ${formatRecent(backend)}`;
-      end(() => reject(new WaitTimeoutError(message)));
-    }, timeoutMs);
+    const timer = setTimeout(() => end(() => resolve(false)), timeoutMs);
     let isCheckScheduled = false;
-    const unsubscribe = backend.changes.subscribe(() => {
+    const unsubscribe = changes.subscribe(() => {
       if (isCheckScheduled) return; // one check for all changes of this turn
       isCheckScheduled = true;
       queueMicrotask(() => {
         isCheckScheduled = false;
-        if (isMet()) end(resolve);
+        if (isMet()) end(() => resolve(true));
       });
     });
     if (signal?.aborted) abort();

@@ -76,7 +76,7 @@ const getHolder = ({ holder = "Unnamed customer" }) => holder;
 
 /** The upper half of the card's page, with its style sheet. */
 function Face({ card, template }) {
-  const { loyaltyBalance, loyaltyTier } = card;
+  const { loyaltyBalance, loyaltyTier, nextTier } = card;
   return (
     <article class="card" style={{ "--card": template?.color }}>
       <header>
@@ -90,34 +90,40 @@ function Face({ card, template }) {
           </strong>{" "}
           points
         </p>
+        {nextTier && <Progress {...nextTier} />}
       </div>
       <p class="holder">{getHolder(card)}</p>
     </article>
   );
 }
 
+const Progress = ({ name, missing, from, progressFrom }) => (
+  <>
+    <progress
+      aria-label={`Progress to ${name}`}
+      value={from - missing - progressFrom}
+      max={from - progressFrom}
+    />
+    <p class="next">
+      <span>{formatNumber(progressFrom)}</span> {formatNumber(missing)} more to {name}{" "}
+      <span>{formatNumber(from)}</span>
+    </p>
+  </>
+);
+
 const RecordForm = ({ cardId }) => (
-  <div class="actions">
-    <Form
-      label="Record"
-      run={(values, say) => record(cardId, values.get("kind"), Number(values.get("points")))(say)}
-    >
-      <select name="kind" aria-label="Operation">
-        {Object.entries(operations).map(([kind, name]) => (
-          <option value={kind}>{name}</option>
-        ))}
-      </select>
-      <input
-        name="points"
-        type="number"
-        step="any"
-        required
-        aria-label="Points"
-        placeholder="Points"
-      />
-    </Form>
-    <Purchases cardId={cardId} />
-  </div>
+  <Form
+    label="Record"
+    run={(values, say) => record(cardId, values.get("kind"), Number(values.get("points")))(say)}
+  >
+    <select name="kind" aria-label="Operation">
+      {Object.entries(operations).map(([kind, name]) => (
+        <option value={kind}>{name}</option>
+      ))}
+    </select>
+    <input name="points" type="number" step="any" required aria-label="Points" defaultValue="10" />
+    points
+  </Form>
 );
 
 const Wallets = ({ card: { id, wallets }, names }) => (

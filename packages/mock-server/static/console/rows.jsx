@@ -75,6 +75,7 @@ export const ways = { request: "←", delivery: "→", action: "·" };
 function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
   const { id, kind, at, holder, cardId, phrase, found, warnings = [] } = entry;
   const [status, judgment] = getStatus(entry);
+  const reason = kind === "delivery" && describeFailure(entry);
   return (
     <li class={isJoined ? "joined" : undefined}>
       <a class={`row ${kind}`} id={id} href={toAddress(id)} aria-current={id === open}>
@@ -90,6 +91,7 @@ function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
             {isShared && cardId && <span class="id">…{cardId.slice(-4)}</span>}
           </span>
           <span class="phrase">
+            {reason && <span class={`text ${judgment}`}>{reason} </span>}
             {phrase} <span class="origin">{describeOrigin(entry)}</span>
           </span>
           {kind === "delivery" && <Outcome delivery={entry} hasSeveral={hasSeveral} />}
@@ -110,13 +112,12 @@ function describeOrigin({ sentBy, cause, attempts = [] }) {
   return `after ${cause.name} at ${formatMinute(cause.at)}`;
 }
 
-/** The attempts of a delivery, which receiver it was, and what that said. */
+/** The attempts of a delivery, and which receiver it was. */
 const Outcome = ({ delivery, hasSeveral }) => (
   <span class="outcome">
     <Marks {...delivery} />
     <Next {...delivery} />
     {hasSeveral && delivery.url && <span class="url">{formatAddress(delivery.url)}</span>}
-    <span class="text">{describeFailure(delivery)}</span>
   </span>
 );
 

@@ -7,33 +7,40 @@ import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { get, readAddress, ServiceError } from "./api.js";
 import { formatNumber } from "./format.js";
 
-const pollMs = 1000;
+/** The pause between two reads. It doubles while each read has a change, or no response. */
+const [minPauseMs, maxPauseMs] = [100, 1000];
 
 /** @type {import("preact").Context<any>} `{ clock, isLost, perform, message, close }` */
 const Service = createContext(undefined);
 export const useService = () => useContext(Service);
 
 /**
- * Polls the clock, whose `version` says when to read again, once a second while the page is
- * visible, and after each action.
+ * Polls the clock, whose `version` says when to read again, while the page is visible. The service
+ * responds when the version changes, or after a moment.
  */
 export function ServiceProvider({ children }) {
   const [{ clock, isLost }, setState] = useState({ clock: undefined, isLost: false });
   const [message, setMessage] = useState(/** @type {any} */ (undefined));
   const newest = useRef(/** @type {symbol | undefined} */ (undefined));
 
-  const poll = () =>
-    get("clock").then(
-      (read) => setState({ clock: read, isLost: false }),
-      () => setState((state) => ({ ...state, isLost: true })),
-    );
+  /** @param after the version that is known: the service waits for another one. */
+  const readClock = async (after = "") => {
+    const read = await get("clock", { after }).catch(() => undefined);
+    if (document.hidden) return after;
+    setState(({ clock }) => ({ clock: read ?? clock, isLost: read === undefined }));
+    return read?.version;
+  };
   useEffect(() => {
-    const pollWhenVisible = () => {
-      if (!document.hidden) void poll();
-    };
-    pollWhenVisible();
-    setInterval(pollWhenVisible, pollMs); // as long as the page is open
-    document.addEventListener("visibilitychange", pollWhenVisible);
+    let [version, pauseMs] = ["", minPauseMs];
+    async function poll() {
+      if (document.hidden)
+        return document.addEventListener("visibilitychange", poll, { once: true });
+      const next = await readClock(version);
+      pauseMs = next === version ? minPauseMs : Math.min(2 * pauseMs, maxPauseMs);
+      version = next ?? version;
+      setTimeout(poll, pauseMs);
+    }
+    void poll(); // as long as the page is open
   }, []);
 
   const close = () => setMessage(undefined);
@@ -49,7 +56,6 @@ export function ServiceProvider({ children }) {
     const say = (text, details = {}) => {
       const page = getPage(readAddress());
       if (newest.current === id) setMessage({ key: Symbol("message"), text, page, ...details });
-      void poll();
     };
     try {
       await run(say);
@@ -57,7 +63,7 @@ export function ServiceProvider({ children }) {
       if (!(error instanceof ServiceError)) throw error;
       say(error.message, { isError: true, link: error.link });
     }
-    await poll();
+    await readClock();
   }
   return (
     <Service.Provider value={{ clock, isLost, perform, message, close }}>
