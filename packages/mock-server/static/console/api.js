@@ -162,7 +162,8 @@ export async function sayResult(say, act, describe) {
   const text = describe(await act());
   const caused = (await list()).items.filter(({ id }) => !earlier.has(id)).reverse();
   const before = caused.map(({ id }) => ({ id, attempts: [] }));
-  if (before.length === 0) say(`${text} No endpoint gets an event.`);
+  const link = { label: "Webhook endpoints", href: address(["setup"]) };
+  if (before.length === 0) say(`${text} No endpoint gets an event.`, { link });
   else sayResponses(say, text, before);
 }
 

@@ -82,7 +82,7 @@ function CardRow({ card, href }) {
 }
 
 const firstNames = "Anna Ben Carla David Ewa Farid Greta Hugo Ines Jan".split(" ");
-const lastNames = "Nowak Carter Rossi Meyer Zielińska Haddad Olsen Blanc Costa".split(" ");
+const lastNames = "Nowak Carter Rossi Meyer Wójcik Haddad Olsen Blanc Costa".split(" ");
 const choose = (list) => list[Math.floor(Math.random() * list.length)];
 
 /**
