@@ -9,9 +9,9 @@ import { CommandError, exitCodes } from "../command-error.ts";
 import { formatCount, formatNumber, style, Text, text } from "../printable.ts";
 import { createIndex, type ListIndex } from "./duplicates.ts";
 import { type List, openList } from "./list.ts";
-import type { RowProblem } from "./mapped-record.ts";
 import { type MappingOptions, parseMapping } from "./mapping.ts";
-import { type ImportRow, type InvalidRow, readRow } from "./rows.ts";
+import { type ImportRow, type InvalidRow, readRow } from "./read-row.ts";
+import type { RowProblem } from "./row.ts";
 
 /** The rows with one problem. */
 interface Group {

@@ -3,52 +3,47 @@
  * are one customer of the service (spec 4.1).
  */
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import type { IdentityReadings } from "./identity.ts";
-import { type MappedRecord, type RowProblem, toProblem } from "./mapped-record.ts";
+import type { Identity } from "./identity.ts";
 import type { MappingOptions, Target } from "./mapping.ts";
+import type { Row } from "./row.ts";
 
-/** A value that must occur once in a list. */
-interface UniqueValue {
-  target: Target;
-  text: string;
-}
-
-const toUserKey = (userId: string): string => `user ${userId}`;
-
-/** @returns the values that can be read, in the form in which they are compared. */
-export function toUniqueValues(
-  { userId, phone, email }: IdentityReadings,
-  { allowSamePerson }: MappingOptions,
-): UniqueValue[] {
-  const values: UniqueValue[] = [];
-  if (userId.value) values.push({ target: "userId", text: toUserKey(userId.value) });
-  if (allowSamePerson) return values;
-  if (phone.value) values.push({ target: "phone", text: toPhoneKey(phone.value) });
-  if (email.value) values.push({ target: "email", text: email.value.toLowerCase() });
-  return values;
-}
-
-/** Phones are compared without their spelling. */
-const toPhoneKey = (phone: string) => phone.replace(/\(0\)|[^\d+]/g, "").replace(/^00/, "+");
-
-export function findDuplicates(
-  mapped: MappedRecord,
-  values: readonly UniqueValue[],
+/** Adds a row to the index, after a problem for each value that an earlier row has. */
+export function requireUnique(
+  row: Row,
+  identity: Identity,
+  options: MappingOptions,
   index: ListIndex,
-): RowProblem[] {
-  const problems: RowProblem[] = [];
-  for (const { target, text } of values) {
-    const line = index.findLine(text);
+): void {
+  const keys = toKeys(identity, options);
+  for (const [target, key] of keys) {
+    const line = index.findLine(key);
     if (line === undefined) continue;
     const effect =
       target === "userId" ? "" : ": one person would get two cards (see --allow-same-person)";
-    problems.push({
-      ...toProblem(mapped, "duplicate", `is also in line ${line}${effect}`, target),
-      cause: `${target} is also in an earlier line${effect}`,
-    });
+    const message = `is also in line ${line}${effect}`;
+    const cause = `${target} is also in an earlier line${effect}`;
+    row.addProblem({ code: "duplicate", message, cause }, target);
   }
-  return problems;
+  for (const [, key] of keys) index.add(key, row.line, row.problems.length === 0);
 }
+
+/** @returns what must occur once in a list, in the form in which it is compared. */
+function toKeys(
+  { userId, phone, email }: Identity,
+  { allowSamePerson }: MappingOptions,
+): readonly (readonly [Target, string])[] {
+  const keys: [Target, string][] = [];
+  if (userId) keys.push(["userId", toUserKey(userId)]);
+  if (allowSamePerson) return keys;
+  if (phone) keys.push(["phone", toPhoneKey(phone)]);
+  if (email) keys.push(["email", email.toLowerCase()]);
+  return keys;
+}
+
+const toUserKey = (userId: string) => `user ${userId}`;
+
+/** Phones are compared without their spelling. */
+const toPhoneKey = (phone: string) => phone.replace(/\(0\)|[^\d+]/g, "").replace(/^00/, "+");
 
 export type ListIndex = ReturnType<typeof createIndex>;
 
@@ -67,9 +62,8 @@ export function createIndex() {
   const select = database.prepare("SELECT line, is_valid FROM lines WHERE key = ?");
   const find = (key: string) => select.get(key) as { line: number; is_valid: number } | undefined;
   return {
-    add(values: readonly UniqueValue[], line: number, isValid: boolean): void {
-      for (const { text } of values) insert.run(text, line, Number(isValid));
-    },
+    /** Adds a value, unless an earlier row has it. */
+    add: (key: string, line: number, isValid: boolean) => insert.run(key, line, Number(isValid)),
     /** @returns the first line that has a value. */
     findLine: (key: string) => find(key)?.line,
     /** @returns the line of the user's row if it is valid. */

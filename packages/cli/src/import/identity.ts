@@ -1,61 +1,47 @@
 /** Who the member of a row is: the id in the shop, and how the service finds the customer. */
-import {
-  type FieldReading,
-  type MappedRecord,
-  readIdentifierText,
-  readText,
-  toProblem,
-} from "./mapped-record.ts";
 import type { Target } from "./mapping.ts";
+import { idDamages, type Row } from "./row.ts";
 
-export interface Identity {
-  userId: string;
-  phone: string;
-  email: string;
-  name: string;
-}
+/** Each value is undefined when it has a problem. */
+export type Identity = Record<"userId" | "phone" | "email" | "name", string | undefined>;
 
-/**
- * The reading of each value by itself, so that a duplicate is found beside another problem of its
- * row.
- */
-export type IdentityReadings = { [Name in keyof Identity]: FieldReading<string> };
-
-export const readIdentity = (mapped: MappedRecord): IdentityReadings => ({
-  userId: readUserId(mapped),
-  phone: readIdentifier(mapped, "phone", isPhone, "is not a phone number"),
-  email: readIdentifier(mapped, "email", isEmail, "is not an email address"),
-  name: readText(mapped, "name"),
+export const readIdentity = (row: Row): Identity => ({
+  userId: readUserId(row),
+  phone: readIdentifier(row, "phone", "is not a phone number"),
+  email: readIdentifier(row, "email", "is not an email address"),
+  name: row.readText("name"),
 });
 
-function readUserId(mapped: MappedRecord): FieldReading<string> {
-  const userId = readIdentifier(mapped, "userId", isUserId, "is too long or not Unicode");
-  if (userId.value !== "") return userId;
-  return { failure: [toProblem(mapped, "missing", "is missing", "userId")] };
+function readUserId(row: Row): string | undefined {
+  const userId = readIdentifier(row, "userId", "is too long or not Unicode");
+  if (userId === "") row.addProblem({ code: "missing", message: "is missing" }, "userId");
+  return userId;
 }
 
-const isUserId = (text: string) => text.length <= 255 && text.isWellFormed();
-const isPhone = (text: string) => /^(?:\+|00)?\d{4,15}$/.test(text.replace(/[\s().\-/]/g, ""));
-const isEmail = (text: string) =>
-  text.length <= 254 && /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/.test(text);
+const isValid = {
+  userId: (text: string) => text.length <= 255 && text.isWellFormed(),
+  phone: (text: string) => /^(?:\+|00)?\d{4,15}$/.test(text.replace(/[\s().\-/]/g, "")),
+  email: (text: string) =>
+    text.length <= 254 && /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/.test(text),
+};
 
 /** Reads a text that identifies the member, or is empty. */
 function readIdentifier(
-  mapped: MappedRecord,
-  target: Target,
-  isValid: (text: string) => boolean,
+  row: Row,
+  target: Target & keyof typeof isValid,
   message: string,
-): FieldReading<string> {
-  const reading = readIdentifierText(mapped, target);
-  if (reading.failure !== undefined) return reading;
-  const text = reading.value;
+): string | undefined {
+  const text = row.readText(target, idDamages);
+  if (text === undefined) return undefined;
   // Two values can look the same and differ in an invisible character.
   const invisible = /[\p{Cc}\p{Cf}]/u.exec(text)?.[0];
-  if (invisible !== undefined) {
-    const code = invisible.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
-    const found = `has an invisible character (U+${code}): remove it`;
-    return { failure: [toProblem(mapped, "invisible", found, target)] };
-  }
-  if (text === "" || isValid(text)) return reading;
-  return { failure: [toProblem(mapped, `invalid-${target}`, message, target)] };
+  if (invisible === undefined && (text === "" || isValid[target](text))) return text;
+  if (invisible === undefined) row.addProblem({ code: `invalid-${target}`, message }, target);
+  else row.addProblem(describeInvisible(invisible), target);
+  return undefined;
+}
+
+function describeInvisible(character: string) {
+  const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+  return { code: "invisible", message: `has an invisible character (U+${code}): remove it` };
 }

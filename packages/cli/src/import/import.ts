@@ -21,8 +21,8 @@ import {
 } from "./list-outbox.ts";
 import { type MappingOptions, parseMapping } from "./mapping.ts";
 import { createProgress, type Progress } from "./progress.ts";
+import type { ImportRow } from "./read-row.ts";
 import * as report from "./report.ts";
-import type { ImportRow } from "./rows.ts";
 
 interface ImportOptions extends MappingOptions {
   template?: string;

@@ -17,7 +17,7 @@ import {
   toSentence,
 } from "../command-error.ts";
 import type { ListIndex } from "./duplicates.ts";
-import type { ImportRow } from "./rows.ts";
+import type { ImportRow } from "./read-row.ts";
 
 /** Failures that no retry can solve: a person must correct something first. */
 const endingCodes: readonly string[] = ["unauthorized", "forbidden", "configuration", "not-found"];

@@ -7,6 +7,7 @@ import { basename } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import { Parser } from "csv-parse";
 import { CommandError } from "../command-error.ts";
+import { countLines, decode } from "./decode.ts";
 
 export interface ListRecord {
   line: number;
@@ -38,31 +39,34 @@ export async function openList(
 ): Promise<List> {
   const name = basename(path);
   const texts = decode(chunks, name);
-  let start = "";
-  // The first chunk of a pipe can be short.
-  while (!start.includes("\n") && start.length < maxRecordLength) {
-    const { value } = await texts.next();
-    if (value === undefined) break;
-    start += value;
-  }
+  const start = await readFirstLine(texts);
   if (/^\s*\[/.test(start))
     throw new CommandError(
       `${name} is a JSON array, and must have one object per line: jq -c '.[]' ${name} > members.ndjson`,
     );
   // Excel writes the line "sep=;", and does not show it. It becomes an empty line.
   const separatorLine = /^"?sep=(.)"?[,;\t]*(?=\n)/i.exec(start);
-  const content = prepend(start.slice(separatorLine?.[0].length ?? 0), texts);
+  const [skipped = "", delimiter = findDelimiter(start)] = separatorLine ?? [];
+  const content = prepend(start.slice(skipped.length), texts);
   const isNdjson = /^\s*\{/.test(start);
-  const delimiter = separatorLine?.[1] ?? findDelimiter(start);
-  const records: AsyncGenerator<ListRecord, void> = isNdjson
-    ? readNdjson(content, name)
-    : readCsv(content, name, delimiter);
+  const records = isNdjson ? readNdjson(content, name) : readCsv(content, name, delimiter);
   const { value: first } = await records.next();
   if (first === undefined) throw new CommandError(`${name} has no rows.`);
   const columns = [...first.values.keys()];
   if (columns.length === 0 && first.malformed !== undefined)
     throw new CommandError(`${name} line ${first.line} ${first.malformed}.`);
   return { name, isNdjson, delimiter, columns, records: prepend(first, records) };
+}
+
+/** Reads until the first line has ended: the first chunk of a pipe can be short. */
+async function readFirstLine(texts: AsyncGenerator<string, void>): Promise<string> {
+  let start = "";
+  while (!start.includes("\n") && start.length < maxRecordLength) {
+    const { value } = await texts.next();
+    if (value === undefined) break;
+    start += value;
+  }
+  return start;
 }
 
 /** Puts back the first value of a generator, which was read to see what follows. */
@@ -75,63 +79,6 @@ async function* prepend<Value>(
 }
 
 /**
- * Decodes the file: UTF-16 by its byte order mark, else UTF-8. All lines of the text end with LF.
- * @throws {CommandError} for bytes that are not text.
- */
-async function* decode(
-  chunks: AsyncIterable<Uint8Array>,
-  name: string,
-): AsyncGenerator<string, void> {
-  let decodeNext: ReturnType<typeof createDecoder> | undefined;
-  for await (const chunk of chunks) {
-    if (decodeNext === undefined && isArchive(chunk))
-      throw new CommandError(`${name} is an Excel file: save it as "CSV UTF-8".`);
-    decodeNext ??= createDecoder(getEncoding(chunk), name);
-    yield decodeNext(chunk);
-  }
-  decodeNext?.(); // the file can end within a character
-  yield "\n";
-}
-
-/** Creates a function that decodes the next chunk, or without one checks that the file is whole. */
-function createDecoder(encoding: string, name: string) {
-  const decoder = new TextDecoder(encoding);
-  const strictDecoder = new TextDecoder(encoding, { fatal: true });
-  let line = 1;
-  let rest = "";
-  return (chunk?: Uint8Array): string => {
-    const options = { stream: chunk !== undefined };
-    let text = decoder.decode(chunk, options);
-    let wrongAt = text.indexOf("\0"); // a workbook and UTF-16 without a mark have NUL characters
-    try {
-      strictDecoder.decode(chunk, options);
-    } catch {
-      wrongAt = text.indexOf("\ufffd"); // replaces the wrong bytes, also those of the last chunk
-    }
-    if (wrongAt >= 0)
-      throw new CommandError(
-        `${name} line ${line + countLines(text.slice(0, wrongAt))} is not ${encoding.toUpperCase()}. Save it as "CSV UTF-8", or convert it: iconv -f ENCODING -t UTF-8 ${name} > members-utf8.csv. Usual encodings are WINDOWS-1252 (also called CP1252 and ANSI; Western Europe), WINDOWS-1250 (CP1250; Central Europe), ISO-8859-2 (Latin-2), MACINTOSH and UTF-16LE ("Unicode").`,
-      );
-    text = rest + text;
-    rest = text.endsWith("\r") ? "\r" : ""; // the next chunk may begin with LF
-    text = text.slice(0, text.length - rest.length).replace(/\r\n?/g, "\n");
-    line += countLines(text);
-    return text;
-  };
-}
-
-function getEncoding([first, second]: Uint8Array): string {
-  if (first === 0xff && second === 0xfe) return "utf-16le";
-  return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
-}
-
-/** A workbook is a ZIP archive, which begins with `PK`. */
-const isArchive = ([p, k, three, four]: Uint8Array): boolean =>
-  p === 0x50 && k === 0x4b && three === 3 && four === 4;
-
-const countLines = (text: string) => text.split("\n").length - 1;
-
-/**
  * Returns the candidate that is most frequent in the first line, outside quotes; a comma when there
  * is none.
  */
@@ -142,7 +89,9 @@ function findDelimiter(text: string): string {
   return [",", ";", "\t"].reduce((best, other) => (count(other) > count(best) ? other : best));
 }
 
-async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: string) {
+type Records = AsyncGenerator<ListRecord, void>;
+
+async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: string): Records {
   let columns: string[] = [];
   /** The last line of the last complete record. */
   let lastLine = 1;
@@ -175,6 +124,7 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
     for await (const { record, raw, info } of parser as AsyncIterable<Parsed>) {
       const text = raw.replace(/\n$/, "");
       const line = info.lines - countLines(text);
+      // Values at the end that are empty do not count.
       const isLonger = info.error?.record.slice(columns.length).some((value) => value !== "");
       yield {
         line,
@@ -204,10 +154,7 @@ function locateCell(text: string, line: number, delimiter: string, index: number
   return { line: line + before.length - 1, character: (before.at(-1) ?? "").length + 1 };
 }
 
-async function* readNdjson(
-  texts: AsyncIterable<string>,
-  name: string,
-): AsyncGenerator<ListRecord, void> {
+async function* readNdjson(texts: AsyncIterable<string>, name: string): Records {
   let line = 0;
   let rest = "";
   for await (const text of texts) {
@@ -225,20 +172,16 @@ async function* readNdjson(
 }
 
 function parseLine(text: string, line: number): ListRecord {
-  const locate = (columnName = "") => ({
-    line,
-    character: Math.max(0, text.indexOf(JSON.stringify(columnName))) + 1,
-  });
+  const locate = (columnName = "") => {
+    const at = text.indexOf(JSON.stringify(columnName));
+    return { line, character: Math.max(0, at) + 1 };
+  };
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {}
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return { line, locate, values: new Map(Object.entries(value)) };
-  return {
-    line,
-    locate,
-    values: new Map(),
-    malformed: "is not a JSON object: write one object per line",
-  };
+  const malformed = "is not a JSON object: write one object per line";
+  return { line, locate, values: new Map(), malformed };
 }

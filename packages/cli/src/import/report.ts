@@ -14,8 +14,8 @@ import { CommandError, describeRejection, exitCodes } from "../command-error.ts"
 import { formatCount, formatNumber, formatTable, type Part, style, text } from "../printable.ts";
 import type { ListIndex } from "./duplicates.ts";
 import { countEnded } from "./list-outbox.ts";
-import type { RowProblem } from "./mapped-record.ts";
-import type { InvalidRow } from "./rows.ts";
+import type { InvalidRow } from "./read-row.ts";
+import type { RowProblem } from "./row.ts";
 
 /** The paths of what an import writes beside its list. */
 export type ImportFiles = Record<"outbox" | "cards" | "rejected", string>;

@@ -1,0 +1,86 @@
+/** Turns a record of a list into the request for a card, or into what is wrong with it. */
+import type { Result } from "@loyalty-cards/internal/result";
+import type { FieldValues, IssueCardRequest } from "@loyalty-cards/issuing-client";
+import { readConsents } from "./consents.ts";
+import { type ListIndex, requireUnique } from "./duplicates.ts";
+import { readIdentity } from "./identity.ts";
+import type { ListRecord } from "./list.ts";
+import { isTarget, type Mapping, type MappingOptions, type Target } from "./mapping.ts";
+import { Row, type RowProblem } from "./row.ts";
+
+export interface ImportRow {
+  userId: string;
+  request: IssueCardRequest;
+}
+
+export interface InvalidRow {
+  /** The user id as the list has it; empty when there is none. */
+  userId: string;
+  problems: readonly RowProblem[];
+}
+
+/** @param index the rows that were read before; the row is added. */
+export function readRow(
+  record: ListRecord,
+  mapping: Mapping,
+  options: MappingOptions,
+  index: ListIndex,
+): Result<ImportRow, InvalidRow> {
+  const row = new Row(record, mapping);
+  const malformed = record.malformed ?? findRepeatedHeader(row);
+  if (malformed !== undefined) {
+    row.addProblem({ code: "malformed-record", message: malformed });
+    return toInvalid(row);
+  }
+  const identity = readIdentity(row);
+  const consents = readConsents(row, options);
+  const fieldValues = readFieldValues(row, options);
+  rejectUnmapped(row, record);
+  requireUnique(row, identity, options, index);
+  if (row.problems.length > 0) return toInvalid(row);
+  const { userId = "", ...customer } = identity;
+  return { value: { userId, request: { customer: { ...customer, consents }, fieldValues } } };
+}
+
+const toInvalid = (row: Row): { failure: InvalidRow } => ({
+  failure: { userId: String(row.getValue("userId")), problems: row.problems },
+});
+
+/** Finds a row that repeats the header, as in a list that was put together from several. */
+function findRepeatedHeader(row: Row): string | undefined {
+  const isHeader = [...row.mapping].every(([target, column]) => row.getValue(target) === column);
+  return isHeader ? "is the header again: remove the line" : undefined;
+}
+
+/** Rejects members of a record of NDJSON that the first record does not have. */
+function rejectUnmapped(row: Row, { values }: ListRecord): void {
+  for (const name of values.keys()) {
+    if (!isTarget(name) || row.mapping.has(name)) continue;
+    row.addProblem({ code: "unmapped", message: `has ${name}: add --map ${name}=${name}` });
+  }
+}
+
+function readFieldValues(row: Row, { numberField = [] }: MappingOptions): FieldValues {
+  const fieldValues: Record<string, string | number> = {};
+  for (const target of row.mapping.keys()) {
+    const [, key] = /^field\.(.+)$/.exec(target) ?? [];
+    if (key === undefined) continue;
+    const value = row.getValue(target);
+    if (value === "") continue; // the service rejects the row if the field is required
+    const isNumber = typeof value === "number" || numberField.includes(key);
+    fieldValues[key] = (isNumber ? readNumber(row, target) : row.readText(target)) ?? "";
+  }
+  return fieldValues;
+}
+
+function readNumber(row: Row, target: Target): number | undefined {
+  const value = row.getValue(target);
+  const text = typeof value === "number" ? String(value) : row.readText(target);
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  const isDecimal = /^-?\d+(?:\.\d+)?$/.test(text);
+  if (isDecimal && Math.abs(number) <= Number.MAX_SAFE_INTEGER) return number;
+  const message = "is not a number such as 12 or 12.5, of at most 15 digits";
+  row.addProblem({ code: "invalid-number", message }, target);
+  return undefined;
+}
