@@ -1,4 +1,4 @@
-/** Formats text, bytes, durations and links for logs, headers and messages. */
+/** Formats foreign text, types of values, and durations for logs and messages. */
 
 /**
  * Puts foreign text on one line of at most `maxLength` characters, so that it cannot add lines to a
@@ -23,11 +23,6 @@ export const escapeControls = (text: string): string =>
     controls,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-
-/** Formats bytes as hexadecimal digits in lower case. */
-export function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
 
 /** What a template literal makes of a value that is missing, or that is not awaited. */
 export const textsOfNoValue: readonly unknown[] = [
@@ -59,15 +54,3 @@ export function formatDuration(ms: number): string {
 
 const joinUnits = (first: string, count: number, unit: string) =>
   count === 0 ? first : `${first} ${count} ${unit}`;
-
-const linkStart = " See https://loyalty-cards.github.io/loyalty-cards/errors#";
-
-/**
- * Formats the link to the section about an error. Each message with a code or a reason ends with
- * it.
- * @param section a heading of `docs/errors.md`, such as `rate-limited`.
- */
-export const formatErrorLink = (section: string): string => linkStart + section;
-
-/** Returns a message without the link at its end. */
-export const removeErrorLink = (message: string): string => message.split(linkStart)[0] as string;

@@ -1,5 +1,5 @@
 /** Options that are numbers, and the limit of `setTimeout`. */
-import { createTypeError } from "./reporting.ts";
+import { createTypeError } from "./errors.ts";
 
 export const endless = Number.POSITIVE_INFINITY;
 

@@ -1,6 +1,8 @@
-/** Calls listeners of the application, and describes errors without personal data. */
+/**
+ * Calls listeners of the application, writes log lines, and describes errors without personal data.
+ */
+import { hasSafeMessage } from "./errors.ts";
 import { toPrintable } from "./format.ts";
-import { issuingErrorBrand } from "./issuing-error.ts";
 
 /**
  * Calls the listener and ignores what it returns. `onError` receives what it throws, or what its
@@ -27,30 +29,11 @@ export function notify<Value>(
   }
 }
 
-/** The name of an error, or the type of what was thrown instead of one. */
-export function formatErrorKind(error: unknown): string {
-  try {
-    if (!(error instanceof Error)) return error === null ? "null" : typeof error;
-    return /^[\w$.]{1,60}$/.test(error.name) ? error.name : "Error";
-  } catch {
-    return "an unreadable error"; // a proxy, or a getter that throws
-  }
-}
-
 /** Writes log lines that begin with the name of the package. */
 export const createLog =
   (name: string, log: (message: string) => void = console.error) =>
   (line: string): void =>
     notify(log, `${name}: ${line}`);
-
-/**
- * Creates the error for a handler that returns another one. Nobody calls that, so the event would
- * be lost.
- */
-export const createReturnedFunctionError = (name: string): Error =>
-  createTypeError(
-    `${name} returned a function, which nothing calls: pass that function itself, as in ${name}: onEvents({ … }).`,
-  );
 
 interface ReportOptions<Outcome> {
   onOutcome?: (outcome: Outcome) => void;
@@ -79,28 +62,15 @@ export function createReport<Outcome extends { outcome: string }>(
   };
 }
 
-const safeMessage = Symbol.for("@loyalty-cards/safe-message");
-/**
- * The brands of our errors whose messages contain no secret and no personal data. Another installed
- * copy of a package uses the same brands.
- */
-const safeBrands = [
-  safeMessage,
-  issuingErrorBrand,
-  Symbol.for("@loyalty-cards/webhook-verify/error"),
-];
-
-/**
- * Marks an error of ours whose message contains no secret and no personal data, so that
- * {@link describeError} quotes it.
- */
-export function withSafeMessage<Failure extends Error>(error: Failure): Failure {
-  return Object.defineProperty(error, safeMessage, { value: true });
+/** The name of an error, or the type of what was thrown instead of one. */
+export function formatErrorKind(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return error === null ? "null" : typeof error;
+    return /^[\w$.]{1,60}$/.test(error.name) ? error.name : "Error";
+  } catch {
+    return "an unreadable error"; // a proxy, or a getter that throws
+  }
 }
-
-/** Creates the error for a wrong call. Its message contains no secret and no personal data. */
-export const createTypeError = (message: string, options?: ErrorOptions): TypeError =>
-  withSafeMessage(new TypeError(message, options));
 
 /**
  * Describes an error on one line of a log: its name and code, where the application threw it, and
@@ -127,15 +97,6 @@ export function describeError(error: unknown, { logErrorMessages = false } = {})
   }
 }
 
-/** @returns an empty text for a message that may quote a customer. */
-function quoteMessage(error: Error, logErrorMessages: boolean): string {
-  const brands = error as unknown as Record<symbol, unknown>;
-  const isQuoted = logErrorMessages || safeBrands.some((brand) => brands[brand] === true);
-  return isQuoted && error.message !== ""
-    ? `: ${toPrintable(error.message, maxMessageLength)}`
-    : "";
-}
-
 /** Describes an error on a log line, and says how to see a message that it leaves out. */
 export function describeErrorForLog(
   error: unknown,
@@ -147,8 +108,16 @@ export function describeErrorForLog(
 }
 
 const maxMessageLength = 500;
+
+/** @returns an empty text for a message that may quote a customer. */
+function quoteMessage(error: Error, logErrorMessages: boolean): string {
+  const isQuoted = logErrorMessages || hasSafeMessage(error);
+  return isQuoted && error.message !== ""
+    ? `: ${toPrintable(error.message, maxMessageLength)}`
+    : "";
+}
+
 const maxCauses = 4;
-const maxStackLength = 10_000;
 
 function listCauses(error: Error): Error[] {
   const chain = [error];
@@ -216,6 +185,8 @@ const runtimeFrame = /^(?:node|bun|ext|native|evalmachine):|<anonymous>/;
 /** Matches a dependency, also a package of ours that is linked into a program. */
 const dependencyFrame =
   /[\\/](?:node_modules|\.yarn|deno[\\/]npm|(?:issuing|webhook)-\w+[\\/]dist)[\\/]/;
+
+const maxStackLength = 10_000;
 
 /** The first frame of the application: outside of dependencies and of the runtime. */
 function findFrame({ stack = "", message }: Error): string | undefined {

@@ -1,6 +1,8 @@
 /** Says whether a captured delivery verifies, and why not: for the page "Check a signature". Runs in the browser. */
+
+import { removeErrorLink } from "@loyalty-cards/internal/errors";
 import { explainMismatch } from "@loyalty-cards/internal/explain-delivery";
-import { formatDuration, removeErrorLink } from "@loyalty-cards/internal/format";
+import { formatDuration } from "@loyalty-cards/internal/format";
 import {
   isWebhookVerificationError,
   type VerificationErrorReason,

@@ -3,7 +3,7 @@
  * is open.
  */
 import { describeHidden } from "../builtin-module.ts";
-import { createTypeError } from "../reporting.ts";
+import { createTypeError } from "../errors.ts";
 import { beginProbe, closeBreaker, hasJobsToTry } from "./breaker.ts";
 import { formatQueues } from "./read.ts";
 import { execute, query, type Statements, toNumber, type Values } from "./statement.ts";

@@ -2,6 +2,8 @@
  * Runs statements in PostgreSQL: in a transaction of the user, or in one of our own, which is
  * repeated after a serialization failure, a deadlock or a failover.
  */
+
+import { createTypeError, withSafeMessage } from "../errors.ts";
 import { isServerLost } from "../postgres/run-transaction.ts";
 import {
   enterTransaction,
@@ -12,7 +14,6 @@ import {
   type TransactionNeed,
   type UserTransaction,
 } from "../postgres/transaction.ts";
-import { createTypeError, withSafeMessage } from "../reporting.ts";
 import { setRealTimeout } from "../timers.ts";
 import {
   getValue,

@@ -2,7 +2,7 @@
  * Runs statements in a SQLite file, which is opened at first use. Nothing waits on a timer, so that
  * fake timers of a test stop nothing.
  */
-import { createTypeError, withSafeMessage } from "../reporting.ts";
+import { createTypeError, withSafeMessage } from "../errors.ts";
 import {
   busyTimeoutMs,
   type OpenSqliteDatabase,

@@ -2,7 +2,7 @@
  * Adapters for libraries whose transactions have no `query(text, values)`: Drizzle and Kysely. The
  * program passes what builds a query of its library, so that nothing is imported from it here.
  */
-import { createTypeError } from "../reporting.ts";
+import { createTypeError } from "../errors.ts";
 import { hasMethod, type PostgresRow, type QueryClient } from "./transaction.ts";
 
 /** A database or transaction of Drizzle. */

@@ -2,7 +2,7 @@
  * Runs work in a transaction of pg or postgres.js: commits all of it or nothing, and survives a
  * connection that is cut.
  */
-import { withSafeMessage } from "../reporting.ts";
+import { withSafeMessage } from "../errors.ts";
 import { setRealTimeout } from "../timers.ts";
 import { hasCode, type PostgresJsClient, type QueryClient } from "./transaction.ts";
 

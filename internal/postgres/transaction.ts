@@ -2,7 +2,7 @@
  * Sends a query through the user's client: pg, postgres.js, Prisma, or anything with
  * `query(text, values)`; and asks PostgreSQL whether the client is in a transaction.
  */
-import { createTypeError } from "../reporting.ts";
+import { createTypeError } from "../errors.ts";
 
 /** The value of a parameter. PostgreSQL converts the text: `$1::text::bigint`. */
 type Parameter = string | null;

@@ -5,7 +5,7 @@ import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, resolve } from "node:path";
 import { getBuiltinModule } from "../builtin-module.ts";
-import { createTypeError, withSafeMessage } from "../reporting.ts";
+import { createTypeError, withSafeMessage } from "../errors.ts";
 
 type Value = string | number | bigint | null | Uint8Array;
 

@@ -4,7 +4,7 @@
  * delete the log that this one still writes to, and what it commits is lost.
  */
 import { statSync } from "node:fs";
-import { withSafeMessage } from "../reporting.ts";
+import { withSafeMessage } from "../errors.ts";
 import type { SqliteDatabase } from "./database-node.ts";
 
 /** The log that a connection writes. */

@@ -3,11 +3,12 @@ import { createConnection } from "node:net";
 import { describe, expect, it } from "vitest";
 import { configurationError } from "../../packages/issuing-client/src/errors.ts";
 import { BoundedBuffer, readBounded, toChunks } from "../bounded-body.ts";
-import { formatDuration, toHex, toPrintable } from "../format.ts";
+import { withSafeMessage } from "../errors.ts";
+import { formatDuration, toPrintable } from "../format.ts";
 import { canForwardTo, isLoopback, isPrivate } from "../hostnames.ts";
 import { type OptionNames, requireKnownOptions } from "../nearest-name.ts";
 import { hasCode } from "../postgres/transaction.ts";
-import { describeError, formatErrorKind, notify, withSafeMessage } from "../reporting.ts";
+import { describeError, formatErrorKind, notify } from "../reporting.ts";
 import { toLine } from "../response-text.ts";
 
 const bytes = (length: number, value = 1) => new Uint8Array(length).fill(value);
@@ -301,9 +302,6 @@ describe("isLoopback and isPrivate", () => {
 });
 
 describe("formats", () => {
-  it("formats bytes with two digits each", () => {
-    expect(toHex(Uint8Array.of(0, 10, 255))).toBe("000aff");
-  });
   it("keeps text on one line of at most 100 characters", () => {
     expect(toPrintable(`evt\n\u2028${"x".repeat(200)}`)).toBe(`evt\ufffd\ufffd${"x".repeat(95)}`);
   });

@@ -1,8 +1,12 @@
 /** How a command ends: exit codes, and errors as messages that say what is wrong and what to do. */
 import { basename } from "node:path";
 import { getSystemErrorMap } from "node:util";
-import { formatErrorLink, removeErrorLink } from "@loyalty-cards/internal/format";
-import { generalUserMessage, programAdvice } from "@loyalty-cards/internal/issuing-error";
+import {
+  formatErrorLink,
+  generalUserMessage,
+  programAdvice,
+  removeErrorLink,
+} from "@loyalty-cards/internal/errors";
 import type { IssuingError } from "@loyalty-cards/issuing-client";
 import { type Part, Text, text } from "./printable.ts";
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
-import { formatErrorLink } from "@loyalty-cards/internal/format";
+import { formatErrorLink } from "@loyalty-cards/internal/errors";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { endpoints } from "@loyalty-cards/openapi/endpoints";

@@ -1,7 +1,7 @@
 /**
  * Entry point for browser bundles: throws an error, because the API key must stay on the server.
  */
-import { formatErrorLink } from "@loyalty-cards/internal/format";
+import { formatErrorLink } from "@loyalty-cards/internal/errors";
 
 // These are the names of index.ts, so that the bundler succeeds and the browser shows the error.
 export const cardLinks = undefined;

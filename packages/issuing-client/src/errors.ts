@@ -1,10 +1,11 @@
 /** Errors: what happened, whether a card may exist, and what to do next. */
-import { formatErrorLink, textsOfNoValue } from "@loyalty-cards/internal/format";
 import {
   issuingErrorBrand as brand,
+  formatErrorLink,
   generalUserMessage,
   hasIssuingErrorBrand,
-} from "@loyalty-cards/internal/issuing-error";
+} from "@loyalty-cards/internal/errors";
+import { textsOfNoValue } from "@loyalty-cards/internal/format";
 
 /**
  * Problem details (RFC 9457, [spec

@@ -1,7 +1,8 @@
 /** Options of the client: defaults, environment variables, validation. */
+
+import { programAdvice } from "@loyalty-cards/internal/errors";
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
-import { programAdvice } from "@loyalty-cards/internal/issuing-error";
 import { describeValue } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Clock } from "@loyalty-cards/internal/timers";

@@ -2,7 +2,7 @@
  * The errors of a call: that of a 4xx or 5xx, from its problem details (RFC 9457, spec 7), and that
  * of a call without a usable response.
  */
-import { programAdvice } from "@loyalty-cards/internal/issuing-error";
+import { programAdvice } from "@loyalty-cards/internal/errors";
 import { keyRetentionMs } from "@loyalty-cards/internal/key-retention";
 import type { Call } from "./call.ts";
 import {

@@ -1,9 +1,9 @@
 /** `add` and `addAll`: entries of users who are owed a card. */
 
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { addJob, addJobs, type NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
-import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { OutboxContext } from "./context.ts";
 import type { OutboxState, OwedCard } from "./entry.ts";
 import { parseNewEntry, requireOpen } from "./job.ts";

@@ -1,12 +1,12 @@
 /** Changes that the program or a person makes to an entry: correct, resolve, retry, forget. */
 
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { hurryJob, restartJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
 import { getNowMs } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { Job, JobRef } from "@loyalty-cards/internal/jobs/tables";
-import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
 import type { OutboxEntry, OutboxEntryError } from "./entry.ts";

@@ -1,5 +1,5 @@
 /** Entries of the outbox, as the program sees them. */
-import { hasIssuingErrorBrand } from "@loyalty-cards/internal/issuing-error";
+import { hasIssuingErrorBrand } from "@loyalty-cards/internal/errors";
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
 import type {
   FieldValues,

@@ -1,11 +1,11 @@
 /** `issue`: what a visitor waits for, until the card is issued or the deadline has come. */
 
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
 import { leaseJob } from "@loyalty-cards/internal/jobs/lease";
 import type { Job, JobRef } from "@loyalty-cards/internal/jobs/tables";
 import { requireNumber, requireSignal } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";

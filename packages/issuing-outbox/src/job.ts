@@ -4,6 +4,7 @@
  * package a `job` is the row of the engine, and an `entry` what the program sees of it.
  */
 
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import type { NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { OpenBreaker } from "@loyalty-cards/internal/jobs/breaker";
@@ -22,7 +23,6 @@ import {
   type OptionNames,
   requireKnownOptions,
 } from "@loyalty-cards/internal/nearest-name";
-import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
 import {

@@ -1,9 +1,9 @@
 /** `list`: entries in the order in which they were added, read page by page. */
 
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import { listJobs } from "@loyalty-cards/internal/jobs/read";
 import { endless, requireInteger } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { OutboxContext } from "./context.ts";
 import type { OutboxEntry, OutboxState } from "./entry.ts";
 import { findJob, parseJobRef, requireOpen, toEntry } from "./job.ts";

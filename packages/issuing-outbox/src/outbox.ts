@@ -3,9 +3,9 @@
  * documentation.
  */
 
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import { type IssuingSteps, readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { Card, FieldValues, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
 import type {
   OutboxCounts,

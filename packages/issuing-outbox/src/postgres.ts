@@ -1,5 +1,6 @@
 /** Entry point `/postgres`: an outbox in your own PostgreSQL, for processes on several machines. */
 
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import { correctTimes } from "@loyalty-cards/internal/jobs/clock";
 import {
   createPostgresDatabase,
@@ -20,7 +21,6 @@ import {
   queryRows,
   requireClient,
 } from "@loyalty-cards/internal/postgres/transaction";
-import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import { add } from "./add.ts";
 import { type CorrectionResult, correct } from "./changes.ts";

@@ -2,7 +2,8 @@
  * What an outbox reports: the outcome of each attempt, its alarms, and a log line for what needs
  * attention.
  */
-import { removeErrorLink, toPrintable } from "@loyalty-cards/internal/format";
+import { removeErrorLink } from "@loyalty-cards/internal/errors";
+import { toPrintable } from "@loyalty-cards/internal/format";
 import {
   createReport,
   describeError,

@@ -1,5 +1,6 @@
 /** `sqliteOutbox`: an outbox in a SQLite file, for the processes of one machine. */
 
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import { expireLeases } from "@loyalty-cards/internal/jobs/lease";
 import { getLatestMs } from "@loyalty-cards/internal/jobs/read";
 import {
@@ -10,7 +11,6 @@ import {
 } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
-import { createTypeError } from "@loyalty-cards/internal/reporting";
 import {
   isBusy,
   isInTransaction,

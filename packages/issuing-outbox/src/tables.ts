@@ -1,4 +1,6 @@
 /** The tables of the outbox, for both databases, and the settings that all its processes share. */
+
+import { withSafeMessage } from "@loyalty-cards/internal/errors";
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import {
   query,
@@ -14,7 +16,6 @@ import {
   nameTables,
   tablesVersion as version,
 } from "@loyalty-cards/internal/jobs/tables";
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 
 const entriesTable = "issuing_outbox_entries";
 const settingsTable = "issuing_outbox_settings";

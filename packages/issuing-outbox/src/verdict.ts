@@ -1,5 +1,5 @@
 /** Decides what the end of an attempt means for its entry. */
-import { generalUserMessage, hasIssuingErrorBrand } from "@loyalty-cards/internal/issuing-error";
+import { generalUserMessage, hasIssuingErrorBrand } from "@loyalty-cards/internal/errors";
 import { getBackoffMs } from "@loyalty-cards/internal/jobs/backoff";
 import type { End } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";

@@ -3,9 +3,9 @@
  * long it is remembered.
  */
 import { describeHidden } from "@loyalty-cards/internal/builtin-module";
+import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { requireInteger } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 function decode(body: Uint8Array): string {

@@ -3,8 +3,8 @@
  * attempt, and whether it was the last one: then the event is dead.
  */
 
+import { createReturnedFunctionError, createTypeError } from "@loyalty-cards/internal/errors";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createReturnedFunctionError, createTypeError } from "@loyalty-cards/internal/reporting";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseJobData, toBytes } from "./event.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";

@@ -2,7 +2,7 @@
  * What every inbox does with a delivery: stores it, unless the receiver's signal aborts first, and
  * reports it.
  */
-import { createTypeError } from "@loyalty-cards/internal/reporting";
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import type { Report } from "./reports.ts";
 

@@ -1,11 +1,9 @@
 /** What an inbox reports: the outcome of each event, and a log line for each failure. */
+
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import { formatType, toPrintable } from "@loyalty-cards/internal/format";
 import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
-import {
-  createReport,
-  createTypeError,
-  describeErrorForLog,
-} from "@loyalty-cards/internal/reporting";
+import { createReport, describeErrorForLog } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 export type EventRef = Pick<WebhookEvent, "id" | "type">;

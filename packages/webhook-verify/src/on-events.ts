@@ -1,7 +1,9 @@
 /** onEvents: one function from handlers by event type. */
+
+import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { formatType, toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createTypeError, notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { notify } from "@loyalty-cards/internal/reporting";
 import { eventTypes } from "@loyalty-cards/openapi/events";
 import {
   type Delivery,

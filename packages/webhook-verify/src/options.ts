@@ -1,9 +1,9 @@
 /** The options of a receiver: their defaults and validation. */
 
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import { formatType } from "@loyalty-cards/internal/format";
 import { maxTimerMs, requirePositive } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createTypeError } from "@loyalty-cards/internal/reporting";
 import type { DedupeStore } from "./dedupe.ts";
 import type { EventHandler, WebhookEvent } from "./event.ts";
 import type { ReporterOptions } from "./reporter.ts";

@@ -2,7 +2,7 @@
  * Why a delivery is not accepted: each reason with its response and with what to check, and the
  * error of a verification.
  */
-import { formatErrorLink } from "@loyalty-cards/internal/format";
+import { formatErrorLink } from "@loyalty-cards/internal/errors";
 
 /** Why a delivery does not verify: the `reason` of {@link WebhookVerificationError}. */
 export type VerificationErrorReason =

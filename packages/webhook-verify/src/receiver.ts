@@ -2,7 +2,7 @@
  * Receives a delivery, for any framework: checks the header, reads and verifies the body, handles
  * the event, responds.
  */
-import { createReturnedFunctionError, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createReturnedFunctionError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import type { Result } from "@loyalty-cards/internal/result";
 import {
   type BodyReader,

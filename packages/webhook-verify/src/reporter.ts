@@ -2,7 +2,8 @@
  * Reports what happened to each delivery: outcomes for metrics, and log lines for what the operator
  * has to fix.
  */
-import { formatErrorLink, toPrintable } from "@loyalty-cards/internal/format";
+import { formatErrorLink } from "@loyalty-cards/internal/errors";
+import { toPrintable } from "@loyalty-cards/internal/format";
 import {
   describeError,
   describeErrorForLog,

@@ -4,7 +4,6 @@
  * WebCrypto.
  */
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
-import { toHex } from "@loyalty-cards/internal/format";
 import type { Result } from "@loyalty-cards/internal/result";
 import { toBytes } from "./body.ts";
 import type { Refusal, VerificationErrorReason } from "./reasons.ts";
@@ -200,9 +199,8 @@ export async function signWithWebCrypto(
   body: Uint8Array,
 ): Promise<string> {
   const webKey = await importKey(key, "sign");
-  return toHex(
-    new Uint8Array(await crypto.subtle.sign(algorithm, webKey, joinText(timestamp, body))),
-  );
+  const bytes = await crypto.subtle.sign(algorithm, webKey, joinText(timestamp, body));
+  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** {@link findKeyWithNode} in every runtime. */

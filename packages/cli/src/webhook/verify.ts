@@ -5,8 +5,9 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { buffer as readAll } from "node:stream/consumers";
+import { formatErrorLink, removeErrorLink } from "@loyalty-cards/internal/errors";
 import { explainMismatch } from "@loyalty-cards/internal/explain-delivery";
-import { formatDuration, formatErrorLink, removeErrorLink } from "@loyalty-cards/internal/format";
+import { formatDuration } from "@loyalty-cards/internal/format";
 import {
   isKnownEvent,
   isWebhookVerificationError,

@@ -1,5 +1,6 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
 
+import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { countNeglected, createNeglectWatch } from "@loyalty-cards/internal/jobs/neglect";
 import { countJobs, getLatestMs, listJobs } from "@loyalty-cards/internal/jobs/read";
 import { createSqliteDatabase, type Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
@@ -12,12 +13,7 @@ import {
   requireNumber,
 } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import {
-  createLog,
-  createTypeError,
-  describeError,
-  withSafeMessage,
-} from "@loyalty-cards/internal/reporting";
+import { createLog, describeError } from "@loyalty-cards/internal/reporting";
 import {
   type OpenSqlite,
   openDurableFile,

@@ -2,7 +2,7 @@
  * Entry point `/sqlite`: exactly-once, in-order effects in a SQLite database of your own, inside
  * its transaction.
  */
-import { createTypeError } from "@loyalty-cards/internal/reporting";
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import { isInTransaction, type SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import {
   explainMissingTable,

@@ -1,12 +1,12 @@
 /** The tables of an inbox in a SQLite file, and their version. */
 
+import { withSafeMessage } from "@loyalty-cards/internal/errors";
 import {
   dialects,
   formatTables,
   nameTables,
   tablesVersion as version,
 } from "@loyalty-cards/internal/jobs/tables";
-import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { ensureInboxTables } from "./processed.ts";
 

@@ -2,6 +2,12 @@
  * A worker of a SQLite inbox: runs the handler for each event that is due, records how the attempt
  * ended, and deletes old events.
  */
+
+import {
+  createReturnedFunctionError,
+  createTypeError,
+  withSafeMessage,
+} from "@loyalty-cards/internal/errors";
 import { type Backoff, getBackoffMs } from "@loyalty-cards/internal/jobs/backoff";
 import { deleteEnded } from "@loyalty-cards/internal/jobs/erase";
 import { leaseDue } from "@loyalty-cards/internal/jobs/lease";
@@ -13,11 +19,6 @@ import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
 import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-cards/internal/limits";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import {
-  createReturnedFunctionError,
-  createTypeError,
-  withSafeMessage,
-} from "@loyalty-cards/internal/reporting";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toBytes } from "../event.ts";
