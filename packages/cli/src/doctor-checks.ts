@@ -12,94 +12,103 @@ import type { Context } from "./command.ts";
 import { CommandError, describeNoResponse, exitCodes, toSentence } from "./command-error.ts";
 import { readApiKey, readBaseUrl, requireKeyOfAddress } from "./configuration.ts";
 
-interface CheckResult {
+interface CheckResult<Value = undefined> {
   status: "passed" | "warning" | "failed" | "skipped";
   /** What was found. */
   detail: string;
   fix?: string;
-  /** Why the check was skipped: it needs this. */
-  missing?: string;
   /** The exit code of the command when this check failed; default 1. */
   exitCode?: number;
-}
-
-export interface ServiceCheck extends CheckResult {
-  name: string;
-}
-
-const passed = (detail: string): CheckResult => ({ status: "passed", detail });
-const warning = (detail: string, fix: string): CheckResult => ({ status: "warning", detail, fix });
-const failed = (detail: string, fix: string): CheckResult => ({ status: "failed", detail, fix });
-
-/** In the order in which they are printed. */
-const names = ["address", "API key", "service", "clock", "contract", "key", "template"] as const;
-
-type Results = Partial<Record<(typeof names)[number], CheckResult>>;
-
-/** The result of a check, and a value that later ones need: undefined when the check failed. */
-interface Found<Value> {
-  result: CheckResult;
+  /** What later checks need. */
   value?: Value;
 }
+
+export interface ServiceCheck extends Omit<CheckResult, "value"> {
+  name: string;
+  /** Why the check was skipped: it needs this. */
+  missing?: string;
+}
+
+type Check<Value> = () => CheckResult<Value> | Promise<CheckResult<Value>>;
+
+const passed = <Value = undefined>(detail: string, value?: Value): CheckResult<Value> => ({
+  status: "passed",
+  detail,
+  ...(value !== undefined && { value }),
+});
+const warning = (detail: string, fix: string) => ({ status: "warning", detail, fix }) as const;
+const failed = (detail: string, fix: string) => ({ status: "failed", detail, fix }) as const;
+
+/** In the order in which they run and are printed. */
+const names = ["address", "API key", "service", "clock", "contract", "key", "template"] as const;
 
 /** @param templateId undefined when there is none to check. */
 export async function checkService(
   context: Context,
   templateId: string | undefined,
 ): Promise<ServiceCheck[]> {
-  const address = await run(() => checkAddress(context));
-  const apiKey = await run(() => checkApiKey(context, address.value));
-  const results: Results = { address: address.result, "API key": apiKey.result };
-  if (address.value === undefined) return toChecks(results, "an address");
-  const { value: client } = apiKey;
-  if (client === undefined) return toChecks(results, "an API key");
+  const done: ServiceCheck[] = [];
+  async function run<Value>(
+    name: (typeof names)[number],
+    check: Check<Value>,
+  ): Promise<Value | undefined> {
+    const { value, ...result } = await catchFailure(check);
+    done.push({ name, ...result });
+    return value;
+  }
+  const skipOthers = (missing: string) => {
+    const skipped = { status: "skipped", detail: `needs ${missing}`, missing } as const;
+    return [...done, ...names.slice(done.length).map((name) => ({ name, ...skipped }))];
+  };
 
-  const { value: baseUrl } = address;
-  const service = await run(() => checkReachable(baseUrl, context));
-  results.service = service.result;
-  if (service.value === undefined) return toChecks(results, "a service that responds");
-
-  const { reference, card } = service.value;
-  results.clock = checkClock(reference);
-  results.contract = checkContract(reference);
-  const key = await run(async () => ({ result: await checkKey(client, card.status) }));
-  results.key = key.result;
-  if (key.result.status === "failed") return toChecks(results, "a key that is accepted");
-
-  const template = await run(async () => ({ result: await checkTemplate(client, templateId) }));
-  return toChecks({ ...results, template: template.result });
+  const baseUrl = await run("address", () => checkAddress(context));
+  const client = await run("API key", () => checkApiKey(context, baseUrl));
+  if (baseUrl === undefined) return skipOthers("an address");
+  if (client === undefined) return skipOthers("an API key");
+  const responses = await run("service", () => checkReachable(baseUrl, context));
+  if (responses === undefined) return skipOthers("a service that responds");
+  await run("clock", () => checkClock(responses.reference));
+  await run("contract", () => checkContract(responses.reference));
+  await run("key", () => checkKey(client, responses.card.status));
+  if (done.at(-1)?.status === "failed") return skipOthers("a key that is accepted");
+  await run("template", () => checkTemplate(client, templateId));
+  return done;
 }
 
-/** @param missing what the checks without a result need. */
-const toChecks = (results: Results, missing = ""): ServiceCheck[] =>
-  names.map((name) => ({
-    name,
-    ...(results[name] ?? { status: "skipped", detail: `needs ${missing}`, missing }),
-  }));
+/** The fix for an error of the client is the link to its page. */
+async function catchFailure<Value>(check: Check<Value>): Promise<CheckResult<Value>> {
+  try {
+    return await check();
+  } catch (error) {
+    if (error instanceof CommandError) return failed(error.problem, error.fix);
+    if (!isIssuingError(error)) throw error;
+    return failed(toSentence(error), formatErrorLink(error.code).trim());
+  }
+}
 
 /** @returns the address without a slash at its end. */
-async function checkAddress(context: Context): Promise<Found<string>> {
+async function checkAddress(context: Context): Promise<CheckResult<string>> {
   const { globals, environment } = context;
   const address = readBaseUrl(globals.baseUrl, environment);
   await context.createClient({ apiKey: "checked-separately" }); // validates the address
   const baseUrl = address.replace(/\/+$/, "");
   const source = globals.baseUrl === undefined ? nameSource(context, "LOYALTY_URL") : "--base-url";
-  return { result: passed(`${address} (${source})${describePath(baseUrl)}`), value: baseUrl };
+  return passed(`${address} (${source})${describePath(baseUrl)}`, baseUrl);
 }
 
 /** @returns the client, unless the address is missing. */
 async function checkApiKey(
   context: Context,
   baseUrl: string | undefined,
-): Promise<Found<IssuingClient>> {
+): Promise<CheckResult<IssuingClient>> {
   const { globals, sources, environment } = context;
   requireKeyOfAddress(globals.baseUrl, sources);
   const apiKey = readApiKey(sources);
   const variable = environment.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
-  const result = passed(`present (${nameSource(context, variable)})`);
-  if (baseUrl === undefined) return { result };
+  const detail = `present (${nameSource(context, variable)})`;
+  if (baseUrl === undefined) return passed(detail);
   // An invalid key, such as one with a space, is an error of the client.
-  return { result, value: await context.createClient({ apiKey, userAgent: "doctor" }) };
+  return passed(detail, await context.createClient({ apiKey, userAgent: "doctor" }));
 }
 
 /** @returns an empty text for an address without a path. */
@@ -112,17 +121,6 @@ function describePath(baseUrl: string): string {
 const nameSource = ({ terminal }: Context, variable: string) =>
   terminal.env[variable] === undefined ? `${variable} in .env` : variable;
 
-/** The fix for an error of the client is the link to its page. */
-async function run<Value>(check: () => Promise<Found<Value>>): Promise<Found<Value>> {
-  try {
-    return await check();
-  } catch (error) {
-    if (error instanceof CommandError) return { result: failed(error.problem, error.fix) };
-    if (!isIssuingError(error)) throw error;
-    return { result: failed(toSentence(error), formatErrorLink(error.code).trim()) };
-  }
-}
-
 /** A response to a request without the key. */
 interface Received {
   status: number;
@@ -134,31 +132,23 @@ interface Received {
   atMs: number;
 }
 
-interface Responses {
-  reference: Received;
-  card: Received;
-}
-
-/** @throws {CommandError} when there is no response, or that of another server. */
+/** Requests the OpenAPI document, which needs no key (spec 4.6), and a card that does not exist. */
 async function checkReachable(
   baseUrl: string,
   { timeoutMs, environment }: Context,
-): Promise<Found<Responses>> {
+): Promise<CheckResult<Record<"reference" | "card", Received>>> {
   try {
-    // The OpenAPI document needs no key (spec 4.6), and the card does not exist.
     const reference = await get(`${baseUrl}/api/docs/json`, timeoutMs);
     const card = await get(`${baseUrl}/api/v1/passes/doctor-${randomUUID()}`, timeoutMs);
-    rejectOtherServer(card);
-    return {
-      result: passed(`responds in ${reference.durationMs} ms`),
-      value: { reference, card },
-    };
+    return (
+      recognizeOtherServer(card) ??
+      passed(`responds in ${reference.durationMs} ms`, { reference, card })
+    );
   } catch (error) {
-    if (error instanceof CommandError) throw error;
     const { name, cause } = error as { name: string; cause?: { name?: string; code?: string } };
     const code = cause?.code ?? cause?.name ?? name;
     const fix = describeNoResponse(code, new URL(baseUrl)) + getProxyHint(baseUrl, environment);
-    throw new CommandError(`does not respond (${code})`, { fix });
+    return failed(`does not respond (${code})`, fix);
   }
 }
 
@@ -191,22 +181,24 @@ function getProxyHint(baseUrl: string, environment: Context["environment"]): str
     : ` ${variable} is set, but Node.js does not use this proxy: set NODE_USE_ENV_PROXY=1 (Node.js 22.21, 24 or newer), for your program too.`;
 }
 
-/** @throws {CommandError} for a response that the service does not give (spec 7). */
-function rejectOtherServer({ status, headers, url, bytes }: Received): void {
+/** @returns the failure for a response that the service does not give (spec 7). */
+function recognizeOtherServer({ status, headers, url, bytes }: Received) {
   if (status >= 300 && status < 400) {
     const location = headers.get("location") ?? "";
     // The message has only the origin, because the rest can contain a token.
     const target = URL.canParse(location, url) ? new URL(location, url).origin : "another address";
-    throw new CommandError(`it redirects (${status}) to ${target}`, {
-      fix: "The client follows no redirects: set the address to the final one. Does a proxy ask for a login?",
-    });
+    return failed(
+      `it redirects (${status}) to ${target}`,
+      "The client follows no redirects: set the address to the final one. Does a proxy ask for a login?",
+    );
   }
   const problem = parseJson(bytes);
   if (status !== 404 || ["type", "title", "status", "detail"].some((member) => member in problem))
-    return;
-  throw new CommandError("another server responded at this address (404 without problem details)", {
-    fix: "Correct the address: it is the one before /api/v1.",
-  });
+    return undefined;
+  return failed(
+    "another server responded at this address (404 without problem details)",
+    "Correct the address: it is the one before /api/v1.",
+  );
 }
 
 /** @returns an empty object for everything that is not a JSON object. */
@@ -233,9 +225,8 @@ function checkClock({ headers, atMs }: Received): CheckResult {
   const seconds = Math.round((atMs - serviceMs) / 1000);
   if (Math.abs(seconds) <= noticeableSeconds)
     return passed("agrees with the Date header of the service");
-  const detail = `this machine is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
   return failed(
-    detail,
+    `this machine is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`,
     "Synchronize the clock of this machine (NTP): a receiver rejects webhooks from 300 s.",
   );
 }
@@ -252,18 +243,17 @@ function checkContract({ status, url, bytes }: Received): CheckResult {
       "Is this the address of the service, without /api/v1?",
     );
   const toShape = (path: string) => path.replaceAll(/(?<=\/)\{[^/]*/g, "{}");
-  const missing = Object.values(endpoints).filter(
-    ({ method, path }) =>
-      !Object.entries(paths).some(
-        ([served, item]) =>
-          toShape(served).endsWith(toShape(path)) && method.toLowerCase() in (item ?? {}),
-      ),
-  );
+  const isServed = ({ method, path }: { method: string; path: string }) =>
+    Object.entries(paths).some(
+      ([served, item]) =>
+        toShape(served).endsWith(toShape(path)) && method.toLowerCase() in (item ?? {}),
+    );
+  const missing = Object.values(endpoints).filter((endpoint) => !isServed(endpoint));
   if (missing.length === 0) return passed("has every operation");
-  const names = missing.map(({ method, path }) => `${method} ${path}`).join(", ");
-  const fix =
-    "Compare both documents: https://loyalty-cards.github.io/loyalty-cards/assumptions#compare-with-your-service";
-  return failed(`the service's document has no ${names}`, fix);
+  return failed(
+    `the service's document has no ${missing.map(({ method, path }) => `${method} ${path}`).join(", ")}`,
+    "Compare both documents: https://loyalty-cards.github.io/loyalty-cards/assumptions#compare-with-your-service",
+  );
 }
 
 /**
@@ -275,9 +265,10 @@ async function checkKey(client: IssuingClient, statusWithoutKey: number): Promis
   const { response } = await client.api.GET("/passes/{id}", { params: { path: { id } } });
   const { status } = response;
   if (status === 401 || status === 403) {
-    const fix =
-      "Is it complete, not revoked, of this service? The console creates others: API & webhooks (mock: Setup).";
-    const result = failed(`not accepted: the service responded ${status}`, fix);
+    const result = failed(
+      `not accepted: the service responded ${status}`,
+      "Is it complete, not revoked, of this service? The console creates others: API & webhooks (mock: Setup).",
+    );
     return { ...result, exitCode: exitCodes.keyRefused };
   }
   if (status >= 500)
