@@ -45,6 +45,28 @@ export interface Match {
 export const compareMatches = (a: { match: Match }, b: { match: Match }): number =>
   Number("found" in a.match) - Number("found" in b.match);
 
+/** What can be searched. */
+interface Searched {
+  statuses: readonly (number | undefined)[];
+  describe(): SearchTexts;
+}
+
+/**
+ * Finds the entries with all words of a text. A status finds only the entries that have it, because
+ * each number is also in ids and bodies.
+ */
+export function searchEntries<Entry extends Searched>(entries: readonly Entry[], text: string) {
+  const words = toWords(text);
+  const isStatus = (word: string) => /^[2-5]\d\d$/.test(word);
+  const statuses = words.filter(isStatus).map(Number);
+  const others = words.filter((word) => !isStatus(word));
+  return entries.flatMap((entry) => {
+    if (!statuses.every((status) => entry.statuses.includes(status))) return [];
+    const match = others.length === 0 ? {} : findWords(others, entry.describe());
+    return match === undefined ? [] : [{ entry, match }];
+  });
+}
+
 /** @returns undefined when one of the words is missing. */
 export function findWords(words: readonly string[], texts: SearchTexts): Match | undefined {
   const shown = toPlain(texts.shown.join("\n"));
