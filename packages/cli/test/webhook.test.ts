@@ -134,7 +134,11 @@ describe("webhook verify", () => {
 
   it.each([
     ["no body", [], /required option '--body <file>' not specified/],
-    ["a missing body", ["--body", "nowhere.json"], /"nowhere\.json" cannot be read: ENOENT/],
+    [
+      "a missing body",
+      ["--body", "nowhere.json"],
+      /nowhere\.json cannot be used: no such file or directory \(ENOENT\)/,
+    ],
     ["a time that is none", ["--body", "-", "--at", "yesterday"], /--at takes unix seconds/],
     ["a negative time", ["--body", "-", "--at", "-5"], /--at takes unix seconds/],
   ])("exits with 2 for %s", async (_name, args, message) => {

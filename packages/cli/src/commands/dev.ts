@@ -22,7 +22,7 @@ export function addDevCommand(program: Command, cli: Cli): void {
     .command("dev")
     .summary("run the mock service with its console, until Ctrl-C")
     .description(
-      "run the mock service with its console, until Ctrl-C. Its API key is mock_website_key, unless the file of --data has another. Webhooks are signed with LOYALTY_SIGNING_SECRET of the environment or of .env; without it, --forward prints a new secret",
+      "run the mock service with its console, until Ctrl-C. Its API key is mock_website_key, unless the file of --data has another. --forward signs with LOYALTY_SIGNING_SECRET of the environment or of .env; without it, a new secret is printed",
     );
   addServiceOptions(dev, 4010);
   addExamples(

@@ -127,17 +127,9 @@ async function explainSignature(
   };
 }
 
-/**
- * Reads the bytes of a file, or of stdin for `-`.
- * @throws {CommandError} when the file cannot be read.
- */
+/** Reads the bytes of a file, or of stdin for `-`. */
 async function readBody({ stdin, cwd }: Context["terminal"], file: string): Promise<Uint8Array> {
-  if (file === "-") return readAll(stdin);
-  try {
-    return readFileSync(resolve(cwd, file));
-  } catch (error) {
-    throw new CommandError(`"${file}" cannot be read: ${(error as NodeJS.ErrnoException).code}.`);
-  }
+  return file === "-" ? readAll(stdin) : readFileSync(resolve(cwd, file));
 }
 
 /**
