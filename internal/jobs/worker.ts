@@ -58,7 +58,7 @@ export interface WorkLimits {
 /** The shortest wait after others leased the jobs first, or after the database failed. */
 const minWaitMs = 50;
 
-/** What a look for jobs found, when none was due. */
+/** Why a worker rests: its last look found nothing that was due. */
 export interface Rest {
   /** How long until something is due; infinite when nothing waits. */
   delayMs: number;
@@ -67,17 +67,6 @@ export interface Rest {
   /** Whether the database could not be used; then the worker tries again. */
   isUnavailable?: boolean;
 }
-
-/** What a worker knows of jobs that are due. */
-type Outlook =
-  /** The last look found some, or there was none: the next one leases at once. */
-  | "busy"
-  /** None was due, and it waits, unless it ends. */
-  | Rest
-  /** A look runs, and no job ended or was added since it began. */
-  | "looking"
-  /** None was due; since then a job ended or was added, or time passed. The next look reads. */
-  | "woken";
 
 /** What a worker knows when it plans. Times are those of the monotonic clock. */
 export interface WorkerState {
@@ -92,7 +81,8 @@ export interface WorkerState {
   lookedAtMs: number;
   /** When the next job may begin, with `maxPerSecond`. */
   nextAtMs: number;
-  outlook: Outlook;
+  /** undefined when something may be due. */
+  rest: Rest | undefined;
 }
 
 /** The options of a worker, and when it ends: never, if these are infinite. */
@@ -107,8 +97,8 @@ type Plan = { look: number } | { waitMs: number } | "end";
 /** Decides what a worker does next. */
 export function planNext(state: WorkerState, rules: WorkRules): Plan {
   if (isOver(state, rules)) return "end";
-  const { nowMs, running, limit, outlook } = state;
-  if (typeof outlook === "object") return planRest(state, outlook, rules);
+  const { nowMs, running, limit, rest } = state;
+  if (rest !== undefined) return planRest(state, rest, rules);
   // A probe holds up no job of another topic.
   const free = Math.min(limit + state.probes, rules.concurrency) - running;
   if (free < 1) return planWait(state, rules, rules.pollMs);
@@ -172,8 +162,12 @@ export function startWorker<Leased extends LeasedJob>(
     limit: 1,
     lookedAtMs: Number.NEGATIVE_INFINITY,
     nextAtMs: Number.NEGATIVE_INFINITY,
-    outlook: "busy" as Outlook,
+    rest: undefined as Rest | undefined,
   };
+  /** A lease is a write, also when it finds nothing: after such a look the next one reads first. */
+  let mustReadFirst = false;
+  /** How often a job ended or was added. */
+  let wakes = 0;
   let endWait = () => {};
 
   async function loop(): Promise<void> {
@@ -193,32 +187,27 @@ export function startWorker<Leased extends LeasedJob>(
   });
 
   async function look(count: number): Promise<void> {
-    // A lease is a write, also when it finds nothing: an idle worker reads first.
-    const findJobs = state.outlook === "woken" ? beginDueJobs : beginJobs;
+    const wakesBefore = wakes;
     state.lookedAtMs = clock.monotonicMs();
-    state.outlook = "looking";
-    const found = await findJobs(count).catch((error): Rest => {
+    const rest = await beginJobs(count).catch((error): Rest => {
       context.onUnavailable(error);
       return { delayMs: options.pollMs, isUnavailable: true };
     });
+    mustReadFirst = rest !== undefined;
     // A job that ended or was added during the look may be due.
-    const isWoken = getState().outlook === "woken";
-    if (found === "busy" || !isWoken) state.outlook = found;
-  }
-
-  async function beginDueJobs(count: number): Promise<Rest | "busy"> {
-    const delayMs = await getDelay();
-    return delayMs > 0 ? prepareToRest(delayMs) : beginJobs(count);
+    if (wakes === wakesBefore) state.rest = rest;
   }
 
   /** Leases jobs and begins them. When none is due, finds out when one will be. */
-  async function beginJobs(count: number): Promise<Rest | "busy"> {
+  async function beginJobs(count: number): Promise<Rest | undefined> {
+    const delayMs = mustReadFirst ? await getDelay() : 0;
+    if (delayMs > 0) return prepareToRest(delayMs);
     const leased = await context.lease(count);
     for (const job of leased) {
       if (isOver(getState(), rules)) await context.giveBack(job);
       else begin(job);
     }
-    return leased.length > 0 ? "busy" : prepareToRest(await getDelay());
+    return leased.length > 0 ? undefined : prepareToRest(await getDelay());
   }
 
   function begin(job: Leased): void {
@@ -260,16 +249,13 @@ export function startWorker<Leased extends LeasedJob>(
         resolve();
       };
     });
-    expectJobs();
+    state.rest = undefined;
   }
 
   function wake(): void {
-    expectJobs();
+    wakes += 1;
+    state.rest = undefined;
     endWait();
-  }
-
-  function expectJobs(): void {
-    if (state.outlook !== "busy") state.outlook = "woken";
   }
 
   const ended = runInNoRequest(loop);
