@@ -37,8 +37,8 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "the age of a key begins anew with each attempt": {
     guarantees: ["G1", "G2", "G12"],
     file: "internal/jobs/lease.ts",
-    find: 'unlessCallback("started", "coalesce(started, :now)")',
-    replace: 'unlessCallback("started", ":now")',
+    find: "firstattempt = coalesce(firstattempt, :now)",
+    replace: "firstattempt = :now",
   },
   "a correction overtakes a request that may still be running": {
     guarantees: ["G1", "G9"],
@@ -135,14 +135,13 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "the lease after a kill forgets when a request was first sent": {
     guarantees: ["G1"],
     file: "internal/jobs/lease.ts",
-    find: 'unlessCallback("started", "coalesce(started, :now)")',
-    replace:
-      'unlessCallback("started", "coalesce(CASE WHEN lease IS NULL THEN started END, :now)")',
+    find: "firstattempt = coalesce(firstattempt, :now)",
+    replace: "firstattempt = coalesce(CASE WHEN lease IS NULL THEN firstattempt END, :now)",
   },
   "a correction after a rejection is stored and never sent": {
     guarantees: ["G2", "G12"],
     file: "internal/jobs/add.ts",
-    find: "rank: hasStarted ? ranks.retry : ranks.new,",
+    find: "rank: isRetry ? ranks.retry : ranks.new,",
     replace: "rank: null,",
   },
   "the user and the owed card are saved in two transactions": {

@@ -23,7 +23,7 @@ export interface NewJob {
   suffix?: string;
   body: string;
   /** When the first attempt began, if there was one before. */
-  startedAtMs?: number | undefined;
+  firstAttemptAtMs?: number | undefined;
 }
 
 /** The columns that are given for a new job, with the types of their parameters. */
@@ -33,18 +33,25 @@ const insertedColumns = {
   key: "text",
   suffix: "text",
   rank: "integer",
-  started: "bigint",
+  firstattempt: "bigint",
 } satisfies Types;
 const names = Object.keys(insertedColumns).join(", ");
 const oneRow = formatRow(insertedColumns);
 
 /** An earlier attempt may have had an effect, so its job is a retry. */
 function toValues(
-  { topic, name, key, suffix = "", startedAtMs }: NewJob,
+  { topic, name, key, suffix = "", firstAttemptAtMs }: NewJob,
   rank: number,
 ): Record<keyof typeof insertedColumns, Value> {
-  const started = startedAtMs ?? null;
-  return { topic, name, key, suffix, rank: started === null ? rank : ranks.retry, started };
+  const isRetry = firstAttemptAtMs !== undefined;
+  return {
+    topic,
+    name,
+    key,
+    suffix,
+    rank: isRetry ? ranks.retry : rank,
+    firstattempt: firstAttemptAtMs ?? null,
+  };
 }
 
 /**
@@ -57,8 +64,8 @@ const formatInsert = (
 ): string => `WITH given (${names}) AS (
        VALUES ${rows}
      )
-     INSERT INTO ${jobs} (${names}, tried, lost, state, due, added)
-     SELECT ${names}, started, started, 'waiting', :now + :delayMs::bigint, :now
+     INSERT INTO ${jobs} (${names}, lastattempt, uncertain, state, due, added)
+     SELECT ${names}, firstattempt, firstattempt, 'waiting', :now + :delayMs::bigint, :now
      FROM given
      WHERE ${dialect.inTransaction}
      ON CONFLICT (name, topic) DO NOTHING
@@ -127,15 +134,15 @@ export function* addJobs(tables: JobTables, list: readonly NewJob[]): Statements
 
 /**
  * Lets a job begin anew, also while its callback is leased.
- * @param job what is sent; without `startedAtMs`, no earlier attempt counts.
+ * @param job what is sent; without `firstAttemptAtMs`, no earlier attempt counts.
  */
 export function* restartJob(
   tables: JobTables,
-  job: Pick<Job, "id" | "key" | "suffix" | "startedAtMs"> & { body: string },
+  job: Pick<Job, "id" | "key" | "suffix" | "firstAttemptAtMs"> & { body: string },
   delayMs = 0,
 ): Statements<void> {
-  const { id, key, suffix, startedAtMs } = job;
-  const hasStarted = startedAtMs !== undefined;
+  const { id, key, suffix, firstAttemptAtMs } = job;
+  const isRetry = firstAttemptAtMs !== undefined;
   yield* queryInTransaction(
     `UPDATE ${tables.jobs}
      SET state = 'waiting',
@@ -144,8 +151,8 @@ export function* restartJob(
        lease = NULL,
        key = :key,
        suffix = :suffix,
-       started = :startedAtMs::bigint,
-       lost = ${hasStarted ? "lost" : "NULL"},
+       firstattempt = :firstAttemptAtMs::bigint,
+       uncertain = ${isRetry ? "uncertain" : "NULL"},
        attempts = 0,
        error = NULL,
        ended = NULL
@@ -157,8 +164,8 @@ export function* restartJob(
       key,
       suffix,
       delayMs,
-      rank: hasStarted ? ranks.retry : ranks.new,
-      startedAtMs: startedAtMs ?? null,
+      rank: isRetry ? ranks.retry : ranks.new,
+      firstAttemptAtMs: firstAttemptAtMs ?? null,
     },
   );
   yield* putBody(tables, id, job.body);

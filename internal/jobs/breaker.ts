@@ -3,7 +3,7 @@
  * a time, and closes when one works.
  */
 import { execute, query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
-import { type Job, type JobTables, ranks } from "./tables.ts";
+import { type JobTables, type LeasedJob, ranks } from "./tables.ts";
 
 /** Jobs of a topic that failed in a row before its breaker opens. A job counts once. */
 const maxFailures = 3;
@@ -24,7 +24,7 @@ export interface TopicFailure {
  */
 export function* recordFailure(
   tables: JobTables,
-  job: Job,
+  job: LeasedJob,
   failure: TopicFailure,
 ): Statements<"counts" | "opens" | "stays-open"> {
   const { topic } = job;
@@ -49,7 +49,7 @@ export function* recordFailure(
 }
 
 /** @returns how many jobs of the topic have failed. */
-function* addFailure({ failures }: JobTables, { id, topic }: Job): Statements<number> {
+function* addFailure({ failures }: JobTables, { id, topic }: LeasedJob): Statements<number> {
   yield* execute(
     `INSERT INTO ${failures} (topic, job)
      VALUES (:topic, :id::bigint)
@@ -75,7 +75,7 @@ interface Pause {
 }
 
 /** The pause counts from the start of a probe, because that may have ended with a timeout. */
-function planPause({ probe, leasedAtMs }: Job, { retryAfterMs = 0 }: TopicFailure): Pause {
+function planPause({ probe, leasedAtMs }: LeasedJob, { retryAfterMs = 0 }: TopicFailure): Pause {
   const requestedMs = Math.min(retryAfterMs, maxRequestedMs);
   if (probe === undefined) return { pauseMs: minPauseMs, requestedMs };
   const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** probe);
@@ -108,11 +108,11 @@ function* pauseTopic(
 function* makeRetriesDue({ jobs }: JobTables, topic: string): Statements<void> {
   yield* execute(
     `UPDATE ${jobs}
-     SET due = tried
+     SET due = lastattempt
      WHERE topic = :topic
        AND rank = ${ranks.retry}
        AND lease IS NULL
-       AND tried IS NOT NULL`,
+       AND lastattempt IS NOT NULL`,
     { topic },
   );
 }
@@ -169,7 +169,10 @@ export function* beginProbe(
 }
 
 /** Withdraws a probe that showed nothing about the topic: another job may try it at once. */
-export function* withdrawProbe({ breakers }: JobTables, { topic, probe }: Job): Statements<void> {
+export function* withdrawProbe(
+  { breakers }: JobTables,
+  { topic, probe }: LeasedJob,
+): Statements<void> {
   if (probe === undefined) return;
   yield* execute(
     `UPDATE ${breakers}

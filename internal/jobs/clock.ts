@@ -1,5 +1,5 @@
 /** Corrects times that were written while a clock was ahead. */
-import { formatTopics } from "./read.ts";
+import { withTopics } from "./read.ts";
 import { execute, type Statements } from "./statement.ts";
 import { type JobTables, ranks } from "./tables.ts";
 
@@ -21,7 +21,7 @@ export function* correctTimes(tables: JobTables): Statements<void> {
   const { jobs, breakers } = tables;
   const isAhead = (column: string) => `${column} > :now + ${maxAheadMs}`;
   yield* execute(
-    `WITH RECURSIVE ${formatTopics(tables).join()},
+    `${withTopics(tables)},
      ahead AS (
        SELECT j.id
        FROM topics
@@ -29,13 +29,13 @@ export function* correctTimes(tables: JobTables): Statements<void> {
        WHERE j.topic = topics.topic
          AND j.rank IN (${Object.values(ranks).join()})
          AND ${isAhead("j.due")}
-         AND (${isAhead("j.added")} OR ${isAhead("j.tried")})
+         AND (${isAhead("j.added")} OR ${isAhead("j.lastattempt")})
      )
      UPDATE ${jobs}
      SET due = :now,
        ${notAfterNow("added")},
-       ${notAfterNow("tried")},
-       ${notAfterNow("lost")}
+       ${notAfterNow("lastattempt")},
+       ${notAfterNow("uncertain")}
      WHERE id IN (SELECT id FROM ahead)
        AND ${isAhead("due")}`,
     { topic: null },

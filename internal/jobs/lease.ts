@@ -5,7 +5,7 @@
 import { describeHidden } from "../builtin-module.ts";
 import { createTypeError } from "../errors.ts";
 import { beginProbe, closeBreaker, hasJobsToTry } from "./breaker.ts";
-import { formatQueues } from "./read.ts";
+import { withQueues } from "./read.ts";
 import { execute, query, type Statements, toNumber, type Values } from "./statement.ts";
 import {
   countFailures,
@@ -19,54 +19,42 @@ import {
 /** Probes 16, 32, 64 and so on try a new job, in case all retries make the service fail. */
 const firstNewProbe = 16;
 
-/** A condition: whether an attempt is leased, and not a callback. */
-const isAttempt = `rank > ${ranks.callback}`;
-
 /**
- * Sets a column, but not when a callback is leased.
- * @param valueSql the new value.
+ * What the lease of an attempt changes. The end of an attempt clears its lease: a job that still
+ * has one was never settled, so the effect of its last attempt is uncertain.
  */
-export const unlessCallback = (column: string, valueSql: string | number): string =>
-  `${column} = CASE WHEN ${isAttempt} THEN ${valueSql} ELSE ${column} END`;
+const beginAttempt = `rank = ${ranks.retry},
+       attempts = attempts + 1,
+       firstattempt = coalesce(firstattempt, :now),
+       firstlease = CASE WHEN firstattempt IS NULL THEN :lease ELSE firstlease END,
+       uncertain = CASE WHEN lease IS NULL THEN uncertain ELSE lastattempt END,
+       lastattempt = :now,`;
 
-/**
- * The end of an attempt clears its lease. A job that still has one was leased before and never
- * settled, so its last attempt is lost: `lost` becomes the time of it.
- */
-const setLease = `SET lease = :lease,
-       due = :now + :leaseMs::bigint,
-       lost = CASE WHEN ${isAttempt} AND lease IS NOT NULL THEN tried ELSE lost END,
-       starter = CASE WHEN ${isAttempt} AND started IS NULL THEN :lease ELSE starter END,
-       ${unlessCallback("started", "coalesce(started, :now)")},
-       ${unlessCallback("tried", ":now")},
-       ${unlessCallback("attempts", "attempts + 1")},
-       ${unlessCallback("rank", ranks.retry)}`;
-
-/** Selects the jobs that are leased. */
+/** Which jobs are leased, and for what. */
 interface Choice {
-  /** The common table expressions that it reads. */
-  ctes?: readonly string[];
   select: string;
   values: Values;
+  isCallback?: boolean;
 }
 
 /**
- * Leases chosen jobs. RECURSIVE is for `formatTopics`, which a choice may read. The bodies are
- * locked too: then PostgreSQL returns those that were committed last, not those at the start of the
- * statement.
+ * Leases chosen jobs. The bodies are locked too: then PostgreSQL returns those that were committed
+ * last, not those at the start of the statement.
  */
-function* leaseChosen(tables: JobTables, leaseMs: number, choice: Choice): Statements<LeasedJob[]> {
+function* leaseChosen(
+  tables: JobTables,
+  leaseMs: number,
+  { select, values, isCallback = false }: Choice,
+): Statements<LeasedJob[]> {
   const { jobs, bodies, guard, dialect } = tables;
-  const { ctes = [], select, values } = choice;
-  const chosen = `chosen AS MATERIALIZED (
-       ${select}
-       ${dialect.lockFreeRows}
-     )`;
   if (!("randomUUID" in crypto))
     throw createTypeError(describeHidden("This package", "crypto.randomUUID"));
   const lease = crypto.randomUUID();
   const rows = yield* query(
-    `WITH RECURSIVE ${[...ctes, chosen].join(",\n     ")},
+    `WITH chosen AS MATERIALIZED (
+       ${select}
+       ${dialect.lockFreeRows}
+     ),
      locked AS MATERIALIZED (
        SELECT id, body
        FROM ${bodies}
@@ -74,7 +62,9 @@ function* leaseChosen(tables: JobTables, leaseMs: number, choice: Choice): State
        ${dialect.lockFreeRows}
      )
      UPDATE ${jobs}
-     ${setLease}
+     SET lease = :lease,
+       ${isCallback ? "" : beginAttempt}
+       due = :now + :leaseMs::bigint
      WHERE id IN (SELECT id FROM chosen)
        AND ${guard.condition}
      RETURNING *,
@@ -88,7 +78,7 @@ function* leaseChosen(tables: JobTables, leaseMs: number, choice: Choice): State
       ...job,
       lease,
       leasedAtMs: job.dueAtMs - leaseMs,
-      isFirstAttempt: row["starter"] === lease,
+      isFirstAttempt: row["firstlease"] === lease,
       failures: toNumber(row["failures"]),
     };
   });
@@ -99,30 +89,32 @@ function* leaseChosen(tables: JobTables, leaseMs: number, choice: Choice): State
  * longest.
  * @param choice `limit`: at most so many. `topic`: default all.
  */
-export function leaseDue(
+export function* leaseDue(
   tables: JobTables,
   leaseMs: number,
-  choice: { limit: number; topic?: string | undefined },
+  { limit, topic }: { limit: number; topic?: string | undefined },
 ): Statements<LeasedJob[]> {
-  return leaseChosen(tables, leaseMs, {
-    ctes: [
-      ...formatQueues(tables),
-      `queue AS (
-       SELECT topic, rank
-       FROM queues
-       WHERE due <= :now
-       ORDER BY rank, due
-       LIMIT 1
-     )`,
-    ],
+  const [queue] = yield* query(
+    `${withQueues(tables)}
+     SELECT topic, rank
+     FROM queues
+     WHERE due <= :now
+     ORDER BY rank, due
+     LIMIT 1`,
+    { topic: topic ?? null },
+  );
+  if (queue === undefined) return [];
+  const rank = toNumber(queue["rank"]);
+  return yield* leaseChosen(tables, leaseMs, {
     select: `SELECT j.id
        FROM ${tables.jobs} j
-       WHERE j.topic = (SELECT topic FROM queue)
-         AND j.rank = (SELECT rank FROM queue)
+       WHERE j.topic = :topic
+         AND j.rank = :rank::integer
          AND j.due <= :now
        ORDER BY j.due
        LIMIT :limit::integer`,
-    values: { limit: choice.limit, topic: choice.topic ?? null },
+    values: { topic: String(queue["topic"]), rank, limit },
+    isCallback: rank === ranks.callback,
   });
 }
 

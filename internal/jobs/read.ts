@@ -3,59 +3,56 @@ import { query, type Statements, toNumber, toOptionalNumber } from "./statement.
 import { hasOpenBreaker, isValue, type Job, type JobTables, ranks, readJob } from "./tables.ts";
 
 /**
- * The topics of what is waiting, by a skip scan: one index lookup for each topic. Read them before
- * others with a CROSS JOIN, because SQLite reorders other joins. The parameter `:topic` is the only
- * topic that counts; null for all.
+ * Begins a statement that reads `topics`, those of what is waiting, by a skip scan: one index
+ * lookup for each topic. Read them before others with a CROSS JOIN, because SQLite reorders other
+ * joins. The parameter `:topic` is the only topic that counts; null for all.
  */
-export const formatTopics = ({ jobs }: JobTables): readonly string[] => [
-  `all_topics (topic) AS (
-    SELECT min(topic)
-    FROM ${jobs}
-    WHERE rank IS NOT NULL
-    UNION ALL
-    SELECT (
-      SELECT min(j.topic)
-      FROM ${jobs} j
-      WHERE j.rank IS NOT NULL
-        AND j.topic > all_topics.topic
-    )
-    FROM all_topics
-    WHERE all_topics.topic IS NOT NULL
-  )`,
-  `topics AS (
-    SELECT topic
-    FROM all_topics
-    WHERE topic IS NOT NULL
-      AND (:topic IS NULL OR topic = :topic)
-  )`,
-];
-
-const selectRanks = Object.values(ranks)
-  .map((rank) => `SELECT ${rank} AS rank`)
-  .join(" UNION ALL ");
+export const withTopics = ({ jobs }: JobTables): string => `WITH RECURSIVE all_topics (topic) AS (
+       SELECT min(topic)
+       FROM ${jobs}
+       WHERE rank IS NOT NULL
+       UNION ALL
+       SELECT (
+         SELECT min(j.topic)
+         FROM ${jobs} j
+         WHERE j.rank IS NOT NULL
+           AND j.topic > all_topics.topic
+       )
+       FROM all_topics
+       WHERE all_topics.topic IS NOT NULL
+     ),
+     topics AS (
+       SELECT topic
+       FROM all_topics
+       WHERE topic IS NOT NULL
+         AND (:topic IS NULL OR topic = :topic)
+     )`;
 
 /**
- * When the first job of each topic and rank is due. A topic whose breaker is open has only
- * callbacks, so this query does not get slower with its other jobs.
+ * Begins a statement that reads `queues`: when the first job of each topic and rank is due. A topic
+ * whose breaker is open has only callbacks, so this query does not get slower with its other jobs.
  */
-export const formatQueues = (tables: JobTables): readonly string[] => [
-  ...formatTopics(tables),
-  `queues AS (
-    SELECT
-      topics.topic,
-      r.rank,
-      (
-        SELECT min(j.due)
-        FROM ${tables.jobs} j
-        WHERE j.topic = topics.topic
-          AND j.rank = r.rank
-      ) AS due
-    FROM topics
-    CROSS JOIN (${selectRanks}) r
-    WHERE r.rank = ${ranks.callback}
-      OR NOT ${hasOpenBreaker(tables, "topics.topic")}
-  )`,
-];
+export const withQueues = (tables: JobTables): string => `${withTopics(tables)},
+     ranks (rank) AS (
+       VALUES ${Object.values(ranks)
+         .map((rank) => `(${rank})`)
+         .join(", ")}
+     ),
+     queues AS (
+       SELECT
+         topics.topic,
+         ranks.rank,
+         (
+           SELECT min(j.due)
+           FROM ${tables.jobs} j
+           WHERE j.topic = topics.topic
+             AND j.rank = ranks.rank
+         ) AS due
+       FROM topics
+       CROSS JOIN ranks
+       WHERE ranks.rank = ${ranks.callback}
+         OR NOT ${hasOpenBreaker(tables, "topics.topic")}
+     )`;
 
 /**
  * Without a state or topic, all are listed.
@@ -88,7 +85,7 @@ interface JobCounts {
   /** How long ago the oldest waiting job was added, by the clock of the database. */
   oldestWaitingMs: number | undefined;
   /** How long ago the first attempt began that may have had an effect, of the jobs that wait. */
-  oldestStartedMs: number | undefined;
+  oldestAttemptMs: number | undefined;
 }
 
 /** @param topic default: all. */
@@ -102,7 +99,7 @@ export function* countJobs(tables: JobTables, topic?: string): Statements<JobCou
     { topic: topic ?? null },
   );
   const [times] = yield* query(
-    `WITH RECURSIVE ${formatTopics(tables).join()}
+    `${withTopics(tables)}
      SELECT
        (
          SELECT count(*)
@@ -120,12 +117,12 @@ export function* countJobs(tables: JobTables, topic?: string): Statements<JobCou
          LIMIT 1
        ) AS waiting,
        (
-         SELECT :now - min(j.started)
+         SELECT :now - min(j.firstattempt)
          FROM topics
          CROSS JOIN ${jobs} j
          WHERE j.topic = topics.topic
            AND j.rank = ${ranks.retry}
-       ) AS started`,
+       ) AS attempt`,
     { topic: topic ?? null },
   );
   return {
@@ -134,7 +131,7 @@ export function* countJobs(tables: JobTables, topic?: string): Statements<JobCou
     ),
     callbacks: toNumber(times?.["callbacks"]),
     oldestWaitingMs: toOptionalNumber(times?.["waiting"]),
-    oldestStartedMs: toOptionalNumber(times?.["started"]),
+    oldestAttemptMs: toOptionalNumber(times?.["attempt"]),
   };
 }
 
@@ -152,7 +149,7 @@ export function* getNowMs(): Statements<number> {
 export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements<number> {
   const { jobs } = tables;
   const [row] = yield* query(
-    `WITH RECURSIVE ${formatTopics(tables).join()}
+    `${withTopics(tables)}
      SELECT
        (
          SELECT added
@@ -160,13 +157,13 @@ export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements
          WHERE id = (SELECT max(id) FROM ${jobs})
        ) AS added,
        (
-         SELECT max(j.tried)
+         SELECT max(j.lastattempt)
          FROM topics
          CROSS JOIN ${jobs} j
          WHERE j.topic = topics.topic
            AND j.rank = ${ranks.retry}
            AND j.due > :now
-       ) AS tried,
+       ) AS attempt,
        (
          SELECT max(j.due) - :maxDelayMs::bigint
          FROM topics
@@ -178,7 +175,7 @@ export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements
        ) AS ended`,
     { topic: null, maxDelayMs: maxDelayMs ?? null },
   );
-  return Math.max(...["added", "tried", "ended"].map((name) => toNumber(row?.[name] ?? 0)));
+  return Math.max(...["added", "attempt", "ended"].map((name) => toNumber(row?.[name] ?? 0)));
 }
 
 /**
@@ -188,13 +185,13 @@ export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements
  */
 export function* getDelayMs(tables: JobTables, topic?: string): Statements<number | undefined> {
   const [row] = yield* query(
-    `WITH RECURSIVE ${formatQueues(tables).join()}
+    `${withQueues(tables)}
      SELECT min(due) - :now AS delay
      FROM (
        SELECT due FROM queues
        UNION ALL
        SELECT due FROM ${tables.breakers} WHERE due IS NOT NULL
-     ) AS p`,
+     ) AS pending`,
     { topic: topic ?? null },
   );
   return toOptionalNumber(row?.["delay"]);
@@ -206,7 +203,7 @@ export function* getDelayMs(tables: JobTables, topic?: string): Statements<numbe
  */
 export function* getLeaseDelayMs(tables: JobTables): Statements<number | undefined> {
   const [row] = yield* query(
-    `WITH RECURSIVE ${formatTopics(tables).join()}
+    `${withTopics(tables)}
      SELECT min(j.due) - :now AS delay
      FROM topics
      CROSS JOIN ${tables.jobs} j

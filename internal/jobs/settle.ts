@@ -1,6 +1,5 @@
 /** Ends an attempt: records how it ended, or gives the job back unsent. */
 import { closeBreaker, recordFailure, type TopicFailure, withdrawProbe } from "./breaker.ts";
-import { unlessCallback } from "./lease.ts";
 import { execute, query, type Statements, toNumber } from "./statement.ts";
 import {
   countFailures,
@@ -16,7 +15,7 @@ type Effect =
   /** Nothing: then it does not count as the first attempt. */
   | "none"
   /** Perhaps something: it got no response, or one such as a 500. */
-  | "possible"
+  | "uncertain"
   /** Nothing new: what was known of earlier attempts stays. */
   | "unchanged";
 
@@ -39,8 +38,8 @@ export interface End {
 }
 
 export interface Settled {
-  /** undefined when the lease is no longer that of this attempt. */
-  job: Job | undefined;
+  /** Absent when the lease is no longer that of this attempt. */
+  job?: Job | undefined;
   /** What the breaker of the topic does, if it does something. */
   breaker?: "counts" | "opens" | "stays-open" | "closes";
 }
@@ -51,30 +50,21 @@ export interface Settled {
  * statement returns how many jobs of the topic have failed, and if there are any, the breaker is
  * closed.
  */
-export function settleJob(tables: JobTables, job: Job, end: End): Statements<Settled> {
+export function* settleJob(tables: JobTables, job: LeasedJob, end: End): Statements<Settled> {
   const { finding } = end;
-  if (finding === "works") return settleWorking(tables, job, end);
-  if (finding === undefined) return settleSilent(tables, job, end);
-  return settleFailed(tables, job, end, finding);
-}
-
-function* settleWorking(tables: JobTables, job: Job, end: End): Statements<Settled> {
+  if (typeof finding === "object") return yield* settleFailed(tables, job, end, finding);
+  if (finding === undefined) yield* withdrawProbe(tables, job);
   const { job: settled, failures } = yield* recordEnd(tables, job, end);
   // Without the row the count is not known.
-  if (settled !== undefined && failures === 0) return { job: settled };
+  const hasNoFailures = settled !== undefined && failures === 0;
+  if (finding === undefined || hasNoFailures) return { job: settled };
   const wasOpen = yield* closeBreaker(tables, job.topic);
   return wasOpen ? { job: settled, breaker: "closes" } : { job: settled };
 }
 
-function* settleSilent(tables: JobTables, job: Job, end: End): Statements<Settled> {
-  yield* withdrawProbe(tables, job);
-  const { job: settled } = yield* recordEnd(tables, job, end);
-  return { job: settled };
-}
-
 function* settleFailed(
   tables: JobTables,
-  job: Job,
+  job: LeasedJob,
   end: End,
   failure: TopicFailure,
 ): Statements<Settled> {
@@ -90,14 +80,14 @@ function* settleFailed(
   return { job: settled, breaker };
 }
 
-/** The instant of the first attempt, without that of the attempt that ends. */
-const startedWithoutThis = "CASE WHEN starter = lease THEN NULL ELSE started END";
+/** Clears the time of the first attempt, if that is the attempt that ends. */
+const clearOwnAttempt =
+  "firstattempt = CASE WHEN firstlease = lease THEN NULL ELSE firstattempt END,";
 
-/** What the times of the first attempt and of the last lost one become. */
-const timesAfter: Readonly<Record<Effect, { started: string; lost: string }>> = {
-  none: { started: startedWithoutThis, lost: "lost" },
-  possible: { started: "started", lost: "tried" },
-  unchanged: { started: "started", lost: "lost" },
+const changes: Readonly<Record<Effect, string>> = {
+  none: clearOwnAttempt,
+  uncertain: "uncertain = lastattempt,",
+  unchanged: "",
 };
 
 /** JSON in ASCII, which a database with any encoding stores. */
@@ -107,27 +97,25 @@ function formatJson(value: unknown): string | null {
 }
 
 /**
- * Records the end of an attempt, or of a callback, which is called again until it succeeds. A job
- * without a lease is settled when a person has found out how it ended.
+ * Records how a job ended, without what that says of its topic. A job without a lease ends when a
+ * person has found out what became of it.
  * @returns the job, and how many jobs of its topic have failed.
  */
-function* recordEnd(
+export function* recordEnd(
   tables: JobTables,
   { id, lease }: Job,
   end: End,
 ): Statements<{ job: Job | undefined; failures: number }> {
   const { state, rank, delayMs = 0 } = end;
-  const times = timesAfter[end.effect];
   const [row] = yield* query(
     `UPDATE ${tables.jobs}
      SET state = :state,
+       ${changes[end.effect]}
        rank = :rank::integer,
        due = :now + :delayMs::bigint,
        lease = NULL,
        result = :result,
        error = :error,
-       started = ${times.started},
-       lost = ${times.lost},
        ended = ${state === "waiting" ? "NULL" : "coalesce(ended, :now)"}
      WHERE id = :id::bigint
        AND coalesce(lease, '') = :lease
@@ -155,17 +143,18 @@ function* recordEnd(
 
 /**
  * Returns a job unsent: the attempt did not begin. It is due after `delayMs`. It stays a retry, and
- * goes before new jobs: it was chosen once, and the rank before is not stored. `tried` stays the
- * time of this lease, so that a breaker that opens tries others first.
+ * goes before new jobs: it was chosen once, and the rank before is not stored. `lastattempt`
+ * stays the time of this lease, so that a breaker that opens tries others first.
  */
 export function* giveBack(tables: JobTables, job: LeasedJob, delayMs = 0): Statements<void> {
   yield* withdrawProbe(tables, job);
+  const begun = job.rank === ranks.callback ? 0 : 1;
   yield* execute(
     `UPDATE ${tables.jobs}
      SET lease = NULL,
+       ${clearOwnAttempt}
        due = :now + :delayMs::bigint,
-       started = ${startedWithoutThis},
-       ${unlessCallback("attempts", "attempts - 1")}
+       attempts = attempts - ${begun}
      WHERE id = :id::bigint
        AND lease = :lease`,
     { id: job.id, lease: job.lease, delayMs },

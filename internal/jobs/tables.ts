@@ -34,12 +34,12 @@ export interface Job {
   dueAtMs: number;
   lease: string | undefined;
   /** When the first attempt began whose effect may exist. */
-  startedAtMs: number | undefined;
+  firstAttemptAtMs: number | undefined;
   /**
    * When the last attempt began whose effect is not known: it got no response or one such as a 500,
    * or its process ended.
    */
-  lostAtMs: number | undefined;
+  uncertainAtMs: number | undefined;
   /**
    * How many attempts began since it was added, or began anew with `restartJob`. Callbacks do not
    * count.
@@ -51,13 +51,6 @@ export interface Job {
   addedAtMs: number;
   /** When it first ended: a callback that is repeated ends it again, and leaves this time. */
   endedAtMs: number | undefined;
-  /** When it was last leased; undefined when it never was. */
-  leasedAtMs?: number;
-  /**
-   * The number of the probe, when the breaker of the topic is open and this job was chosen to try
-   * it.
-   */
-  probe?: number;
 }
 
 /**
@@ -67,10 +60,12 @@ export interface Job {
 export interface LeasedJob extends Job {
   lease: string;
   leasedAtMs: number;
-  /** Whether this attempt set `startedAtMs`. */
+  /** Whether this attempt set `firstAttemptAtMs`. */
   isFirstAttempt: boolean;
   /** How many jobs of its topic failed in a row. */
   failures: number;
+  /** The number of the probe, when this job tries a topic whose breaker is open. */
+  probe?: number;
 }
 
 /**
@@ -143,12 +138,12 @@ export const nameTables = (jobs: string, dialect: Dialect, guard = noGuard): Job
  * The version of the tables of outbox and inbox, stored beside them. It is raised when one of them
  * changes: a process then refuses the tables of another version.
  */
-export const tablesVersion = 2;
+export const tablesVersion = 3;
 
 /**
- * Creates the tables. Names of columns are one word, because clients can rename others: `due_at` to
- * `dueAt`. Bodies have a table of their own, because SQLite overwrites what is deleted, but not
- * each copy of a row that grew and was moved within its page.
+ * Creates the tables. Names of columns have no underscore, because clients can rename others:
+ * `due_at` to `dueAt`. Bodies have a table of their own, because SQLite overwrites what is deleted,
+ * but not each copy of a row that grew and was moved within its page.
  */
 export const formatTables = ({
   jobs,
@@ -166,10 +161,10 @@ export const formatTables = ({
   rank integer, -- what is due next: a callback, a retry, a new job, bulk; NULL: nothing
   due bigint NOT NULL, -- when it is due, or when its lease expires
   lease text, -- the attempt that runs, or whose process ended
-  started bigint, -- the first attempt that may have had an effect
-  starter text, -- the lease of that attempt
-  tried bigint, -- the last attempt
-  lost bigint, -- the last attempt whose effect is not known
+  firstattempt bigint, -- the first attempt that may have had an effect
+  firstlease text, -- the lease of that attempt
+  lastattempt bigint,
+  uncertain bigint, -- the last attempt whose effect is not known
   attempts integer NOT NULL DEFAULT 0,
   result text,
   error text,
@@ -220,8 +215,8 @@ export function readJob(row: Row): Job {
     rank: toOptionalNumber(row["rank"]),
     dueAtMs: toNumber(row["due"]),
     lease: toOptionalText(row["lease"]),
-    startedAtMs: toOptionalNumber(row["started"]),
-    lostAtMs: toOptionalNumber(row["lost"]),
+    firstAttemptAtMs: toOptionalNumber(row["firstattempt"]),
+    uncertainAtMs: toOptionalNumber(row["uncertain"]),
     attempts: toNumber(row["attempts"]),
     result: parseJson(row["result"]),
     error: parseJson(row["error"]),

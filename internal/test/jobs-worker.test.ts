@@ -22,7 +22,7 @@ import { openSqlite } from "../sqlite/database-node.ts";
 const tables = nameTables("work", dialects.sqlite);
 const leaseMs = 40_000;
 const done: End = { state: "done", effect: "unchanged", finding: "works" };
-const retried: End = { state: "waiting", effect: "possible", rank: ranks.retry };
+const retried: End = { state: "waiting", effect: "uncertain", rank: ranks.retry };
 const backoff = { initialDelayMs: 1_000, maxDelayMs: 900_000 };
 const failing = (job: LeasedJob): End => ({
   ...retried,

@@ -142,7 +142,7 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
       advance(10);
       await run(() => expireLeases(tables));
       expect(await run(() => getLeaseDelayMs(tables))).toBeUndefined();
-      expect(await leased(1)).toMatchObject({ lostAtMs: firstMs, isFirstAttempt: false });
+      expect(await leased(1)).toMatchObject({ uncertainAtMs: firstMs, isFirstAttempt: false });
       expect(getNames(await lease())).toEqual(["2"]);
     });
 

@@ -97,7 +97,7 @@ export const databases = [
   ["PostgreSQL", isPostgresThere, onPostgres],
 ] as const;
 
-export const retried: End = { state: "waiting", effect: "possible", rank: ranks.retry };
+export const retried: End = { state: "waiting", effect: "uncertain", rank: ranks.retry };
 export const ended = (state: string): End => ({ state, effect: "unchanged" });
 export const done: End = { ...ended("done"), finding: "works", isErased: true, result: { id: 1 } };
 export const failed: End = { ...retried, delayMs: 1_000, finding: { reason: "server" } };

@@ -50,12 +50,12 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
           ),
         );
       await addDay("WHERE name = 'added'", "added", "due");
-      await addDay("WHERE name = 'tried'", "tried", "due", "lost", "started");
+      await addDay("WHERE name = 'tried'", "lastattempt", "due", "uncertain", "firstattempt");
       await run(() => correctTimes(tables));
       const [retries, others] = [await lease(), await lease()];
       expect([getNames(retries), getNames(others)]).toEqual([["tried"], ["added"]]);
       expect(await find("added")).toMatchObject({ addedAtMs: clock.nowMs });
-      const times = { lostAtMs: clock.nowMs, startedAtMs: clock.nowMs + dayMs };
+      const times = { uncertainAtMs: clock.nowMs, firstAttemptAtMs: clock.nowMs + dayMs };
       expect(await find("tried")).toMatchObject(times);
     });
 
@@ -96,12 +96,12 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
         attempts: 0,
         addedAtMs: clock.nowMs,
         dueAtMs: clock.nowMs,
-        startedAtMs: undefined,
+        firstAttemptAtMs: undefined,
         lease: undefined,
         result: undefined,
         endedAtMs: undefined,
       });
-      await add("started", { startedAtMs: clock.nowMs - 5 });
+      await add("started", { firstAttemptAtMs: clock.nowMs - 5 });
       expect(await find("started")).toMatchObject({ suffix: "", rank: ranks.retry });
       expect(await find("nobody")).toBeUndefined();
     });
@@ -110,11 +110,17 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       await add(3);
       const list = [1, 2, 3].map((name) => newJob(name, { body: `{"n":${name}}` }));
       expect(
-        await run(() => addJobs(tables, [...list, newJob(4, { startedAtMs: clock.nowMs - 5 })])),
+        await run(() =>
+          addJobs(tables, [...list, newJob(4, { firstAttemptAtMs: clock.nowMs - 5 })]),
+        ),
       ).toBe(3);
-      expect(await find(1)).toMatchObject({ suffix: "", rank: ranks.bulk, startedAtMs: undefined });
+      expect(await find(1)).toMatchObject({
+        suffix: "",
+        rank: ranks.bulk,
+        firstAttemptAtMs: undefined,
+      });
       expect(await find(2)).toMatchObject({ body: '{"n":2}' });
-      expect(await find(4)).toMatchObject({ rank: ranks.retry, startedAtMs: clock.nowMs - 5 });
+      expect(await find(4)).toMatchObject({ rank: ranks.retry, firstAttemptAtMs: clock.nowMs - 5 });
       expect(await run(() => addJobs(tables, []))).toBe(0);
       expect(await run(() => addJobs(tables, list))).toBe(0);
     });
@@ -152,16 +158,16 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       await add(1);
       const firstMs = clock.nowMs;
       const first = await leased(1);
-      expect(first).toMatchObject({ startedAtMs: firstMs, attempts: 1, isFirstAttempt: true });
+      expect(first).toMatchObject({ firstAttemptAtMs: firstMs, attempts: 1, isFirstAttempt: true });
       await settle(first, { ...retried, effect: "none" });
-      expect(await find(1)).toMatchObject({ startedAtMs: undefined });
+      expect(await find(1)).toMatchObject({ firstAttemptAtMs: undefined });
       advance(10);
       await settle(await leased(1), retried);
       advance(10);
       const third = await leased(1);
-      expect(third).toMatchObject({ startedAtMs: firstMs + 10, isFirstAttempt: false });
+      expect(third).toMatchObject({ firstAttemptAtMs: firstMs + 10, isFirstAttempt: false });
       await settle(third, { ...retried, effect: "none" });
-      expect(await find(1)).toMatchObject({ startedAtMs: firstMs + 10, attempts: 3 });
+      expect(await find(1)).toMatchObject({ firstAttemptAtMs: firstMs + 10, attempts: 3 });
     });
 
     it("stores when the last attempt began that may still have an effect, also of a process that ended", async () => {
@@ -170,14 +176,14 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       await settle(await leased(1), retried);
       advance(10);
       await settle(await leased(1), { ...retried, effect: "none" });
-      expect(await find(1)).toMatchObject({ lostAtMs: firstMs, startedAtMs: firstMs });
+      expect(await find(1)).toMatchObject({ uncertainAtMs: firstMs, firstAttemptAtMs: firstMs });
       advance(10);
       await leased(1); // its process ends
       advance(leaseMs);
       const last = await leased(1);
-      expect(last).toMatchObject({ lostAtMs: firstMs + 20 });
+      expect(last).toMatchObject({ uncertainAtMs: firstMs + 20 });
       await settle(last, ended("rejected")); // its effect is known
-      expect(await find(1)).toMatchObject({ lostAtMs: firstMs + 20 });
+      expect(await find(1)).toMatchObject({ uncertainAtMs: firstMs + 20 });
     });
 
     it("keeps the times of attempts when only an earlier one can have an effect", async () => {
@@ -185,7 +191,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       const first = await leased(1);
       const firstMs = clock.nowMs;
       await settle(first, { ...retried, effect: "unchanged" });
-      expect(await find(1)).toMatchObject({ startedAtMs: firstMs, lostAtMs: undefined });
+      expect(await find(1)).toMatchObject({ firstAttemptAtMs: firstMs, uncertainAtMs: undefined });
     });
 
     it("leases nothing while the guard is false", async () => {
@@ -226,7 +232,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       await run(() => giveBack(tables, { ...job, lease: "another" }));
       advance(5);
       await run(() => giveBack(tables, job));
-      const returned = { attempts: 0, startedAtMs: undefined, lease: undefined };
+      const returned = { attempts: 0, firstAttemptAtMs: undefined, lease: undefined };
       expect(await find(1)).toMatchObject(returned);
       await add(2, {}, -10);
       expect(getNames(await lease())).toEqual(["1"]);
@@ -239,18 +245,20 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       const changes = { key: "new", suffix: "2", body: '{"a":1}' };
       await settle(job, { ...ended("rejected"), rank: ranks.callback, error: { code: "server" } });
       const [callback] = await lease();
-      await run(() => restartJob(tables, { ...job, ...changes, startedAtMs: undefined }));
+      await run(() => restartJob(tables, { ...job, ...changes, firstAttemptAtMs: undefined }));
       expect(await find(1)).toMatchObject({
         ...changes,
         state: "waiting",
         rank: ranks.new,
         attempts: 0,
-        startedAtMs: undefined,
+        firstAttemptAtMs: undefined,
         error: undefined,
       });
       expect(await settle(callback as LeasedJob, ended("rejected"))).toEqual({ isLost: true });
-      await run(() => restartJob(tables, { ...job, ...changes, startedAtMs: clock.nowMs }, 60_000));
-      expect(await find(1)).toMatchObject({ rank: ranks.retry, startedAtMs: clock.nowMs });
+      await run(() =>
+        restartJob(tables, { ...job, ...changes, firstAttemptAtMs: clock.nowMs }, 60_000),
+      );
+      expect(await find(1)).toMatchObject({ rank: ranks.retry, firstAttemptAtMs: clock.nowMs });
       expect(await lease()).toEqual([]);
       await run(() => hurryJob(tables, job.id));
       expect(getNames(await lease())).toEqual(["1"]);
@@ -329,7 +337,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       const [other] = await run(() => leaseDue(tables, leaseMs, { limit: 1, topic: "tpl_2" }));
       await settle(other as LeasedJob, retried);
       expect(await run(() => countJobs(tables, "tpl_1"))).toMatchObject({
-        oldestStartedMs: undefined,
+        oldestAttemptMs: undefined,
       });
       expect(await run(() => countJobs(tables, "tpl_3"))).toMatchObject({
         states: {},
@@ -359,7 +367,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
         states: { waiting: 2, rejected: 1 },
         callbacks: 0,
         oldestWaitingMs: 5,
-        oldestStartedMs: undefined,
+        oldestAttemptMs: undefined,
       });
       expect(await run(() => eraseEnded(tables, { state: "rejected", retentionMs: 1_000 }))).toBe(
         false,

@@ -72,7 +72,7 @@ describe("rows whose outcome is unknown for more than 24 hours", () => {
     service.faults.clear();
     const database = openSqlite(path("members.csv.outbox"));
     // A day later.
-    const day = `UPDATE issuing_outbox_entries SET started = started - 90000000 WHERE started IS NOT NULL`;
+    const day = `UPDATE issuing_outbox_entries SET firstattempt = firstattempt - 90000000 WHERE firstattempt IS NOT NULL`;
     const sent = Number(database.prepare(day).run().changes);
     database.close();
     requests.length = 0;

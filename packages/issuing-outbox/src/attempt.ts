@@ -1,7 +1,7 @@
 /** One attempt at one entry: sends the request under its lease, and has its end recorded. */
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { maxAheadMs } from "@loyalty-cards/internal/jobs/clock";
-import { giveBack } from "@loyalty-cards/internal/jobs/settle";
+import { type End, giveBack, settleJob } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { endless } from "@loyalty-cards/internal/limits";
 import type { Result } from "@loyalty-cards/internal/result";
@@ -80,11 +80,17 @@ async function attempt(
   const { database, tables, client, random } = context;
   // The callback of a visitor's entry runs in the async context of its own request.
   const transact = isVisitor ? database.transact : database.transactInBatch;
+  const settle = (end: End) => settleJob(tables, job, end);
   if (job.rank === ranks.callback) {
-    const { state, result, error } = job;
-    const end = { state, result, error, effect: "unchanged" } as const;
-    const outcome = { outcome: "delivered", entry: toRef(job) } as const;
-    return recordWithCallback(context, { job, end, outcome, transact });
+    const { state, result, error, leasedAtMs, endedAtMs = leasedAtMs } = job;
+    return recordWithCallback(context, {
+      job,
+      end: { state, result, error, effect: "unchanged" },
+      outcome: { outcome: "delivered", entry: toRef(job) },
+      endedForMs: leasedAtMs - endedAtMs,
+      settle,
+      transact,
+    });
   }
   // The process may have been stopped for hours since the lease. The body is missing when another
   // transaction replaces it now.
@@ -101,7 +107,7 @@ async function attempt(
     thrown: sent.failure?.thrown,
     lagMs: job.leasedAtMs + getAgeMs(job, client.clock) - job.addedAtMs,
   });
-  const recorded = await recordWithCallback(context, { job, end, outcome, transact });
+  const recorded = await recordWithCallback(context, { job, end, outcome, settle, transact });
   const isOwnCard = sent.value !== undefined && sent.value.id === recorded.entry?.cardId;
   return isOwnCard ? { ...recorded, card: sent.value } : recorded;
 }
@@ -124,10 +130,10 @@ async function send(
 
 /** How old the key can be when this attempt ends: the service must still know it then. */
 function getKeyAgeMs(job: OwnLease, clock: Clock): number {
-  const { leasedAtMs, startedAtMs = leasedAtMs, deadlineMs } = job;
-  const wasClockAhead = startedAtMs - leasedAtMs > maxAheadMs;
+  const { leasedAtMs, firstAttemptAtMs = leasedAtMs, deadlineMs } = job;
+  const wasClockAhead = firstAttemptAtMs - leasedAtMs > maxAheadMs;
   if (wasClockAhead) return endless;
-  return leasedAtMs - startedAtMs + getAgeMs(job, clock) + deadlineMs;
+  return leasedAtMs - firstAttemptAtMs + getAgeMs(job, clock) + deadlineMs;
 }
 
 /** How long ago this process leased the job, on the clock that shows more. */

@@ -5,6 +5,7 @@ import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { hurryJob, restartJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
 import { getNowMs } from "@loyalty-cards/internal/jobs/read";
+import { recordEnd } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { Job, JobRef } from "@loyalty-cards/internal/jobs/tables";
 import type { UserId } from "@loyalty-cards/issuing-client";
@@ -50,7 +51,7 @@ export function* correct(
   if (job.state === "issued" || job.state === "unknown") return job.state;
   if (job.state === "rejected") return yield* correctRejected(context, job, body);
 
-  const mayBeSent = job.startedAtMs !== undefined || job.lease !== undefined;
+  const mayBeSent = job.firstAttemptAtMs !== undefined || job.lease !== undefined;
   if (mayBeSent) return "waiting";
   if (body !== job.body) yield* beginAnew(context, job, body);
   return "accepted";
@@ -66,10 +67,11 @@ function* correctRejected(
   body: string | undefined,
 ): Statements<"accepted" | "waiting"> {
   const { tables } = context;
-  const { lostAtMs } = job;
-  const runningMs = lostAtMs === undefined ? 0 : lostAtMs + maxRunningMs - (yield* getNowMs());
+  const { uncertainAtMs } = job;
+  const runningMs =
+    uncertainAtMs === undefined ? 0 : uncertainAtMs + maxRunningMs - (yield* getNowMs());
   if (runningMs > 0) {
-    // The lost attempt set `startedAtMs`, or found it set; only one without effect clears it.
+    // The lost attempt set `firstAttemptAtMs`, or found it set; only one without effect clears it.
     yield* restartJob(tables, { ...job, body: requireBody(job) }, runningMs);
     return "waiting";
   }
@@ -87,7 +89,7 @@ function* beginAnew(
   body = requireBody(job),
 ): Statements<void> {
   const { suffix, key } = isKeySpent(job) ? getNextKey(client, job) : job;
-  yield* restartJob(tables, { ...job, suffix, key, body, startedAtMs: undefined });
+  yield* restartJob(tables, { ...job, suffix, key, body, firstAttemptAtMs: undefined });
 }
 
 /** The service may repeat a 422 for the same key, and a 409 that does not end. */
@@ -127,12 +129,12 @@ export async function resolve(
   const { entry } = await recordWithCallback(context, {
     job: await readEntry(),
     end: { state: "issued", effect: "unchanged", result: { cardId }, isErased: true },
-    transact: (create) =>
-      database.transact(function* () {
-        // Somebody else may have resolved the entry since it was read.
-        requireUnknown(yield* lockExistingJob(tables, jobRef));
-        return yield* create();
-      }),
+    *settle(end) {
+      // Somebody else may have resolved the entry since it was read.
+      const job = requireUnknown(yield* lockExistingJob(tables, jobRef));
+      return yield* recordEnd(tables, job, end);
+    },
+    transact: database.transact,
   });
   return entry ?? toEntry(await readEntry());
 }

@@ -35,13 +35,10 @@ export interface OutboxDatabase {
   close(): void;
 }
 
-/** A callback of the shop, which takes an entry and the transaction. */
-export type Callback = (entry: never, transaction: never) => unknown;
-
-/** A callback, and the option that it is. */
+/** A callback of the shop, and the option that it is. */
 export interface ShopCallback {
   name: "onIssued" | "onRejected";
-  call: Callback;
+  call(entry: never, transaction: never): unknown;
 }
 
 /** What is recorded of an attempt that ended. */

@@ -9,7 +9,7 @@ import type { OutboxCounts } from "./entry.ts";
 import { toPause } from "./job.ts";
 
 export function* countEntries({ tables, client }: OutboxContext): Statements<OutboxCounts> {
-  const { states, callbacks, oldestWaitingMs, oldestStartedMs } = yield* countJobs(tables);
+  const { states, callbacks, oldestWaitingMs, oldestAttemptMs } = yield* countJobs(tables);
   const breakers = yield* listBreakers(tables);
   const counts: OutboxCounts = {
     waiting: states["waiting"] ?? 0,
@@ -20,9 +20,9 @@ export function* countEntries({ tables, client }: OutboxContext): Statements<Out
     paused: breakers.map(toPause),
   };
   if (oldestWaitingMs !== undefined) counts.oldestWaitingMs = oldestWaitingMs;
-  if (oldestStartedMs !== undefined) {
+  if (oldestAttemptMs !== undefined) {
     // The time is on the clock of this process, because a program compares it with that clock.
-    const leftMs = keyLifetimeMs - client.deadlineMs - oldestStartedMs;
+    const leftMs = keyLifetimeMs - client.deadlineMs - oldestAttemptMs;
     counts.nextExpiryAt = new Date(client.clock.now() + leftMs);
   }
   return counts;

@@ -68,7 +68,7 @@ export function parseNewEntry<Fields>(
     ...job,
     key: deriveKey(client, job),
     body,
-    startedAtMs:
+    firstAttemptAtMs:
       firstAttemptAt === undefined
         ? undefined
         : parseFirstAttempt(firstAttemptAt, client.clock.now()),
@@ -206,7 +206,7 @@ export function toEntry(job: Job): OutboxEntry {
     idempotencyKey: job.key,
     attempts: job.attempts,
     ...(state === "waiting" && { nextAttemptAt: new Date(job.dueAtMs) }),
-    ...(job.startedAtMs !== undefined && { firstAttemptAt: new Date(job.startedAtMs) }),
+    ...(job.firstAttemptAtMs !== undefined && { firstAttemptAt: new Date(job.firstAttemptAtMs) }),
     ...(job.result as StoredCard | undefined),
     ...((state === "issued" || state === "rejected") && {
       isDelivered: job.rank !== ranks.callback,

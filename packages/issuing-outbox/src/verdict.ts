@@ -189,7 +189,7 @@ function toWaiting(
 }
 
 /** Whether this attempt may issue a card: the client judges each by itself. */
-const effects = { "not-sent": "none", rejected: "none", unknown: "possible" } as const;
+const effects = { "not-sent": "none", rejected: "none", unknown: "uncertain" } as const;
 
 /** What the breaker learns of the service. */
 function toFinding(

@@ -43,11 +43,11 @@ describe("the 24 hours of a key", () => {
     const sentAtMs = clock.now();
     let stored: unknown;
     weather.push(async () => {
-      stored = database.prepare("SELECT started FROM issuing_outbox_entries").get();
+      stored = database.prepare("SELECT firstattempt FROM issuing_outbox_entries").get();
       return "ok";
     });
     await run(outbox.issue(1));
-    expect(stored).toMatchObject({ started: sentAtMs });
+    expect(stored).toMatchObject({ firstattempt: sentAtMs });
   });
 
   it("are cleared by a refused connection when no other attempt can have been received", async () => {
@@ -405,9 +405,9 @@ describe("an outbox of another service", () => {
   it("is refused at each lease after another process has changed the settings", async () => {
     const { outbox, signUp, database, requests } = openShop();
     await signUp("1");
-    database.exec("UPDATE issuing_outbox_settings SET version = 3");
+    database.exec("UPDATE issuing_outbox_settings SET version = 4");
     await expect(outbox.issue(1)).rejects.toThrow(
-      "version 3, and this process knows version 2: update",
+      "version 4, and this process knows version 3: update",
     );
     expect(requests).toEqual([]);
     database.exec("DELETE FROM issuing_outbox_settings");
@@ -420,13 +420,13 @@ describe("an outbox of another service", () => {
     const { outbox, database } = openShop(createNetwork(), { file });
     await outbox.count();
     database.exec(
-      "UPDATE issuing_outbox_settings SET version = 3; DROP INDEX issuing_outbox_entries_state",
+      "UPDATE issuing_outbox_settings SET version = 4; DROP INDEX issuing_outbox_entries_state",
     );
     const readIndexes = () =>
       database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
     const indexes = readIndexes();
     await expect(openShop(createNetwork(), { file }).outbox.count()).rejects.toThrow(
-      "of version 3",
+      "of version 4",
     );
     expect(readIndexes()).toEqual(indexes);
   });

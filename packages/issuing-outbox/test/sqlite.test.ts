@@ -81,7 +81,7 @@ it("sends an entry of a process that was killed when its lease ends", async () =
   // What that process has recorded before it sent the request.
   database
     .prepare(
-      "UPDATE issuing_outbox_entries SET rank = 1, lease = 'other', started = ?, tried = ?, due = ?",
+      "UPDATE issuing_outbox_entries SET rank = 1, lease = 'other', firstattempt = ?, lastattempt = ?, due = ?",
     )
     .run(clock.now(), clock.now(), clock.now() + 60_000);
   expect(await run(outbox.issue(1, { deadlineMs: 1_000 }))).toMatchObject({ state: "waiting" });
@@ -105,7 +105,7 @@ it("takes over the entries of a process that was killed, when no other one can u
   // What that process has recorded before it sent the request.
   await outbox.write((own) =>
     own.exec(
-      "UPDATE issuing_outbox_entries SET rank = 1, lease = 'killed', started = due, tried = due, due = due + 60000",
+      "UPDATE issuing_outbox_entries SET rank = 1, lease = 'killed', firstattempt = due, lastattempt = due, due = due + 60000",
     ),
   );
   expect(await outbox.drain({ maxMs: 100 })).toMatchObject({ waiting: 1 });

@@ -10,10 +10,10 @@ CREATE TABLE IF NOT EXISTS issuing_outbox_entries (
   rank integer, -- what is due next: a callback, a retry, a new job, bulk; NULL: nothing
   due bigint NOT NULL, -- when it is due, or when its lease expires
   lease text, -- the attempt that runs, or whose process ended
-  started bigint, -- the first attempt that may have had an effect
-  starter text, -- the lease of that attempt
-  tried bigint, -- the last attempt
-  lost bigint, -- the last attempt whose effect is not known
+  firstattempt bigint, -- the first attempt that may have had an effect
+  firstlease text, -- the lease of that attempt
+  lastattempt bigint,
+  uncertain bigint, -- the last attempt whose effect is not known
   attempts integer NOT NULL DEFAULT 0,
   result text,
   error text,

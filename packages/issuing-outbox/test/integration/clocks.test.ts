@@ -116,7 +116,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         async function pass(ms: number): Promise<void> {
           passedMs += ms;
           const age = (column: string) => `${column} = ${column} - ${Math.round(ms)}`;
-          const columns = ["due", "started", "tried", "lost", "added", "ended"];
+          const columns = ["due", "firstattempt", "lastattempt", "uncertain", "added", "ended"];
           await pool.query(`UPDATE issuing_outbox_entries SET ${columns.map(age).join(", ")}`);
           await pool.query(
             `UPDATE issuing_outbox_entries_breakers SET ${["since", "due"].map(age).join(", ")}`,

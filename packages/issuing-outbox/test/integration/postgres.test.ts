@@ -245,7 +245,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await signUp("1");
     weather.push(422);
     expect(await outbox.issue(1)).toMatchObject({ state: "rejected" });
-    await pool.query("UPDATE issuing_outbox_entries SET ended = 1, lost = NULL");
+    await pool.query("UPDATE issuing_outbox_entries SET ended = 1, uncertain = NULL");
     const other = await pool.connect();
     await other.query("BEGIN");
     expect(await outbox.correct(other, 1, toRequest({ email: "new@example.com" }))).toBe(

@@ -150,7 +150,7 @@ export function startEventWorker(
     // one that fails.
     const next: End = isLast
       ? dead
-      : { state: "waiting", effect: "possible", rank: ranks.new, delayMs: retryInMs };
+      : { state: "waiting", effect: "uncertain", rank: ranks.new, delayMs: retryInMs };
     const settled = database.runEach(settleJob(tables, job, { ...next, error: describe(error) }));
     if (settled.job === undefined) report({ outcome: "lease-lost", ...facts });
     else if (isLast) report({ outcome: "dead", ...facts, error });
