@@ -105,16 +105,19 @@ export function* leaseDue(
   );
   if (queue === undefined) return [];
   const rank = toNumber(queue["rank"]);
+  const isCallback = rank === ranks.callback;
   return yield* leaseChosen(tables, leaseMs, {
+    // Another process may have opened the breaker since the read.
     select: `SELECT j.id
        FROM ${tables.jobs} j
        WHERE j.topic = :topic
          AND j.rank = :rank::integer
          AND j.due <= :now
+         ${isCallback ? "" : `AND NOT ${hasOpenBreaker(tables, "j.topic")}`}
        ORDER BY j.due
        LIMIT :limit::integer`,
     values: { topic: String(queue["topic"]), rank, limit },
-    isCallback: rank === ranks.callback,
+    isCallback,
   });
 }
 
