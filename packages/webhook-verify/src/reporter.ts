@@ -97,7 +97,7 @@ const logIntervalMs = 60_000;
 type Page = Refusal["reason"] | "handler-error";
 
 /** What an outcome has besides the end of a delivery. */
-interface Reported {
+export interface Reported {
   status: number;
   durationMs: number;
   /** Those of a verified delivery. */
