@@ -63,6 +63,12 @@ async function openExpress({ client, service }: Service) {
       shop.outbox.write((database) =>
         database.prepare("SELECT name, card FROM users").all(),
       ),
+    readWaiting: () =>
+      shop.outbox.write((database) =>
+        database
+          .prepare("SELECT * FROM webhook_inbox_events WHERE state = 'waiting'")
+          .all(),
+      ),
     readUser: async (id: string) => (await fetch(`${url}/users/${id}`)).json(),
     changeConsent: async (id: string, marketing: boolean) => {
       const headers = { "content-type": "application/json" };
@@ -77,6 +83,7 @@ async function openExpress({ client, service }: Service) {
     readUser(id: string): Promise<unknown>;
     changeConsent(id: string, marketing: boolean): Promise<number>;
     deliver(event: { type: string }): Promise<number>;
+    readWaiting(): Promise<unknown[]>;
   };
 }
 
@@ -307,6 +314,18 @@ describe("Express", () => {
     expect(await changeConsent(userId, true)).toBe(503);
     expect(await changeConsent("nobody", true)).toBe(404);
     expect(await readUser(userId)).toMatchObject({ marketing: 0 });
+  });
+
+  it("handles a wallet event that names no wallet", async () => {
+    const { signUp, readUsers, readWaiting, deliver } = await openExpress(
+      await open(),
+    );
+    await signUp(anna);
+    const data = { passId: (await readUsers())[0]?.card };
+    const createdAt = new Date().toISOString();
+    for (const type of ["card.added", "card.removed"])
+      expect(await deliver({ id: `evt_${type}`, type, createdAt, data })).toBe(204);
+    await expect.poll(readWaiting).toEqual([]);
   });
 
   it("does not count a consent as given that is neither true nor false", async () => {

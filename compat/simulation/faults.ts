@@ -127,9 +127,8 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "a request of a killed process is never sent again": {
     guarantees: ["G2", "G12"],
     file: "internal/jobs/lease.ts",
-    find: "AND j.due <= :now\n       ORDER BY j.due\n       LIMIT :limit",
-    replace:
-      "AND j.due <= :now\n         AND j.lease IS NULL\n       ORDER BY j.due\n       LIMIT :limit",
+    find: "ORDER BY j.due\n       LIMIT :limit",
+    replace: "AND j.lease IS NULL\n       ORDER BY j.due\n       LIMIT :limit",
   },
   // Chosen by somebody who had not read the simulation.
   "the lease after a kill forgets when a request was first sent": {

@@ -143,12 +143,13 @@ export async function openShop(settings: ShopSettings) {
 const storeWallet = (event: CardAdded | CardRemoved, { write }: SqliteDelivery) =>
   write((database) => {
     const { passId, wallet } = event.data;
+    if (typeof wallet !== "string") return; // the service may leave it out
     if (!isNewest(database, `${wallet} of ${passId}`, event)) return;
     const store =
       event.type === "card.added"
         ? "INSERT OR IGNORE INTO wallets VALUES (?, ?)"
         : "DELETE FROM wallets WHERE card = ? AND wallet = ?";
-    database.prepare(store).run(passId, String(wallet));
+    database.prepare(store).run(passId, wallet);
   });
 
 const showCard = (client: IssuingClient, publicUrl: string) => ({

@@ -164,7 +164,10 @@ export function startWorker<Leased extends LeasedJob>(
     nextAtMs: Number.NEGATIVE_INFINITY,
     rest: undefined as Rest | undefined,
   };
-  /** A lease is a write, also when it finds nothing: after such a look the next one reads first. */
+  /**
+   * After a look that found nothing, the next one asks first when something is due: that is one
+   * read, where a lease can begin with a write.
+   */
   let mustReadFirst = false;
   /** How often a job ended or was added. */
   let wakes = 0;

@@ -2,9 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { listBreakers } from "../../jobs/breaker.ts";
 import { deleteJob } from "../../jobs/erase.ts";
-import { expireLeases, leaseProbe } from "../../jobs/lease.ts";
+import { expireLeases, leaseDue, leaseProbe } from "../../jobs/lease.ts";
 import { getDelayMs, getLeaseDelayMs, listJobs } from "../../jobs/read.ts";
 import { giveBack } from "../../jobs/settle.ts";
+import type { Step } from "../../jobs/statement.ts";
 import { type LeasedJob, ranks } from "../../jobs/tables.ts";
 import {
   advance,
@@ -49,6 +50,23 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
       advance(100);
       expect(await settle(late, failed)).toEqual({ isLost: false, breaker: "stays-open" });
       expect(await run(() => getDelayMs(tables))).toBe(899); // what began before does not prolong it
+    });
+
+    it("has no job leased when it is opened between the read of what is due and the lease", async () => {
+      await failEach(1, 2);
+      await add(3);
+      const third = await leased(3);
+      await add(4);
+      const statements = leaseDue(tables, leaseMs, { limit: 10 });
+      const due = await run(function* () {
+        return yield statements.next().value as Step;
+      });
+      expect(due).toHaveLength(1);
+      expect(await settle(third, failed)).toMatchObject({ breaker: "opens" });
+      const lease = await run(function* () {
+        return yield statements.next(due).value as Step;
+      });
+      expect(lease).toEqual([]);
     });
 
     it("counts from one again after an end that shows the topic working", async () => {

@@ -137,6 +137,14 @@ it("removes an outbox of which nothing was sent", async () => {
   expect((await run([...command, "--skip-invalid"])).code).toBe(1);
 });
 
+it("keeps an outbox of which an earlier run sent rows, when a later one sends nothing", async () => {
+  const { run, path, countCards } = await openShop([`1,${shortPhone},Anna`]);
+  expect((await run()).code).toBe(1);
+  writeFileSync(path("members.csv"), toCsv([`1,${toPhone(1)},Anna`]));
+  expect([(await run(asking)).code, existsSync(path("members.csv.outbox"))]).toEqual([2, true]);
+  expect([(await run()).code, await countCards()]).toEqual([0, 1]);
+});
+
 it("does not write to a file of others through a link in the place of a result", async () => {
   const { run, stopAfterTen, path, read, readLines } = await openShop({
     "members.csv": toCsv(toRows(20)),

@@ -71,7 +71,7 @@ export async function importFile(
     throw toRunError(error, files.outbox, facts);
   } finally {
     index.close();
-    await closeListOutbox(outbox, files.outbox);
+    await closeListOutbox(outbox, files.outbox, facts);
   }
 }
 

@@ -2,7 +2,7 @@
  * The outbox of an import, in a file beside the list. It is the state of the import, so the same
  * command again resumes.
  */
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isBusy, type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
@@ -34,6 +34,8 @@ export interface ServiceState {
 
 /** What a run has found out so far. Only this file changes it. */
 export interface RunFacts extends ServiceState {
+  /** Whether this run creates the outbox. */
+  readonly isNew: boolean;
   /** How many issued cards have other field values than those sent. */
   differing: number;
   /** Whether the service may have received a request. */
@@ -49,7 +51,7 @@ export async function openListOutbox(
   file: string,
   stopping: AbortController,
 ) {
-  const facts: RunFacts = { hasSent: false, differing: 0 };
+  const facts: RunFacts = { isNew: !existsSync(file), hasSent: false, differing: 0 };
   const client = await createClient({
     onEvent: ({ type }) => {
       if (type === "fields-differ") facts.differing++;
@@ -185,14 +187,19 @@ export const countEnded = ({ issued, rejected, unknown }: OutboxCounts): number 
   issued + rejected + unknown;
 
 /**
- * Closes the outbox. One from which nothing was sent is removed: another run reads the list again.
+ * Closes the outbox. A new one from which nothing was sent is removed: another run reads the list
+ * again. One of an earlier run has the keys of what that run sent.
  */
-export async function closeListOutbox(outbox: SqliteOutbox, file: string): Promise<void> {
+export async function closeListOutbox(
+  outbox: SqliteOutbox,
+  file: string,
+  { isNew }: RunFacts,
+): Promise<void> {
   const counts = await outbox.count().catch(() => undefined); // the disk can be full
   await outbox.close();
   if (counts === undefined) return;
   const mayHaveArrived = counts.nextExpiryAt !== undefined; // a request whose outcome is not known
-  if (countEnded(counts) === 0 && !mayHaveArrived) rmSync(file);
+  if (isNew && countEnded(counts) === 0 && !mayHaveArrived) rmSync(file);
 }
 
 /**

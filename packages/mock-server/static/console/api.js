@@ -19,10 +19,14 @@ export class ServiceError extends Error {
   }
 }
 
-/** @param {Record<string, string | number | undefined>} query empty values are left out. */
-export function get(path, query = {}) {
+/**
+ * @param {Record<string, string | number | undefined>} query empty values are left out.
+ * @param {AbortSignal} [signal]
+ */
+export function get(path, query = {}, signal = undefined) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
-  return send("GET", `_mock/${path}?${new URLSearchParams(/** @type {any} */ (given))}`);
+  const parameters = new URLSearchParams(/** @type {any} */ (given));
+  return send("GET", `_mock/${path}?${parameters}`, undefined, {}, signal);
 }
 
 /** @param {object} [body] */
@@ -40,9 +44,10 @@ export async function callAsWebsite(method, path, body) {
   return send(method, `api/v1/${path}`, body, headers);
 }
 
-async function send(method, path, body = undefined, headers = {}) {
+async function send(method, path, body = undefined, headers = {}, signal = undefined) {
   const response = await fetch(new URL(path, document.baseURI), {
     method,
+    signal,
     headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }).catch(() => {

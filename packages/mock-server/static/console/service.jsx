@@ -8,7 +8,11 @@ import { get, readAddress, ServiceError } from "./api.js";
 import { formatNumber } from "./format.js";
 
 /** The pause between two reads. It doubles while each read has a change, or no response. */
-const [minPauseMs, maxPauseMs] = [100, 1000];
+const minPauseMs = 100;
+const maxPauseMs = 1000;
+
+/** The service responds within a second. */
+const timeoutMs = 10_000;
 
 /** @type {import("preact").Context<any>} `{ clock, isLost, perform, message, close }` */
 const Service = createContext(undefined);
@@ -23,9 +27,13 @@ export function ServiceProvider({ children }) {
   const [message, setMessage] = useState(/** @type {any} */ (undefined));
   const newest = useRef(/** @type {symbol | undefined} */ (undefined));
 
-  /** @param after the version that is known: the service waits for another one. */
+  /**
+   * @param after the version that is known: the service waits for another one.
+   * @returns the version; undefined without a response.
+   */
   const readClock = async (after = "") => {
-    const read = await get("clock", { after }).catch(() => undefined);
+    const signal = AbortSignal.timeout(timeoutMs);
+    const read = await get("clock", { after }, signal).catch(() => undefined);
     if (document.hidden) return after;
     setState(({ clock }) => ({ clock: read ?? clock, isLost: read === undefined }));
     return read?.version;
