@@ -323,8 +323,10 @@ describe("Express", () => {
     await signUp(anna);
     const data = { passId: (await readUsers())[0]?.card };
     const createdAt = new Date().toISOString();
-    for (const type of ["card.added", "card.removed"])
-      expect(await deliver({ id: `evt_${type}`, type, createdAt, data })).toBe(204);
+    for (const type of ["card.added", "card.removed"]) {
+      const event = { id: `evt_${type}`, type, createdAt, data };
+      expect(await deliver(event)).toBe(204);
+    }
     await expect.poll(readWaiting).toEqual([]);
   });
 

@@ -32,8 +32,11 @@ const beginAttempt = `rank = ${ranks.retry},
 
 /** Which jobs are leased, and for what. */
 interface Choice {
-  select: string;
+  /** A condition on `j`, and the values of its parameters. */
+  where: string;
   values: Values;
+  /** At most so many, those that are due longest. Default: 1. */
+  limit?: number;
   isCallback?: boolean;
 }
 
@@ -44,7 +47,7 @@ interface Choice {
 function* leaseChosen(
   tables: JobTables,
   leaseMs: number,
-  { select, values, isCallback = false }: Choice,
+  { where, values, limit = 1, isCallback = false }: Choice,
 ): Statements<LeasedJob[]> {
   const { jobs, bodies, guard, dialect } = tables;
   if (!("randomUUID" in crypto))
@@ -52,7 +55,11 @@ function* leaseChosen(
   const lease = crypto.randomUUID();
   const rows = yield* query(
     `WITH chosen AS MATERIALIZED (
-       ${select}
+       SELECT j.id
+       FROM ${jobs} j
+       WHERE ${where}
+       ORDER BY j.due
+       LIMIT :limit::integer
        ${dialect.lockFreeRows}
      ),
      locked AS MATERIALIZED (
@@ -70,7 +77,7 @@ function* leaseChosen(
      RETURNING *,
        ${countFailures(tables)},
        (SELECT l.body FROM locked l WHERE l.id = ${jobs}.id) AS body`,
-    { ...values, ...guard.values, lease, leaseMs },
+    { ...values, ...guard.values, limit, lease, leaseMs },
   );
   return rows.map((row): LeasedJob => {
     const job = readJob(row);
@@ -108,15 +115,12 @@ export function* leaseDue(
   const isCallback = rank === ranks.callback;
   return yield* leaseChosen(tables, leaseMs, {
     // Another process may have opened the breaker since the read.
-    select: `SELECT j.id
-       FROM ${tables.jobs} j
-       WHERE j.topic = :topic
+    where: `j.topic = :topic
          AND j.rank = :rank::integer
          AND j.due <= :now
-         ${isCallback ? "" : `AND NOT ${hasOpenBreaker(tables, "j.topic")}`}
-       ORDER BY j.due
-       LIMIT :limit::integer`,
-    values: { topic: String(queue["topic"]), rank, limit },
+         ${isCallback ? "" : `AND NOT ${hasOpenBreaker(tables, "j.topic")}`}`,
+    values: { topic: String(queue["topic"]), rank },
+    limit,
     isCallback,
   });
 }
@@ -131,9 +135,7 @@ export function leaseJob(
   { topic, name }: { topic: string; name: string },
 ): Statements<LeasedJob[]> {
   return leaseChosen(tables, leaseMs, {
-    select: `SELECT j.id
-       FROM ${tables.jobs} j
-       WHERE j.topic = :topic
+    where: `j.topic = :topic
          AND j.name = :name
          AND j.rank > ${ranks.callback}
          AND (j.lease IS NULL OR j.due <= :now)
@@ -152,13 +154,9 @@ export function* leaseProbe(tables: JobTables, leaseMs: number): Statements<Leas
   const { topic, probe } = begun;
   for (const rank of getProbeOrder(probe)) {
     const [job] = yield* leaseChosen(tables, leaseMs, {
-      select: `SELECT j.id
-       FROM ${tables.jobs} j
-       WHERE j.topic = :topic
+      where: `j.topic = :topic
          AND j.rank = :rank::integer
-         AND (j.lease IS NULL OR j.due <= :now)
-       ORDER BY j.due
-       LIMIT 1`,
+         AND (j.lease IS NULL OR j.due <= :now)`,
       values: { topic, rank },
     });
     if (job !== undefined) return { ...job, probe };

@@ -5,7 +5,7 @@ import { deleteJob } from "../../jobs/erase.ts";
 import { expireLeases, leaseDue, leaseProbe } from "../../jobs/lease.ts";
 import { getDelayMs, getLeaseDelayMs, listJobs } from "../../jobs/read.ts";
 import { giveBack } from "../../jobs/settle.ts";
-import type { Step } from "../../jobs/statement.ts";
+import type { Row, Statements, Step } from "../../jobs/statement.ts";
 import { type LeasedJob, ranks } from "../../jobs/tables.ts";
 import {
   advance,
@@ -58,15 +58,15 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
       const third = await leased(3);
       await add(4);
       const statements = leaseDue(tables, leaseMs, { limit: 10 });
-      const due = await run(function* () {
+      const due = await run(function* (): Statements<Row[]> {
         return yield statements.next().value as Step;
       });
       expect(due).toHaveLength(1);
       expect(await settle(third, failed)).toMatchObject({ breaker: "opens" });
-      const lease = await run(function* () {
+      const afterRead = await run(function* (): Statements<Row[]> {
         return yield statements.next(due).value as Step;
       });
-      expect(lease).toEqual([]);
+      expect(afterRead).toEqual([]);
     });
 
     it("counts from one again after an end that shows the topic working", async () => {

@@ -34,7 +34,10 @@ const plaintextErrors =
 
 const noService = ": is the service running, and is baseUrl correct?";
 
-/** Every cause is retried: the next attempt may succeed. The first one with a hint gives it. */
+/**
+ * Every cause is retried: the next attempt may succeed. Their order counts for hints only: the
+ * first one that matches gives it.
+ */
 const causes: readonly Cause[] = [
   {
     // The code of undici has other causes too.
