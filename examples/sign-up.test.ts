@@ -210,6 +210,16 @@ function testSignUp(openShop: (service: Service) => Promise<Shop>) {
     },
   );
 
+  it("says that the rejected form may still be processed after a response that leaves this open", async () => {
+    const service = await open();
+    const shop = await openShop(service);
+    service.service.faults.add({ ...outage, phase: "before", times: 1 });
+    const refused = await shop.signUp({ ...ben, phone: "12" });
+    expect(refused).toMatchObject({ status: 422 });
+    const { message } = await shop.correct(refused.userId, ben);
+    expect(message).toMatch(/^Your earlier form may still be processed\./);
+  });
+
   // G10
   it("signs people up while the service fails, and issues one card to each later", async () => {
     const service = await open();

@@ -18,6 +18,12 @@ const isMember = {
   fields: [{ pointer: "/email" }],
 };
 
+/** A request with the earlier form may run: the outbox goes on with that one. */
+const mayRun = {
+  message:
+    "Your earlier form may still be processed. Please send this one again in ten minutes.",
+};
+
 /** The users and the outbox are in one file. */
 export async function openOutbox(
   client: IssuingClient,
@@ -72,6 +78,7 @@ export function createSignUp(
     });
     if (result === "absent" || result === "issued")
       return void response.status(409).json(isMember);
+    if (result === "waiting") return void response.status(503).json(mayRun);
     show(response, client, await outbox.issue(id, { deadlineMs: 5_000 }));
   });
 

@@ -53,6 +53,12 @@ export function addSignUp(
 }
 // #endregion
 
+/** A request with the earlier form may run: the outbox goes on with that one. */
+const mayRun = {
+  message:
+    "Your earlier form may still be processed. Please send this one again in ten minutes.",
+};
+
 function addCorrection(
   app: FastifyInstance,
   client: IssuingClient,
@@ -74,6 +80,7 @@ function addCorrection(
       });
       if (result === "absent" || result === "issued")
         return reply.code(409).send({ message: "You have an account." });
+      if (result === "waiting") return reply.code(503).send(mayRun);
       return show(reply, client, await outbox.issue(id, { deadlineMs: 5_000 }));
     },
   );

@@ -21,23 +21,34 @@ export async function signUp(
 ): Promise<{ memberId: string } | { state: FormState }> {
   const { values, errors, draft } = readForm(form);
   if (Object.keys(errors).length > 0) return { state: { values, errors } };
-  const memberId = await saveMember(draft);
-  if (memberId === undefined) {
-    const email = "There is an account with this address already.";
-    return { state: { values, errors: { email } } };
-  }
+  const saved = await saveMember(draft);
+  if ("errors" in saved) return { state: { values, errors: saved.errors } };
   const { outbox } = loyalty();
-  const { state, error } = await outbox.issue(memberId, { deadlineMs: 4_000 });
+  const { state, error } = await outbox.issue(saved.memberId, {
+    deadlineMs: 4_000,
+  });
   return state === "rejected" && error !== undefined
     ? { state: { values, errors: toErrors(error) } }
-    : { memberId };
+    : saved;
 }
 
 /** How long a form that is sent twice is one member: later, it may be another person. */
 const repeatMs = 60_000;
 
-/** Saves the member and the card that is owed. @returns undefined for a known address. */
-const saveMember = (draft: Draft): Promise<string | undefined> => {
+const known = {
+  errors: { email: "There is an account with this address already." },
+};
+/** A request with the earlier form may run: the outbox goes on with that one. */
+const mayRun = {
+  errors: {
+    form: "Your earlier form may still be processed. Please send this one again in ten minutes.",
+  },
+};
+
+/** Saves the member and the card that is owed. */
+const saveMember = (
+  draft: Draft,
+): Promise<{ memberId: string } | Pick<FormState, "errors">> => {
   const { outbox, template } = loyalty();
   return outbox.write((database) => {
     const { name, email, phone, privacy, news, formId } = draft;
@@ -49,19 +60,21 @@ const saveMember = (draft: Draft): Promise<string | undefined> => {
       { id: string; isRepeated: number }?,
       unknown?,
     ];
-    if (other !== undefined) return undefined;
+    if (other !== undefined) return known;
     const id = same?.id ?? crypto.randomUUID();
     const request = toRequest(draft);
     const state = outbox.add(database, { userId: id, template, request });
     // Nobody is signed in with a rejected form: the next form corrects it.
-    if (state === "rejected") outbox.correct(database, id, request);
-    else if (same !== undefined) return same.isRepeated ? id : undefined;
+    if (state === "rejected") {
+      if (outbox.correct(database, id, request) === "waiting") return mayRun;
+    } else if (same !== undefined)
+      return same.isRepeated ? { memberId: id } : known;
     const insert =
       "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)";
     database
       .prepare(insert)
       .run(id, name, email, phone, privacy, news, Date.now(), formId);
-    return id;
+    return { memberId: id };
   });
 };
 

@@ -54,6 +54,7 @@ export function cardPage(view: CardView, { first, second }: Wallets, userAgent: 
   if (/iPhone|iPad|iPod/.test(userAgent)) leaves.delete(second);
   const links = Array.from(leaves, ([wallet, leaf]) => walletLink(view, wallet, `${slug}/${leaf}`));
   const canAdd = [...leaves.keys()].some((wallet) => !view.wallets.includes(wallet));
+  const isLocal = isLoopback(new URL(view.publicUrl).hostname);
   return customerPage(
     `${view.shopName} card`,
     "../",
@@ -64,7 +65,7 @@ ${cardWithCode(view)}
 ${
   canAdd
     ? html`<h2>Keep this card on your phone</h2>
-<p>Scan the code with the camera of your phone. Open this page there, and tap Add.</p>`
+<p>${isLocal ? "Choose a wallet." : "Scan the code with the camera of your phone. Open this page there, and tap Add."}</p>`
     : html`<h2>This card is on your phone</h2>`
 }
 <nav class="wallets" aria-label="The card on your phone">
@@ -72,7 +73,7 @@ ${links}
 </nav>
 </section>
 </main>`,
-    isLoopback(new URL(view.publicUrl).hostname) ? phoneNote : "",
+    isLocal ? phoneNote : "",
   );
 }
 
