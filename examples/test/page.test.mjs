@@ -84,6 +84,8 @@ it("asks for a name, and for a phone number or an email address, before the form
   expect(showsExample).toBe(false);
   expect(await readFocus(page)).toBe("name");
   await page.type("[name=name]", "Eva Lis");
+  const holder = await page.$eval(".sample .holder", (name) => name.textContent);
+  expect(holder).toBe("Eva Lis");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.activeElement.name === "phone");
   const readInvalid = () =>
@@ -214,7 +216,7 @@ it.each([
   expect(titles).toEqual([`Add to ${wallet} Wallet`]);
   expect(await page.$eval("#wallets", endsOnFirstScreen)).toBe(true);
   await page.click("#wallets a");
-  await page.locator(".back a").click(); // to this page, not to the card's page of the service
+  await page.locator(".back").click(); // to this page, not to the card's page of the service
   await waitForText(page, "Hello, Anna");
   await page.close();
 });

@@ -15,9 +15,9 @@ export function addDoctorCommand(program: Command, cli: Cli): void {
     const { checkService } = await import("../doctor-checks.ts");
     const checks = await checkService(context, template ?? context.environment.LOYALTY_TEMPLATE_ID);
     context.print.data({ checks }, () => formatChecks(checks, context.print.dataColumns));
-    if (!context.print.isJson)
-      context.print.info("To check a webhook receiver: loyalty-cards webhook doctor URL");
     const failures = checks.filter(({ status }) => status === "failed");
+    if (failures.length === 0 && !context.print.isJson)
+      context.print.info("To check a webhook receiver: loyalty-cards webhook doctor URL");
     return Math.max(
       exitCodes.complete,
       ...failures.map(({ exitCode = exitCodes.failed }) => exitCode),
