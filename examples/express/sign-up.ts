@@ -78,7 +78,7 @@ export function createSignUp(
     });
     if (result === "absent" || result === "issued")
       return void response.status(409).json(isMember);
-    if (result === "waiting") return void response.status(503).json(mayRun);
+    if (result === "waiting") return void response.status(409).json(mayRun);
     show(response, client, await outbox.issue(id, { deadlineMs: 5_000 }));
   });
 

@@ -80,7 +80,7 @@ function addCorrection(
       });
       if (result === "absent" || result === "issued")
         return reply.code(409).send({ message: "You have an account." });
-      if (result === "waiting") return reply.code(503).send(mayRun);
+      if (result === "waiting") return reply.code(409).send(mayRun);
       return show(reply, client, await outbox.issue(id, { deadlineMs: 5_000 }));
     },
   );
