@@ -78,20 +78,20 @@ async function record(
   ending: Ending,
   callback?: ShopCallback,
 ): Promise<Recorded> {
-  const { job, end } = ending;
+  const { end } = ending;
+  const { template } = toRef(ending.job);
   const committed = await ending.transact(() => settleAndCall(tables, ending, callback));
   const { breaker, outcome } = committed;
-  const { template } = toRef(job);
   if (breaker === "opens" && typeof end.finding === "object")
     report({ outcome: "paused", template, reason: end.finding.reason });
   if (breaker === "closes") report({ outcome: "resumed", template });
   if (outcome !== undefined) report(outcome);
   if (outcome?.outcome === "failed" && (breaker === "counts" || isOptionWrong(outcome.error)))
     logFailure(outcome);
-  const current = committed.job ?? committed.otherJob;
-  if (current === undefined) return {};
+  const job = committed.job ?? committed.otherJob;
+  if (job === undefined) return {};
   const isRepeated = ending.endedForMs !== undefined;
-  return { entry: toEntry(current), retryInMs: end.delayMs ?? 0, isRepeated };
+  return { entry: toEntry(job), retryInMs: end.delayMs ?? 0, isRepeated };
 }
 
 /** What one transaction did. */
@@ -107,16 +107,16 @@ function* settleAndCall(
   ending: Ending,
   callback?: ShopCallback,
 ): Statements<Committed> {
-  const settled = yield* ending.settle(ending.end);
-  const committed: Committed =
-    settled.job === undefined
-      ? { ...settled, ...(yield* settleWithoutLease(tables, ending)) }
-      : { ...settled, outcome: ending.outcome };
+  const { job, ...ofTopic } = yield* ending.settle(ending.end);
+  const committed =
+    job === undefined
+      ? yield* settleWithoutLease(tables, ending)
+      : { job, outcome: ending.outcome };
   if (committed.job !== undefined && callback !== undefined) {
     const entry = toEntry(committed.job) as never;
     yield { name: callback.name, call: (transaction) => callback.call(entry, transaction) };
   }
-  return committed;
+  return { ...committed, ...ofTopic };
 }
 
 /**

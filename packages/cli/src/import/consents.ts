@@ -20,6 +20,13 @@ const toAnswer = (text: string): "yes" | "no" | "unclear" => {
 };
 const unclear = "must be yes, true or 1, or no, false, 0 or empty";
 
+type ConsentProblem = Parameters<Row["addProblem"]>[0];
+
+const notAccepted: ConsentProblem = {
+  code: "missing-consent",
+  message: "is not accepted: a card needs this consent",
+};
+
 /**
  * Reads the version of the privacy text that the member accepted. Without one there is no card
  * (spec 2.4).
@@ -31,18 +38,25 @@ function readPrivacyVersion(row: Row, version: string | undefined): string {
   if (version && !row.mapping.has("privacy")) return version;
   const text = row.readText("privacy");
   if (text === undefined) return "";
-  const answer = toAnswer(text);
-  if (version && answer === "yes") return version;
-  if (!version && answer === "unclear") return text;
-
-  if (text === "" || (version && answer === "no")) {
-    const message = "is not accepted: a card needs this consent";
-    row.addProblem({ code: "missing-consent", message }, "privacy");
-  } else {
-    const noVersion = "is yes or no, and not the version: add --privacy VERSION";
-    row.addProblem({ code: "unclear-consent", message: version ? unclear : noVersion }, "privacy");
-  }
+  const problem = version ? findAnswerProblem(text) : findVersionProblem(text);
+  if (problem === undefined) return version || text;
+  row.addProblem(problem, "privacy");
   return "";
+}
+
+/** A column that says who accepted the text. */
+function findAnswerProblem(text: string): ConsentProblem | undefined {
+  const answer = toAnswer(text);
+  if (answer === "yes") return undefined;
+  return answer === "no" ? notAccepted : { code: "unclear-consent", message: unclear };
+}
+
+/** A column that has the version. */
+function findVersionProblem(text: string): ConsentProblem | undefined {
+  if (text === "") return notAccepted;
+  if (toAnswer(text) === "unclear") return undefined;
+  const message = "is yes or no, and not the version: add --privacy VERSION";
+  return { code: "unclear-consent", message };
 }
 
 /** Reads whether the member opted in to news and offers. */

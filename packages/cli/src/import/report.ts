@@ -75,17 +75,7 @@ function formatEnding(ending: Ending, { rejected, unknown }: ImportResult): Part
 
 /** @returns the exit code. */
 export function printResult({ print }: Context, result: ImportResult, files: ImportFiles): number {
-  const {
-    issued,
-    issuedBefore,
-    differing,
-    rejected,
-    unknown,
-    hasSent,
-    ending,
-    elapsedMs,
-    reasons,
-  } = result;
+  const { issued, issuedBefore, differing, rejected, unknown, ending, elapsedMs } = result;
   const rows = issued + rejected + unknown;
   const names = { cards: basename(files.cards), rejected: basename(files.rejected) };
   const counts = { rows, issued, issuedBefore, differing, rejected, unknown, elapsedMs };
@@ -98,24 +88,28 @@ export function printResult({ print }: Context, result: ImportResult, files: Imp
     ];
     return text`${formatEnding(ending, result)}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
   });
-  if (issuedBefore > 0) {
-    const had = `${formatNumber(issuedBefore)} had cards before this run`;
-    print.info(`${had}${hasSent ? "" : "; nothing was sent"}. Cards that exist keep their values.`);
-  }
-  if (differing > 0)
-    print.info(
-      "Differing cards have other field values than their rows: they are of earlier requests with these user ids, perhaps of other people, unless the service changes values.",
-    );
-  // A reason of several rows quotes no customer.
-  const [reason, ...others] = reasons;
-  if (rows === rejected && rejected > 1 && others.length === 0)
-    print.info(text`All rows were rejected for one reason: ${reason ?? ""}`);
-  if (ending !== "complete") print.info("To resume, run the same command again.");
-  else if (rejected > 0)
-    print.info("Correct the rejected rows in the list, and run the same command again.");
+  for (const line of explain(result)) print.info(line);
   if (ending === "interrupted") return exitCodes.interrupted;
   if (ending === "declined") return exitCodes.stopped;
   return rejected + unknown > 0 ? exitCodes.failed : exitCodes.complete;
+}
+
+/** What the counts mean, and how to go on. */
+function* explain(result: ImportResult): Generator<Part> {
+  const { issued, issuedBefore, differing, rejected, unknown, hasSent, ending, reasons } = result;
+  if (issuedBefore > 0) {
+    const had = `${formatNumber(issuedBefore)} had cards before this run`;
+    yield `${had}${hasSent ? "" : "; nothing was sent"}. Cards that exist keep their values.`;
+  }
+  if (differing > 0)
+    yield "Differing cards have other field values than their rows: they are of earlier requests with these user ids, perhaps of other people, unless the service changes values.";
+  // A reason of several rows quotes no customer.
+  const [reason, ...others] = reasons;
+  if (issued + unknown === 0 && rejected > 1 && others.length === 0)
+    yield text`All rows were rejected for one reason: ${reason ?? ""}`;
+  if (ending !== "complete") yield "To resume, run the same command again.";
+  else if (rejected > 0)
+    yield "Correct the rejected rows in the list, and run the same command again.";
 }
 
 const headers = {
