@@ -43,7 +43,7 @@ const close = ({ request }) => request.socket.destroy();
 /**
  * For rows without a response. Long enough that a busy machine does not add timeouts of its own.
  */
-const timeLimit = { options: { timeoutMs: 1_000 } };
+const timeLimit = { options: { timeoutMs: 2_000 } };
 
 const isIssued = (attempts) => ({ ok: true, attempts });
 const fails = (code, outcome, attempts) => ({ code, outcome, attempts });
