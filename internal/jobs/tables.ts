@@ -35,6 +35,7 @@ export interface Job {
   lease: string | undefined;
   /** When the first attempt began whose effect may exist. */
   firstAttemptAtMs: number | undefined;
+  lastAttemptAtMs: number | undefined;
   /**
    * When the last attempt began whose effect is not known: it got no response or one such as a 500,
    * or its process ended.
@@ -216,6 +217,7 @@ export function readJob(row: Row): Job {
     dueAtMs: toNumber(row["due"]),
     lease: toOptionalText(row["lease"]),
     firstAttemptAtMs: toOptionalNumber(row["firstattempt"]),
+    lastAttemptAtMs: toOptionalNumber(row["lastattempt"]),
     uncertainAtMs: toOptionalNumber(row["uncertain"]),
     attempts: toNumber(row["attempts"]),
     result: parseJson(row["result"]),

@@ -58,8 +58,8 @@ export function* correct(
 }
 
 /**
- * Sends a form instead of one that the service rejected. An older request without a response may
- * still issue a card, so the old form goes on when that request has ended.
+ * Sends a form instead of one that the service rejected. If an older request without a response may
+ * have issued a card after that, the old form is sent once more, when that request has ended.
  */
 function* correctRejected(
   context: OutboxContext,
@@ -67,10 +67,10 @@ function* correctRejected(
   body: string | undefined,
 ): Statements<"accepted" | "waiting"> {
   const { tables } = context;
-  const { uncertainAtMs } = job;
-  const runningMs =
-    uncertainAtMs === undefined ? 0 : uncertainAtMs + maxRunningMs - (yield* getNowMs());
-  if (runningMs > 0) {
+  const { uncertainAtMs, lastAttemptAtMs = 0 } = job;
+  const maxEndAtMs = uncertainAtMs === undefined ? 0 : uncertainAtMs + maxRunningMs;
+  if (lastAttemptAtMs < maxEndAtMs) {
+    const runningMs = Math.max(0, maxEndAtMs - (yield* getNowMs()));
     // The lost attempt set `firstAttemptAtMs`, or found it set; only one without effect clears it.
     yield* restartJob(tables, { ...job, body: requireBody(job) }, runningMs);
     return "waiting";

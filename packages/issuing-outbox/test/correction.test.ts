@@ -69,13 +69,15 @@ describe("correct", () => {
   it("sends the same bytes until there is a response, and the new form after a 422 with a new key", async () => {
     const { start, correct, run, outbox, requests, keys, weather, clock } = openSignedUp();
     await start();
-    weather.push(503, 422);
+    weather.push(503, 422, 422);
     await run(outbox.issue(1, { deadlineMs: 100 }));
     expect(await run(correct())).toBe("waiting");
     const worker = outbox.work({ pollMs: 30_000 });
     await clock.pass(minute);
     expect(await outbox.get(1)).toMatchObject({ state: "rejected" });
     await clock.pass(10 * minute);
+    expect(await run(correct())).toBe("waiting");
+    await clock.pass(minute);
     expect(await run(correct())).toBe("accepted");
     await clock.pass(minute);
     await run(worker.stop());
@@ -108,6 +110,20 @@ describe("correct", () => {
     expect(await run(outbox.issue(1))).toMatchObject({ state: "issued" });
     expect(emails()).toEqual(["old@example.com", "new@example.com"]);
     expect(new Set(keys()).size).toBe(2);
+  });
+
+  it("asks once more for a form that was rejected while a lost request could still issue a card", async () => {
+    const { start, correct, run, outbox, emails, keys, weather, clock } = openSignedUp();
+    await start();
+    // The first request runs for minutes at a service that rejects the second one.
+    weather.push("lost", 422);
+    expect(await run(outbox.issue(1))).toMatchObject({ state: "rejected" });
+    await clock.pass(11 * minute);
+    expect(await run(correct())).toBe("waiting");
+    expect(await run(outbox.drain())).toMatchObject({ issued: 1 });
+    expect(await run(correct())).toBe("issued");
+    expect(new Set(emails())).toEqual(new Set(["old@example.com"]));
+    expect(new Set(keys()).size).toBe(1);
   });
 
   it("waits ten minutes after a lost response before a rejected form gets a new key", async () => {
