@@ -162,15 +162,11 @@ export function startWorker<Leased extends LeasedJob>(
     limit: 1,
     lookedAtMs: Number.NEGATIVE_INFINITY,
     nextAtMs: Number.NEGATIVE_INFINITY,
-    rest: undefined as Rest | undefined,
   };
-  /**
-   * After a look that found nothing, the next one asks first when something is due: that is one
-   * read, where a lease can begin with a write.
-   */
-  let mustReadFirst = false;
-  /** How often a job ended or was added. */
-  let wakes = 0;
+  /** What the last look found; undefined when it began jobs. */
+  let lastRest: Rest | undefined;
+  /** Since the last look began, a job ended or was added, or its rest was over. */
+  let mayBeDue = true;
   let endWait = () => {};
 
   async function loop(): Promise<void> {
@@ -187,23 +183,23 @@ export function startWorker<Leased extends LeasedJob>(
     ...state,
     running: running.size,
     nowMs: clock.monotonicMs(),
+    rest: mayBeDue ? undefined : lastRest,
   });
 
   async function look(count: number): Promise<void> {
-    const wakesBefore = wakes;
+    mayBeDue = false;
     state.lookedAtMs = clock.monotonicMs();
-    const rest = await beginJobs(count).catch((error): Rest => {
+    lastRest = await beginJobs(count).catch((error): Rest => {
       context.onUnavailable(error);
       return { delayMs: options.pollMs, isUnavailable: true };
     });
-    mustReadFirst = rest !== undefined;
-    // A job that ended or was added during the look may be due.
-    if (wakes === wakesBefore) state.rest = rest;
   }
 
   /** Leases jobs and begins them. When none is due, finds out when one will be. */
   async function beginJobs(count: number): Promise<Rest | undefined> {
-    const delayMs = mustReadFirst ? await getDelay() : 0;
+    // After a look that found nothing this asks first when something is due: that is one read,
+    // where a lease can begin with a write.
+    const delayMs = lastRest === undefined ? 0 : await getDelay();
     if (delayMs > 0) return prepareToRest(delayMs);
     const leased = await context.lease(count);
     for (const job of leased) {
@@ -252,12 +248,11 @@ export function startWorker<Leased extends LeasedJob>(
         resolve();
       };
     });
-    state.rest = undefined;
+    mayBeDue = true;
   }
 
   function wake(): void {
-    wakes += 1;
-    state.rest = undefined;
+    mayBeDue = true;
     endWait();
   }
 

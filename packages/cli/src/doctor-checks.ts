@@ -58,7 +58,8 @@ export async function checkService(
   }
   const skipOthers = (missing: string) => {
     const skipped = { status: "skipped", detail: `needs ${missing}`, missing } as const;
-    return [...done, ...names.slice(done.length).map((name) => ({ name, ...skipped }))];
+    const others = names.filter((name) => done.every((check) => check.name !== name));
+    return [...done, ...others.map((name) => ({ name, ...skipped }))];
   };
 
   const baseUrl = await run("address", () => checkAddress(context));

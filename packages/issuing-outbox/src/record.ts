@@ -11,13 +11,13 @@ import { lockJob, toEntry, toRef } from "./job.ts";
 import type { OutboxOutcome } from "./report.ts";
 import { backoff } from "./verdict.ts";
 
-/** How an attempt ended, or what a person found out about an entry. */
-interface Ending {
+/** How an attempt ended, or what a person found out about an entry, and how that is recorded. */
+interface Recording {
   job: Job;
   end: End;
   /** What is reported when the end is recorded; undefined for nothing. */
   outcome?: OutboxOutcome | undefined;
-  /** How long ago the entry ended, when only its callback is repeated. */
+  /** How long ago the entry ended whose callback is repeated. Default 0. */
   endedForMs?: number;
   /** Records the end: as `settleJob` does for an attempt. */
   settle(end: End): Statements<Settled>;
@@ -25,62 +25,68 @@ interface Ending {
   transact: OutboxDatabase["transact"];
 }
 
+/** Whether the entry had ended before, and only its callback is repeated. */
+const isRepetition = ({ job }: Recording): boolean => job.rank === ranks.callback;
+
 /**
  * Records an end in the transaction of its callback. If that fails, also by an error of the
  * database, records it without the callback, which is called later: a card must not be lost.
  */
 export async function recordWithCallback(
   context: OutboxContext,
-  ending: Ending,
+  recording: Recording,
 ): Promise<Recorded> {
-  const { job, end, outcome, endedForMs } = ending;
-  const callback = context.callbacks[end.state];
-  if (callback === undefined) return record(context, ending);
+  const callback = context.callbacks[recording.end.state];
+  if (callback === undefined) return record(context, recording);
   let isCalled = false;
   const call: ShopCallback["call"] = (entry, transaction) => {
     isCalled = true;
     return callback.call(entry, transaction);
   };
   try {
-    return await record(context, ending, { ...callback, call });
+    return await record(context, recording, { ...callback, call });
   } catch (error) {
-    const retryInMs = withJitter(getCallbackDelayMs(endedForMs), context.random);
-    const recorded = await record(context, {
-      ...ending,
-      end: { ...end, rank: ranks.callback, delayMs: retryInMs },
-      outcome: endedForMs === undefined ? outcome : undefined,
-    });
-    // Nothing is reported when the lease was lost, and the callback succeeded in another process.
-    if (recorded.entry?.isDelivered !== false) return recorded;
     // An error of COMMIT counts as the callback's, because its rows may violate a deferred
     // constraint.
-    const { name } = callback;
-    if (isCalled)
-      context.report({
-        outcome: "not-delivered",
-        entry: toRef(job),
-        callback: name,
-        error,
-        retryInMs,
-      });
-    else context.report({ outcome: "unavailable", error });
-    return recorded;
+    const failed = isCalled ? callback.name : "database";
+    return recordUndelivered(context, recording, { failed, error });
   }
 }
 
-/** The delay doubles with each repetition: it is as long as the time since the entry ended. */
-const getCallbackDelayMs = (endedForMs = 0): number =>
-  Math.min(backoff.maxDelayMs, Math.max(backoff.initialDelayMs, endedForMs));
+/**
+ * Records an end whose callback is called later, after a time that doubles with each repetition: it
+ * is as long as that since the entry ended.
+ */
+async function recordUndelivered(
+  context: OutboxContext,
+  recording: Recording,
+  { failed, error }: { failed: ShopCallback["name"] | "database"; error: unknown },
+): Promise<Recorded> {
+  const { job, end, outcome, endedForMs = 0 } = recording;
+  const delayMs = Math.min(backoff.maxDelayMs, Math.max(backoff.initialDelayMs, endedForMs));
+  const retryInMs = withJitter(delayMs, context.random);
+  const recorded = await record(context, {
+    ...recording,
+    end: { ...end, rank: ranks.callback, delayMs: retryInMs },
+    outcome: isRepetition(recording) ? undefined : outcome,
+  });
+  // Nothing is reported when the lease was lost, and the callback succeeded in another process.
+  if (recorded.entry?.isDelivered !== false) return recorded;
+  const entry = toRef(job);
+  if (failed === "database") context.report({ outcome: "unavailable", error });
+  else context.report({ outcome: "not-delivered", entry, callback: failed, error, retryInMs });
+  return recorded;
+}
 
 /** Commits an end, and reports what was committed. */
 async function record(
   { tables, report, logFailure }: OutboxContext,
-  ending: Ending,
+  recording: Recording,
   callback?: ShopCallback,
 ): Promise<Recorded> {
-  const { end } = ending;
-  const { template } = toRef(ending.job);
-  const committed = await ending.transact(() => settleAndCall(tables, ending, callback));
+  const { end } = recording;
+  const { template } = toRef(recording.job);
+  const committed = await recording.transact(() => settleAndCall(tables, recording, callback));
   const { breaker, outcome } = committed;
   if (breaker === "opens" && typeof end.finding === "object")
     report({ outcome: "paused", template, reason: end.finding.reason });
@@ -90,8 +96,8 @@ async function record(
     logFailure(outcome);
   const job = committed.job ?? committed.otherJob;
   if (job === undefined) return {};
-  const isRepeated = ending.endedForMs !== undefined;
-  return { entry: toEntry(job), retryInMs: end.delayMs ?? 0, isRepeated };
+  const retryInMs = end.delayMs ?? 0;
+  return { entry: toEntry(job), retryInMs, isRepeated: isRepetition(recording) };
 }
 
 /** What one transaction did. */
@@ -104,14 +110,14 @@ interface Committed extends Settled {
 /** Settles a job, and calls the callback, if the job is still that of this attempt. */
 function* settleAndCall(
   tables: JobTables,
-  ending: Ending,
+  recording: Recording,
   callback?: ShopCallback,
 ): Statements<Committed> {
-  const { job, ...ofTopic } = yield* ending.settle(ending.end);
+  const { job, ...ofTopic } = yield* recording.settle(recording.end);
   const committed =
     job === undefined
-      ? yield* settleWithoutLease(tables, ending)
-      : { job, outcome: ending.outcome };
+      ? yield* settleWithoutLease(tables, recording)
+      : { job, outcome: recording.outcome };
   if (committed.job !== undefined && callback !== undefined) {
     const entry = toEntry(committed.job) as never;
     yield { name: callback.name, call: (transaction) => callback.call(entry, transaction) };
@@ -124,7 +130,7 @@ function* settleAndCall(
  */
 function* settleWithoutLease(
   tables: JobTables,
-  { job, end, outcome }: Ending,
+  { job, end, outcome }: Recording,
 ): Statements<Omit<Committed, "breaker">> {
   const entry = toRef(job);
   if (end.state !== "issued") return { outcome: { outcome: "lease-lost", entry } };

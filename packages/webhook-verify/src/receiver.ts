@@ -25,9 +25,9 @@ import {
 import { isMisconfiguration, type Refusal, reasons, unavailable } from "./reasons.ts";
 import {
   createReporter,
-  type HandlingEnd,
-  type OtherEnd,
-  toEnd,
+  type HandlingOutcome,
+  type OtherOutcome,
+  toRefusalOutcome,
   type VerifiedFacts,
 } from "./reporter.ts";
 import { checkHeader, isTimeMs, type UnverifiedBody } from "./signature.ts";
@@ -163,7 +163,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   }
 
   /** Accepts the delivery with 204. After 503 the service delivers again. */
-  function toResponse(verified: VerifiedDelivery, end: HandlingEnd): ReceiverResponse {
+  function toResponse(verified: VerifiedDelivery, end: HandlingOutcome): ReceiverResponse {
     const { event, reception } = verified;
     if ("error" in end) reporter.logHandlerError(event, end.error, deliversAgain);
     if (end.outcome === "failed" || end.outcome === "in-progress")
@@ -207,7 +207,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     const { reason } = refusal;
     if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...refusal, reason });
     else if (!reception.hasTimedOut) reporter.logRejection({ ...refusal, reason });
-    return reportAndReturn(reasons[reason].response, toEnd(refusal), reception);
+    return reportAndReturn(reasons[reason].response, toRefusalOutcome(refusal), reception);
   }
 
   /** Handles an error that nothing should throw. */
@@ -219,7 +219,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   /** Reports how the delivery ended, and returns the response. */
   function reportAndReturn(
     response: ReceiverResponse,
-    end: HandlingEnd | OtherEnd,
+    end: HandlingOutcome | OtherOutcome,
     { startedMs, hasTimedOut, facts }: Reception,
   ): ReceiverResponse {
     const { status } = response;
@@ -300,7 +300,7 @@ type Accepted = (typeof acceptedOutcomes)[number];
 async function handleUnlessDuplicate(
   verified: VerifiedDelivery,
   settings: ReceiverSettings,
-): Promise<HandlingEnd> {
+): Promise<HandlingOutcome> {
   const { dedupe } = settings;
   try {
     if (dedupe === undefined) return { outcome: await storeAndCallHandler(verified, settings) };

@@ -43,7 +43,7 @@ export interface VerifiedFacts {
 }
 
 /** How a verified delivery ended. */
-export type HandlingEnd =
+export type HandlingOutcome =
   | { outcome: "verified" | "stored" | "duplicate" | "in-progress" }
   /** `handler`, the inbox or the dedupe store took longer than `timeoutMs`. */
   | { outcome: "failed"; reason: "timeout" }
@@ -51,7 +51,7 @@ export type HandlingEnd =
   | { outcome: "failed"; reason: "handler-error"; error: unknown };
 
 /** How another delivery ended, and what failed after the response. */
-export type OtherEnd =
+export type OtherOutcome =
   /**
    * `skewSeconds`, the receiver's clock minus the signature's, says by how much a delivery is
    * `stale` (above 0) or `future` (below 0).
@@ -67,7 +67,7 @@ export type OtherEnd =
  * One delivery, for metrics. `status` is that of the response; `durationMs` is the time until the
  * response, and 0 for `after-response-failed`.
  */
-export type ReceiverOutcome = ((HandlingEnd & VerifiedFacts) | OtherEnd) & {
+export type ReceiverOutcome = ((HandlingOutcome & VerifiedFacts) | OtherOutcome) & {
   status: number;
   durationMs: number;
 };
@@ -150,7 +150,7 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
   return {
     write,
     /** Calls `onOutcome`. Most receivers have none, and need no object of the outcome. */
-    report(end: HandlingEnd | OtherEnd, { status, durationMs, facts }: Reported): void {
+    report(end: HandlingOutcome | OtherOutcome, { status, durationMs, facts }: Reported): void {
       if (onOutcome === undefined) return;
       const outcome = { ...end, ...facts, status, durationMs } as ReceiverOutcome;
       notify(onOutcome, outcome, (error) =>
@@ -220,7 +220,7 @@ function describeMisconfiguration(
 }
 
 /** How a delivery ended that was refused. */
-export function toEnd({ reason, skewSeconds }: Refusal): OtherEnd {
+export function toRefusalOutcome({ reason, skewSeconds }: Refusal): OtherOutcome {
   if (isMisconfiguration(reason)) return { outcome: "misconfigured", reason };
   const rejected = { outcome: "rejected", reason } as const;
   return skewSeconds === undefined ? rejected : { ...rejected, skewSeconds };

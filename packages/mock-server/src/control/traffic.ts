@@ -29,11 +29,8 @@ interface Entry {
   hasProblem: boolean;
   /** The status of a request, or those of the attempts of a delivery. */
   statuses: readonly (number | undefined)[];
-  /**
-   * Parses the bodies, so it is called only for what is searched or listed. JSON leaves out the
-   * members of the item that are undefined.
-   */
-  describe(): SearchTexts & { item: Item };
+  /** Parses the bodies, so it is called only for what is searched or listed. */
+  describe(): SearchTexts & { item: object };
 }
 
 export function listTraffic(
@@ -67,7 +64,8 @@ export function listTraffic(
   const items = listed
     .sort((a, b) => compareMatches(a, b) || (a.entry.position < b.entry.position ? 1 : -1))
     .slice(0, limit.value)
-    .map(({ entry, match }): Item => ({ ...entry.describe().item, ...match }));
+    // JSON leaves out the members of an item that are undefined.
+    .map(({ entry, match }) => ({ ...entry.describe().item, ...match }) as Item);
   const withProblem = found.filter(({ entry }) => entry.hasProblem);
   return { value: { items, total: listed.length, problems: withProblem.length } };
 }
@@ -91,7 +89,7 @@ function toRequestEntry(domain: Domain, request: TrafficRequest): Entry {
       const sender = sentBy && `by the ${sentBy}`;
       const messages = warnings.map(({ message }) => message);
       return {
-        item: { ...request, ...row } as Item,
+        item: { ...request, ...row },
         shown: [row.holder, row.phrase, name, wordsOfName, sender, ...messages],
         ids: [id, cardId],
         hidden: { ...names, "idempotency key": idempotencyKey, path, body: requestBody },
@@ -112,8 +110,12 @@ function toActionEntry(domain: Domain, action: Action): Entry {
     describe() {
       const names = getNames(domain, { cardId });
       const row = toRow(position, names, describeAction(action));
-      const item = { ...action, ...row } as Item;
-      return { item, shown: [row.holder, row.phrase, type], ids: [id, cardId], hidden: names };
+      return {
+        item: { ...action, ...row },
+        shown: [row.holder, row.phrase, type],
+        ids: [id, cardId],
+        hidden: names,
+      };
     },
   };
 }
@@ -141,7 +143,7 @@ function toDeliveryEntry(domain: Domain, delivery: Delivery, causes: Causes): En
       const responses = attempts.map((one) => `${one.error ?? ""} ${one.responseBody ?? ""}`);
       const earlier = responses.slice(0, -1).join(" ");
       return {
-        item: { ...delivery, ...more, ...row } as Item,
+        item: { ...delivery, ...more, ...row },
         shown: [row.holder, row.phrase, type, responses.at(-1)],
         ids: [id, cardId, customerId, ...passIds, eventId, causeId],
         hidden: { ...names, cause: cause?.name, body, "earlier response": earlier },
