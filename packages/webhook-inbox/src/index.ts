@@ -9,12 +9,12 @@ export { type PgBossInboxOptions, pgBossInbox } from "./pg-boss.ts";
 // Every inbox
 export type { ReplayableInbox } from "./put.ts";
 export type { InboxOutcome } from "./reports.ts";
-export {
-  type InboxEntry,
-  type InboxHealth,
-  type SqliteInbox,
-  type SqliteInboxOptions,
-  type SqliteWorker,
-  sqliteInbox,
+export { sqliteInbox } from "./sqlite/create-inbox.ts";
+export type {
+  InboxEntry,
+  InboxHealth,
+  SqliteInbox,
+  SqliteInboxOptions,
+  SqliteWorker,
 } from "./sqlite/inbox.ts";
 export type { SqliteDelivery, SqliteHandler } from "./sqlite/worker.ts";

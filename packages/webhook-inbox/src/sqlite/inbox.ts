@@ -1,47 +1,11 @@
-/** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
-
-import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
-import { countNeglected, createNeglectWatch } from "@loyalty-cards/internal/jobs/neglect";
-import { countJobs, getLatestMs, listJobs } from "@loyalty-cards/internal/jobs/read";
-import { createSqliteDatabase, type Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
-import type { Job } from "@loyalty-cards/internal/jobs/tables";
-import type { Worker, WorkLimits } from "@loyalty-cards/internal/jobs/worker";
-import {
-  maxTimerMs,
-  parseGrace,
-  requireInteger,
-  requireNumber,
-} from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { createLog, describeError } from "@loyalty-cards/internal/reporting";
-import {
-  type OpenSqlite,
-  openDurableFile,
-  openSqlite,
-  requireFileName,
-  type SqliteDatabase,
-} from "@loyalty-cards/internal/sqlite/database-node";
+/** What `sqliteInbox` takes and returns: its options and methods, and their documentation. */
+import type { Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
+import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { OpenSqlite, SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Clock } from "@loyalty-cards/internal/timers";
-import { startBackgroundTimer } from "@loyalty-cards/internal/timers";
-import {
-  formatStoredEvent,
-  parseStoredEvent,
-  requireEventId,
-  validateRetention,
-} from "../event.ts";
-import { createPut, type ReplayableInbox } from "../put.ts";
-import { createInboxReport, type ReportOptions, reportOptionNames } from "../reports.ts";
-import { digest, replay, store } from "./store-node.ts";
-import { prepareTables, tables } from "./tables.ts";
-import {
-  type InboxContext,
-  type SqliteHandler,
-  type SqliteWorkerOptions,
-  startEventWorker,
-  workerOptionNames,
-} from "./worker.ts";
-
-const warningIntervalMs = 600_000;
+import type { ReplayableInbox } from "../put.ts";
+import { type ReportOptions, reportOptionNames } from "../reports.ts";
+import { type SqliteHandler, type SqliteWorkerOptions, workerOptionNames } from "./worker.ts";
 
 /** The file, and how long events are remembered. */
 export interface SqliteInboxOptions extends ReportOptions {
@@ -68,9 +32,9 @@ export interface SqliteInboxOptions extends ReportOptions {
   testing?: { clock?: TestClock; random?: () => number };
 }
 
-type TestClock = Pick<Clock, "now"> & Partial<Pick<Clock, "after">>;
+export type TestClock = Pick<Clock, "now"> & Partial<Pick<Clock, "after">>;
 
-const optionNames = {
+export const inboxOptionNames = {
   file: true,
   source: true,
   retentionSeconds: true,
@@ -80,18 +44,22 @@ const optionNames = {
 } satisfies OptionNames<SqliteInboxOptions>;
 
 type Testing = NonNullable<SqliteInboxOptions["testing"]>;
-const testingNames = { clock: true, random: true } satisfies OptionNames<Testing>;
+export const testingNames = { clock: true, random: true } satisfies OptionNames<Testing>;
 
 type ListOptions = NonNullable<Parameters<SqliteInbox["list"]>[0]>;
-const listOptionNames = { state: true, limit: true } satisfies OptionNames<ListOptions>;
+export const listOptionNames = { state: true, limit: true } satisfies OptionNames<ListOptions>;
 
 type DrainOptions = NonNullable<Parameters<SqliteInbox["drain"]>[1]>;
-const drainOptionNames = {
+export const drainOptionNames = {
   maxMs: true,
   ...workerOptionNames,
 } satisfies OptionNames<DrainOptions>;
 
-const states: readonly unknown[] = ["waiting", "done", "dead"] satisfies InboxEntry["state"][];
+export const states: readonly unknown[] = [
+  "waiting",
+  "done",
+  "dead",
+] satisfies InboxEntry["state"][];
 
 /** The state of an inbox. The caller decides how many events may wait, and for how long. */
 export interface InboxHealth {
@@ -169,186 +137,4 @@ export interface SqliteInbox extends ReplayableInbox {
   close(options?: { graceMs?: number }): Promise<void>;
   /** `close()` at the end of the block: `await using inbox = sqliteInbox({ … })`. */
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-/**
- * Creates an inbox, whose file is opened at first use. When `put` resolves, the event is on the
- * disk.
- * @throws {TypeError} for an option that is out of range.
- * @example
- * ```ts
- * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
- * import { onEvents } from "@loyalty-cards/webhook-verify";
- * import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
- *
- * const inbox = sqliteInbox({ file: "inbox.db" });
- * const handler = onEvents({
- *   "balance.changed": ({ data }) => console.log(data.balance),
- *   otherTypes: () => {},
- * });
- * inbox.work(handler);
- * const secret = () => process.env.LOYALTY_SIGNING_SECRET;
- * export const receive = expressReceiver({ secret, inbox });
- * process.once("SIGTERM", () => inbox.close());
- * ```
- */
-export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
-  const context = createContext(options);
-  const { source, database, report } = context;
-  /** The running workers, with the handler of each. */
-  const workers = new Map<Worker, SqliteHandler>();
-  let isClosing = false;
-  const neglect = createNeglectWatch({
-    workers,
-    count: async () => database.runEach(countNeglected(tables, source)),
-    log: (waiting) =>
-      context.log(
-        `${waiting} events wait, and nobody processes them: call inbox.work(handler) in a process that runs, or inbox.drain(handler) from cron.`,
-      ),
-    onUnavailable: (error) => report({ outcome: "unavailable", error }),
-    nowMs: context.now,
-    startBackgroundTimer: context.startBackgroundTimer,
-  });
-  const warnOfOtherContent = createOtherContentWarning(context);
-
-  function start(
-    handler: SqliteHandler,
-    workerOptions?: SqliteWorkerOptions,
-    limits?: WorkLimits,
-  ): Worker {
-    if (isClosing) throw withSafeMessage(new Error("The inbox is closed."));
-    for (const other of workers.values()) if (other !== handler) throw createTypeError(oneHandler);
-    const worker = startEventWorker(context, handler, workerOptions, limits);
-    workers.set(worker, handler);
-    worker.ended.then(() => workers.delete(worker));
-    return worker;
-  }
-
-  function wakeWorkers(): void {
-    for (const worker of workers.keys()) worker.wake();
-  }
-
-  async function close(closeOptions?: { graceMs?: number }): Promise<void> {
-    const graceMs = parseGrace(closeOptions?.graceMs);
-    isClosing = true;
-    neglect.stop();
-    await Promise.all([...workers.keys()].map((worker) => worker.stop(graceMs)));
-    database.close();
-  }
-
-  return {
-    put: createPut(report, async ({ id }, { body, receivedAt }) => {
-      const text = formatStoredEvent(body, receivedAt);
-      const job = { topic: source, name: id, key: digest(body), body: text };
-      const outcome = database.transact(store(job));
-      if (outcome === "stored") wakeWorkers();
-      if (outcome === "other-content") warnOfOtherContent();
-      await neglect.look();
-      return outcome === "stored" ? "stored" : "duplicate";
-    }),
-    work(handler, workerOptions) {
-      const worker = start(handler, workerOptions);
-      const stop = async (stopOptions?: { graceMs?: number }) =>
-        worker.stop(parseGrace(stopOptions?.graceMs));
-      return { stop, [Symbol.asyncDispose]: () => stop() };
-    },
-    async drain(handler, options = {}) {
-      requireKnownOptions("drain", options, drainOptionNames);
-      const { maxMs = maxTimerMs, ...workerOptions } = options;
-      requireNumber("maxMs", maxMs, 0, maxTimerMs);
-      const limits = { maxIdleMs: 0, endsAtMs: performance.now() + maxMs };
-      await start(handler, workerOptions, limits).ended;
-      return readHealth(context);
-    },
-    async write(work) {
-      return database.write("write", work);
-    },
-    health: () => readHealth(context),
-    async list(options = {}) {
-      requireKnownOptions("list", options, listOptionNames);
-      const { state, limit = 100 } = options;
-      requireInteger("limit", limit, 0, Number.MAX_SAFE_INTEGER);
-      if (state !== undefined && !states.includes(state))
-        throw createTypeError('state must be "waiting", "done" or "dead".');
-      return database.runEach(listJobs(tables, { state, topic: source }, { limit })).map(toEntry);
-    },
-    async replay(eventId) {
-      requireEventId(eventId);
-      const isReplayed = database.transact(replay(source, eventId));
-      if (isReplayed) wakeWorkers();
-      return isReplayed;
-    },
-    close,
-    [Symbol.asyncDispose]: () => close(),
-  };
-}
-
-const oneHandler =
-  "This inbox has a worker with another handler, and each event goes to one of them only: combine the handlers in one onEvents({ … }), or stop the first worker.";
-
-/** @returns a function that logs, at most every ten minutes, that two services share an inbox. */
-function createOtherContentWarning({ log, now }: InboxContext) {
-  let warnedAtMs = Number.NEGATIVE_INFINITY;
-  return (): void => {
-    if (now() - warnedAtMs < warningIntervalMs) return;
-    warnedAtMs = now();
-    log(
-      "an event has the id of another one and other content, so it counts as its duplicate: give the inbox of each service its own source.",
-    );
-  };
-}
-
-/** @throws {TypeError} for an option that is out of range. */
-function createContext(options: SqliteInboxOptions): InboxContext {
-  requireKnownOptions("sqliteInbox", options, optionNames);
-  const { file, source = "", open = openSqlite, testing = {} } = options;
-  requireKnownOptions("testing of sqliteInbox", testing, testingNames);
-  const { clock = Date as TestClock, random = Math.random } = testing;
-  requireFileName("sqliteInbox", file);
-  const retentionMs = validateRetention(options.retentionSeconds) * 1000;
-  const now = () => clock.now();
-  const database = createSqliteDatabase({
-    openFile: () => openDurableFile("sqliteInbox", file, open, prepareTables),
-    now,
-    owner: "inbox",
-    getLatestMs: () => getLatestMs(tables),
-  });
-  const describe = (error: unknown) => describeError(error, options);
-  return {
-    source,
-    database,
-    report: createInboxReport(options),
-    log: createLog("webhook-inbox", options.log),
-    describe,
-    now,
-    startBackgroundTimer: clock.after ?? startBackgroundTimer,
-    random,
-    retentionMs,
-  };
-}
-
-async function readHealth({ database, source, describe }: InboxContext): Promise<InboxHealth> {
-  try {
-    const { states, oldestWaitingMs } = database.runEach(countJobs(tables, source));
-    const health = {
-      isReachable: true,
-      waiting: states["waiting"] ?? 0,
-      dead: states["dead"] ?? 0,
-    };
-    return oldestWaitingMs === undefined ? health : { ...health, oldestWaitingMs };
-  } catch (error) {
-    return { isReachable: false, waiting: 0, dead: 0, error: describe(error) };
-  }
-}
-
-function toEntry({ body, name, state, attempts, error, addedAtMs }: Job): InboxEntry {
-  const stored = parseStoredEvent(body);
-  const entry = {
-    id: name,
-    type: stored?.event.type ?? "",
-    state: state as InboxEntry["state"],
-    receivedAt: stored?.receivedAt ?? new Date(addedAtMs),
-    attempts,
-  };
-  return error === undefined ? entry : { ...entry, lastFailure: String(error) };
 }
