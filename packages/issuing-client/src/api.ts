@@ -9,7 +9,7 @@ import createClient, { defaultPathSerializer } from "openapi-fetch";
 import type { Client } from "openapi-fetch/dist/index.d.mts";
 import type { Call } from "./call.ts";
 import { configurationError } from "./errors.ts";
-import { parseIdempotencyKey } from "./key-options.ts";
+import { parseIdempotencyKey } from "./idempotency.ts";
 import { getService, parseCallOptions, type Settings } from "./options.ts";
 import { parseId } from "./request.ts";
 import type { UsableResponse } from "./response.ts";

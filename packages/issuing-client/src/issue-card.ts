@@ -2,8 +2,13 @@
 import type { IssuingSteps, KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { configurationError } from "./errors.ts";
-import { deriveKey, deriveKeySync, formatUserId } from "./idempotency.ts";
-import { getRemainingRetentionMs, parseKeyOptions } from "./key-options.ts";
+import {
+  deriveKey,
+  deriveKeySync,
+  formatUserId,
+  getRemainingRetentionMs,
+  parseKeyOptions,
+} from "./idempotency.ts";
 import { type CallSettings, getService, parseCallOptions, type Settings } from "./options.ts";
 import {
   type FieldValues,

@@ -11,7 +11,7 @@ import {
 } from "@loyalty-cards/internal/nearest-name";
 import type { FieldValues, Customer as WireCustomer } from "@loyalty-cards/openapi/types";
 import { configurationError, describeNoText, type IssuingError, isPromise } from "./errors.ts";
-import { type KeyOptions, keyOptionNames } from "./key-options.ts";
+import { type KeyOptions, keyOptionNames } from "./idempotency.ts";
 import { type CallOptions, callOptionNames } from "./options.ts";
 
 export type { ConsentChange, FieldValues } from "@loyalty-cards/openapi/types";
