@@ -43,8 +43,8 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "a correction overtakes a request that may still be running": {
     guarantees: ["G1", "G9"],
     file: `${outbox}/changes.ts`,
-    find: "if (lastAttemptAtMs < maxEndAtMs) {",
-    replace: "if (lastAttemptAtMs < 0) {",
+    find: "rejectedAtMs < lostAtMs + maxRunningMs",
+    replace: "rejectedAtMs < 0",
   },
   "a 409 is final while an earlier request is running": {
     guarantees: ["G2", "G1"],
@@ -140,8 +140,8 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "a correction after a rejection is stored and never sent": {
     guarantees: ["G2", "G12"],
     file: "internal/jobs/add.ts",
-    find: "rank: isRetry ? ranks.retry : ranks.new,",
-    replace: "rank: null,",
+    find: "rank = ${ranks.new},\n       key = :key",
+    replace: "rank = NULL,\n       key = :key",
   },
   "the user and the owed card are saved in two transactions": {
     guarantees: ["G2", "G10"],

@@ -132,43 +132,49 @@ export function* addJobs(tables: JobTables, list: readonly NewJob[]): Statements
   return added.length;
 }
 
-/**
- * Lets a job begin anew, also while its callback is leased.
- * @param job what is sent; without `firstAttemptAtMs`, no earlier attempt counts.
- */
-export function* restartJob(
-  tables: JobTables,
-  job: Pick<Job, "id" | "key" | "suffix" | "firstAttemptAtMs"> & { body: string },
-  delayMs = 0,
-): Statements<void> {
-  const { id, key, suffix, firstAttemptAtMs } = job;
-  const isRetry = firstAttemptAtMs !== undefined;
-  yield* queryInTransaction(
-    `UPDATE ${tables.jobs}
-     SET state = 'waiting',
-       rank = :rank::integer,
+/** What a job has when it ended, or its callback is leased, and it waits again. */
+const waitAgain = `state = 'waiting',
        due = :now + :delayMs::bigint,
        lease = NULL,
-       key = :key,
-       suffix = :suffix,
-       firstattempt = :firstAttemptAtMs::bigint,
-       uncertain = ${isRetry ? "uncertain" : "NULL"},
-       attempts = 0,
        error = NULL,
-       ended = NULL
+       ended = NULL`;
+
+/**
+ * Lets a job that ended wait again, as it is: an earlier attempt may still have an effect.
+ * @param delayMs until it is due.
+ */
+export function* resendJob(tables: JobTables, id: number, delayMs: number): Statements<void> {
+  yield* queryInTransaction(
+    `UPDATE ${tables.jobs}
+     SET ${waitAgain},
+       rank = ${ranks.retry}
      WHERE id = :id::bigint
        AND ${tables.dialect.inTransaction}
      RETURNING id`,
-    {
-      id,
-      key,
-      suffix,
-      delayMs,
-      rank: isRetry ? ranks.retry : ranks.new,
-      firstAttemptAtMs: firstAttemptAtMs ?? null,
-    },
+    { id, delayMs },
   );
-  yield* putBody(tables, id, job.body);
+}
+
+/** Lets a job begin anew with what is given: no earlier attempt counts. */
+export function* renewJob(
+  tables: JobTables,
+  { id, key, suffix, body }: Pick<Job, "id" | "key" | "suffix"> & { body: string },
+): Statements<void> {
+  yield* queryInTransaction(
+    `UPDATE ${tables.jobs}
+     SET ${waitAgain},
+       rank = ${ranks.new},
+       key = :key,
+       suffix = :suffix,
+       firstattempt = NULL,
+       uncertain = NULL,
+       attempts = 0
+     WHERE id = :id::bigint
+       AND ${tables.dialect.inTransaction}
+     RETURNING id`,
+    { id, key, suffix, delayMs: 0 },
+  );
+  yield* putBody(tables, id, body);
 }
 
 /** Makes a job due now, unless it is leased. */

@@ -19,6 +19,7 @@ const notAfterNow = (column: string): string =>
  */
 export function* correctTimes(tables: JobTables): Statements<void> {
   const { jobs, breakers } = tables;
+  // With all ranks, the statement uses the index of what is due.
   const isAhead = (column: string) => `${column} > :now + ${maxAheadMs}`;
   yield* execute(
     `${withTopics(tables)},

@@ -20,8 +20,10 @@ import {
 const firstNewProbe = 16;
 
 /**
- * What the lease of an attempt changes. The end of an attempt clears its lease: a job that still
- * has one was never settled, so the effect of its last attempt is uncertain.
+ * What the lease of an attempt changes. `firstlease` stays that of the attempt which set
+ * `firstattempt`. The end of an attempt clears its lease: a job that still has one was never
+ * settled, so the effect of its last attempt is uncertain. All columns on the right have the values
+ * from before.
  */
 const beginAttempt = `rank = ${ranks.retry},
        attempts = attempts + 1,

@@ -94,7 +94,10 @@ export function createPostgresDatabase<Transaction>(
     return next.value;
   }
 
-  /** Keeps the result, because the option `transaction` of a user may not return it. */
+  /**
+   * Keeps the result, because the option `transaction` of a user may not return it, and may return
+   * before the work has ended.
+   */
   async function inTransaction<Result>(
     work: (transaction: Transaction) => Promise<Result>,
   ): Promise<Result> {

@@ -41,21 +41,17 @@ export interface Settled {
   /** Absent when the lease is no longer that of this attempt. */
   job?: Job | undefined;
   /** What the breaker of the topic does, if it does something. */
-  breaker?: "counts" | "opens" | "stays-open" | "closes";
+  breaker?: "counts" | "opens" | "stays-open" | "closes" | undefined;
 }
 
-/**
- * Records how an attempt ended, and what it says of its topic. A failure is counted first, because
- * the delay of the job depends on whether the breaker is open. A success is recorded first: that
- * statement returns how many jobs of the topic have failed, and if there are any, the breaker is
- * closed.
- */
+/** Records how an attempt ended, and what it says of its topic. */
 export function* settleJob(tables: JobTables, job: LeasedJob, end: End): Statements<Settled> {
   const { finding } = end;
   if (typeof finding === "object") return yield* settleFailed(tables, job, end, finding);
   if (finding === undefined) yield* withdrawProbe(tables, job);
+  // A success is recorded before the breaker is closed: the statement counts the failed jobs of the
+  // topic, and mostly there are none. Without the row of the job the count is not known.
   const { job: settled, failures } = yield* recordEnd(tables, job, end);
-  // Without the row the count is not known.
   const hasNoFailures = settled !== undefined && failures === 0;
   if (finding === undefined || hasNoFailures) return { job: settled };
   const wasOpen = yield* closeBreaker(tables, job.topic);
@@ -68,9 +64,9 @@ function* settleFailed(
   end: End,
   failure: TopicFailure,
 ): Statements<Settled> {
+  // A failure is counted before it is recorded, because the delay of the job depends on the breaker:
+  // while the topic is paused it does not count. Probes take the job that was tried longest ago.
   const breaker = yield* recordFailure(tables, job, failure);
-  // While the topic is paused the delay does not count: probes take the job that was tried longest
-  // ago.
   const waitsForProbe = breaker !== "counts" && end.rank === ranks.retry;
   const { job: settled } = yield* recordEnd(
     tables,

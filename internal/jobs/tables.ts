@@ -42,7 +42,7 @@ export interface Job {
    */
   uncertainAtMs: number | undefined;
   /**
-   * How many attempts began since it was added, or began anew with `restartJob`. Callbacks do not
+   * How many attempts began since it was added, or began anew with `renewJob`. Callbacks do not
    * count.
    */
   attempts: number;

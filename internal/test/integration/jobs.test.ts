@@ -1,7 +1,7 @@
 /** The engine of durable jobs, on SQLite and on a real PostgreSQL. */
 import { overPg } from "@loyalty-cards/testing/postgres-clients";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { addJob, addJobs, hurryJob, restartJob } from "../../jobs/add.ts";
+import { addJob, addJobs, hurryJob, renewJob, resendJob } from "../../jobs/add.ts";
 import { correctTimes } from "../../jobs/clock.ts";
 import { deleteEnded, deleteJob, eraseEnded } from "../../jobs/erase.ts";
 import { leaseDue, leaseJob, leaseProbe } from "../../jobs/lease.ts";
@@ -239,13 +239,13 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       expect(getNames(await lease())).toEqual(["2"]);
     });
 
-    it("restarts a job with another form, also while its callback is leased", async () => {
+    it("renews a job with another form, also while its callback is leased", async () => {
       await add(1);
       const job = await leased(1);
       const changes = { key: "new", suffix: "2", body: '{"a":1}' };
       await settle(job, { ...ended("rejected"), rank: ranks.callback, error: { code: "server" } });
       const [callback] = await lease();
-      await run(() => restartJob(tables, { ...job, ...changes, firstAttemptAtMs: undefined }));
+      await run(() => renewJob(tables, { ...job, ...changes }));
       expect(await find(1)).toMatchObject({
         ...changes,
         state: "waiting",
@@ -255,12 +255,28 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
         error: undefined,
       });
       expect(await settle(callback as LeasedJob, ended("rejected"))).toEqual({ isLost: true });
-      await run(() =>
-        restartJob(tables, { ...job, ...changes, firstAttemptAtMs: clock.nowMs }, 60_000),
-      );
-      expect(await find(1)).toMatchObject({ rank: ranks.retry, firstAttemptAtMs: clock.nowMs });
+    });
+
+    it("resends a job as it is, with its first attempt and its form, after a delay", async () => {
+      await add(1);
+      const firstMs = clock.nowMs;
+      await settle(await leased(1), retried);
+      advance(10);
+      const second = await leased(1);
+      await settle(second, { ...ended("rejected"), error: { code: "server" } });
+      await run(() => resendJob(tables, second.id, 60_000));
+      expect(await find(1)).toMatchObject({
+        state: "waiting",
+        rank: ranks.retry,
+        body: "{}",
+        key: "key_1",
+        firstAttemptAtMs: firstMs,
+        uncertainAtMs: firstMs,
+        attempts: 2,
+        error: undefined,
+      });
       expect(await lease()).toEqual([]);
-      await run(() => hurryJob(tables, job.id));
+      await run(() => hurryJob(tables, second.id));
       expect(getNames(await lease())).toEqual(["1"]);
     });
 

@@ -2,7 +2,7 @@
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { hurryJob, restartJob } from "@loyalty-cards/internal/jobs/add";
+import { hurryJob, renewJob, resendJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
 import { getNowMs } from "@loyalty-cards/internal/jobs/read";
 import { recordEnd } from "@loyalty-cards/internal/jobs/settle";
@@ -25,8 +25,8 @@ import { recordWithCallback } from "./record.ts";
 import { maxRunningMs } from "./verdict.ts";
 
 /**
- * What `correct` did. `accepted`: the new form is sent. `waiting`: the old one goes on; call it
- * again when that is rejected. `unknown`: nothing changes until `resolve`. `issued`: there is a
+ * What `correct` did. `accepted`: the new form is sent. `waiting`: the old one may get a card, and is
+ * sent, or sent again; call it again when that is rejected. `unknown`: nothing changes until `resolve`. `issued`: there is a
  * card. `absent`: there is no entry.
  */
 export type CorrectionResult = "accepted" | "waiting" | "unknown" | "issued" | "absent";
@@ -67,12 +67,11 @@ function* correctRejected(
   body: string | undefined,
 ): Statements<"accepted" | "waiting"> {
   const { tables } = context;
-  const { uncertainAtMs, lastAttemptAtMs = 0 } = job;
-  const maxEndAtMs = uncertainAtMs === undefined ? 0 : uncertainAtMs + maxRunningMs;
-  if (lastAttemptAtMs < maxEndAtMs) {
-    const runningMs = Math.max(0, maxEndAtMs - (yield* getNowMs()));
-    // The lost attempt set `firstAttemptAtMs`, or found it set; only one without effect clears it.
-    yield* restartJob(tables, { ...job, body: requireBody(job) }, runningMs);
+  const { uncertainAtMs: lostAtMs, lastAttemptAtMs: rejectedAtMs = 0 } = job;
+  if (lostAtMs !== undefined && rejectedAtMs < lostAtMs + maxRunningMs) {
+    requireBody(job);
+    const runningMs = lostAtMs + maxRunningMs - (yield* getNowMs());
+    yield* resendJob(tables, job.id, Math.max(0, runningMs));
     return "waiting";
   }
   yield* beginAnew(context, job, body);
@@ -89,7 +88,7 @@ function* beginAnew(
   body = requireBody(job),
 ): Statements<void> {
   const { suffix, key } = isKeySpent(job) ? getNextKey(client, job) : job;
-  yield* restartJob(tables, { ...job, suffix, key, body, firstAttemptAtMs: undefined });
+  yield* renewJob(tables, { id: job.id, suffix, key, body });
 }
 
 /** The service may repeat a 422 for the same key, and a 409 that does not end. */
@@ -141,7 +140,7 @@ export async function resolve(
 
 /**
  * Makes an entry due now. A form that was rejected is sent again, because the template may have
- * changed.
+ * changed: after a request without a response, when that has ended.
  */
 export async function retry(
   context: OutboxContext,

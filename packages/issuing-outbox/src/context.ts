@@ -11,7 +11,7 @@ import type { createFailureLog, Report } from "./report.ts";
 
 /** Runs statements. Each promise resolves after the commit. */
 export interface OutboxDatabase {
-  /** Runs statements one by one, not as one transaction. */
+  /** Runs statements, each of which may be a transaction of its own. */
   runEach<Result>(create: () => Statements<Result>): Promise<Result>;
   /**
    * Runs statements in a transaction.

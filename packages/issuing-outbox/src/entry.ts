@@ -54,7 +54,10 @@ export interface OutboxEntry {
   state: OutboxState;
   /** The key of the next request, or of the last one: for support. */
   idempotencyKey: string;
-  /** How many requests were begun with this form. */
+  /**
+   * How many requests were begun since the entry was added, corrected, or sent anew by `retry` or
+   * `resolve`.
+   */
   attempts: number;
   /**
    * Set while the entry is `waiting`. A time in the past means as soon as a worker is free and the

@@ -29,8 +29,8 @@ interface Visit {
   signal: AbortSignal | undefined;
 }
 
-/** What `issue` does next: it returns the entry, or tries again, at once or after some time. */
-type NextStep = { entry: IssuedEntry } | { waitMs: number } | "try-again";
+/** What `issue` does next: it returns the entry, or tries again after some time. */
+type NextStep = { entry: IssuedEntry } | { waitMs: number };
 
 export async function issue(
   context: OutboxContext,
@@ -46,9 +46,8 @@ export async function issue(
   for (;;) {
     signal?.throwIfAborted();
     const next = await tryToIssue(context, visit);
-    if (next === "try-again") continue;
     if ("entry" in next) return next.entry;
-    await wait(context, visit, { ms: next.waitMs });
+    if (next.waitMs > 0) await wait(context, visit, { ms: next.waitMs });
   }
 }
 
@@ -96,7 +95,7 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep
     const attempt = runAttempt(context, leased, { isVisitor: true, signal: lifecycle.aborting });
     return waitForAttempt(context, visit, { job, attempt });
   }
-  // Other settings prevent a lease.
+  // The tables can be those of another service meanwhile: then nothing is leased.
   await database.runEach(() => requireOwnSettings(tables, context.client));
   if (await isPaused(context, job)) return { entry: toEntry(job) };
   return { waitMs: Math.min(pollMs, leftMs) }; // another process has the entry
@@ -119,7 +118,7 @@ async function waitForAttempt(
   { job, attempt }: { job: Job; attempt: Promise<Recorded> },
 ): Promise<NextStep> {
   const result = await wait(context, visit, { ms: getLeftMs(context, visit), work: attempt });
-  if (result === undefined) return "try-again"; // to find out why the wait ended
+  if (result === undefined) return { waitMs: 0 }; // to find out why the wait ended
   const { entry, card, retryInMs = 0 } = result;
   if (entry === undefined) return { waitMs: pollMs }; // nothing was recorded
   if (card !== undefined) return { entry: { ...entry, card } };

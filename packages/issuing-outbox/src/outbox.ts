@@ -188,7 +188,8 @@ export interface Outbox extends AsyncDisposable {
    */
   resolve(userId: UserId, resolution: Resolution, options?: TemplateOption): Promise<OutboxEntry>;
   /**
-   * Makes an entry due now; a rejected form is sent again.
+   * Makes an entry due now. A rejected form is sent again: after a request without a response, when
+   * that has ended, ten minutes after it began.
    * @throws {TypeError} for an entry that is `unknown`.
    */
   retry(userId: UserId, options?: TemplateOption): Promise<OutboxEntry>;

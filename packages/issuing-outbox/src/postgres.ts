@@ -26,6 +26,7 @@ import { add } from "./add.ts";
 import { type CorrectionResult, correct } from "./changes.ts";
 import { createOutbox } from "./create-outbox.ts";
 import { type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
+import { requireOpen } from "./job.ts";
 import {
   type Outbox,
   type OutboxOptions,
@@ -105,8 +106,8 @@ export interface PostgresOutbox<Transaction = PostgresTransaction> extends Outbo
     entry: OwedCard<Fields>,
   ): Promise<"added" | OutboxState>;
   /**
-   * Replaces the form of an entry, in your own transaction, unless the service may have received
-   * the old one.
+   * Replaces the form of an entry, in your own transaction, unless the old one has a card or may
+   * get one: see `CorrectionResult`.
    */
   correct(
     transaction: AnyTransaction<Transaction>,
@@ -189,6 +190,7 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
     correct: (transaction, userId, request, templateOption) =>
       database.join(transaction as Transaction, correct(context, userId, request, templateOption)),
     async write(work) {
+      requireOpen(context);
       if (typeof work !== "function") throw createTypeError(writeNeedsFunction);
       return database.write(work);
     },

@@ -13,6 +13,7 @@ import { backoff } from "./verdict.ts";
 
 /** How an attempt ended, or what a person found out about an entry, and how that is recorded. */
 interface Recording {
+  /** Its rank is that of a callback when the entry had ended before: only the callback is repeated. */
   job: Job;
   end: End;
   /** What is reported when the end is recorded; undefined for nothing. */
@@ -24,9 +25,6 @@ interface Recording {
   /** Runs the transaction in which it is recorded. */
   transact: OutboxDatabase["transact"];
 }
-
-/** Whether the entry had ended before, and only its callback is repeated. */
-const isRepetition = ({ job }: Recording): boolean => job.rank === ranks.callback;
 
 /**
  * Records an end in the transaction of its callback. If that fails, also by an error of the
@@ -68,7 +66,7 @@ async function recordUndelivered(
   const recorded = await record(context, {
     ...recording,
     end: { ...end, rank: ranks.callback, delayMs: retryInMs },
-    outcome: isRepetition(recording) ? undefined : outcome,
+    outcome: job.rank === ranks.callback ? undefined : outcome,
   });
   // Nothing is reported when the lease was lost, and the callback succeeded in another process.
   if (recorded.entry?.isDelivered !== false) return recorded;
@@ -96,8 +94,8 @@ async function record(
     logFailure(outcome);
   const job = committed.job ?? committed.otherJob;
   if (job === undefined) return {};
-  const retryInMs = end.delayMs ?? 0;
-  return { entry: toEntry(job), retryInMs, isRepeated: isRepetition(recording) };
+  const isRepeated = recording.job.rank === ranks.callback;
+  return { entry: toEntry(job), retryInMs: end.delayMs ?? 0, isRepeated };
 }
 
 /** What one transaction did. */
@@ -113,8 +111,8 @@ function* settleAndCall(
   recording: Recording,
   callback?: ShopCallback,
 ): Statements<Committed> {
-  const { job, ...ofTopic } = yield* recording.settle(recording.end);
-  const committed =
+  const { job, breaker } = yield* recording.settle(recording.end);
+  const committed: Omit<Committed, "breaker"> =
     job === undefined
       ? yield* settleWithoutLease(tables, recording)
       : { job, outcome: recording.outcome };
@@ -122,7 +120,7 @@ function* settleAndCall(
     const entry = toEntry(committed.job) as never;
     yield { name: callback.name, call: (transaction) => callback.call(entry, transaction) };
   }
-  return { ...committed, ...ofTopic };
+  return { ...committed, breaker };
 }
 
 /**

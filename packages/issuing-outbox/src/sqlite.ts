@@ -28,6 +28,7 @@ import { type CorrectionResult, correct } from "./changes.ts";
 import type { OutboxDatabase } from "./context.ts";
 import { createOutbox } from "./create-outbox.ts";
 import { type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
+import { requireOpen } from "./job.ts";
 import {
   type Outbox,
   type OutboxOptions,
@@ -35,7 +36,7 @@ import {
   parseOutboxOptions,
   type TemplateOption,
 } from "./outbox.ts";
-import { nameOutboxTables, requireOwnSettings, settingsTables, sqliteTables } from "./tables.ts";
+import { nameOutboxTables, requireOwnSettings, settingsTableSql, sqliteTables } from "./tables.ts";
 import { backoff } from "./verdict.ts";
 
 const optionNames = {
@@ -65,8 +66,8 @@ export interface SqliteOutbox extends Outbox {
    */
   add<Fields>(database: SqliteDatabase, entry: OwedCard<Fields>): "added" | OutboxState;
   /**
-   * Replaces the form of an entry, in your own transaction, unless the service may have received
-   * the old one.
+   * Replaces the form of an entry, in your own transaction, unless the old one has a card or may
+   * get one: see `CorrectionResult`.
    */
   correct(
     database: SqliteDatabase,
@@ -139,7 +140,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     getLatestMs: () => getLatestMs(tables, backoff.maxDelayMs),
   });
   function prepareTables(connection: SqliteDatabase): void {
-    connection.exec(settingsTables); // first, so that tables of another version are not changed
+    connection.exec(settingsTableSql); // first, so that tables of another version are not changed
     executeAll(connection, requireOwnSettings(tables, client), client.clock.now);
     connection.exec(sqliteTables);
   }
@@ -165,6 +166,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     correct: (connection, userId, request, templateOption) =>
       jobsDatabase.join(connection, correct(context, userId, request, templateOption)),
     async write(work) {
+      requireOpen(context);
       if (typeof work !== "function") throw createTypeError(writeNeedsFunction);
       return jobsDatabase.write("outbox.write", work);
     },

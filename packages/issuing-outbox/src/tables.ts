@@ -24,7 +24,7 @@ const settingsTable = "issuing_outbox_settings";
  * The settings are one row, written by the first process: the version of the tables, and the
  * service whose cards are issued.
  */
-export const settingsTables = `CREATE TABLE IF NOT EXISTS ${settingsTable} (
+export const settingsTableSql = `CREATE TABLE IF NOT EXISTS ${settingsTable} (
   id integer PRIMARY KEY CHECK (id = 1),
   version integer NOT NULL,
   url text,
@@ -39,7 +39,7 @@ export const sqliteTables = formatTables(nameTables(entriesTable, dialects.sqlit
  */
 export const postgresTables = `DO $$ BEGIN
 PERFORM pg_advisory_xact_lock(7021926012);
-${formatTables(nameTables(entriesTable, dialects.postgres))}${settingsTables}END $$;
+${formatTables(nameTables(entriesTable, dialects.postgres))}${settingsTableSql}END $$;
 `;
 
 /**

@@ -64,7 +64,7 @@ export interface AttemptFacts {
 
 /** What a failure means. */
 type Meaning =
-  /** The visitor can correct the form: no attempt has issued a card. */
+  /** The visitor can correct the form: this attempt has issued no card. */
   | "invalid-form"
   /** No further request can find out whether there is a card. */
   | "undecidable"

@@ -26,7 +26,7 @@ import { isMisconfiguration, type Refusal, reasons, unavailable } from "./reason
 import {
   createReporter,
   type HandlingOutcome,
-  type OtherOutcome,
+  type RefusalOutcome,
   toRefusalOutcome,
   type VerifiedFacts,
 } from "./reporter.ts";
@@ -115,7 +115,13 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   const reporter = createReporter(options, { clock: settings.clock, fix: kind.fix });
   if (kind.triesSecretAtStart ?? true) secrets.tryAtStart(reporter.logSecretFailure);
 
-  /** Responds after `timeoutMs` at the latest. The work continues then. */
+  /**
+   * Responds after `timeoutMs` at the latest, and the work continues. The response depends on it:
+   * - while the body is read: 408, and nothing further begins;
+   * - while the secret is loaded: 503, and nothing further begins;
+   * - while the dedupe store or the inbox works: 503, and the handler is not called;
+   * - while the handler runs: 503, and its event is accepted when it succeeds.
+   */
   function receive(head: RequestHead, reader: BodyReader): Promise<ReceiverResponse> {
     const controller = new AbortController();
     const startedMs = performance.now();
@@ -219,7 +225,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   /** Reports how the delivery ended, and returns the response. */
   function reportAndReturn(
     response: ReceiverResponse,
-    end: HandlingOutcome | OtherOutcome,
+    end: HandlingOutcome | RefusalOutcome,
     { startedMs, hasTimedOut, facts }: Reception,
   ): ReceiverResponse {
     const { status } = response;

@@ -50,8 +50,8 @@ export type HandlingOutcome =
   /** `error` is what `handler`, the inbox or the dedupe store threw. */
   | { outcome: "failed"; reason: "handler-error"; error: unknown };
 
-/** How another delivery ended, and what failed after the response. */
-export type OtherOutcome =
+/** How a delivery ended that was not handled. */
+export type RefusalOutcome =
   /**
    * `skewSeconds`, the receiver's clock minus the signature's, says by how much a delivery is
    * `stale` (above 0) or `future` (below 0).
@@ -59,15 +59,20 @@ export type OtherOutcome =
   | { outcome: "rejected"; reason: RejectionReason; skewSeconds?: number }
   | { outcome: "misconfigured"; reason: MisconfigurationReason }
   /** `error` is what `now` or the headers of the request threw. */
-  | { outcome: "error"; error: unknown }
-  /** `error` is what `afterResponse` threw. */
-  | { outcome: "after-response-failed"; event: EventRef; error: unknown };
+  | { outcome: "error"; error: unknown };
+
+/** What failed after the response. `error` is what `afterResponse` threw. */
+interface LateFailure {
+  outcome: "after-response-failed";
+  event: EventRef;
+  error: unknown;
+}
 
 /**
  * One delivery, for metrics. `status` is that of the response; `durationMs` is the time until the
  * response, and 0 for `after-response-failed`.
  */
-export type ReceiverOutcome = ((HandlingOutcome & VerifiedFacts) | OtherOutcome) & {
+export type ReceiverOutcome = ((HandlingOutcome & VerifiedFacts) | RefusalOutcome | LateFailure) & {
   status: number;
   durationMs: number;
 };
@@ -150,7 +155,10 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
   return {
     write,
     /** Calls `onOutcome`. Most receivers have none, and need no object of the outcome. */
-    report(end: HandlingOutcome | OtherOutcome, { status, durationMs, facts }: Reported): void {
+    report(
+      end: HandlingOutcome | RefusalOutcome | LateFailure,
+      { status, durationMs, facts }: Reported,
+    ): void {
       if (onOutcome === undefined) return;
       const outcome = { ...end, ...facts, status, durationMs } as ReceiverOutcome;
       notify(onOutcome, outcome, (error) =>
@@ -220,7 +228,7 @@ function describeMisconfiguration(
 }
 
 /** How a delivery ended that was refused. */
-export function toRefusalOutcome({ reason, skewSeconds }: Refusal): OtherOutcome {
+export function toRefusalOutcome({ reason, skewSeconds }: Refusal): RefusalOutcome {
   if (isMisconfiguration(reason)) return { outcome: "misconfigured", reason };
   const rejected = { outcome: "rejected", reason } as const;
   return skewSeconds === undefined ? rejected : { ...rejected, skewSeconds };

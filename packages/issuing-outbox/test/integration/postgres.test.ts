@@ -229,6 +229,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(await issued).toMatchObject({ state: "waiting" });
     const { rows } = await pool.query("SELECT state FROM issuing_outbox_entries WHERE name = '1'");
     expect(rows).toEqual([{ state: "waiting" }]);
+    await expect(signUp("3")).rejects.toThrow("The outbox is closed.");
     end.open();
   });
 
