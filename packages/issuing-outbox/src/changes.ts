@@ -25,9 +25,9 @@ import { recordWithCallback } from "./record.ts";
 import { maxRunningMs } from "./verdict.ts";
 
 /**
- * What `correct` did. `accepted`: the new form is sent. `waiting`: the old one may get a card, and is
- * sent, or sent again; call it again when that is rejected. `unknown`: nothing changes until `resolve`. `issued`: there is a
- * card. `absent`: there is no entry.
+ * What `correct` did. `accepted`: the new form is sent. `waiting`: the old one may get a card, and
+ * is sent, or sent again; call it again when that is rejected. `unknown`: nothing changes until
+ * `resolve`. `issued`: there is a card. `absent`: there is no entry.
  */
 export type CorrectionResult = "accepted" | "waiting" | "unknown" | "issued" | "absent";
 

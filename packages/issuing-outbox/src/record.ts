@@ -13,7 +13,7 @@ import { backoff } from "./verdict.ts";
 
 /** How an attempt ended, or what a person found out about an entry, and how that is recorded. */
 interface Recording {
-  /** Its rank is that of a callback when the entry had ended before: only the callback is repeated. */
+  /** Its rank is `callback` when the entry had ended before: only its callback is repeated. */
   job: Job;
   end: End;
   /** What is reported when the end is recorded; undefined for nothing. */
