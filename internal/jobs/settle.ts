@@ -64,8 +64,9 @@ function* settleFailed(
   end: End,
   failure: TopicFailure,
 ): Statements<Settled> {
-  // A failure is counted before it is recorded, because the delay of the job depends on the breaker:
-  // while the topic is paused it does not count. Probes take the job that was tried longest ago.
+  // A failure is counted before it is recorded, because the delay of the job depends on the
+  // breaker: while the topic is paused it does not count. Probes take the job that was tried
+  // longest ago.
   const breaker = yield* recordFailure(tables, job, failure);
   const waitsForProbe = breaker !== "counts" && end.rank === ranks.retry;
   const { job: settled } = yield* recordEnd(
