@@ -27,7 +27,6 @@ import {
   createReporter,
   type HandlingOutcome,
   type RefusalOutcome,
-  type Reporter,
   toRefusalOutcome,
   type VerifiedFacts,
 } from "./reporter.ts";
@@ -109,16 +108,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   return (request) => receive(request, (limits) => readRawBody(request, limits));
 }
 
-interface AdapterReceiver {
-  receive(head: RequestHead, reader: BodyReader): Promise<ReceiverResponse>;
-  reporter: Reporter;
-}
-
 /** {@link createReceiver} for an adapter, which reads the body and also reports its own errors. */
-export function createAdapterReceiver(
-  kind: ReceiverKind,
-  options: ReceiverOptions,
-): AdapterReceiver {
+export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptions) {
   const settings = parseOptions(options, kind);
   const { timeoutMs, toleranceSeconds, secrets, afterResponse } = settings;
   const reporter = createReporter(options, { clock: settings.clock, fix: kind.fix });

@@ -62,11 +62,7 @@ export type RefusalOutcome =
   | { outcome: "error"; error: unknown };
 
 /** What failed after the response. `error` is what `afterResponse` threw. */
-interface LateFailure {
-  outcome: "after-response-failed";
-  event: EventRef;
-  error: unknown;
-}
+type LateFailure = { outcome: "after-response-failed"; event: EventRef; error: unknown };
 
 /**
  * One delivery, for metrics. `status` is that of the response; `durationMs` is the time until the
