@@ -56,7 +56,10 @@ export function withSafeMessage<Failure extends Error>(error: Failure): Failure 
   return Object.defineProperty(error, safeMessage, { value: true });
 }
 
-/** Creates the error for a wrong call. Its message contains no secret and no personal data. */
+/**
+ * Creates the error for a wrong call. Its message contains no secret and no personal data: one that
+ * quotes a name of the caller is a plain `TypeError`.
+ */
 export const createTypeError = (message: string, options?: ErrorOptions): TypeError =>
   withSafeMessage(new TypeError(message, options));
 

@@ -1,4 +1,4 @@
-/** Options that are numbers, and the limit of `setTimeout`. */
+/** Checks of options that are numbers or signals, and the limit of `setTimeout`. */
 import { createTypeError } from "./errors.ts";
 
 export const endless = Number.POSITIVE_INFINITY;

@@ -6,7 +6,7 @@ import { BoundedBuffer, readBounded, toChunks } from "../bounded-body.ts";
 import { withSafeMessage } from "../errors.ts";
 import { formatDuration, toPrintable } from "../format.ts";
 import { canForwardTo, isLoopback, isPrivate } from "../hostnames.ts";
-import { type OptionNames, requireKnownOptions } from "../nearest-name.ts";
+import { type OptionNames, requireKnownOptions } from "../known-options.ts";
 import { hasCode } from "../postgres/transaction.ts";
 import { describeError, formatErrorKind, notify } from "../reporting.ts";
 import { toLine } from "../response-text.ts";

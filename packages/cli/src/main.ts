@@ -2,7 +2,7 @@
  * Runs one command line: parses the arguments, runs the command, and turns errors into messages and
  * exit codes.
  */
-import { findNearestName } from "@loyalty-cards/internal/nearest-name";
+import { findNearestName } from "@loyalty-cards/internal/known-options";
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addExamples, type Cli, parseWhole } from "./command.ts";

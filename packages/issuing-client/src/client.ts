@@ -4,7 +4,7 @@
  */
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { withIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
 import { type Api, createApi, type paths } from "./api.ts";
 import { configurationError, describeNoText } from "./errors.ts";

@@ -11,7 +11,7 @@ import {
   keyLifetimeMs,
   maxClockDifferenceMs,
 } from "@loyalty-cards/internal/key-retention";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { configurationError, describeNoText, IssuingError } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */

@@ -1,6 +1,6 @@
 /** Issuing a card: from the arguments of `issueCard` to its call, and its steps for the outbox. */
 import type { IssuingSteps, KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
-import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { configurationError } from "./errors.ts";
 import {
   deriveKey,

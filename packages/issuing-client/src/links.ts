@@ -1,6 +1,6 @@
 /** Pages with a card: its links, and its QR code as SVG. Runs in a browser too. */
 import { parseUrl } from "@loyalty-cards/internal/hostnames";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
 import { configurationError, isPromise } from "./errors.ts";
 

@@ -3,8 +3,8 @@
 import { programAdvice } from "@loyalty-cards/internal/errors";
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { describeValue } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import { version } from "../package.json";
 import { parseApiKeyOption } from "./api-key.ts";

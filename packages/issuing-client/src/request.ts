@@ -8,7 +8,7 @@ import {
   describeUnknownName,
   findNearestName,
   type OptionNames,
-} from "@loyalty-cards/internal/nearest-name";
+} from "@loyalty-cards/internal/known-options";
 import type { FieldValues, Customer as WireCustomer } from "@loyalty-cards/openapi/types";
 import { configurationError, describeNoText, type IssuingError, isPromise } from "./errors.ts";
 import { type KeyOptions, keyOptionNames } from "./idempotency.ts";

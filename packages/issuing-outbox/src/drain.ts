@@ -1,5 +1,6 @@
 /** `drain`: issues cards until nothing is due. */
 import { getLeaseDelayMs } from "@loyalty-cards/internal/jobs/read";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import {
   endless,
   maxTimerMs,
@@ -7,7 +8,6 @@ import {
   requireNumber,
   requireSignal,
 } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { OutboxContext, Recorded } from "./context.ts";
 import { countEntries } from "./count.ts";

@@ -1,6 +1,6 @@
 /** Entries of the outbox, as the program sees them. */
 import { hasIssuingErrorBrand } from "@loyalty-cards/internal/errors";
-import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import type {
   FieldValues,
   IssueCardRequest,

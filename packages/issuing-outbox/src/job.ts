@@ -22,7 +22,7 @@ import {
   describeUnknownName,
   type OptionNames,
   requireKnownOptions,
-} from "@loyalty-cards/internal/nearest-name";
+} from "@loyalty-cards/internal/known-options";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
 import {

@@ -2,8 +2,8 @@
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import { listJobs } from "@loyalty-cards/internal/jobs/read";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { endless, requireInteger } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { OutboxContext } from "./context.ts";
 import type { OutboxEntry, OutboxState } from "./entry.ts";
 import { findJob, parseJobRef, requireOpen, toEntry } from "./job.ts";

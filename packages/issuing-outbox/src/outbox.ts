@@ -5,7 +5,7 @@
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import { type IssuingSteps, readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import type { Card, FieldValues, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
 import type {
   OutboxCounts,

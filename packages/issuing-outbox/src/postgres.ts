@@ -7,7 +7,7 @@ import {
   isTransactionConflict,
   type WithTransaction,
 } from "@loyalty-cards/internal/jobs/postgres";
-import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import {
   type PgPool,
   type PostgresJs,

@@ -10,7 +10,7 @@ import {
   type Synchronous,
 } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
-import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import {
   isBusy,
   isInTransaction,

@@ -6,6 +6,7 @@ import { giveBack } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables, LeasedJob } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type Worker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import {
   endless,
   maxTimerMs,
@@ -13,7 +14,6 @@ import {
   requireInteger,
   requireNumber,
 } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
 import { requireOpen } from "./job.ts";

@@ -1,7 +1,7 @@
 /** The mock service as an object: its HTTP surface, and what the shop's staff can do. */
 
 import { describeHidden } from "@loyalty-cards/internal/builtin-module";
-import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { type Backend, createBackend } from "./backend/backend.ts";
 import {
   type CoreOptions,

@@ -1,8 +1,8 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
 
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs, requireInteger } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { requireEventId, toEventKey, toJobData, toJobId, validateRetention } from "./event.ts";
 import { createPut, type ReplayableInbox, untilAborted } from "./put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";

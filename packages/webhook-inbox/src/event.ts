@@ -4,8 +4,8 @@
  */
 import { describeHidden } from "@loyalty-cards/internal/builtin-module";
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { requireInteger } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 function decode(body: Uint8Array): string {

@@ -4,7 +4,7 @@
  */
 
 import { createReturnedFunctionError, createTypeError } from "@loyalty-cards/internal/errors";
-import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseJobData, toBytes } from "./event.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";

@@ -4,8 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { requireInteger } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { maxColumn, requireEventId, toEventKey, toJobData, validateRetention } from "./event.ts";
 import { createPut, type ReplayableInbox } from "./put.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";

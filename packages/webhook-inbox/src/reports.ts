@@ -2,7 +2,7 @@
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import { formatType, toPrintable } from "@loyalty-cards/internal/format";
-import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import { createReport, describeErrorForLog } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 

@@ -3,8 +3,8 @@
  * can still fail.
  */
 
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { requirePositive } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 
 /**
  * Stores the ids of events, each of which may be delivered twice ([spec

@@ -2,7 +2,7 @@
 
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { formatType, toPrintable } from "@loyalty-cards/internal/format";
-import { findNearestName, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { findNearestName, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { notify } from "@loyalty-cards/internal/reporting";
 import { eventTypes } from "@loyalty-cards/openapi/events";
 import {

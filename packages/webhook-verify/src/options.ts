@@ -2,8 +2,8 @@
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import { formatType } from "@loyalty-cards/internal/format";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs, requirePositive } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { DedupeStore } from "./dedupe.ts";
 import type { EventHandler, WebhookEvent } from "./event.ts";
 import type { ReporterOptions } from "./reporter.ts";

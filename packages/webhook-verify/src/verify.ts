@@ -2,7 +2,7 @@
  * Verifies the `Service-Signature` of a delivery (spec 5.5 to 5.7), and signs as the service does.
  */
 import { formatType } from "@loyalty-cards/internal/format";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import type { Result } from "@loyalty-cards/internal/result";
 import { type RawBody, toBody } from "./body.ts";
 import { parseEvent, type WebhookEvent } from "./event.ts";

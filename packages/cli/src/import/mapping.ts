@@ -1,5 +1,5 @@
 /** Which column of a list has which part of a request: the header, and the options `--map`. */
-import { findNearestName } from "@loyalty-cards/internal/nearest-name";
+import { findNearestName } from "@loyalty-cards/internal/known-options";
 import { CommandError } from "../command-error.ts";
 import type { List } from "./list.ts";
 

@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import type { Backend } from "../backend/backend.ts";
 import { checkTypes, type MockServiceOptions, sharedOptionNames } from "../backend/options.ts";
 import { scaledClock } from "../domain/clock.ts";

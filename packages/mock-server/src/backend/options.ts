@@ -1,5 +1,5 @@
 /** Options of the mock service, their defaults and their validation. */
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import type { Deliver } from "../delivery/attempt.ts";
 import type { EndpointInput } from "../delivery/endpoints.ts";
 import { defaultApiKeys } from "../domain/api-keys.ts";

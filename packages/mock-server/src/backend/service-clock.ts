@@ -1,5 +1,5 @@
 /** The clock of the service: reads the time, moves it, and changes its mode. */
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import {
   type Clock,

@@ -1,6 +1,7 @@
 /** Waits until an event, a delivery or a card matches a condition. */
+
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { isWaitCondition } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
 import { findDeliveries } from "../delivery/deliveries.ts";

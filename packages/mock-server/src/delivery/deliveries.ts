@@ -1,7 +1,7 @@
 /**
  * Deliveries: one event sent to one endpoint, with every attempt and the retry schedule (spec 3.2).
  */
-import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import { type Domain, getById } from "../domain/context.ts";
 import { generateId, getPosition } from "../domain/ids.ts";
 import type { Attempt, Delivery, ServiceEvent, State } from "../domain/state.ts";

@@ -1,6 +1,7 @@
 /** Clocks of the service (system, manual, scaled) and durations such as "6h". */
+
+import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
-import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { components } from "@loyalty-cards/openapi/control";
 
 /** How a clock runs: system (real time), manual, or scaled. */

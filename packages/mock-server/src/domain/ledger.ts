@@ -3,8 +3,8 @@
  * the tier.
  */
 
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { describeValue } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
 import {

@@ -3,7 +3,7 @@
  * values, and no values or other personal data.
  */
 import { toPrintable } from "@loyalty-cards/internal/format";
-import { findNearestName } from "@loyalty-cards/internal/nearest-name";
+import { findNearestName } from "@loyalty-cards/internal/known-options";
 import type { Result } from "@loyalty-cards/internal/result";
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";

@@ -5,13 +5,13 @@ import { countJobs, getLatestMs, listJobs } from "@loyalty-cards/internal/jobs/r
 import { createSqliteDatabase } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker, WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import {
   maxTimerMs,
   parseGrace,
   requireInteger,
   requireNumber,
 } from "@loyalty-cards/internal/limits";
-import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { createLog, describeError } from "@loyalty-cards/internal/reporting";
 import {
   openDurableFile,

@@ -1,6 +1,6 @@
 /** What `sqliteInbox` takes and returns: its options and methods, and their documentation. */
 import type { Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
-import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import type { OpenSqlite, SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import type { ReplayableInbox } from "../put.ts";

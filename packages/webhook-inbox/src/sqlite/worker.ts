@@ -17,8 +17,8 @@ import type { SqliteJobsDatabase, Synchronous } from "@loyalty-cards/internal/jo
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-cards/internal/limits";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toBytes } from "../event.ts";

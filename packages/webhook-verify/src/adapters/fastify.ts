@@ -1,5 +1,5 @@
 /** Receives deliveries in Fastify 5, without changing the parsers of other routes. */
-import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from "fastify";
 import {
   failToRespond,

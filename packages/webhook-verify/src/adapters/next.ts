@@ -3,7 +3,7 @@
  * Router.
  */
 
-import type { OptionNames } from "@loyalty-cards/internal/nearest-name";
+import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import { type IncomingMessage, nodeHandler, type ServerResponse } from "../node-request.ts";
 import type { ReceiverOptions } from "../options.ts";
 import { webHandler } from "../web-request.ts";

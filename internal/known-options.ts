@@ -1,4 +1,4 @@
-/** Finds the name that was probably meant by a misspelt one. */
+/** Refuses options with an unknown name, and finds the name that was probably meant. */
 
 /** The names of an options type; of a union, those of all its members. */
 type OptionName<Options> = Options extends unknown ? keyof Options & string : never;
