@@ -241,6 +241,26 @@ function testSignUp(openShop: (service: Service) => Promise<Shop>) {
 describe("Next", () => {
   testSignUp(openNext);
 
+  it("ends the session of a form that is rejected later when somebody else signs up with its email", async () => {
+    const service = await open();
+    const shop = await openNext(service);
+    const { outbox } = loyalty();
+    const { faults } = service.service;
+    const { id } = faults.add({ phase: "before", kind: "status", status: 429 });
+    const first = await shop.signUp({ ...ben, phone: "12" });
+    expect(first.status).toBe(202);
+    const insert = "INSERT INTO sessions VALUES ('1', ?, 0)";
+    await outbox.write((database) => database.prepare(insert).run(first.userId));
+    faults.remove(id);
+    const readState = async () => (await outbox.get(first.userId))?.state;
+    await expect.poll(readState).toBe("rejected");
+    expect(await shop.signUp(ben)).toMatchObject({ status: 201 });
+    const select = "SELECT member_id FROM sessions";
+    const readSessions = () =>
+      outbox.write((database) => database.prepare(select).all());
+    expect(await readSessions()).toEqual([]);
+  });
+
   it("does not count a consent as given that is neither true nor false", async () => {
     await openNext(await open());
     const { inbox } = loyalty();

@@ -16,7 +16,7 @@ import { consentVersions, type FormState, signUp } from "../shop/sign-up";
 export async function join(_before: FormState, form: FormData): Promise<FormState> {
   const joined = await signUp(form);
   if ("state" in joined) return joined.state;
-  await beginSession(joined.memberId);
+  await beginSession(joined);
   redirect("/member");
 }
 

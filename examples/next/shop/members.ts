@@ -3,6 +3,7 @@ import "server-only"; // the build fails if code for the browser imports this fi
 import { createHash, randomBytes } from "node:crypto";
 import { cookies } from "next/headers";
 import { loyalty } from "./loyalty";
+import type { Joined } from "./sign-up";
 
 export interface Member {
   id: string;
@@ -32,10 +33,12 @@ const hashToken = (token: string) =>
   createHash("sha256").update(token).digest("hex");
 const readToken = async () => (await cookies()).get(cookieName)?.value ?? "";
 
-export async function beginSession(memberId: string): Promise<void> {
+/** Signs nobody in when another form has corrected this one since it was saved. */
+export async function beginSession({ memberId, formId }: Joined): Promise<void> {
   const token = randomBytes(32).toString("base64url");
-  const insert = "INSERT INTO sessions VALUES (?, ?, ?)";
-  await query(insert, hashToken(token), memberId, Date.now());
+  const insert = `INSERT INTO sessions
+    SELECT ?, id, ? FROM members WHERE id = ? AND form_id = ?`;
+  await query(insert, hashToken(token), Date.now(), memberId, formId);
   (await cookies()).set(cookieName, token, {
     httpOnly: true,
     sameSite: "lax",

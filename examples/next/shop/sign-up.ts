@@ -15,10 +15,16 @@ export interface FormState {
   errors: Partial<Record<Field | "form", string>>;
 }
 
-/** @returns the id of the member, or the form with its errors. */
+/** Whom a form made a member. */
+export interface Joined {
+  memberId: string;
+  formId: string;
+}
+
+/** @returns the member, or the form with its errors. */
 export async function signUp(
   form: FormData,
-): Promise<{ memberId: string } | { state: FormState }> {
+): Promise<Joined | { state: FormState }> {
   const { values, errors, draft } = readForm(form);
   if (Object.keys(errors).length > 0) return { state: { values, errors } };
   const saved = await saveMember(draft);
@@ -46,9 +52,7 @@ const mayRun = {
 };
 
 /** Saves the member and the card that is owed. */
-const saveMember = (
-  draft: Draft,
-): Promise<{ memberId: string } | Pick<FormState, "errors">> => {
+const saveMember = (draft: Draft): Promise<Joined | Pick<FormState, "errors">> => {
   const { outbox, template } = loyalty();
   return outbox.write((database) => {
     const { name, email, phone, privacy, news, formId } = draft;
@@ -64,17 +68,19 @@ const saveMember = (
     const id = same?.id ?? crypto.randomUUID();
     const request = toRequest(draft);
     const state = outbox.add(database, { userId: id, template, request });
-    // Nobody is signed in with a rejected form: the next form corrects it.
+    // The next form corrects a rejected one, and may be of somebody else. There are
+    // sessions when that one was rejected after its response.
     if (state === "rejected") {
       if (outbox.correct(database, id, request) === "waiting") return mayRun;
+      database.prepare("DELETE FROM sessions WHERE member_id = ?").run(id);
     } else if (same !== undefined)
-      return same.isRepeated ? { memberId: id } : known;
+      return same.isRepeated ? { memberId: id, formId } : known;
     const insert =
       "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)";
     database
       .prepare(insert)
       .run(id, name, email, phone, privacy, news, Date.now(), formId);
-    return { memberId: id };
+    return { memberId: id, formId };
   });
 };
 
