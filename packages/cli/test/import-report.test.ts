@@ -48,13 +48,24 @@ describe("the progress", () => {
     expect(shown).toBe(`${all} · the last request failed, and is repeated: ${message}`);
   });
 
-  it("counts neither a question nor an outage as time of sending", () => {
+  it.each<[string, ServiceState]>([
+    ["an outage", { outageSince: new Date() }],
+    ["a wait for rows that failed", { isIdle: true }],
+  ])("counts neither a question nor %s as time of sending", (_, service) => {
     const { update, stop } = openProgress(100);
     update(100_000);
     stop();
     expect(update(900_000)).toBe(all);
-    update(900_000, { outageSince: new Date() });
+    update(900_000, service);
     expect(update(3_000_000)).toBe(all);
+  });
+
+  it("says that it waits for the rows that failed, and until when, if it knows", () => {
+    const { update } = openProgress(200);
+    const start = "Issuing  25 %  125,000 of 500,000 · waits to repeat requests";
+    expect(update(100_000, { isIdle: true })).toBe(`${start} · 12 rejected`);
+    const shown = update(100_000, { isIdle: true, lastRetryAt: today });
+    expect(shown).toBe(`${start} until 14:02 · 12 rejected`);
   });
 
   const message = "The connection to http://127.0.0.1:4010 failed (ECONNREFUSED).";

@@ -259,6 +259,21 @@ describe("a run that stops", () => {
     expect(stderr).toMatch(/0 of 20 · waits for the service since \d\d:\d\d \(429\)\n/);
   });
 
+  it("ends at Ctrl-C while the last row waits for minutes, and says until when", async () => {
+    const { run, service } = await openShop(toRows(5));
+    const busy = { kind: "status", status: 429, retryAfterSeconds: 600, times: 1 } as const;
+    service.faults.add({ phase: "before", ...busy });
+    const { code, stdout, stderr } = await run(command, {
+      isTTY: true,
+      columns: 200,
+      onOutput: (output, interrupt) => {
+        if (output.includes("waits to repeat requests")) setImmediate(interrupt);
+      },
+    });
+    expect([code, stdout]).toEqual([130, expect.stringMatching(/^Interrupted: 4 rows in/)]);
+    expect(stderr).toMatch(/4 of 5 · waits to repeat requests until \d\d:\d\d[ \n]/);
+  });
+
   it("says how to resume at Ctrl-C at the question", async () => {
     const { run, countCards } = await openShop(toRows(30));
     let isInterrupted = false;

@@ -14,7 +14,7 @@ import {
   countEnded,
   countUnknown,
   openListOutbox,
-  pauseInOutage,
+  pauseBefore,
   type RunFacts,
   removeOthers,
   toRunError,
@@ -163,7 +163,7 @@ async function sendFirst(run: Run, progress: Progress): Promise<boolean> {
 
 /**
  * Sends until `maxRows` more rows have a result, or all rows have one. It continues after an
- * outage.
+ * outage, and when the rows that failed are due again.
  */
 async function send(
   { options, outbox, facts, stopping }: Run,
@@ -174,8 +174,9 @@ async function send(
   const { signal } = stopping;
   let counts = await outbox.count();
   const target = countEnded(counts) + maxRows;
-  while (counts.waiting > 0 && countEnded(counts) < target && !signal.aborted) {
-    await pauseInOutage(counts, facts, signal);
+  const isOver = () => counts.waiting === 0 || countEnded(counts) >= target || signal.aborted;
+  for (let round = 0; !isOver(); round++) {
+    await pauseBefore(round, counts, facts, signal);
     counts = await outbox.drain({
       concurrency,
       maxPerSecond,

@@ -30,6 +30,10 @@ export interface ServiceState {
   failure?: { status: number | undefined; message: string } | undefined;
   /** Since when the service fails all attempts; undefined when it does not. */
   outageSince?: Date | undefined;
+  /** Whether no row is due: those that failed are tried again later. */
+  isIdle?: boolean;
+  /** When the last of the rows that failed in this run is tried again. */
+  lastRetryAt?: Date | undefined;
 }
 
 /** What a run has found out so far. Only this file changes it. */
@@ -67,28 +71,39 @@ export async function openListOutbox(
       if (outcome.outcome === "paused") facts.outageSince = new Date();
       if (outcome.outcome === "resumed") facts.outageSince = undefined;
       if (!("attempts" in outcome)) return;
-      const isFailed = outcome.outcome === "failed";
-      facts.failure = isFailed ? toFailure(outcome.error as IssuingError) : undefined;
-      if (isFailed && endingCodes.includes(outcome.code)) stopping.abort(outcome.error);
+      facts.isIdle = false;
+      facts.failure = undefined;
+      if (outcome.outcome === "failed") noteFailure(outcome, facts);
+      if (outcome.outcome === "failed" && endingCodes.includes(outcome.code))
+        stopping.abort(outcome.error);
       else facts.hasSent = true;
     },
   });
   return { outbox, facts };
 }
 
-const toFailure = (error: IssuingError) => ({
-  status: error.status,
-  message: toSentence(error),
-});
+function noteFailure(outcome: { error: unknown; retryInMs: number }, facts: RunFacts): void {
+  const error = outcome.error as IssuingError;
+  facts.failure = { status: error.status, message: toSentence(error) };
+  const retryAtMs = Date.now() + outcome.retryInMs;
+  facts.lastRetryAt = new Date(Math.max(retryAtMs, Number(facts.lastRetryAt ?? 0)));
+}
 
-/** Pauses before requests to a service that fails, which an earlier run may have found out. */
-export async function pauseInOutage(
+/**
+ * Pauses before requests to a service that fails, which an earlier run may have found out, and
+ * before each further round: `drain` ends at once when the next row is due in more than ten
+ * seconds.
+ */
+export async function pauseBefore(
+  round: number,
   { paused: [outage] }: OutboxCounts,
   facts: RunFacts,
   signal: AbortSignal,
 ): Promise<void> {
   facts.outageSince = outage?.since;
-  if (outage !== undefined) await pause(1_000, undefined, { signal }).catch(() => {});
+  facts.isIdle = round > 0;
+  if (outage !== undefined || facts.isIdle)
+    await pause(1_000, undefined, { signal }).catch(() => {});
 }
 
 /**

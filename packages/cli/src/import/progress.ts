@@ -26,7 +26,8 @@ export function createProgress(print: Printer, now = () => performance.now()) {
   return {
     update(counts: OutboxCounts, service: ServiceState): void {
       const atMs = now();
-      rate.add(atMs, countEnded(counts), service.outageSince === undefined);
+      const isSending = service.outageSince === undefined && !service.isIdle;
+      rate.add(atMs, countEnded(counts), isSending);
       const line = Text.from(formatProgress(counts, service, rate.getPerSecond()));
       if (print.isLive) print.status(line);
       else printLine(line, atMs);
@@ -65,14 +66,20 @@ function formatProgress(counts: OutboxCounts, service: ServiceState, perSecond: 
   const percent = Math.floor((ended * 100) / Math.max(1, all));
   const parts = [
     `Issuing  ${percent} %  ${formatNumber(ended)} of ${formatNumber(all)}`,
-    ...(service.outageSince === undefined
-      ? formatRate(waiting, perSecond)
-      : [formatOutage(service.outageSince, service.failure)]),
+    ...formatSending(waiting, service, perSecond),
   ];
   if (rejected > 0) parts.push(`${formatNumber(rejected)} rejected`);
   if (service.outageSince === undefined && service.failure !== undefined)
     parts.push(`the last request failed, and is repeated: ${service.failure.message}`);
   return parts.join(" · ");
+}
+
+function formatSending(waiting: number, service: ServiceState, perSecond: number): string[] {
+  const { outageSince, failure, isIdle, lastRetryAt } = service;
+  if (outageSince !== undefined) return [formatOutage(outageSince, failure)];
+  if (!isIdle) return formatRate(waiting, perSecond);
+  const until = lastRetryAt === undefined ? "" : ` until ${formatMoment(lastRetryAt)}`;
+  return [`waits to repeat requests${until}`];
 }
 
 function formatRate(waiting: number, perSecond: number): string[] {
