@@ -92,14 +92,27 @@ describe("reading CSV", () => {
       undefined, // its further values are empty
     ]);
     expect([records[0]?.values.get("name"), records[0]?.locate("name")]).toEqual([
-      undefined,
+      "",
       { line: 2, character: 2 },
     ]);
   });
 
-  it("gives a second column of a name another name", async () => {
-    const { list } = await readAll("phone,id,phone\n1,2,3\n");
-    expect(list.columns).toEqual(["phone", "id", "phone (3)"]);
+  it.each(["phone,id,phone", "phone,id,phone ", " phone,id,phone"])(
+    "gives a second column of a name another name in %j",
+    async (names) => {
+      const { list, records } = await readAll(`${names}\n1,2,3\n`);
+      expect(list.columns).toEqual(["phone", "id", "phone (3)"]);
+      expect(records[0]?.values.get("phone")).toBe("1");
+    },
+  );
+
+  it("has the columns of the header, in its order, also those that the first row leaves out", async () => {
+    const { list, records } = await readAll("id,2026,1,name\n7\n8,a,b,c\n");
+    expect(list.columns).toEqual(["id", "2026", "1", "name"]);
+    expect(toRows(records)).toEqual([
+      [2, "7", "", "", ""],
+      [3, "8", "a", "b", "c"],
+    ]);
   });
 
   it.each([
@@ -491,6 +504,15 @@ describe("consents", () => {
     const { code, problems } = await checkEach(text, ...args);
     expect([code, problems[0]]).toEqual([1, `2:3  ${problem}`]);
   });
+
+  it.each(["1\n2\n", "1\n2,yes\n", "1,\n2,yes\n"])(
+    "of privacy are not given by a first row that leaves out the value: %j",
+    async (rows) => {
+      const { code, stderr, lines } = await check(`userId,privacy\n${rows}`);
+      expect([code, stderr]).toEqual([1, expect.not.stringContaining("not used")]);
+      expect(lines.join()).toContain("privacy is not accepted: a card needs this consent");
+    },
+  );
 
   it.each([[[""]], [["--privacy", " "]]])(
     "need options that are complete, not %j",

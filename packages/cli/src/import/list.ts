@@ -104,8 +104,9 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
     relax_column_count: true, // programs leave out empty values at the end of a row
     max_record_size: maxRecordLength, // a quoted value is not closed
     columns(header: string[]) {
-      columns = header.map((column, at) =>
-        header.indexOf(column) === at ? column.trim() : `${column} (${at + 1})`,
+      const names = header.map((column) => column.trim());
+      columns = names.map((name, at) =>
+        names.indexOf(name) === at ? name : `${name} (${at + 1})`,
       );
       return columns;
     },
@@ -115,7 +116,7 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
     },
   });
   type Parsed = {
-    record: object;
+    record: Record<string, string>;
     raw: string;
     info: { lines: number; error?: { record: readonly string[] } };
   };
@@ -128,7 +129,8 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
       const isLonger = info.error?.record.slice(columns.length).some((value) => value !== "");
       yield {
         line,
-        values: new Map(Object.entries(record)),
+        // The record has no values that the row leaves out, and the first row decides the columns.
+        values: new Map(columns.map((name) => [name, record[name] ?? ""])),
         malformed: isLonger ? "has more values than the header" : undefined,
         locate: (columnName?: string) =>
           locateCell(text, line, delimiter, columns.indexOf(columnName as string)),
