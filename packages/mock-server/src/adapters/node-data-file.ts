@@ -2,7 +2,7 @@
  * Data file: one JSON snapshot of the service, written soon after a change and when the server
  * closes.
  */
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "../backend/backend.ts";
 import type { MockServiceOptions, Settings } from "../backend/options.ts";
@@ -175,7 +175,8 @@ const inPlaceCodes: readonly unknown[] = ["EBUSY", "EXDEV", "EACCES", "EPERM", "
 
 /**
  * Replaces the file in one step: a reader sees the old content or the new one. A file that cannot
- * be replaced, such as one that is mounted into a container, is written in place.
+ * be replaced, such as one that is mounted into a container, is written in place, and shortened
+ * after that: if the process is killed meanwhile, it is refused at the next start, and not empty.
  */
 async function replaceFile(name: string, text: string): Promise<void> {
   const temporaryName = `${name}.tmp`;
@@ -186,6 +187,7 @@ async function replaceFile(name: string, text: string): Promise<void> {
   } catch (error) {
     await rm(temporaryName, { force: true }).catch(() => {});
     if (!inPlaceCodes.includes((error as NodeJS.ErrnoException).code)) throw error;
-    await writeFile(name, text, { mode: 0o600 });
+    await writeFile(name, text, { flag: "r+" });
+    await truncate(name, Buffer.byteLength(text));
   }
 }

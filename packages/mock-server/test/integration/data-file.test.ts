@@ -160,26 +160,72 @@ it("starts with an empty file, as a container mounts it", async () => {
   expect(readCardIds(dataFile)).toEqual([body.id]);
 });
 
+function replaceInFs(functions: Partial<typeof fs.promises>): void {
+  const original = { ...fs.promises };
+  Object.assign(fs.promises, functions);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    Object.assign(fs.promises, original);
+    syncBuiltinESMExports();
+  });
+}
+
+/** As of a file that is mounted itself, without the rights that mounting one needs. */
+const refuseRename = (code: string) =>
+  replaceInFs({
+    rename: () => Promise.reject(Object.assign(new Error(`${code}: rename`), { code })),
+  });
+
 it.each(["EBUSY", "EACCES"])(
   "writes a file in place that rename cannot replace: %s",
   async (code) => {
-    const { rename } = fs.promises;
-    // As of a file that is mounted itself, without the rights that mounting one needs.
-    fs.promises.rename = () =>
-      Promise.reject(Object.assign(new Error(`${code}: rename`), { code }));
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      fs.promises.rename = rename;
-      syncBuiltinESMExports();
-    });
     const dataFile = temporaryData();
+    await (await open({ dataFile })).close();
+    refuseRename(code);
     const { issue, close } = await open({ dataFile });
     const { body } = await issue(toSignUp());
     await close();
     expect(readCardIds(dataFile)).toEqual([body.id]);
     expect(existsSync(`${dataFile}.tmp`)).toBe(false);
+    const after = await open({ dataFile });
+    after.service.reset(); // the file becomes shorter
+    await after.close();
+    expect(readCardIds(dataFile)).toEqual([]);
   },
 );
+
+/** A file of one card, and a server whose next write in place is interrupted. */
+async function interruptWrite(functions: Partial<typeof fs.promises>) {
+  const dataFile = temporaryData();
+  const before = await open({ dataFile });
+  const { body } = await before.issue(toSignUp());
+  await before.close();
+  const { service, close } = await open({ dataFile });
+  refuseRename("EBUSY");
+  replaceInFs(functions);
+  service.reset();
+  await expect(close()).rejects.toThrow("killed");
+  return { dataFile, cardId: body.id as string };
+}
+
+it("keeps the cards when it is killed before it writes a file in place", async () => {
+  const { writeFile } = fs.promises;
+  const { dataFile, cardId } = await interruptWrite({
+    async writeFile(file, text, options) {
+      if (String(file).endsWith(".tmp")) return writeFile(file, text, options);
+      await writeFile(file, "", options); // it is opened
+      throw new Error("killed");
+    },
+  });
+  expect(readCardIds(dataFile)).toEqual([cardId]);
+});
+
+it("refuses a file that was written in place and not shortened", async () => {
+  const { dataFile } = await interruptWrite({
+    truncate: () => Promise.reject(new Error("killed")),
+  });
+  await expect(startMockServer({ dataFile })).rejects.toThrow("it is not JSON");
+});
 
 /** The documented time is 200 ms or eleven writes; this is what a busy machine may make of it. */
 const boundMs = 1_500;
