@@ -100,7 +100,7 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
     await expect.poll(member).toEqual({ balance: 40, purchases: 40 });
   }, 60_000);
 
-  it("rejects an old secret in all processes after nine hours, and a leaked one after five minutes", async () => {
+  it("rejects an old secret in all processes after nine hours, a leaked one after five minutes, and none that is saved again", async () => {
     let forwardMs = 0;
     const now = () => Date.now() + forwardMs; // the database has its own clock
     const receivers = await openReceivers(rotation, now, 3);
@@ -137,6 +137,12 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
     expect(await deliver("whsec_third", [0, 1])).toEqual([204, 204]);
     forwardMs += 4 * 60_000;
     expect(await deliver("whsec_second")).toEqual(rejected);
+    expect(await deliver("whsec_third")).toEqual(accepted);
+
+    await saveSecret(pool, "whsec_mistake");
+    await saveSecret(pool, "whsec_third"); // again
+    forwardMs += 9 * 60 * 60_000;
+    expect(await deliver("whsec_mistake")).toEqual(rejected);
     expect(await deliver("whsec_third")).toEqual(accepted);
   }, 60_000);
 

@@ -46,7 +46,8 @@ export async function saveSecret(
        SET not_after = LEAST(not_after, now() + make_interval(hours => $2))
        WHERE key <> $1
      )
-     INSERT INTO signing_secrets (key) VALUES ($1) ON CONFLICT (key) DO NOTHING`,
+     INSERT INTO signing_secrets (key) VALUES ($1)
+     ON CONFLICT (key) DO UPDATE SET not_after = NULL`,
     [key, hasLeaked ? 0 : overlapHours],
   );
 }
