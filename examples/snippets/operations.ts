@@ -45,7 +45,8 @@ import type { Outbox } from "@loyalty-cards/issuing-outbox"; // a postgresOutbox
 
 /** Only the schedule knows the secret. */
 export async function drain(outbox: Outbox, request: Request): Promise<Response> {
-  if (request.headers.get("authorization") !== `Bearer ${process.env.CRON_SECRET}`)
+  const secret = process.env.CRON_SECRET;
+  if (!secret || request.headers.get("authorization") !== `Bearer ${secret}`)
     return new Response(null, { status: 401 });
   return Response.json(await outbox.drain({ maxMs: 50_000 }));
 }

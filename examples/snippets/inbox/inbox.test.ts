@@ -266,11 +266,13 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
     expect([await buy(5), await buy(7)]).toEqual([204, 204]);
     const handled: string[] = [];
     const route = createRoute(boss, queue, ({ type }) => void handled.push(type));
-    process.env.CRON_SECRET = "of the schedule";
     const call = async (authorization: string) => {
       const init = { headers: { authorization } };
       return (await route(new Request("http://shop.example/cron", init))).status;
     };
+    delete process.env.CRON_SECRET;
+    expect(await call("Bearer undefined")).toBe(401);
+    process.env.CRON_SECRET = "of the schedule";
     expect(await call("Bearer wrong")).toBe(401);
     expect(await call("Bearer of the schedule")).toBe(204);
     expect(handled).toEqual(["balance.changed", "balance.changed"]);

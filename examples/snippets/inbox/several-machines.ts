@@ -94,9 +94,8 @@ export async function receiveWithPgBoss(
 export const createRoute =
   (boss: PgBoss, queue: string, handler: QueueHandler) =>
   async (request: Request): Promise<Response> => {
-    if (
-      request.headers.get("authorization") !== `Bearer ${process.env.CRON_SECRET}`
-    )
+    const secret = process.env.CRON_SECRET;
+    if (!secret || request.headers.get("authorization") !== `Bearer ${secret}`)
       return new Response(null, { status: 401 });
     const handle = inboxHandler(handler);
     const endsAtMs = Date.now() + 50_000;

@@ -274,11 +274,13 @@ it("requests the card after the response, and a schedule with the secret issues 
   await printWaiting(outbox);
   expect(print.mock.calls).toEqual([[ben.id, undefined]]);
 
-  process.env["CRON_SECRET"] = crypto.randomUUID();
   const call = (secret: string | undefined) => {
     const headers = { authorization: `Bearer ${secret}` };
     return drain(outbox, new Request("https://shop.test/drain", { headers }));
   };
+  delete process.env["CRON_SECRET"];
+  expect((await call("undefined")).status).toBe(401);
+  process.env["CRON_SECRET"] = crypto.randomUUID();
   expect((await call("guessed")).status).toBe(401);
   const response = await call(process.env["CRON_SECRET"]);
   expect(await response.json()).toMatchObject({ waiting: 0, issued: 2 });
