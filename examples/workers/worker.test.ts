@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { runWorker } from "./run.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "worker-"));
@@ -112,4 +112,17 @@ it("still has the events after a restart", async () => {
   expect(await readCard("card_restart")).toEqual({ balance: 7 });
   expect(await deliver(createEvent("evt_restart", "card_restart", 1, 8))).toBe(204);
   expect(await readCard("card_restart")).toEqual({ balance: 7 });
+});
+
+it("logs one line about several forgeries", async () => {
+  const log = vi.spyOn(console, "error");
+  await worker.dispose();
+  await start();
+  const event = createEvent("evt_forged", "card_forged", 0, 5);
+  const forge = () => deliver(event, "whsec_forged");
+  expect(await Promise.all([forge(), forge(), forge()])).toEqual([401, 401, 401]);
+  await worker.dispose();
+  const lines = log.mock.calls.filter(([line]) => line.includes("mismatch"));
+  expect(lines).toHaveLength(1);
+  await start();
 });

@@ -16,7 +16,7 @@ interface Env {
 const app = new Hono<{ Bindings: Env }>();
 
 /** Unexpected data rejects in `onEvents`: the response is 503, and the service delivers again. */
-app.post("/webhooks/loyalty", ({ env, req }) =>
+const createReceiver = (env: Env) =>
   fetchReceiver({
     secret: env.LOYALTY_SIGNING_SECRET,
     handler: onEvents({
@@ -33,8 +33,15 @@ app.post("/webhooks/loyalty", ({ env, req }) =>
       },
       otherTypes: () => {},
     }),
-  })(req.raw),
-);
+  });
+
+/** One for all requests, because each receiver limits its own log lines. */
+let receive: ReturnType<typeof createReceiver> | undefined;
+
+app.post("/webhooks/loyalty", ({ env, req }) => {
+  receive ??= createReceiver(env);
+  return receive(req.raw);
+});
 
 /** For your own pages. A real shop authenticates the user first. */
 app.get("/cards/:id", async ({ env, req, json }) => {
