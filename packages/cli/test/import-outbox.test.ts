@@ -137,6 +137,25 @@ it("removes an outbox of which nothing was sent", async () => {
   expect((await run([...command, "--skip-invalid"])).code).toBe(1);
 });
 
+it.each([
+  ["other user ids", toRows(40).slice(30), "has none of their user ids"],
+  ["a row with a problem", [...toRows(40), "41,bad,x"], "Correct the rows"],
+])("changes nothing in the outbox when it refuses a list with %s", async (_, rows, message) => {
+  const { run, stopAfterTen, path, requests } = await openShop(toRows(30));
+  await stopAfterTen();
+  const readEntries = () => {
+    const database = openSqlite(path("members.csv.outbox"));
+    const entries = database.prepare("SELECT * FROM issuing_outbox_entries ORDER BY id").all();
+    database.close();
+    return entries;
+  };
+  const before = readEntries();
+  writeFileSync(path("members.csv"), toCsv(rows));
+  const { code, stderr } = await run();
+  expect([code, stderr, requests.length]).toEqual([2, expect.stringContaining(message), 10]);
+  expect(readEntries()).toEqual(before);
+});
+
 it("keeps an outbox of which an earlier run sent rows, when a later one sends nothing", async () => {
   const { run, path, countCards } = await openShop([`1,${shortPhone},Anna`]);
   expect((await run()).code).toBe(1);

@@ -5,6 +5,7 @@
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Identity } from "./identity.ts";
 import type { MappingOptions, Target } from "./mapping.ts";
+import type { ImportRow } from "./read-row.ts";
 import type { Row } from "./row.ts";
 
 /** Adds a row to the index, after a problem for each value that an earlier row has. */
@@ -48,18 +49,24 @@ const toPhoneKey = (phone: string) => phone.replace(/\(0\)|[^\d+]/g, "").replace
 export type ListIndex = ReturnType<typeof createIndex>;
 
 /**
- * Creates the index of a list: the first line of each user, phone and email, and whether that row
- * is valid. It is a temporary file of SQLite, so memory does not grow with the list.
+ * Creates the index of a list: the first line of each user, phone and email, whether that row is
+ * valid, and the valid rows. It is a temporary file of SQLite, so memory does not grow with the
+ * list.
  */
 export function createIndex() {
   const database = openSqlite("");
   database.exec("PRAGMA temp_store = FILE"); // libsql would keep the table in memory
   database.exec("PRAGMA temp.journal_mode = OFF");
   database.exec(
-    "CREATE TEMP TABLE lines (key TEXT PRIMARY KEY, line INTEGER NOT NULL, is_valid INTEGER NOT NULL) WITHOUT ROWID; BEGIN",
+    `CREATE TEMP TABLE lines (key TEXT PRIMARY KEY, line INTEGER NOT NULL, is_valid INTEGER NOT NULL)
+     WITHOUT ROWID;
+     CREATE TEMP TABLE rows (id INTEGER PRIMARY KEY, row TEXT NOT NULL);
+     BEGIN`,
   );
   const insert = database.prepare("INSERT OR IGNORE INTO lines VALUES (?, ?, ?)");
   const select = database.prepare("SELECT line, is_valid FROM lines WHERE key = ?");
+  const insertRow = database.prepare("INSERT INTO rows (row) VALUES (?)");
+  const selectRows = database.prepare("SELECT id, row FROM rows WHERE id > ? ORDER BY id LIMIT ?");
   const find = (key: string) => select.get(key) as { line: number; is_valid: number } | undefined;
   return {
     /** Adds a value, unless an earlier row has it. */
@@ -70,6 +77,17 @@ export function createIndex() {
     findValidRow(userId: string): number | undefined {
       const row = find(toUserKey(userId));
       return row?.is_valid ? row.line : undefined;
+    },
+    /** Stores a valid row until the whole list is known. */
+    store: (row: ImportRow) => insertRow.run(JSON.stringify(row)),
+    /** @returns the stored rows, in batches. */
+    *readBatches(size: number): Generator<ImportRow[], void> {
+      let lastId: number | undefined = 0;
+      while (lastId !== undefined) {
+        const stored = selectRows.all(lastId, size) as { id: number; row: string }[];
+        if (stored.length > 0) yield stored.map(({ row }) => JSON.parse(row));
+        lastId = stored.at(-1)?.id;
+      }
     },
     close: () => database.close(),
   };

@@ -21,7 +21,6 @@ import {
 } from "./list-outbox.ts";
 import { type MappingOptions, parseMapping } from "./mapping.ts";
 import { createProgress, type Progress } from "./progress.ts";
-import type { ImportRow } from "./read-row.ts";
 import * as report from "./report.ts";
 
 interface ImportOptions extends MappingOptions {
@@ -63,6 +62,7 @@ export async function importFile(
     const { issued: issuedBefore } = await outbox.count();
     const invalid = await read(run);
     await removeOthers(outbox, template, index);
+    await addRows(outbox, template, index);
     const startedAtMs = performance.now();
     // After an earlier run a person has already seen the first cards.
     const ending = await sendAll(run, issuedBefore === 0);
@@ -103,22 +103,19 @@ function toFiles(cwd: string, file: string, outbox: string | undefined): report.
 }
 
 /**
- * Reads the list, adds its valid rows to the outbox, and prints the problems of the others.
+ * Reads the list, stores its valid rows in the index, and prints the problems of the others.
  * @returns the invalid rows, for the file of rejected ones.
  * @throws {CommandError} for a list that the options do not allow to send.
  */
-async function read({ context, options, list, template, outbox, index }: Run) {
+async function read({ context, options, list, index }: Run) {
   const { print } = context;
   const check = new ListCheck();
   const invalid: string[][] = [];
-  async function* readValidRows(): AsyncGenerator<ImportRow> {
-    for await (const { value, failure } of readRows(context, list, options, index)) {
-      check.add(failure?.problems ?? []);
-      if (failure === undefined) yield value;
-      else invalid.push(report.toRejectedLine(failure));
-    }
+  for await (const { value, failure } of readRows(context, list, options, index)) {
+    check.add(failure?.problems ?? []);
+    if (failure === undefined) index.store(value);
+    else invalid.push(report.toRejectedLine(failure));
   }
-  await addRows(outbox, template, readValidRows());
   print.info(check.format(list.name, print.messageColumns));
   const advice = [];
   if (check.valid === 0) advice.push("Correct the rows.");

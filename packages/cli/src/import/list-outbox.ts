@@ -4,10 +4,15 @@
  */
 import { existsSync, rmSync } from "node:fs";
 import { basename } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate as nextTask, setTimeout as pause } from "node:timers/promises";
 import { isBusy, type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { type IssuingError, isIssuingError } from "@loyalty-cards/issuing-client";
-import { type OutboxCounts, type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import {
+  type OutboxCounts,
+  type OutboxEntry,
+  type SqliteOutbox,
+  sqliteOutbox,
+} from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import {
   CommandError,
@@ -17,7 +22,6 @@ import {
   toSentence,
 } from "../command-error.ts";
 import type { ListIndex } from "./duplicates.ts";
-import type { ImportRow } from "./read-row.ts";
 
 /** Failures that no retry can solve: a person must correct something first. */
 const endingCodes: readonly string[] = ["unauthorized", "forbidden", "configuration", "not-found"];
@@ -147,28 +151,23 @@ export async function claim(outbox: SqliteOutbox, file: string, template: string
 export async function addRows(
   outbox: SqliteOutbox,
   template: string,
-  rows: AsyncIterable<ImportRow>,
+  index: ListIndex,
 ): Promise<void> {
-  let batch: ImportRow[] = [];
-  async function flush() {
+  for (const batch of index.readBatches(batchSize)) {
     const states = await outbox.write((database) =>
       batch.map(({ userId, request }) => outbox.correct(database, userId, request, { template })),
     );
     const added = batch.filter((_, at) => states[at] === "absent");
     await outbox.addAll(added.map((row) => ({ ...row, template })));
-    batch = [];
+    await nextTask(); // SQLite is synchronous: without a pause memory grows, and timers are late
   }
-  for await (const row of rows) {
-    batch.push(row);
-    if (batch.length === batchSize) await flush();
-  }
-  await flush();
 }
 
 /**
  * Removes what is no longer in the list, unless there is a card or may be one: a row that is put
  * back must not get a second card.
  * @throws {CommandError} for a list that has none of those who have cards: its user ids are others.
+ * Nothing is removed then.
  */
 export async function removeOthers(
   outbox: SqliteOutbox,
@@ -176,18 +175,21 @@ export async function removeOthers(
   index: ListIndex,
 ): Promise<void> {
   const cards = { listed: 0, others: 0 };
-  for await (const { userId, state, firstAttemptAt } of outbox.list()) {
-    const isListed = index.findValidRow(userId) !== undefined;
-    const mayHaveCard =
-      state === "unknown" || (state === "waiting" && firstAttemptAt !== undefined);
-    if (state === "issued") cards[isListed ? "listed" : "others"]++;
-    else if (!isListed && !mayHaveCard) await outbox.forget(userId, { template });
-  }
+  for await (const { userId, state } of outbox.list())
+    if (state === "issued") cards[index.findValidRow(userId) === undefined ? "others" : "listed"]++;
   if (cards.listed === 0 && cards.others > 0)
     throw new CommandError(
       `An earlier run issued ${cards.others} cards, and the list has none of their user ids: the same people would get second cards. Map userId to the same column as before. For another list, use --outbox FILE.`,
     );
+  for await (const entry of outbox.list())
+    if (index.findValidRow(entry.userId) === undefined && !mayHaveCard(entry))
+      await outbox.forget(entry.userId, { template });
 }
+
+const mayHaveCard = ({ state, firstAttemptAt }: OutboxEntry): boolean =>
+  state === "issued" ||
+  state === "unknown" ||
+  (state === "waiting" && firstAttemptAt !== undefined);
 
 /** How many rows with a result are `unknown`, without those that are no longer in the list. */
 export async function countUnknown(outbox: SqliteOutbox, index: ListIndex): Promise<number> {
