@@ -137,6 +137,24 @@ it("removes an outbox of which nothing was sent", async () => {
   expect((await run([...command, "--skip-invalid"])).code).toBe(1);
 });
 
+it("sends nothing by another mapping when the cards of an earlier run are not known", async () => {
+  const list = "userId,code,phone\n1,A,+48600100201\n2,B,+48600100202\n3,C,+48600100203\n";
+  const { run, service, requests, countCards } = await openShop({ "members.csv": list });
+  service.faults.add({ phase: "after-commit", kind: "hang", match: { operation: "issueCard" } });
+  await run([...command, "--timeout", "1"], {
+    isTTY: true,
+    onOutput: (output, interrupt) => {
+      if (output.includes("the last request failed")) setImmediate(interrupt);
+    },
+  });
+  service.faults.clear();
+  requests.length = 0;
+  const { code, stderr } = await run([...command, "--map", "userId=code"]);
+  expect([code, requests, await countCards()]).toEqual([2, [], 3]);
+  expect(stderr).toContain("Earlier runs requested 3 cards, and the list has none of their user");
+  expect([(await run()).code, await countCards()]).toEqual([0, 3]);
+});
+
 it.each([
   ["other user ids", toRows(40).slice(30), "has none of their user ids"],
   ["a row with a problem", [...toRows(40), "41,bad,x"], "Correct the rows"],

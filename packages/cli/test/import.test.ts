@@ -168,7 +168,7 @@ describe("import", () => {
     const { code, stderr } = await run();
     expect([code, requests, await countCards()]).toEqual([2, [], 3]);
     expect(stderr).toContain(
-      "An earlier run issued 3 cards, and the list has none of their user ids",
+      "Earlier runs requested 3 cards, and the list has none of their user ids",
     );
   });
 

@@ -73,6 +73,7 @@ export function createIndex() {
     add: (key: string, line: number, isValid: boolean) => insert.run(key, line, Number(isValid)),
     /** @returns the first line that has a value. */
     findLine: (key: string) => find(key)?.line,
+    hasUser: (userId: string) => find(toUserKey(userId)) !== undefined,
     /** @returns the line of the user's row if it is valid. */
     findValidRow(userId: string): number | undefined {
       const row = find(toUserKey(userId));

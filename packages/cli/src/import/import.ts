@@ -4,6 +4,7 @@ import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
+import { formatCount } from "../printable.ts";
 import { ListCheck, openListFile, readRows } from "./check.ts";
 import { createIndex, type ListIndex } from "./duplicates.ts";
 import type { List } from "./list.ts";
@@ -13,6 +14,7 @@ import {
   closeListOutbox,
   countEnded,
   countUnknown,
+  countUsersWithCards,
   openListOutbox,
   pauseBefore,
   type RunFacts,
@@ -61,6 +63,7 @@ export async function importFile(
     await claim(outbox, files.outbox, template);
     const { issued: issuedBefore } = await outbox.count();
     const invalid = await read(run);
+    await requireSameUsers(run);
     await removeOthers(outbox, template, index);
     await addRows(outbox, template, index);
     const startedAtMs = performance.now();
@@ -125,6 +128,18 @@ async function read({ context, options, list, index }: Run) {
     advice.push("There is no terminal to ask on: use --yes to import without a question.");
   if (advice.length > 0) throw new CommandError(`Nothing was sent. ${advice.join(" ")}`);
   return invalid;
+}
+
+/**
+ * @throws {CommandError} for a list that has none of the users who have cards or may have them: its
+ * user ids are others.
+ */
+async function requireSameUsers({ outbox, index }: Run): Promise<void> {
+  const { listed, others } = await countUsersWithCards(outbox, index);
+  if (others === 0 || listed > 0) return;
+  throw new CommandError(
+    `Earlier runs requested ${formatCount(others, "card")}, and the list has none of their user ids: the same people would get second cards. Map userId to the same column as before. For another list, use --outbox FILE.`,
+  );
 }
 
 /**

@@ -164,23 +164,27 @@ export async function addRows(
 }
 
 /**
+ * How many users who have a card, or may have one, are in the list, and how many are not.
+ */
+export async function countUsersWithCards(
+  outbox: SqliteOutbox,
+  index: ListIndex,
+): Promise<{ listed: number; others: number }> {
+  const users = { listed: 0, others: 0 };
+  for await (const entry of outbox.list())
+    if (mayHaveCard(entry)) users[index.hasUser(entry.userId) ? "listed" : "others"]++;
+  return users;
+}
+
+/**
  * Removes what is no longer in the list, unless there is a card or may be one: a row that is put
  * back must not get a second card.
- * @throws {CommandError} for a list that has none of those who have cards: its user ids are others.
- * Nothing is removed then.
  */
 export async function removeOthers(
   outbox: SqliteOutbox,
   template: string,
   index: ListIndex,
 ): Promise<void> {
-  const cards = { listed: 0, others: 0 };
-  for await (const { userId, state } of outbox.list())
-    if (state === "issued") cards[index.findValidRow(userId) === undefined ? "others" : "listed"]++;
-  if (cards.listed === 0 && cards.others > 0)
-    throw new CommandError(
-      `An earlier run issued ${cards.others} cards, and the list has none of their user ids: the same people would get second cards. Map userId to the same column as before. For another list, use --outbox FILE.`,
-    );
   for await (const entry of outbox.list())
     if (index.findValidRow(entry.userId) === undefined && !mayHaveCard(entry))
       await outbox.forget(entry.userId, { template });
