@@ -2,7 +2,7 @@
  * Data file: one JSON snapshot of the service, written soon after a change and when the server
  * closes.
  */
-import { readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "../backend/backend.ts";
 import type { MockServiceOptions, Settings } from "../backend/options.ts";
@@ -107,11 +107,20 @@ export async function startSaving(
   let isChanged = false;
   let isFailing = false;
   let saving: Promise<void> | undefined;
+  /** The version that this process wrote; undefined after a write that failed, too. */
+  let ownVersion: string | undefined;
 
   async function save(): Promise<void> {
     isChanged = false;
     try {
+      const version = await readVersion(name);
+      if (ownVersion !== undefined && version !== undefined && version !== ownVersion)
+        throw new Error(
+          "another program has changed it: use a file for each program, or move this one away",
+        );
+      ownVersion = undefined;
       await replaceFile(name, JSON.stringify(createContent(backend)));
+      ownVersion = await readVersion(name);
     } catch (error) {
       isChanged = true;
       const message = `The data file ${name} cannot be written (${(error as Error).message}).`;
@@ -157,6 +166,13 @@ export async function startSaving(
     if (isChanged) await save();
   };
 }
+
+/** @returns what differs after each write; undefined when there is no file. */
+const readVersion = (name: string): Promise<string | undefined> =>
+  stat(name).then(
+    ({ size, mtimeMs }) => `${size} ${mtimeMs}`,
+    () => undefined,
+  );
 
 function createContent({ settings, clock, domain }: Backend): Content {
   const { apiKeys, templates, endpoints } = settings;

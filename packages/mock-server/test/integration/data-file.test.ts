@@ -227,6 +227,22 @@ it("refuses a file that was written in place and not shortened", async () => {
   await expect(startMockServer({ dataFile })).rejects.toThrow("it is not JSON");
 });
 
+it("does not overwrite the changes of a second server, says so once, and writes when the file is moved away", async () => {
+  const dataFile = temporaryData();
+  const lines: string[] = [];
+  const first = await open({ dataFile, log: (line) => lines.push(line) });
+  const second = await open({ dataFile });
+  const { body: ofSecond } = await second.issue(toSignUp());
+  await second.close();
+  const refusal = `The data file ${dataFile} cannot be written (another program has changed it: use a file for each program, or move this one away).`;
+  const { body: ofFirst } = await first.issue(toSignUp());
+  await expect.poll(() => lines).toEqual([`${refusal} It is tried again.`]);
+  expect(readCardIds(dataFile)).toEqual([ofSecond.id]);
+  rmSync(dataFile);
+  await first.close();
+  expect(readCardIds(dataFile)).toEqual([ofFirst.id]);
+});
+
 /** The documented time is 200 ms or eleven writes; this is what a busy machine may make of it. */
 const boundMs = 1_500;
 
