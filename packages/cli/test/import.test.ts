@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { asking, command, openShop, shortPhone, toCsv, toRows } from "./import-shop.ts";
+import { asking, command, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
 import type { Ran } from "./terminal.ts";
 
 describe("import", () => {
@@ -170,6 +170,22 @@ describe("import", () => {
     expect(stderr).toContain(
       "Earlier runs requested 3 cards, and the list has none of their user ids",
     );
+  });
+
+  it("sends nothing without --yes when some of the users with cards are not in the list, as with lost zeros", async () => {
+    const rows = ["7", "008", "009"].map((userId, at) => `${userId},${toPhone(at)},`);
+    const { run, path, countCards, requests } = await openShop(rows);
+    await run();
+    requests.length = 0;
+    writeFileSync(path("members.csv"), toCsv(rows.map((row) => row.replace(/^0+/, ""))));
+    const problem = "The list does not have the user ids of 2 cards of earlier runs.";
+    const asked = await run(asking, { isTTY: true, stdin: "y\n", columns: 300 });
+    expect([asked.code, requests, await countCards()]).toEqual([2, [], 3]);
+    expect(asked.stderr).toContain(
+      `${problem} With other ids, the same people would get second cards: correct the ids. If the rows were removed, use --yes.\n`,
+    );
+    expect(await run()).toMatchObject({ code: 0, stderr: expect.stringContaining(`${problem}\n`) });
+    expect(requests).toHaveLength(2);
   });
 
   it("reads the list from stdin, and writes beside the outbox", async () => {

@@ -131,15 +131,25 @@ async function read({ context, options, list, index }: Run) {
 }
 
 /**
- * @throws {CommandError} for a list that has none of the users who have cards or may have them: its
- * user ids are others.
+ * Compares the list with the users who have cards or may have them: after a change of the user ids,
+ * such as lost leading zeros, the same people would get second cards.
+ * @throws {CommandError} when some are not in the list, unless `--yes` says that they left; and
+ * when none is.
  */
-async function requireSameUsers({ outbox, index }: Run): Promise<void> {
+async function requireSameUsers({ context, options, outbox, index }: Run): Promise<void> {
   const { listed, others } = await countUsersWithCards(outbox, index);
-  if (others === 0 || listed > 0) return;
-  throw new CommandError(
-    `Earlier runs requested ${formatCount(others, "card")}, and the list has none of their user ids: the same people would get second cards. Map userId to the same column as before. For another list, use --outbox FILE.`,
-  );
+  if (others === 0) return;
+  const cards = formatCount(others, "card");
+  if (listed === 0)
+    throw new CommandError(
+      `Earlier runs requested ${cards}, and the list has none of their user ids: the same people would get second cards. Map userId to the same column as before. For another list, use --outbox FILE.`,
+    );
+  const problem = `The list does not have the user ids of ${cards} of earlier runs`;
+  if (!options.yes)
+    throw new CommandError(
+      `${problem}. With other ids, the same people would get second cards: correct the ids. If the rows were removed, use --yes.`,
+    );
+  context.print.info(`${problem}.`);
 }
 
 /**
