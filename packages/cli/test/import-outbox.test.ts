@@ -12,6 +12,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { describe, expect, it } from "vitest";
 import { asking, command, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
 
@@ -172,6 +174,25 @@ it.each([
   const { code, stderr } = await run();
   expect([code, stderr, requests.length]).toEqual([2, expect.stringContaining(message), 10]);
   expect(readEntries()).toEqual(before);
+});
+
+it("does not use the outbox of a shop", async () => {
+  const { run, path, env, requests } = await openShop(toRows(3));
+  const client = createIssuingClient({ baseUrl: env.LOYALTY_URL, apiKey: env.LOYALTY_API_KEY });
+  const customer = { phone: toPhone(9), consents: { privacy: { version: "1" } } };
+  const entry = { userId: 9, template: "tpl_mock", request: { customer } };
+  const openOutbox = () => sqliteOutbox({ client, file: path("shop.db"), log: () => {} });
+  const outbox = openOutbox();
+  await outbox.write((database) => outbox.add(database, entry));
+  await outbox.close();
+  const { code, stderr } = await run([...command, "--outbox", "shop.db"]);
+  expect([code, stderr]).toEqual([
+    2,
+    "loyalty-cards: shop.db cannot be used: it is the database of another program.\n",
+  ]);
+  const after = openOutbox();
+  expect([await after.count(), requests]).toEqual([expect.objectContaining({ waiting: 1 }), []]);
+  await after.close();
 });
 
 it("keeps an outbox of which an earlier run sent rows, when a later one sends nothing", async () => {

@@ -110,11 +110,24 @@ export async function pauseBefore(
     await pause(1_000, undefined, { signal }).catch(() => {});
 }
 
+/** Marks the outbox of an import: the rows of other outboxes must not be removed. */
+const applicationId = 0x6c63_696d;
+
 /**
  * Opens a file with SQLite's own lock, which is held until the file is closed or the process ends.
+ * @throws for the database of another program.
  */
 const openForOneRun: OpenSqlite = (file) => {
   const database = openSqlite(file);
+  const isEmpty = database.prepare("SELECT 1 FROM sqlite_master").get() === undefined;
+  if (isEmpty) database.exec(`PRAGMA application_id = ${applicationId}`);
+  const { application_id: id } = database.prepare("PRAGMA application_id").get() as {
+    application_id: number;
+  };
+  if (id !== applicationId) {
+    database.close();
+    throw new Error("it is the database of another program");
+  }
   database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
   return {
     exec: (sql) => database.exec(sql),
