@@ -184,9 +184,12 @@ describe("the command line", async () => {
       expect(code).toBe(1);
       record(region, stdout);
     }
-    write("members.csv", list.replace("4.86E+10", "+48600100302"));
+    // A spreadsheet would run most of these ids.
+    const ids = ["-x7", "=1+1", "@a", "+48", "a  b", "a\u00a0b", "-1,5"];
+    const more = ids.map((id, at) => `"${id}",+4860010031${at},\n`).join("");
+    write("members.csv", list.replace("4.86E+10", "+48600100302") + more);
     const { stdout } = await run("import");
-    expect(stdout).toMatch(/\n {2}issued +3 .*\n {2}rejected +2 /);
+    expect(stdout).toMatch(/\n {2}issued +10 .*\n {2}rejected +2 /);
 
     const outbox = sqliteOutbox({
       client: createIssuingClient({ baseUrl: mock.url, apiKey: "unused" }),
@@ -194,13 +197,12 @@ describe("the command line", async () => {
     });
     onTestFinished(() => outbox.close());
     const read = () =>
-      outbox.write((database) =>
-        database.prepare("SELECT * FROM users ORDER BY id").all(),
-      );
-    await outbox.write((database) =>
-      database.exec(`CREATE TABLE users (id TEXT, card TEXT, page TEXT);
-        INSERT INTO users (id) VALUES ('101'), ('102'), ('104')`),
-    );
+      outbox.write((database) => database.prepare("SELECT * FROM users").all());
+    await outbox.write((database) => {
+      database.exec("CREATE TABLE users (id TEXT, card TEXT, page TEXT)");
+      const insert = database.prepare("INSERT INTO users (id) VALUES (?)");
+      for (const id of ["101", "102", "103", "104", ...ids]) insert.run(id);
+    });
     await saveCards(join(folder, "members.cards.csv"), outbox);
     const issued = (id: string) => ({
       id,
@@ -208,7 +210,12 @@ describe("the command line", async () => {
       page: expect.stringMatching(/^http:.*\/cards\//),
     });
     const rejected = { id: "104", card: null, page: null };
-    expect(await read()).toEqual([issued("101"), issued("102"), rejected]);
+    const stored = ["101", "102", "103", ...ids].map(issued);
+    expect(await read()).toEqual([
+      ...stored.slice(0, 3),
+      rejected,
+      ...stored.slice(3),
+    ]);
   });
 
   it("sends events to a receiver, and says whether it responded as it should", async () => {

@@ -5,21 +5,31 @@ import { parse } from "csv-parse"; // npm install csv-parse
 
 const update = "UPDATE users SET card = ?, page = NULLIF(?, '') WHERE id = ?";
 
-/** @param file such as members.cards.csv; its delimiter is that of the list. */
+/** Removes the quote mark before what a spreadsheet would run as a formula. */
+const cast = (value: string) => value.replace(/^'/, "");
+
+/**
+ * @param file such as members.cards.csv; its delimiter is that of the list.
+ * @throws when the database does not have all users. The cards of the others are stored.
+ */
 export async function saveCards(
   file: string,
   outbox: SqliteOutbox,
   delimiter = ",",
 ) {
   type Row = Record<"user_id" | "card_id" | "url", string>;
+  const missing: string[] = [];
   const save = (rows: Row[]) =>
     outbox.write((database) => {
       const statement = database.prepare(update);
-      for (const { user_id, card_id, url } of rows)
-        statement.run(card_id, url, user_id);
+      for (const { user_id, card_id, url } of rows) {
+        const { changes } = statement.run(card_id, url, user_id);
+        if (Number(changes) === 0) missing.push(user_id);
+      }
     });
   let batch: Row[] = []; // one transaction for 1,000 rows
-  const rows = createReadStream(file).pipe(parse({ columns: true, delimiter }));
+  const options = { columns: true, delimiter, cast };
+  const rows = createReadStream(file).pipe(parse(options));
   for await (const row of rows) {
     batch.push(row);
     if (batch.length < 1000) continue;
@@ -27,4 +37,6 @@ export async function saveCards(
     batch = [];
   }
   await save(batch);
+  if (missing.length > 0)
+    throw new Error(`Not in the table users: ${missing.join(", ")}`);
 }

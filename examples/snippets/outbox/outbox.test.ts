@@ -261,6 +261,16 @@ it("stores the results of an import of more rows than one transaction has", asyn
   expect(
     await outbox.write((database) => database.prepare(stored).all()),
   ).toMatchObject([{ count: ids.length }]);
+
+  writeFileSync(file, `user_id,card_id,url\ngone,card_gone,\n7,card_new,\n`);
+  await expect(saveCards(file, outbox)).rejects.toThrow(
+    "Not in the table users: gone",
+  );
+  expect(
+    await outbox.write((database) =>
+      database.prepare("SELECT card FROM users WHERE id = '7'").all(),
+    ),
+  ).toMatchObject([{ card: "card_new" }]);
 });
 
 it("requests the card after the response, and a schedule with the secret issues what is left", async () => {
