@@ -104,39 +104,54 @@ function* pauseTopic(
   );
 }
 
-/** While the breaker is open, probes go by the time of the last attempt. */
-function* makeRetriesDue({ jobs }: JobTables, topic: string): Statements<void> {
+/**
+ * While the breaker is open, probes go by the time of the last attempt. What a transaction of the
+ * user has locked keeps its time: waiting for it would hold up the topic.
+ */
+function* makeRetriesDue({ jobs, dialect }: JobTables, topic: string): Statements<void> {
   yield* execute(
     `UPDATE ${jobs}
      SET due = lastattempt
-     WHERE topic = :topic
-       AND rank = ${ranks.retry}
-       AND lease IS NULL
-       AND lastattempt IS NOT NULL`,
+     WHERE id IN (
+       SELECT id
+       FROM ${jobs}
+       WHERE topic = :topic
+         AND rank = ${ranks.retry}
+         AND lease IS NULL
+         AND lastattempt IS NOT NULL
+       ${dialect.lockFreeRows}
+     )`,
     { topic },
   );
 }
 
 /**
- * Closes the breaker of a topic that works, and forgets its failures.
+ * Closes the breaker of a topic that works, and forgets its failures, unless another transaction
+ * does: that may wait for a callback.
  * @returns whether it was open.
  */
 export function* closeBreaker(
-  { breakers, failures }: JobTables,
+  { breakers, failures, dialect }: JobTables,
   topic: string,
 ): Statements<boolean> {
   const [closed] = yield* query(
     `DELETE FROM ${breakers}
-     WHERE topic = :topic
+     WHERE topic IN (
+       SELECT topic
+       FROM ${breakers}
+       WHERE topic = :topic
+       ${dialect.lockFreeRows}
+     )
      RETURNING due`,
     { topic },
   );
+  if (closed === undefined) return false;
   yield* execute(
     `DELETE FROM ${failures}
      WHERE topic = :topic`,
     { topic },
   );
-  return toOptionalNumber(closed?.["due"]) !== undefined;
+  return toOptionalNumber(closed["due"]) !== undefined;
 }
 
 /**

@@ -30,7 +30,11 @@ export function* correctTimes(tables: JobTables): Statements<void> {
        WHERE j.topic = topics.topic
          AND j.rank IN (${Object.values(ranks).join()})
          AND ${isAhead("j.due")}
-         AND (${isAhead("j.added")} OR ${isAhead("j.lastattempt")})
+         AND (
+           ${isAhead("j.added")}
+           OR ${isAhead("j.lastattempt")}
+           OR j.due > :now + ${maxDelayMs}
+         )
      )
      UPDATE ${jobs}
      SET due = :now,

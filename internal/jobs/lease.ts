@@ -22,14 +22,14 @@ const firstNewProbe = 16;
 /**
  * What the lease of an attempt changes. `firstlease` stays that of the attempt which set
  * `firstattempt`. The end of an attempt clears its lease: a job that still has one was never
- * settled, so the effect of its last attempt is uncertain. All columns on the right have the values
- * from before.
+ * settled, so the effect of its last attempt is uncertain, which ended when the lease did, at the
+ * latest. All columns on the right have the values from before.
  */
 const beginAttempt = `rank = ${ranks.retry},
        attempts = attempts + 1,
        firstattempt = coalesce(firstattempt, :now),
        firstlease = CASE WHEN firstattempt IS NULL THEN :lease ELSE firstlease END,
-       uncertain = CASE WHEN lease IS NULL THEN uncertain ELSE lastattempt END,
+       uncertain = CASE WHEN lease IS NULL THEN uncertain ELSE due END,
        lastattempt = :now,`;
 
 /** Which jobs are leased, and for what. */
@@ -103,28 +103,31 @@ export function* leaseDue(
   leaseMs: number,
   { limit, topic }: { limit: number; topic?: string | undefined },
 ): Statements<LeasedJob[]> {
-  const [queue] = yield* query(
+  const queues = yield* query(
     `${withQueues(tables)}
      SELECT topic, rank
      FROM queues
      WHERE due <= :now
-     ORDER BY rank, due
-     LIMIT 1`,
+     ORDER BY rank, due`,
     { topic: topic ?? null },
   );
-  if (queue === undefined) return [];
-  const rank = toNumber(queue["rank"]);
-  const isCallback = rank === ranks.callback;
-  return yield* leaseChosen(tables, leaseMs, {
-    // Another process may have opened the breaker since the read.
-    where: `j.topic = :topic
+  for (const queue of queues) {
+    const rank = toNumber(queue["rank"]);
+    const isCallback = rank === ranks.callback;
+    const leased = yield* leaseChosen(tables, leaseMs, {
+      // Another process may have opened the breaker since the read.
+      where: `j.topic = :topic
          AND j.rank = :rank::integer
          AND j.due <= :now
          ${isCallback ? "" : `AND NOT ${hasOpenBreaker(tables, "j.topic")}`}`,
-    values: { topic: String(queue["topic"]), rank },
-    limit,
-    isCallback,
-  });
+      values: { topic: String(queue["topic"]), rank },
+      limit,
+      isCallback,
+    });
+    // Transactions of the user can lock all that is due in a queue.
+    if (leased.length > 0) return leased;
+  }
+  return [];
 }
 
 /**

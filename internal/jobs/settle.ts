@@ -52,7 +52,7 @@ export function* settleJob(tables: JobTables, job: LeasedJob, end: End): Stateme
   // A success is recorded before the breaker is closed: the statement counts the failed jobs of the
   // topic, and mostly there are none. Without the row of the job the count is not known.
   const { job: settled, failures } = yield* recordEnd(tables, job, end);
-  const hasNoFailures = settled !== undefined && failures === 0;
+  const hasNoFailures = settled !== undefined && failures === 0 && job.probe === undefined;
   if (finding === undefined || hasNoFailures) return { job: settled };
   const wasOpen = yield* closeBreaker(tables, job.topic);
   return wasOpen ? { job: settled, breaker: "closes" } : { job: settled };
@@ -83,7 +83,7 @@ const clearOwnAttempt =
 
 const changes: Readonly<Record<Effect, string>> = {
   none: clearOwnAttempt,
-  uncertain: "uncertain = lastattempt,",
+  uncertain: "uncertain = :now,",
   unchanged: "",
 };
 

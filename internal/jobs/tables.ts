@@ -37,8 +37,8 @@ export interface Job {
   firstAttemptAtMs: number | undefined;
   lastAttemptAtMs: number | undefined;
   /**
-   * When the last attempt began whose effect is not known: it got no response or one such as a 500,
-   * or its process ended.
+   * When the last attempt ended, at the latest, whose effect is not known: it got no response or
+   * one such as a 500, or its process ended.
    */
   uncertainAtMs: number | undefined;
   /**
@@ -165,7 +165,7 @@ export const formatTables = ({
   firstattempt bigint, -- the first attempt that may have had an effect
   firstlease text, -- the lease of that attempt
   lastattempt bigint,
-  uncertain bigint, -- the last attempt whose effect is not known
+  uncertain bigint, -- the end of the last attempt whose effect is not known
   attempts integer NOT NULL DEFAULT 0,
   result text,
   error text,

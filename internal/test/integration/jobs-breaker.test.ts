@@ -5,7 +5,7 @@ import { deleteJob } from "../../jobs/erase.ts";
 import { expireLeases, leaseDue, leaseProbe } from "../../jobs/lease.ts";
 import { getDelayMs, getLeaseDelayMs, listJobs } from "../../jobs/read.ts";
 import { giveBack } from "../../jobs/settle.ts";
-import type { Row, Statements, Step } from "../../jobs/statement.ts";
+import { execute, type Row, type Statements, type Step } from "../../jobs/statement.ts";
 import { type LeasedJob, ranks } from "../../jobs/tables.ts";
 import {
   advance,
@@ -152,15 +152,23 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
       expect(getNames(await lease()).sort()).toEqual(["2", "3"]);
     });
 
+    it("closes with a probe that works when the failures are forgotten already", async () => {
+      await failEach(1, 2, 3);
+      advance(1_000);
+      const job = (await probe()) as LeasedJob;
+      await run(() => execute("DELETE FROM work_failures"));
+      expect(await settle(job, done)).toEqual({ isLost: false, breaker: "closes" });
+    });
+
     it("lets leases expire at once whose process has ended, and knows that they may have an effect", async () => {
       await add(1);
       await add(2);
-      const firstMs = clock.nowMs;
       await leased(1);
       advance(10);
+      const nowMs = clock.nowMs;
       await run(() => expireLeases(tables));
       expect(await run(() => getLeaseDelayMs(tables))).toBeUndefined();
-      expect(await leased(1)).toMatchObject({ uncertainAtMs: firstMs, isFirstAttempt: false });
+      expect(await leased(1)).toMatchObject({ uncertainAtMs: nowMs, isFirstAttempt: false });
       expect(getNames(await lease())).toEqual(["2"]);
     });
 

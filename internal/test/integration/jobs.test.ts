@@ -8,7 +8,7 @@ import { leaseDue, leaseJob, leaseProbe } from "../../jobs/lease.ts";
 import { countNeglected, isNeglected } from "../../jobs/neglect.ts";
 import { createPostgresDatabase } from "../../jobs/postgres.ts";
 import { countJobs, getDelayMs, getLatestMs, getLeaseDelayMs, listJobs } from "../../jobs/read.ts";
-import { giveBack } from "../../jobs/settle.ts";
+import { type End, giveBack, settleJob } from "../../jobs/settle.ts";
 import { createSqliteDatabase } from "../../jobs/sqlite.ts";
 import { execute } from "../../jobs/statement.ts";
 import { formatTables, type LeasedJob, nameTables, ranks } from "../../jobs/tables.ts";
@@ -40,7 +40,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       const dayMs = 86_400_000;
       await add("added", {}, 5_000);
       await add("tried", {}, 0);
-      await add("later", {}, dayMs);
+      await add("later", {}, 3_600_000); // no delay is longer than two hours
       const tried = (await leaseOne("tried")) as LeasedJob;
       await settle(tried, { ...retried, delayMs: 1_000 });
       const addDay = (where: string, ...columns: string[]) =>
@@ -170,20 +170,22 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       expect(await find(1)).toMatchObject({ firstAttemptAtMs: firstMs + 10, attempts: 3 });
     });
 
-    it("stores when the last attempt began that may still have an effect, also of a process that ended", async () => {
+    it("stores when the last attempt ended that may still have an effect, also of a process that ended", async () => {
       await add(1);
       const firstMs = clock.nowMs;
-      await settle(await leased(1), retried);
+      const first = await leased(1);
       advance(10);
+      await settle(first, retried);
       await settle(await leased(1), { ...retried, effect: "none" });
-      expect(await find(1)).toMatchObject({ uncertainAtMs: firstMs, firstAttemptAtMs: firstMs });
+      const times = { uncertainAtMs: firstMs + 10, firstAttemptAtMs: firstMs };
+      expect(await find(1)).toMatchObject(times);
       advance(10);
       await leased(1); // its process ends
-      advance(leaseMs);
+      advance(leaseMs + 1_000);
       const last = await leased(1);
-      expect(last).toMatchObject({ uncertainAtMs: firstMs + 20 });
+      expect(last).toMatchObject({ uncertainAtMs: firstMs + 20 + leaseMs });
       await settle(last, ended("rejected")); // its effect is known
-      expect(await find(1)).toMatchObject({ uncertainAtMs: firstMs + 20 });
+      expect(await find(1)).toMatchObject({ uncertainAtMs: firstMs + 20 + leaseMs });
     });
 
     it("keeps the times of attempts when only an earlier one can have an effect", async () => {
@@ -432,6 +434,38 @@ describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () 
     await Promise.all(Array.from({ length: 8 }, work));
     await work(); // what others had locked
     expect([names.length, new Set(names).size]).toEqual([500, 500]);
+  });
+
+  it("are leased from another queue while transactions have locked all that is due in the first", async () => {
+    await pool.query("TRUNCATE work, work_breakers, work_failures");
+    await run(() => addJob(tables, newJob(1), 0));
+    advance(1);
+    await run(() => addJob(tables, newJob(2, { topic: "tpl_2" }), 0));
+    const other = await pool.connect();
+    await other.query("BEGIN; SELECT FROM work WHERE name = '1' FOR UPDATE");
+    const leased = await run(() => leaseDue(tables, leaseMs, { limit: 7 }));
+    await other.query("COMMIT");
+    other.release();
+    expect(leased.map(({ name }) => name)).toEqual(["2"]);
+  });
+
+  it("open and close a breaker while another transaction has locked one of them, or closes it", async () => {
+    await pool.query("TRUNCATE work, work_breakers, work_failures");
+    for (const name of [1, 2, 3, 4]) await run(() => addJob(tables, newJob(name), 0));
+    const jobs = await run(() => leaseDue(tables, leaseMs, { limit: 4 }));
+    const settle = (index: number, end: End) =>
+      run(() => settleJob(tables, jobs[index] as LeasedJob, end));
+    const other = await pool.connect();
+    await settle(0, failed);
+    await other.query(`BEGIN; SELECT FROM work WHERE id = ${jobs[0]?.id} FOR UPDATE`);
+    await settle(1, failed);
+    const opened = await settle(2, failed);
+    await other.query("COMMIT; BEGIN; DELETE FROM work_breakers");
+    const worked = await settle(3, done);
+    await other.query("ROLLBACK");
+    other.release();
+    expect([opened.breaker, worked.breaker]).toEqual(["opens", undefined]);
+    expect(worked.job).toMatchObject({ state: "done" });
   });
 
   it("are repeated after a serialization failure", async () => {

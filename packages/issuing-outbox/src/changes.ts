@@ -8,6 +8,7 @@ import { getNowMs } from "@loyalty-cards/internal/jobs/read";
 import { recordEnd } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { Job, JobRef } from "@loyalty-cards/internal/jobs/tables";
+import { keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
 import type { OutboxEntry, OutboxEntryError } from "./entry.ts";
@@ -59,7 +60,8 @@ export function* correct(
 
 /**
  * Sends a form instead of one that the service rejected. If an older request without a response may
- * have issued a card after that, the old form is sent once more, when that request has ended.
+ * have issued a card after that, the old form is sent once more, when that request has ended. After
+ * 24 hours the service has forgotten the key, and could not say.
  */
 function* correctRejected(
   context: OutboxContext,
@@ -67,12 +69,14 @@ function* correctRejected(
   body: string | undefined,
 ): Statements<"accepted" | "waiting"> {
   const { tables } = context;
-  const { uncertainAtMs: lostAtMs, lastAttemptAtMs: rejectedAtMs = 0 } = job;
+  const { uncertainAtMs: lostAtMs, lastAttemptAtMs: rejectedAtMs = 0, firstAttemptAtMs = 0 } = job;
   if (lostAtMs !== undefined && rejectedAtMs < lostAtMs + maxRunningMs) {
-    requireBody(job);
-    const runningMs = lostAtMs + maxRunningMs - (yield* getNowMs());
-    yield* resendJob(tables, job.id, Math.max(0, runningMs));
-    return "waiting";
+    const nowMs = yield* getNowMs();
+    const runningMs = lostAtMs + maxRunningMs - nowMs;
+    if (runningMs > 0 || nowMs < firstAttemptAtMs + keyLifetimeMs) {
+      yield* resendJob(tables, job.id, Math.max(0, runningMs));
+      return "waiting";
+    }
   }
   yield* beginAnew(context, job, body);
   return "accepted";

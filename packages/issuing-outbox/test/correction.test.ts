@@ -10,8 +10,8 @@ const minute = 60_000;
 const oldForm = toRequest({ email: "old@example.com" });
 const newForm = toRequest({ email: "new@example.com" });
 
-function openSignedUp() {
-  const shop = openVirtualShop();
+function openSignedUp(options: Parameters<typeof openVirtualShop>[0] = {}) {
+  const shop = openVirtualShop(options);
   const correct = (request = newForm) =>
     shop.outbox.write((database) => shop.outbox.correct(database, "1", request));
   const emails = () => shop.requests.map(({ body }) => JSON.parse(body).customer.email);
@@ -124,6 +124,36 @@ describe("correct", () => {
     expect(await run(correct())).toBe("issued");
     expect(new Set(emails())).toEqual(new Set(["old@example.com"]));
     expect(new Set(keys()).size).toBe(1);
+  });
+
+  it("takes a new form at once when the service has forgotten the key, also of an erased form", async () => {
+    const { start, correct, run, outbox, emails, weather, clock } = openSignedUp({
+      retentionDays: 1,
+    });
+    await start();
+    weather.push(503, 422);
+    expect(await run(outbox.issue(1))).toMatchObject({ state: "rejected" });
+    const worker = outbox.work({ pollMs: 60 * minute });
+    await clock.pass(48 * 60 * minute);
+    expect(await run(correct())).toBe("accepted");
+    await run(worker.stop());
+    expect(await run(outbox.drain())).toMatchObject({ issued: 1 });
+    expect(emails().at(-1)).toBe("new@example.com");
+  });
+
+  it("counts the ten minutes from the end of a request that waits for 15 minutes", async () => {
+    const clientOptions = { timeoutMs: 15 * minute, deadlineMs: 20 * minute };
+    const { start, correct, run, outbox, keys, weather, clock } = openSignedUp({ clientOptions });
+    await start();
+    weather.push(() => clock.wait(20 * minute, "ok"), 422);
+    const worker = outbox.work({ pollMs: 1_000 });
+    await clock.pass(16 * minute);
+    expect(await outbox.get(1)).toMatchObject({ state: "rejected" });
+    expect(await run(correct())).toBe("waiting");
+    await clock.pass(15 * minute);
+    expect(await outbox.get(1)).toMatchObject({ state: "issued" });
+    expect(new Set(keys()).size).toBe(1);
+    await run(worker.stop());
   });
 
   it("waits ten minutes after a lost response before a rejected form gets a new key", async () => {

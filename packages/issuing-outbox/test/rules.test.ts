@@ -7,6 +7,7 @@ import {
   createNetwork,
   openShop,
   openVirtualShop,
+  openWithoutSync,
   template,
   toEntries,
   toEntry,
@@ -382,6 +383,55 @@ describe("clocks", () => {
     clock.correct(24 * hour);
     expect(await run(outbox.drain())).toMatchObject({ unknown: 1 });
     expect(requests).toHaveLength(1);
+  });
+});
+
+describe("a clock that was thirty days ahead for a moment", () => {
+  function openTwo(options: Parameters<typeof openVirtualShop>[0] = {}) {
+    const shop = openVirtualShop(options);
+    const openOther = () =>
+      openShop(shop, {
+        ...options,
+        file: shop.file,
+        clientOptions: shop.clientOptions,
+        open: openWithoutSync,
+      });
+    return { ...shop, openOther };
+  }
+
+  it("does not hold up a callback that failed meanwhile, after a restart", async () => {
+    let fails = true;
+    const onIssued = () => {
+      if (fails) throw new Error("the shop fails");
+    };
+    const { outbox, signUp, run, clock, openOther } = openTwo({ onIssued });
+    await run(signUp("1"));
+    await run(outbox.issue(1));
+    clock.correct(30 * 24 * hour);
+    await run(outbox.drain());
+    clock.correct(-30 * 24 * hour);
+    await run(outbox.close());
+    fails = false;
+    const other = openOther().outbox;
+    const worker = other.work({ pollMs: 60_000 });
+    await clock.pass(hour);
+    expect(await other.get(1)).toMatchObject({ isDelivered: true });
+    await run(worker.stop());
+  });
+
+  it("does not hold up an entry that a process added meanwhile which has ended", async () => {
+    const { outbox, signUp, run, clock, openOther } = openTwo();
+    const { outbox: other, signUp: signUpThere } = openOther();
+    await run(other.count());
+    clock.correct(30 * 24 * hour);
+    await run(signUp("1"));
+    clock.correct(-30 * 24 * hour);
+    await run(outbox.close());
+    await run(signUpThere("2"));
+    const worker = other.work({ pollMs: 60_000 });
+    await clock.pass(hour);
+    expect(await other.count()).toMatchObject({ issued: 2 });
+    await run(worker.stop());
   });
 });
 

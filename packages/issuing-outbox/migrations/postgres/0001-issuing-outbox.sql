@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS issuing_outbox_entries (
   firstattempt bigint, -- the first attempt that may have had an effect
   firstlease text, -- the lease of that attempt
   lastattempt bigint,
-  uncertain bigint, -- the last attempt whose effect is not known
+  uncertain bigint, -- the end of the last attempt whose effect is not known
   attempts integer NOT NULL DEFAULT 0,
   result text,
   error text,
