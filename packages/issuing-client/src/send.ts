@@ -206,19 +206,20 @@ async function getApiKey(settings: CallSettings): Promise<Result<string, Attempt
     });
   } catch {
     signal?.throwIfAborted();
-    return missKey("failed"); // the function's own error is dropped: it can quote the key
+    return missKey("failed; nothing was sent."); // the function's own error is dropped: it can quote the key
   }
   if (key.failure !== undefined) return key;
   const returned = key.value ?? "";
   const isNothing = typeof returned === "string" && returned.trim() === "";
-  if (isNothing && apiKey !== undefined) return missKey("returned nothing");
+  if (isNothing && apiKey !== undefined) return missKey("returned nothing; nothing was sent.");
   const { value, failure } = readApiKey(key.value);
-  return failure === undefined ? { value } : notSent(failure);
+  if (failure === undefined) return { value };
+  return apiKey === undefined ? notSent(failure) : missKey(`returned no key: ${failure}`);
 }
 
 /** The function has no key now. A later call may get it. */
 function missKey(what: string): { failure: AttemptFailure } {
-  const { failure } = notSent(`The apiKey function ${what}; nothing was sent.`);
+  const { failure } = notSent(`The apiKey function ${what}`);
   return { failure: { ...failure, retryable: true } };
 }
 
