@@ -90,12 +90,25 @@ async function record(
     report({ outcome: "paused", template, reason: end.finding.reason });
   if (breaker === "closes") report({ outcome: "resumed", template });
   if (outcome !== undefined) report(outcome);
-  if (outcome?.outcome === "failed" && (breaker === "counts" || isOptionWrong(outcome.error)))
-    logFailure(outcome);
+  if (outcome?.outcome === "failed" && isLogged(outcome, committed, end)) logFailure(outcome);
   const job = committed.job ?? committed.otherJob;
   if (job === undefined) return {};
   const isRepeated = recording.job.rank === ranks.callback;
   return { entry: toEntry(job), retryInMs: end.delayMs ?? 0, isRepeated };
+}
+
+/**
+ * A pause is logged instead of its failures. What was aborted says nothing, and a conflict ends by
+ * itself.
+ */
+function isLogged(
+  { code, error }: Extract<OutboxOutcome, { outcome: "failed" }>,
+  { breaker }: Committed,
+  { finding }: End,
+): boolean {
+  if (isOptionWrong(error)) return true;
+  const isPaused = breaker === "opens" || breaker === "stays-open";
+  return !isPaused && finding !== undefined && code !== "conflict";
 }
 
 /** What one transaction did. */

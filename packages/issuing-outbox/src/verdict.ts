@@ -84,8 +84,8 @@ const meaningByStatus: Partial<Record<number, Rule>> = {
   202: "works", // it issues the card later
   400: judgeBadRequest,
   409: judgeConflict,
-  413: "invalid-form",
-  414: "invalid-form",
+  413: judgeLength,
+  414: judgeLength,
   422: "invalid-form",
   423: judgeConflict,
 };
@@ -102,6 +102,11 @@ const meaningByCode: Partial<Record<CallFailure["code"], Rule>> = {
 function judgeBadRequest({ problem }: CallFailure, { job }: AttemptFacts): Meaning {
   const isProblem = problem?.title !== undefined || problem?.detail !== undefined;
   return isProblem && job.isFirstAttempt ? "invalid-form" : "works";
+}
+
+/** A proxy that rejects a long request says nothing of earlier attempts. */
+function judgeLength(_failure: CallFailure, { job }: AttemptFacts): Meaning {
+  return job.isFirstAttempt ? "invalid-form" : "works";
 }
 
 function judgeConflict(_failure: CallFailure, { job }: AttemptFacts): Meaning {

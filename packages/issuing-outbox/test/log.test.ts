@@ -1,6 +1,6 @@
 /** What the outbox logs while cards wait: failures, wrong options, and that nobody sends. */
 import { expect, it } from "vitest";
-import { openShop, openVirtualShop, template, toEntries } from "./shop.ts";
+import { openShop, openVirtualShop, template, toEntries, type Weather } from "./shop.ts";
 
 const minute = 60_000;
 
@@ -44,7 +44,7 @@ it.each([
 
 it("logs a wrong option of the client at once, and leases nothing more in this process", async () => {
   const { outbox, signUp, run, clock, lines, requests } = openVirtualShop({
-    clientOptions: { apiKey: () => "two words" },
+    clientOptions: { apiKey: undefined as never },
   });
   const worker = outbox.work();
   await run(signUp("1"));
@@ -73,6 +73,7 @@ it.each<[string, () => string]>([
     },
   ],
   ["returned nothing", () => ""],
+  ["returned the text of another error", () => "upstream connect error"],
 ])("goes on after the apiKey function of the client has %s", async (_what, first) => {
   let failures = 1;
   const apiKey = () => (failures-- > 0 ? first() : "mock_website_key");
@@ -82,6 +83,19 @@ it.each<[string, () => string]>([
   await clock.pass(minute);
   expect(await outbox.get(1)).toMatchObject({ state: "issued", attempts: 2 });
   expect(lines).toEqual([expect.stringContaining("the apiKey function of the client fails")]);
+  await run(worker.stop());
+});
+
+it.each<[string, Weather]>([
+  ["400 of a proxy", async () => new Response("<h1>Bad Request</h1>", { status: 400 })],
+  ["202", 202],
+])("logs that entries wait because of a %s, which does not pause", async (_what, weatherOfAll) => {
+  const { outbox, signUp, run, clock, weather, lines } = openVirtualShop();
+  weather.push(...Array.from({ length: 100 }, () => weatherOfAll));
+  await run(signUp("1"));
+  const worker = outbox.work({ pollMs: minute });
+  await clock.pass(9 * minute);
+  expect(lines).toEqual([expect.stringContaining("was not issued")]);
   await run(worker.stop());
 });
 

@@ -61,8 +61,9 @@ describe.each(["worker", "visitor"])("judges for a %s", (who) => {
   it.each<[name: string, facts: Partial<Facts>, first: string, later: string]>([
     // what the visitor can correct
     ["422", { code: "validation", status: 422, outcome: "rejected" }, rejected, rejected],
-    ["413", { code: "rejected", status: 413, outcome: "rejected" }, rejected, rejected],
-    ["414", { code: "rejected", status: 414, outcome: "rejected" }, rejected, rejected],
+    // a proxy says it, too, and nothing of an earlier attempt
+    ["413", { code: "rejected", status: 413, outcome: "rejected" }, rejected, nothing],
+    ["414", { code: "rejected", status: 414, outcome: "rejected" }, rejected, nothing],
     [
       "400 as problem details",
       {
