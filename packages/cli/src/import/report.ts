@@ -194,8 +194,8 @@ export async function writeCsv(
 
 /**
  * Puts a value on one line. A person opens the file in a spreadsheet, which must not run text of
- * the service or of the list: a formula gets the quote mark of a text, which no user id of a list begins with. A
- * number is not a formula.
+ * the service or of the list: a formula gets the quote mark of a text, which no user id of a list
+ * begins with. A number is not a formula.
  */
 function quote(text: string, delimiter: string): string {
   const plain = text.replace(/\p{Cc}+/gu, " ");
