@@ -318,6 +318,20 @@ describe("a run that stops", () => {
     // Nothing is left, so that a run with the right key, address and template begins anew.
     expect(readdirSync(folder)).toEqual(["members.csv"]);
   });
+
+  it("exits with 4 when the API key is revoked, and says that the same command resumes", async () => {
+    const { run, service, countCards } = await openShop(toRows(40));
+    const { code, stderr } = await run(command, {
+      onOutput: (output) => {
+        if (output.includes("First 10 rows"))
+          service.faults.add({ phase: "before", kind: "status", status: 401 });
+      },
+    });
+    expect([code, await countCards()]).toEqual([4, 10]);
+    expect(stderr).toMatch(/\nRun the same command again: no row gets a second card\.\n$/);
+    service.faults.clear();
+    expect([(await run()).code, await countCards()]).toEqual([0, 40]);
+  });
 });
 
 describe("nothing is sent", () => {

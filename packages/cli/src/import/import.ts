@@ -71,7 +71,7 @@ export async function importFile(
     const ending = await sendAll(run, issuedBefore === 0);
     return await write(run, invalid, ending, { startedAtMs, issuedBefore });
   } catch (error) {
-    throw toRunError(error, files.outbox, facts);
+    throw await toRunError(error, files.outbox, facts);
   } finally {
     index.close();
     await closeListOutbox(outbox, files.outbox, facts);

@@ -16,11 +16,13 @@ import {
 import type { Context } from "../command.ts";
 import {
   CommandError,
+  describeError,
   describeSystemError,
   exitCodes,
   nameVariables,
   toSentence,
 } from "../command-error.ts";
+import { Text } from "../printable.ts";
 import type { ListIndex } from "./duplicates.ts";
 
 /** Failures that no retry can solve: a person must correct something first. */
@@ -240,12 +242,15 @@ export async function closeListOutbox(
  * Converts an error of a run to one with an exit code. After rows were sent, the message says that
  * the same command resumes.
  */
-export function toRunError(error: unknown, file: string, { hasSent }: RunFacts): unknown {
-  const problem = describeRunError(error, basename(file));
-  if (problem === undefined) return error; // it has an exit code
-  if (!hasSent) return new CommandError(problem);
+export async function toRunError(error: unknown, file: string, { hasSent }: RunFacts) {
   const advice = "Run the same command again: no row gets a second card.";
-  return new CommandError(`${problem} ${advice}`, { exitCode: exitCodes.stopped });
+  const problem = describeRunError(error, basename(file));
+  if (problem !== undefined && hasSent)
+    return new CommandError(`${problem} ${advice}`, { exitCode: exitCodes.stopped });
+  if (problem !== undefined) return new CommandError(problem);
+  if (!hasSent || !isIssuingError(error)) return error; // it has an exit code
+  const { text, code, exitCode } = await describeError(error);
+  return new CommandError(Text.lines([text, advice]), { code, exitCode });
 }
 
 function describeRunError(error: unknown, name: string): string | undefined {
