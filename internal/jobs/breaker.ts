@@ -8,7 +8,8 @@ import { type JobTables, type LeasedJob, ranks } from "./tables.ts";
 /** Jobs of a topic that failed in a row before its breaker opens. A job counts once. */
 const maxFailures = 3;
 const minPauseMs = 1_000;
-const maxPauseMs = 60_000;
+/** The longest pause between probes. */
+export const maxPauseMs = 60_000;
 const maxRequestedMs = 15 * 60_000;
 
 /** A failure that counts for the topic. */

@@ -16,8 +16,8 @@ import {
   readJob,
 } from "./tables.ts";
 
-/** Probes 16, 32, 64 and so on try a new job, in case all retries make the service fail. */
-const firstNewProbe = 16;
+/** Probes 4, 8, 16 and so on try a new job, in case all retries make the service fail. */
+const firstNewProbe = 4;
 
 /**
  * What the lease of an attempt changes. `firstlease` stays that of the attempt which set

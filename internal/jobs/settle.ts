@@ -1,5 +1,11 @@
 /** Ends an attempt: records how it ended, or gives the job back unsent. */
-import { closeBreaker, recordFailure, type TopicFailure, withdrawProbe } from "./breaker.ts";
+import {
+  closeBreaker,
+  maxPauseMs,
+  recordFailure,
+  type TopicFailure,
+  withdrawProbe,
+} from "./breaker.ts";
 import { execute, query, type Statements, toNumber } from "./statement.ts";
 import {
   countFailures,
@@ -65,14 +71,14 @@ function* settleFailed(
   failure: TopicFailure,
 ): Statements<Settled> {
   // A failure is counted before it is recorded, because the delay of the job depends on the
-  // breaker: while the topic is paused it does not count. Probes take the job that was tried
-  // longest ago.
+  // breaker: a probe does not wait for it, and when the breaker closes, the job is tried within a
+  // minute. Not at once: jobs that make the service fail would open the breaker again.
   const breaker = yield* recordFailure(tables, job, failure);
   const waitsForProbe = breaker !== "counts" && end.rank === ranks.retry;
   const { job: settled } = yield* recordEnd(
     tables,
     job,
-    waitsForProbe ? { ...end, delayMs: 0 } : end,
+    waitsForProbe ? { ...end, delayMs: Math.min(end.delayMs ?? 0, maxPauseMs) } : end,
   );
   return { job: settled, breaker };
 }

@@ -26,7 +26,8 @@ export interface OutboxOptions<Transaction> extends ReportOptions {
   /**
    * Called once a card is issued, in the transaction that records it: store `entry.cardId` with
    * your user. If it throws, the card is recorded all the same, and the callback is called again,
-   * after growing delays.
+   * after growing delays. Every process that issues cards needs it: what one without it issues
+   * counts as delivered.
    */
   onIssued?: (entry: OutboxEntry & { cardId: string }, transaction: Transaction) => unknown;
   /**

@@ -177,6 +177,25 @@ describe("an outage", () => {
     await run(worker.stop());
   });
 
+  it("is rare and short when three entries always make the service fail: most sign-ups have their card at once", async () => {
+    const { outbox, signUp, weather, requests, outcomes, run, clock } = openVirtualShop();
+    const byEntry = async () => (requests.at(-1)?.body.includes("poison") ? 500 : ("ok" as const));
+    weather.push(...Array.from({ length: 1_000 }, () => byEntry));
+    for (const userId of ["a", "b", "c"])
+      await run(signUp(userId, toRequest({ email: `poison-${userId}@example.com` })));
+    const worker = outbox.work({ pollMs: 1_000 });
+    await clock.pass(60_000);
+    for (let userId = 1; userId <= 100; userId++) {
+      await run(signUp(String(userId)));
+      await run(outbox.issue(userId, { deadlineMs: 5_000 }));
+      await clock.pass(10_000);
+    }
+    const lagsMs = outcomes.flatMap((each) => (each.outcome === "issued" ? [each.lagMs] : []));
+    expect(lagsMs.filter((ms) => ms < 5_000).length).toBeGreaterThan(80);
+    expect(Math.max(...lagsMs)).toBeLessThan(3 * 60_000);
+    await run(worker.stop());
+  });
+
   it("is not begun by visitors whose deadline is shorter than the service needs", async () => {
     const { outbox, signUp, weather, run, clock } = openVirtualShop();
     weather.push(...Array.from({ length: 5 }, () => () => clock.wait(2_000)));
