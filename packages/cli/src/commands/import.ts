@@ -27,7 +27,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     .option("--template <id>", "id of the template (default: LOYALTY_TEMPLATE_ID)")
     .option("--outbox <file>", "file with what was sent (default: beside the list)", parseText)
     .option("--skip-invalid", "import although rows have problems; those are rejected")
-    .option("--yes", "do not ask after ten cards")
+    .option("--yes", "do not ask after ten cards; users with cards can have left the list")
     .option(
       "--concurrency <number>",
       "requests at once, at most (default: 32)",
