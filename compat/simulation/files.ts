@@ -18,8 +18,6 @@ export class Machine {
   readonly file: string;
   /** How far its clock is from the real time. */
   clockErrorMs = 0;
-  /** Increases when the machine starts again. */
-  boot = 1;
   /** Whether the disk has no space at the moment. */
   isDiskFull = false;
   /** Whether another program, such as a backup, has locked the file. */
@@ -68,7 +66,6 @@ export class Machine {
     rmSync(copy);
     rmSync(`${this.file}-shm`, { force: true });
     writeFileSync(log, left);
-    this.boot += 1;
   }
 }
 

@@ -89,14 +89,6 @@ export class Network<Process extends Host = Host> {
     this.world = world;
   }
 
-  /** @throws what Node.js throws for a process that is not running. */
-  checkRunning(machine: Machine, pid: number): void {
-    const isRunning = this.processes.some(
-      (process) => process.machine === machine && process.pid === pid && process.isAlive,
-    );
-    if (!isRunning) throw Object.assign(new Error("There is no such process."), { code: "ESRCH" });
-  }
-
   /** The `fetch` of a process. */
   async fetch(from: Process, input: string | Request, init: RequestInit = {}): Promise<Response> {
     const request = typeof input === "string" ? { ...init, url: input } : input;

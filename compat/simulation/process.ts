@@ -3,7 +3,6 @@
  * of its effects.
  */
 import crypto from "node:crypto";
-import fs from "node:fs";
 import { createRequire } from "node:module";
 import express from "express";
 import fastify from "fastify";
@@ -162,7 +161,6 @@ export class Process {
       pid: this.pid,
       platform: "linux",
       versions: {}, // not Node.js: the client then sends with fetch
-      kill: (pid: number) => this.#network.checkRunning(this.machine, pid),
       once: () => process,
       getBuiltinModule: (name: string) => this.#require(name),
     };
@@ -225,7 +223,6 @@ export class Process {
   }
 
   #require(name: string): unknown {
-    const { machine } = this;
     switch (name.replace("node:", "")) {
       case "express":
         return Object.assign(() => this.#createExpress(), express);
@@ -235,18 +232,6 @@ export class Process {
         return { DatabaseSync: SimulatedDatabase.bind(undefined, this) };
       case "crypto":
         return { ...crypto, randomBytes: this.#random.bytes, randomUUID: () => this.#createUUID() };
-      case "fs":
-        return {
-          ...fs,
-          readlinkSync: (path: string) => `${machine.name} ${path}`,
-          readFileSync: (path: string, ...options: []) => {
-            if (!String(path).startsWith("/proc/")) return fs.readFileSync(path, ...options);
-            if (path.endsWith("boot_id")) return `${machine.name}-${machine.boot}`;
-            const pid = Number(path.split("/")[2]);
-            this.#network.checkRunning(machine, pid);
-            return `${pid} (node) S ${"0 ".repeat(18)}${pid}`;
-          },
-        };
       default:
         return realRequire(name);
     }
