@@ -116,7 +116,7 @@ interface ReporterContext {
 
 export function createReporter(options: ReporterOptions, { clock, fix = "" }: ReporterContext) {
   const { onOutcome, log = console.error } = options;
-  /** Contains known types only, so at most six. */
+  /** Contains only types that the SDK knows. */
   const typesWithUnexpectedData = new Set<string>();
   /** For each cause, when it was last logged and how many lines were suppressed since. */
   const lastLines = new Map<string, { atMs: number; suppressed: number }>();
