@@ -1,4 +1,15 @@
-/** Changes that the program or a person makes to an entry: correct, resolve, retry, forget. */
+/**
+ * Changes that the program or a person makes to an entry. `forget` deletes it in every state.
+ *
+ * | state | `correct` | `retry` | `resolve` |
+ * |---|---|---|---|
+ * | `waiting`, and nothing can have been received | replaces the form | due now | throws |
+ * | `waiting` otherwise | returns `waiting` | due now | throws |
+ * | `rejected` | new form, new key | old form, new key | throws |
+ * | `rejected` while a lost request could run | old form, old key | the same | throws |
+ * | `unknown` | returns `unknown` | throws | `issued`, or sends the form again |
+ * | `issued` | returns `issued` | its callback is due now | throws |
+ */
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
