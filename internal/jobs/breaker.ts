@@ -8,8 +8,7 @@ import { type JobTables, type LeasedJob, ranks } from "./tables.ts";
 /** Jobs of a topic that failed in a row before its breaker opens. A job counts once. */
 const maxFailures = 3;
 const minPauseMs = 1_000;
-/** The longest pause between probes. */
-export const maxPauseMs = 60_000;
+const maxPauseMs = 60_000;
 const maxRequestedMs = 15 * 60_000;
 
 /** A failure that counts for the topic. */
@@ -106,8 +105,8 @@ function* pauseTopic(
 }
 
 /**
- * While the breaker is open, probes go by the time of the last attempt. What a transaction of the
- * user has locked keeps its time: waiting for it would hold up the topic.
+ * When the breaker opens, all that was tried is due, in the order of the last attempts. What a
+ * transaction of the user has locked keeps its time: waiting for it would hold up the topic.
  */
 function* makeRetriesDue({ jobs, dialect }: JobTables, topic: string): Statements<void> {
   yield* execute(
@@ -127,13 +126,15 @@ function* makeRetriesDue({ jobs, dialect }: JobTables, topic: string): Statement
 }
 
 /**
- * Closes the breaker of a topic that works, and forgets its failures, unless another transaction
- * does: that may wait for a callback.
+ * Closes the breaker of a topic that works, and forgets its failures.
+ * @param lock the end of a SELECT: with `lockFreeRows` nothing happens while another transaction
+ * has the breaker, which may wait for a callback.
  * @returns whether it was open.
  */
 export function* closeBreaker(
-  { breakers, failures, dialect }: JobTables,
+  { breakers, failures }: JobTables,
   topic: string,
+  lock: string,
 ): Statements<boolean> {
   const [closed] = yield* query(
     `DELETE FROM ${breakers}
@@ -141,7 +142,7 @@ export function* closeBreaker(
        SELECT topic
        FROM ${breakers}
        WHERE topic = :topic
-       ${dialect.lockFreeRows}
+       ${lock}
      )
      RETURNING due`,
     { topic },

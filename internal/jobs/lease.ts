@@ -150,8 +150,7 @@ export function leaseJob(
 }
 
 /**
- * Leases the job that tries a topic whose breaker is open: the retry that was tried longest
- * ago. One at a time: until it is settled, or its lease expires, the breaker has no other.
+ * Leases the job that tries a topic whose breaker is open: the retry that is due first. One at a time: until it is settled, or its lease expires, the breaker has no other.
  */
 export function* leaseProbe(tables: JobTables, leaseMs: number): Statements<LeasedJob | undefined> {
   const begun = yield* beginProbe(tables, leaseMs);
@@ -167,7 +166,8 @@ export function* leaseProbe(tables: JobTables, leaseMs: number): Statements<Leas
     if (job !== undefined) return { ...job, probe };
   }
   // All are being sent, or none is left: then the topic is not paused.
-  if (!(yield* hasJobsToTry(tables, topic))) yield* closeBreaker(tables, topic);
+  if (!(yield* hasJobsToTry(tables, topic)))
+    yield* closeBreaker(tables, topic, tables.dialect.lockRows);
   return undefined;
 }
 

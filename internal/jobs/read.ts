@@ -169,7 +169,7 @@ export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements
          FROM topics
          CROSS JOIN ${jobs} j
          WHERE j.topic = topics.topic
-           AND j.rank IN (${Object.values(ranks).join()})
+           AND j.rank = ${ranks.retry}
            AND j.due > :now
            AND j.lease IS NULL
        ) AS ended`,

@@ -1,11 +1,5 @@
 /** Ends an attempt: records how it ended, or gives the job back unsent. */
-import {
-  closeBreaker,
-  maxPauseMs,
-  recordFailure,
-  type TopicFailure,
-  withdrawProbe,
-} from "./breaker.ts";
+import { closeBreaker, recordFailure, type TopicFailure, withdrawProbe } from "./breaker.ts";
 import { execute, query, type Statements, toNumber } from "./statement.ts";
 import {
   countFailures,
@@ -54,15 +48,27 @@ export interface Settled {
 export function* settleJob(tables: JobTables, job: LeasedJob, end: End): Statements<Settled> {
   const { finding } = end;
   if (typeof finding === "object") return yield* settleFailed(tables, job, end, finding);
+  const { topic, probe } = job;
   if (finding === undefined) yield* withdrawProbe(tables, job);
+  else if (probe !== undefined) return yield* settleProbe(tables, job, end);
   // A success is recorded before the breaker is closed: the statement counts the failed jobs of the
   // topic, and mostly there are none. Without the row of the job the count is not known.
   const { job: settled, failures } = yield* recordEnd(tables, job, end);
-  const hasNoFailures = settled !== undefined && failures === 0 && job.probe === undefined;
+  const hasNoFailures = settled !== undefined && failures === 0;
   if (finding === undefined || hasNoFailures) return { job: settled };
-  const wasOpen = yield* closeBreaker(tables, job.topic);
+  const wasOpen = yield* closeBreaker(tables, topic, tables.dialect.lockFreeRows);
   return wasOpen ? { job: settled, breaker: "closes" } : { job: settled };
 }
+
+/** A probe that worked waits for the breaker, because no other job may close it for minutes. */
+function* settleProbe(tables: JobTables, job: LeasedJob, end: End): Statements<Settled> {
+  const wasOpen = yield* closeBreaker(tables, job.topic, tables.dialect.lockRows);
+  const { job: settled } = yield* recordEnd(tables, job, end);
+  return wasOpen ? { job: settled, breaker: "closes" } : { job: settled };
+}
+
+/** How long a job rests when its topic is paused. A drain waits so long. */
+const maxRestMs = 10_000;
 
 function* settleFailed(
   tables: JobTables,
@@ -71,14 +77,14 @@ function* settleFailed(
   failure: TopicFailure,
 ): Statements<Settled> {
   // A failure is counted before it is recorded, because the delay of the job depends on the
-  // breaker: a probe does not wait for it, and when the breaker closes, the job is tried within a
-  // minute. Not at once: jobs that make the service fail would open the breaker again.
+  // breaker: a probe does not wait for it, and when the breaker closes, the job is tried soon. Not
+  // at once: jobs that make the service fail would open the breaker again.
   const breaker = yield* recordFailure(tables, job, failure);
   const waitsForProbe = breaker !== "counts" && end.rank === ranks.retry;
   const { job: settled } = yield* recordEnd(
     tables,
     job,
-    waitsForProbe ? { ...end, delayMs: Math.min(end.delayMs ?? 0, maxPauseMs) } : end,
+    waitsForProbe ? { ...end, delayMs: Math.min(end.delayMs ?? 0, maxRestMs) } : end,
   );
   return { job: settled, breaker };
 }

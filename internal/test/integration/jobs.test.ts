@@ -463,9 +463,16 @@ describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () 
     await other.query("COMMIT; BEGIN; DELETE FROM work_breakers");
     const worked = await settle(3, done);
     await other.query("ROLLBACK");
-    other.release();
     expect([opened.breaker, worked.breaker]).toEqual(["opens", undefined]);
     expect(worked.job).toMatchObject({ state: "done" });
+
+    advance(60_000);
+    const probe = (await run(() => leaseProbe(tables, leaseMs))) as LeasedJob;
+    await other.query("BEGIN; SELECT FROM work_breakers FOR UPDATE");
+    const closing = run(() => settleJob(tables, probe, done));
+    await other.query("COMMIT");
+    other.release();
+    expect(await closing).toMatchObject({ breaker: "closes" });
   });
 
   it("are repeated after a serialization failure", async () => {

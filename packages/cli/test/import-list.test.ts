@@ -107,11 +107,11 @@ describe("reading CSV", () => {
   );
 
   it("has the columns of the header, in its order, also those that the first row leaves out", async () => {
-    const { list, records } = await readAll("id,2026,1,name\n7\n8,a,b,c\n");
-    expect(list.columns).toEqual(["id", "2026", "1", "name"]);
+    const { list, records } = await readAll("id,2026,1,name,toString\n7\n8,a,b,c,d\n");
+    expect(list.columns).toEqual(["id", "2026", "1", "name", "toString"]);
     expect(toRows(records)).toEqual([
-      [2, "7", "", "", ""],
-      [3, "8", "a", "b", "c"],
+      [2, "7", "", "", "", ""],
+      [3, "8", "a", "b", "c", "d"],
     ]);
   });
 

@@ -31,6 +31,21 @@ describe("a row that was edited between two runs", () => {
     expect([phones, readLines("members.cards.csv").length]).toEqual([[500, 502, 1], 20]);
   });
 
+  it("is sent as it is now after it was rejected while a lost request could run, in one run", async () => {
+    const list = [`1,${shortPhone},Anna`];
+    const { run, service, path, readLines, countCards } = await openShop(list);
+    service.faults.add({ phase: "before", kind: "status", status: 503, times: 1 });
+    expect([(await run()).code, await countCards()]).toEqual([1, 0]);
+    const database = openSqlite(path("members.csv.outbox"));
+    const columns = ["added", "due", "firstattempt", "lastattempt", "uncertain", "ended"];
+    const anHourEarlier = columns.map((name) => `${name} = ${name} - 3600000`);
+    database.exec(`UPDATE issuing_outbox_entries SET ${anHourEarlier}`);
+    database.close();
+    writeFileSync(path("members.csv"), toCsv(toRows(1)));
+    expect([(await run()).code, await countCards()]).toEqual([0, 1]);
+    expect(readLines("members.rejected.csv")).toEqual([]);
+  });
+
   it("is sent by another mapping when it was not sent", async () => {
     const { run, stopAfterTen, readStored, countCards } = await openShop(toRows(20));
     await stopAfterTen();

@@ -43,6 +43,9 @@ import { maxRunningMs } from "./verdict.ts";
  */
 export type CorrectionResult = "accepted" | "waiting" | "unknown" | "issued" | "absent";
 
+/** How long it may take until a form was sent once more. */
+const askingMs = 3_600_000;
+
 /** The statements of `correct`, for the user's transaction. */
 export function* correct(
   context: OutboxContext,
@@ -72,7 +75,7 @@ export function* correct(
 /**
  * Sends a form instead of one that the service rejected. If an older request without a response may
  * have issued a card after that, the old form is sent once more, when that request has ended. After
- * 24 hours the service has forgotten the key, and could not say.
+ * 23 hours that could be too late: the service forgets the key.
  */
 function* correctRejected(
   context: OutboxContext,
@@ -84,7 +87,7 @@ function* correctRejected(
   if (lostAtMs !== undefined && rejectedAtMs < lostAtMs + maxRunningMs) {
     const nowMs = yield* getNowMs();
     const runningMs = lostAtMs + maxRunningMs - nowMs;
-    if (runningMs > 0 || nowMs < firstAttemptAtMs + keyLifetimeMs) {
+    if (runningMs > 0 || nowMs < firstAttemptAtMs + keyLifetimeMs - askingMs) {
       yield* resendJob(tables, job.id, Math.max(0, runningMs));
       return "waiting";
     }

@@ -55,7 +55,7 @@ export interface OutboxEntry {
   /** The key of the next request, or of the last one: for support. */
   idempotencyKey: string;
   /**
-   * How many requests were begun since the entry was added, corrected, or sent anew by `retry` or
+   * How many requests were begun since the entry was added, or begun anew by `correct`, `retry` or
    * `resolve`.
    */
   attempts: number;

@@ -189,8 +189,8 @@ export interface Outbox extends AsyncDisposable {
    */
   resolve(userId: UserId, resolution: Resolution, options?: TemplateOption): Promise<OutboxEntry>;
   /**
-   * Makes an entry due now. A rejected form is sent again: after a request without a response, when
-   * that has ended, ten minutes after it began.
+   * Makes an entry due now. A rejected form is sent again: within ten minutes of a request without
+   * a response, when they are over.
    * @throws {TypeError} for an entry that is `unknown`.
    */
   retry(userId: UserId, options?: TemplateOption): Promise<OutboxEntry>;

@@ -1,6 +1,7 @@
 /** `sqliteOutbox`: an outbox in a SQLite file, for the processes of one machine. */
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
+import { correctTimes } from "@loyalty-cards/internal/jobs/clock";
 import { expireLeases } from "@loyalty-cards/internal/jobs/lease";
 import { getLatestMs } from "@loyalty-cards/internal/jobs/read";
 import {
@@ -155,6 +156,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     isRepeatable: isBusy,
     async correctTimes() {
       jobsDatabase.followFile();
+      jobsDatabase.transact(correctTimes(tables));
     },
     tidy: jobsDatabase.tidy,
     close: jobsDatabase.close,

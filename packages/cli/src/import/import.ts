@@ -12,6 +12,7 @@ import {
   addRows,
   claim,
   closeListOutbox,
+  correctRows,
   countEnded,
   countUnknown,
   countUsersWithCards,
@@ -65,10 +66,14 @@ export async function importFile(
     const invalid = await read(run);
     await requireSameUsers(run);
     await removeOthers(outbox, template, index);
-    await addRows(outbox, template, index);
+    const sentAsBefore = await addRows(outbox, template, index);
     const startedAtMs = performance.now();
     // After an earlier run a person has already seen the first cards.
-    const ending = await sendAll(run, issuedBefore === 0);
+    let ending = await sendAll(run, issuedBefore === 0);
+    if (ending === "complete" && sentAsBefore.length > 0) {
+      await correctRows(outbox, template, sentAsBefore); // those that were rejected again
+      ending = await sendAll(run, false);
+    }
     return await write(run, invalid, ending, { startedAtMs, issuedBefore });
   } catch (error) {
     throw await toRunError(error, files.outbox, facts);

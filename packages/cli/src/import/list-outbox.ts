@@ -24,6 +24,7 @@ import {
 } from "../command-error.ts";
 import { Text } from "../printable.ts";
 import type { ListIndex } from "./duplicates.ts";
+import type { ImportRow } from "./read-row.ts";
 
 /** Failures that no retry can solve: a person must correct something first. */
 const endingCodes: readonly string[] = ["unauthorized", "forbidden", "configuration", "not-found"];
@@ -162,21 +163,29 @@ export async function claim(outbox: SqliteOutbox, file: string, template: string
 /**
  * Adds the rows. What was rejected is sent again. Unless the service may have received a row, its
  * form becomes that of the list: `correct` replaces it, and says which rows have none yet.
+ * @returns the rows that are sent as before.
  */
 export async function addRows(
   outbox: SqliteOutbox,
   template: string,
   index: ListIndex,
-): Promise<void> {
+): Promise<ImportRow[]> {
+  const sentAsBefore: ImportRow[] = [];
   for (const batch of index.readBatches(batchSize)) {
-    const states = await outbox.write((database) =>
-      batch.map(({ userId, request }) => outbox.correct(database, userId, request, { template })),
-    );
+    const states = await correctRows(outbox, template, batch);
     const added = batch.filter((_, at) => states[at] === "absent");
     await outbox.addAll(added.map((row) => ({ ...row, template })));
+    sentAsBefore.push(...batch.filter((_, at) => states[at] === "waiting"));
     await nextTask(); // SQLite is synchronous: without a pause memory grows, and timers are late
   }
+  return sentAsBefore;
 }
+
+/** Sends rows as they are now, instead of what was sent before, where no card can come of that. */
+export const correctRows = (outbox: SqliteOutbox, template: string, rows: readonly ImportRow[]) =>
+  outbox.write((database) =>
+    rows.map(({ userId, request }) => outbox.correct(database, userId, request, { template })),
+  );
 
 /**
  * How many users who have a card, or may have one, are in the list, and how many are not.

@@ -130,7 +130,9 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
       yield {
         line,
         // The record has no values that the row leaves out, and the first row decides the columns.
-        values: new Map(columns.map((name) => [name, record[name] ?? ""])),
+        values: new Map(
+          columns.map((name) => [name, Object.hasOwn(record, name) ? record[name] : ""]),
+        ),
         malformed: isLonger ? "has more values than the header" : undefined,
         locate: (columnName?: string) =>
           locateCell(text, line, delimiter, columns.indexOf(columnName as string)),

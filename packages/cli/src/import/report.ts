@@ -198,7 +198,7 @@ export async function writeCsv(
  * begins with. A number is not a formula.
  */
 function quote(text: string, delimiter: string): string {
-  const plain = text.replace(/\p{Cc}+/gu, " ");
+  const plain = text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
   const isFormula = /^\s*[=+\-@]/.test(plain) && !/^[+-]?\d+(?:[.,]\d+)?$/.test(plain);
   const line = isFormula ? `'${plain}` : plain;
   return line.includes('"') || line.includes(delimiter) ? `"${line.replaceAll('"', '""')}"` : line;

@@ -203,6 +203,7 @@ async function replaceFile(name: string, text: string): Promise<void> {
   } catch (error) {
     await rm(temporaryName, { force: true }).catch(() => {});
     if (!inPlaceCodes.includes((error as NodeJS.ErrnoException).code)) throw error;
+    if ((await readVersion(name)) === undefined) return writeFile(name, text, { mode: 0o600 });
     await writeFile(name, text, { flag: "r+" });
     await truncate(name, Buffer.byteLength(text));
   }

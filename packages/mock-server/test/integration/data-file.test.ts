@@ -180,7 +180,6 @@ it.each(["EBUSY", "EACCES"])(
   "writes a file in place that rename cannot replace: %s",
   async (code) => {
     const dataFile = temporaryData();
-    await (await open({ dataFile })).close();
     refuseRename(code);
     const { issue, close } = await open({ dataFile });
     const { body } = await issue(toSignUp());
