@@ -150,7 +150,8 @@ export function leaseJob(
 }
 
 /**
- * Leases the job that tries a topic whose breaker is open: the retry that is due first. One at a time: until it is settled, or its lease expires, the breaker has no other.
+ * Leases the job that tries a topic whose breaker is open: the retry that is due first. One at a
+ * time: until it is settled, or its lease expires, the breaker has no other.
  */
 export function* leaseProbe(tables: JobTables, leaseMs: number): Statements<LeasedJob | undefined> {
   const begun = yield* beginProbe(tables, leaseMs);
