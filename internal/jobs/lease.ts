@@ -22,8 +22,8 @@ const firstNewProbe = 4;
 /**
  * What the lease of an attempt changes. `firstlease` stays that of the attempt which set
  * `firstattempt`. The end of an attempt clears its lease: a job that still has one was never
- * settled, so the effect of its last attempt is uncertain, which ended when the lease did, at the
- * latest. All columns on the right have the values from before.
+ * settled, so the effect of that attempt is uncertain, and it ended at the latest when its lease
+ * did. All columns on the right have the values from before.
  */
 const beginAttempt = `rank = ${ranks.retry},
        attempts = attempts + 1,
@@ -150,8 +150,8 @@ export function leaseJob(
 }
 
 /**
- * Leases the job that tries a topic whose breaker is open: the retry that is due first. One at a
- * time: until it is settled, or its lease expires, the breaker has no other.
+ * Leases the job that tries a topic whose breaker is open: mostly the retry that is due first. One
+ * at a time: until it is settled, or its lease expires, the breaker has no other.
  */
 export function* leaseProbe(tables: JobTables, leaseMs: number): Statements<LeasedJob | undefined> {
   const begun = yield* beginProbe(tables, leaseMs);

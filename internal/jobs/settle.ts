@@ -67,8 +67,8 @@ function* settleProbe(tables: JobTables, job: LeasedJob, end: End): Statements<S
   return wasOpen ? { job: settled, breaker: "closes" } : { job: settled };
 }
 
-/** How long a job rests when its topic is paused. A drain waits so long. */
-const maxRestMs = 10_000;
+/** How long a job rests when its topic is paused: as long as a drain waits. */
+export const maxRestMs = 10_000;
 
 function* settleFailed(
   tables: JobTables,
@@ -107,7 +107,7 @@ function formatJson(value: unknown): string | null {
 
 /**
  * Records how a job ended, without what that says of its topic. A job without a lease ends when a
- * person has found out what became of it.
+ * person has found out what became of it, or when a card arrives after the lease was lost.
  * @returns the job, and how many jobs of its topic have failed.
  */
 export function* recordEnd(

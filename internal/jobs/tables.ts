@@ -14,8 +14,8 @@ import {
 } from "./statement.ts";
 
 /**
- * What is due next for a job, in this order; undefined when nothing is. A lease makes a job a
- * retry; how its attempt ends may say something else.
+ * What is due next for a job, in this order; undefined when nothing is. The lease of an attempt
+ * makes a job a retry; how the attempt ends may say something else.
  */
 export const ranks = { callback: 0, retry: 1, new: 2, bulk: 3 } as const;
 

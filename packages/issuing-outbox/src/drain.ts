@@ -1,5 +1,6 @@
 /** `drain`: issues cards until nothing is due. */
 import { getLeaseDelayMs } from "@loyalty-cards/internal/jobs/read";
+import { maxRestMs } from "@loyalty-cards/internal/jobs/settle";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import {
   endless,
@@ -17,7 +18,7 @@ import type { DrainOptions } from "./outbox.ts";
 import { parseWorkOptions, type Workers } from "./work.ts";
 
 /** A drain waits for entries that are due within this time. */
-const maxIdleMs = 10_000;
+const maxIdleMs = maxRestMs;
 const progressIntervalMs = 100;
 
 const optionNames = {

@@ -18,7 +18,7 @@ export type OutboxOutcome =
   | { outcome: "issued"; entry: EntryRef; cardId: string; attempts: number; lagMs: number }
   /** The service rejected the form: `onRejected` was called, and `correct` takes a new form. */
   | { outcome: "rejected"; entry: EntryRef; code: string; attempts: number; error: unknown }
-  /** The attempt failed, and the entry is tried again. */
+  /** The attempt failed, and the entry is tried again; `retryInMs` does not count in a pause. */
   | {
       outcome: "failed";
       entry: EntryRef;

@@ -10,8 +10,8 @@ import { formatCount, formatNumber, style, Text, text } from "../printable.ts";
 import { createIndex, type ListIndex } from "./duplicates.ts";
 import { type List, openList } from "./list.ts";
 import { type MappingOptions, parseMapping } from "./mapping.ts";
-import { type ImportRow, type InvalidRow, readRow } from "./read-row.ts";
-import type { RowProblem } from "./row.ts";
+import { type InvalidRow, readRow } from "./read-row.ts";
+import type { ImportRow, RowProblem } from "./row.ts";
 
 /** The rows with one problem. */
 interface Group {

@@ -5,8 +5,7 @@
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Identity } from "./identity.ts";
 import type { MappingOptions, Target } from "./mapping.ts";
-import type { ImportRow } from "./read-row.ts";
-import type { Row } from "./row.ts";
+import type { ImportRow, Row } from "./row.ts";
 
 /** Adds a row to the index, after a problem for each value that an earlier row has. */
 export function requireUnique(

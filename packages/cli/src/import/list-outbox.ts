@@ -24,7 +24,7 @@ import {
 } from "../command-error.ts";
 import { Text } from "../printable.ts";
 import type { ListIndex } from "./duplicates.ts";
-import type { ImportRow } from "./read-row.ts";
+import type { ImportRow } from "./row.ts";
 
 /** Failures that no retry can solve: a person must correct something first. */
 const endingCodes: readonly string[] = ["unauthorized", "forbidden", "configuration", "not-found"];

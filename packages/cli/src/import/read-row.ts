@@ -1,17 +1,12 @@
 /** Turns a record of a list into the request for a card, or into what is wrong with it. */
 import type { Result } from "@loyalty-cards/internal/result";
-import type { FieldValues, IssueCardRequest } from "@loyalty-cards/issuing-client";
+import type { FieldValues } from "@loyalty-cards/issuing-client";
 import { readConsents } from "./consents.ts";
 import { type ListIndex, requireUnique } from "./duplicates.ts";
 import { readIdentity } from "./identity.ts";
 import type { ListRecord } from "./list.ts";
 import { isTarget, type Mapping, type MappingOptions, type Target } from "./mapping.ts";
-import { Row, type RowProblem } from "./row.ts";
-
-export interface ImportRow {
-  userId: string;
-  request: IssueCardRequest;
-}
+import { type ImportRow, Row, type RowProblem } from "./row.ts";
 
 export interface InvalidRow {
   /** The user id as the list has it; empty when there is none. */

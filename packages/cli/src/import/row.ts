@@ -2,8 +2,15 @@
  * One row of a list: its values by their targets, and its problems, such as what spreadsheets and
  * exports of databases have done to a value. They never quote it: it can be personal data.
  */
+import type { IssueCardRequest } from "@loyalty-cards/issuing-client";
 import type { ListRecord } from "./list.ts";
 import type { Mapping, Target } from "./mapping.ts";
+
+/** A valid row. */
+export interface ImportRow {
+  userId: string;
+  request: IssueCardRequest;
+}
 
 /** What is wrong with a value or a row. */
 interface Finding {
