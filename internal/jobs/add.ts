@@ -132,7 +132,7 @@ export function* addJobs(tables: JobTables, list: readonly NewJob[]): Statements
   return added.length;
 }
 
-/** What a job has when it ended, or its callback is leased, and it waits again. */
+/** What a job has that waits anew: it had ended, its callback was leased, or it was not sent. */
 const waitAgain = `state = 'waiting',
        due = :now + :delayMs::bigint,
        lease = NULL,

@@ -147,13 +147,13 @@ export function* closeBreaker(
      RETURNING due`,
     { topic },
   );
-  if (closed === undefined) return false;
   yield* execute(
     `DELETE FROM ${failures}
-     WHERE topic = :topic`,
+     WHERE topic = :topic
+       AND NOT EXISTS (SELECT 1 FROM ${breakers} WHERE topic = :topic)`,
     { topic },
   );
-  return toOptionalNumber(closed["due"]) !== undefined;
+  return toOptionalNumber(closed?.["due"]) !== undefined;
 }
 
 /**

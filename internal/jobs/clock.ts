@@ -1,6 +1,6 @@
 /** Corrects times that were written while a clock was ahead. */
 import { withTopics } from "./read.ts";
-import { execute, type Statements } from "./statement.ts";
+import { execute, query, type Statements } from "./statement.ts";
 import { type JobTables, ranks } from "./tables.ts";
 
 /** Clocks that differ by less are not corrected. */
@@ -12,17 +12,22 @@ const maxDelayMs = 2 * 3_600_000;
 const notAfterNow = (column: string): string =>
   `${column} = CASE WHEN ${column} > :now THEN :now ELSE ${column} END`;
 
+const isAhead = (column: string) => `${column} > :now + ${maxAheadMs}`;
+
 /**
  * Makes jobs and probes due whose times prove that the clock of the database was ahead, because
  * another server has taken over or the clock was corrected. The instant of the first attempt stays:
- * nobody knows when it really was.
+ * nobody knows when it really was. It writes only when there are some.
  */
 export function* correctTimes(tables: JobTables): Statements<void> {
-  const { jobs, breakers } = tables;
+  yield* correctJobs(tables);
+  yield* correctBreakers(tables);
+}
+
+function* correctJobs(tables: JobTables): Statements<void> {
+  const { jobs } = tables;
   // With all ranks, the statement uses the index of what is due.
-  const isAhead = (column: string) => `${column} > :now + ${maxAheadMs}`;
-  yield* execute(
-    `${withTopics(tables)},
+  const withAhead = `${withTopics(tables)},
      ahead AS (
        SELECT j.id
        FROM topics
@@ -35,7 +40,11 @@ export function* correctTimes(tables: JobTables): Statements<void> {
            OR ${isAhead("j.lastattempt")}
            OR j.due > :now + ${maxDelayMs}
          )
-     )
+     )`;
+  const [found] = yield* query(`${withAhead} SELECT id FROM ahead LIMIT 1`, { topic: null });
+  if (found === undefined) return;
+  yield* execute(
+    `${withAhead}
      UPDATE ${jobs}
      SET due = :now,
        ${notAfterNow("added")},
@@ -45,11 +54,17 @@ export function* correctTimes(tables: JobTables): Statements<void> {
        AND ${isAhead("due")}`,
     { topic: null },
   );
+}
+
+function* correctBreakers({ breakers }: JobTables): Statements<void> {
+  const isWrong = `due IS NOT NULL
+       AND (${isAhead("since")} OR due > :now + ${maxDelayMs})`;
+  const [found] = yield* query(`SELECT topic FROM ${breakers} WHERE ${isWrong} LIMIT 1`);
+  if (found === undefined) return;
   yield* execute(
     `UPDATE ${breakers}
      SET due = :now,
        ${notAfterNow("since")}
-     WHERE due IS NOT NULL
-       AND (${isAhead("since")} OR due > :now + ${maxDelayMs})`,
+     WHERE ${isWrong}`,
   );
 }

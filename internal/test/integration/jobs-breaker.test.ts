@@ -157,6 +157,16 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
       expect(await settle(job, done)).toEqual({ isLost: false, breaker: "closes" });
     });
 
+    it("forgets failures that a killed process left without their breaker", async () => {
+      await add(1);
+      await add(2);
+      await run(() => execute("INSERT INTO work_failures (topic, job) VALUES ('tpl_1', 99)"));
+      const first = await leased(1);
+      expect(first.failures).toBe(1);
+      await settle(first, done);
+      expect((await leased(2)).failures).toBe(0);
+    });
+
     it("lets leases expire at once whose process has ended, and knows that they may have an effect", async () => {
       await add(1);
       await add(2);

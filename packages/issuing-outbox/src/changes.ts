@@ -74,8 +74,9 @@ export function* correct(
 
 /**
  * Sends a form instead of one that the service rejected. If an older request without a response may
- * have issued a card after that, the old form is sent once more, when that request has ended. After
- * 23 hours that could be too late: the service forgets the key.
+ * have issued a card after that, the old form is sent once more, when that request has ended; if it
+ * is sent before, by `issue` or as a probe, once more after that. After 23 hours it could be too
+ * late: the service forgets the key.
  */
 function* correctRejected(
   context: OutboxContext,

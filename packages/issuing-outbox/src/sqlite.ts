@@ -156,7 +156,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     isRepeatable: isBusy,
     async correctTimes() {
       jobsDatabase.followFile();
-      jobsDatabase.transact(correctTimes(tables));
+      jobsDatabase.runEach(correctTimes(tables));
     },
     tidy: jobsDatabase.tidy,
     close: jobsDatabase.close,

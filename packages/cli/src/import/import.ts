@@ -66,13 +66,15 @@ export async function importFile(
     const invalid = await read(run);
     await requireSameUsers(run);
     await removeOthers(outbox, template, index);
-    const sentAsBefore = await addRows(outbox, template, index);
+    let sentAsBefore = await addRows(outbox, template, index);
     const startedAtMs = performance.now();
     // After an earlier run a person has already seen the first cards.
     let ending = await sendAll(run, issuedBefore === 0);
-    if (ending === "complete" && sentAsBefore.length > 0) {
-      await correctRows(outbox, template, sentAsBefore); // those that were rejected again
+    while (ending === "complete" && sentAsBefore.length > 0) {
+      // Those that were rejected are sent as they are now, when no card can come of them any more.
+      const states = await correctRows(outbox, template, sentAsBefore);
       ending = await sendAll(run, false);
+      sentAsBefore = sentAsBefore.filter((_, at) => states[at] === "waiting");
     }
     return await write(run, invalid, ending, { startedAtMs, issuedBefore });
   } catch (error) {
@@ -175,6 +177,7 @@ async function sendAll(run: Run, isFirstRun: boolean): Promise<report.Ending> {
   const isConfirmed = !isFirstRun || (await sendFirst(run, progress));
   if (isConfirmed) await send(run, progress, Number.POSITIVE_INFINITY);
   print.status(undefined);
+  removeListener();
   if (!signal.aborted) return isConfirmed ? "complete" : "declined";
   if (signal.reason === "interrupted") return "interrupted";
   throw signal.reason;

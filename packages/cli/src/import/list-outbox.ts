@@ -109,6 +109,7 @@ export async function pauseBefore(
 ): Promise<void> {
   facts.outageSince = outage?.since;
   facts.isIdle = round > 0;
+  if (Number(facts.lastRetryAt) < Date.now()) facts.lastRetryAt = undefined;
   if (outage !== undefined || facts.isIdle)
     await pause(1_000, undefined, { signal }).catch(() => {});
 }
