@@ -5,6 +5,7 @@
  */
 
 import { createServer, type Socket } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { inspect } from "node:util";
 import { deflateSync, gzipSync } from "node:zlib";
 import { createDraw } from "@loyalty-cards/testing/draw";
@@ -283,6 +284,9 @@ const calls: ((number: number, signal: AbortSignal | undefined) => Promise<strin
     },
   ];
 
+const pauses = monitorEventLoopDelay();
+pauses.enable();
+
 async function call(number: number): Promise<void> {
   const controller = new AbortController();
   const left = new Error("the caller left");
@@ -316,7 +320,10 @@ async function call(number: number): Promise<void> {
     );
   }
   report.ends[end] = (report.ends[end] ?? 0) + 1;
-  if (tookMs > deadlineMs && tookMs > 1.1 * (await timer)) report.late.push(`${tookMs} ms: ${end}`);
+  // The machine can also stop between this timer and that of the call.
+  const pauseMs = pauses.max / 1e6;
+  if (tookMs > deadlineMs && tookMs > 1.1 * (await timer) + pauseMs)
+    report.late.push(`${tookMs} ms: ${end}`);
 }
 
 let number = 0;
