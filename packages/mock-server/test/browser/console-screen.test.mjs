@@ -99,6 +99,7 @@ it("works with the keyboard alone, always shows the focus, and returns it to the
   for (const name of ["Anna", "Ben"]) await shop.issue({ name });
   await texts(".traffic .row", 2);
   const tabTo = async (wanted) => {
+    let before = "nothing";
     for (let steps = 0; steps < 40; steps += 1) {
       await page.keyboard.press("Tab");
       const { name, isShown } = await page.evaluate(() => {
@@ -106,8 +107,9 @@ it("works with the keyboard alone, always shows the focus, and returns it to the
         const name = document.activeElement.ariaLabel ?? document.activeElement.innerText;
         return { name, isShown: outlineStyle !== "none" && Number.parseFloat(outlineWidth) >= 2 };
       });
-      assert.ok(isShown, `no focus to be seen on "${name}"`);
+      assert.ok(isShown, `no focus to be seen on "${name}", which follows "${before}"`);
       if (name.includes(wanted)) return page.keyboard.press("Enter");
+      before = name;
     }
     return assert.fail(`"${wanted}" cannot be reached`);
   };
