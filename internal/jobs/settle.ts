@@ -60,7 +60,7 @@ export function* settleJob(tables: JobTables, job: LeasedJob, end: End): Stateme
   return wasOpen ? { job: settled, breaker: "closes" } : { job: settled };
 }
 
-/** A probe that worked waits for the breaker, because no other job may close it for minutes. */
+/** A probe that worked waits for the lock of the breaker: nobody else may close it for minutes. */
 function* settleProbe(tables: JobTables, job: LeasedJob, end: End): Statements<Settled> {
   const wasOpen = yield* closeBreaker(tables, job.topic, tables.dialect.lockRows);
   const { job: settled } = yield* recordEnd(tables, job, end);

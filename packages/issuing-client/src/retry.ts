@@ -136,7 +136,7 @@ const outcomes: readonly Outcome[] = ["not-sent", "rejected", "unknown"];
 
 /** Returns the outcome of a call after one more attempt: the less certain one. */
 function addOutcome(outcome: Outcome, result: AttemptResult): Outcome {
-  // A 422 is about the request, so it is that of an earlier attempt with the same body, too.
+  // A 422 is about the body, which the earlier attempts had too.
   if (result.value?.status === 422) return "rejected";
   const next = getOutcome(result);
   return outcomes.indexOf(next) > outcomes.indexOf(outcome) ? next : outcome;

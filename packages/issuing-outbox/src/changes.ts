@@ -43,8 +43,8 @@ import { maxRunningMs } from "./verdict.ts";
  */
 export type CorrectionResult = "accepted" | "waiting" | "unknown" | "issued" | "absent";
 
-/** How long it may take until a form was sent once more. */
-const askingMs = 3_600_000;
+/** How much time is left, at least, to send the old form once more before its key is forgotten. */
+const minAskingMs = 3_600_000;
 
 /** The statements of `correct`, for the user's transaction. */
 export function* correct(
@@ -73,10 +73,10 @@ export function* correct(
 }
 
 /**
- * Sends a form instead of one that the service rejected. If an older request without a response may
- * have issued a card after that, the old form is sent once more, when that request has ended; if it
- * is sent before, by `issue` or as a probe, once more after that. After 23 hours it could be too
- * late: the service forgets the key.
+ * Sends a form instead of one that the service rejected. An older request without a response may
+ * have issued a card after the rejection. Then the old form is sent once more, ten minutes after
+ * that request; an attempt before then does not count. After 23 hours it could be too late, because
+ * the service forgets the key.
  */
 function* correctRejected(
   context: OutboxContext,
@@ -88,7 +88,7 @@ function* correctRejected(
   if (lostAtMs !== undefined && rejectedAtMs < lostAtMs + maxRunningMs) {
     const nowMs = yield* getNowMs();
     const runningMs = lostAtMs + maxRunningMs - nowMs;
-    if (runningMs > 0 || nowMs < firstAttemptAtMs + keyLifetimeMs - askingMs) {
+    if (runningMs > 0 || nowMs < firstAttemptAtMs + keyLifetimeMs - minAskingMs) {
       yield* resendJob(tables, job.id, Math.max(0, runningMs));
       return "waiting";
     }

@@ -17,8 +17,6 @@ import { requireOpen } from "./job.ts";
 import type { DrainOptions } from "./outbox.ts";
 import { parseWorkOptions, type Workers } from "./work.ts";
 
-/** A drain waits for entries that are due within this time. */
-const maxIdleMs = maxRestMs;
 const progressIntervalMs = 100;
 
 const optionNames = {
@@ -46,7 +44,7 @@ export async function drain(
 
   const before = await database.runEach(() => countEntries(context));
   const limits = {
-    maxIdleMs,
+    maxIdleMs: maxRestMs, // it waits for entries that are due within this time
     maxJobs: signal?.aborted ? 0 : maxEntries,
     endsAtMs: client.clock.monotonicMs() + maxMs,
     getLeaseDelay: () => database.runEach(() => getLeaseDelayMs(tables)),
