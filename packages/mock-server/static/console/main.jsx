@@ -97,8 +97,7 @@ function Clock() {
     <section class="clock" aria-label="Clock of the service">
       <div class="now">
         <time dateTime={clock.now}>
-          <span class="date">{formatDay(clock.now)} </span>
-          {formatTime(clock.now)}
+          <span class="date">{formatDay(clock.now)}</span> {formatTime(clock.now)}
         </time>
         {ahead !== "" && (
           <a href="#/setup/clock" title="How to set the clock back">
