@@ -176,7 +176,7 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   },
   "the reason of a rejection is logged": {
     guarantees: ["G8"],
-    file: "packages/issuing-outbox/src/report.ts",
+    file: "packages/issuing-outbox/src/outcomes.ts",
     find: '      case "not-delivered":\n        return `',
     replace:
       '      case "rejected":\n        return `the service rejected a form: ${toPrintable(outcome.error.userMessage)}`;\n      case "not-delivered":\n        return `',

@@ -4,7 +4,7 @@
  */
 import { endless } from "../limits.ts";
 import { runInNoRequest } from "../no-request.ts";
-import { maxAheadMs } from "./clock.ts";
+import { maxAheadMs } from "./correct-times.ts";
 import type { LeasedJob } from "./tables.ts";
 
 interface WorkerContext<Leased extends LeasedJob> {

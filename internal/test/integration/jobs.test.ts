@@ -2,7 +2,7 @@
 import { overPg } from "@loyalty-cards/testing/postgres-clients";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { addJob, addJobs, hurryJob, renewJob, resendJob } from "../../jobs/add.ts";
-import { correctTimes } from "../../jobs/clock.ts";
+import { correctTimes } from "../../jobs/correct-times.ts";
 import { deleteEnded, deleteJob, eraseEnded } from "../../jobs/erase.ts";
 import { leaseDue, leaseJob, leaseProbe } from "../../jobs/lease.ts";
 import { countNeglected, isNeglected } from "../../jobs/neglect.ts";

@@ -1,6 +1,6 @@
 /** One attempt at one entry: sends the request under its lease, and has its end recorded. */
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
-import { maxAheadMs } from "@loyalty-cards/internal/jobs/clock";
+import { maxAheadMs } from "@loyalty-cards/internal/jobs/correct-times";
 import { type End, giveBack, settleJob } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { endless } from "@loyalty-cards/internal/limits";
@@ -10,8 +10,8 @@ import type { Card } from "@loyalty-cards/issuing-client";
 import type { OutboxContext, Recorded } from "./context.ts";
 import { isOptionWrong } from "./entry.ts";
 import { toRef, toRequest } from "./job.ts";
+import type { OutboxOutcome } from "./outcomes.ts";
 import { recordWithCallback } from "./record.ts";
-import type { OutboxOutcome } from "./report.ts";
 import { type CallFailure, judge, toFailure, type Verdict } from "./verdict.ts";
 
 /** A lease lasts this much longer than its attempt, so that the result can be committed. */

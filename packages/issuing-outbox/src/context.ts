@@ -7,7 +7,7 @@ import type { Worker } from "@loyalty-cards/internal/jobs/worker";
 import type { Card } from "@loyalty-cards/issuing-client";
 import type { OutboxEntry } from "./entry.ts";
 import type { Lifecycle } from "./lifecycle.ts";
-import type { createFailureLog, Report } from "./report.ts";
+import type { createFailureLog, Report } from "./outcomes.ts";
 
 /** Runs statements. Each promise resolves after the commit. */
 export interface OutboxDatabase {

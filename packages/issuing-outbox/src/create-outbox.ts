@@ -20,7 +20,7 @@ import { findJob, parseMethodRef, requireOpen, toEntry } from "./job.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { list } from "./list.ts";
 import type { Outbox, OutboxOptions } from "./outbox.ts";
-import { createFailureLog, createOutboxReport } from "./report.ts";
+import { createFailureLog, createOutboxReport } from "./outcomes.ts";
 import { createWorkers, work } from "./work.ts";
 
 /**

@@ -17,5 +17,5 @@ export type {
   OutboxWorker,
   WorkOptions,
 } from "./outbox.ts";
-export type { OutboxOutcome } from "./report.ts";
+export type { OutboxOutcome } from "./outcomes.ts";
 export { type SqliteOutbox, type SqliteOutboxOptions, sqliteOutbox } from "./sqlite.ts";

@@ -14,7 +14,7 @@ import type {
   OutboxState,
   OwedCard,
 } from "./entry.ts";
-import type { ReportOptions } from "./report.ts";
+import type { ReportOptions } from "./outcomes.ts";
 
 /** Options of both outboxes. */
 export interface OutboxOptions<Transaction> extends ReportOptions {

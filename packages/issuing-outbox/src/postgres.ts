@@ -1,7 +1,7 @@
 /** Entry point `/postgres`: an outbox in your own PostgreSQL, for processes on several machines. */
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
-import { correctTimes } from "@loyalty-cards/internal/jobs/clock";
+import { correctTimes } from "@loyalty-cards/internal/jobs/correct-times";
 import {
   createPostgresDatabase,
   isTransactionConflict,

@@ -8,7 +8,7 @@ import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/ta
 import type { OutboxContext, OutboxDatabase, Recorded, ShopCallback } from "./context.ts";
 import { isOptionWrong, type StoredCard } from "./entry.ts";
 import { lockJob, toEntry, toRef } from "./job.ts";
-import type { OutboxOutcome } from "./report.ts";
+import type { OutboxOutcome } from "./outcomes.ts";
 import { backoff } from "./verdict.ts";
 
 /** How an attempt ended, or what a person found out about an entry, and how that is recorded. */

@@ -1,7 +1,7 @@
 /** `sqliteOutbox`: an outbox in a SQLite file, for the processes of one machine. */
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
-import { correctTimes } from "@loyalty-cards/internal/jobs/clock";
+import { correctTimes } from "@loyalty-cards/internal/jobs/correct-times";
 import { expireLeases } from "@loyalty-cards/internal/jobs/lease";
 import { getLatestMs } from "@loyalty-cards/internal/jobs/read";
 import {

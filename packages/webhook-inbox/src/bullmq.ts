@@ -4,8 +4,8 @@ import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs, requireInteger } from "@loyalty-cards/internal/limits";
 import { requireEventId, toEventKey, toJobData, toJobId, validateRetention } from "./event.ts";
+import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
 import { createPut, type ReplayableInbox, untilAborted } from "./put.ts";
-import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
 
 interface BullmqJob {
   data: unknown;

@@ -7,7 +7,7 @@ import { createReturnedFunctionError, createTypeError } from "@loyalty-cards/int
 import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseJobData, toBytes } from "./event.ts";
-import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
+import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
 
 /** One attempt at one event, as a queue's worker delivers it. */
 export interface QueueDelivery extends Delivery {

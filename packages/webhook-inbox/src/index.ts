@@ -5,10 +5,10 @@ export { openLibsql } from "@loyalty-cards/internal/sqlite/database-node";
 // pg-boss and BullMQ
 export { type BullmqInboxOptions, bullmqInbox } from "./bullmq.ts";
 export { inboxHandler, type QueueDelivery, type QueueHandler } from "./inbox-handler.ts";
+export type { InboxOutcome } from "./outcomes.ts";
 export { type PgBossInboxOptions, pgBossInbox } from "./pg-boss.ts";
 // Every inbox
 export type { ReplayableInbox } from "./put.ts";
-export type { InboxOutcome } from "./reports.ts";
 export { sqliteInbox } from "./sqlite/create-inbox.ts";
 export type {
   InboxEntry,

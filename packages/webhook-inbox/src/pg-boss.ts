@@ -7,8 +7,8 @@ import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { requireInteger } from "@loyalty-cards/internal/limits";
 import { maxColumn, requireEventId, toEventKey, toJobData, validateRetention } from "./event.ts";
+import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
 import { createPut, type ReplayableInbox } from "./put.ts";
-import { createInboxReport, type ReportOptions, reportOptionNames } from "./reports.ts";
 
 /** The methods of a started `PgBoss` of version 11 or 12 that the inbox calls. */
 interface PgBoss {

@@ -4,7 +4,7 @@
  */
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
-import type { Report } from "./reports.ts";
+import type { Report } from "./outcomes.ts";
 
 /** An inbox whose dead letters can be processed again. */
 export interface ReplayableInbox extends Inbox {

@@ -20,6 +20,7 @@ export {
 } from "./event.ts";
 export { type EventHandlers, onEvents } from "./on-events.ts";
 export type { Inbox, ReceiverOptions } from "./options.ts";
+export type { ReceiverOutcome } from "./outcomes.ts";
 // Verifying and signing
 export {
   isWebhookVerificationError,
@@ -27,7 +28,6 @@ export {
   WebhookVerificationError,
 } from "./reasons.ts";
 export { createReceiver, type Receiver, type ReceiverResponse } from "./receiver.ts";
-export type { ReceiverOutcome } from "./reporter.ts";
 export type { Secret } from "./secrets.ts";
 export {
   signWebhook,

@@ -7,8 +7,8 @@ import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { addChunk, type BodyResult, type ReadLimits, type RequestHead, toBytes } from "./body.ts";
 import type { WebhookEvent } from "./event.ts";
 import type { ReceiverKind, ReceiverOptions } from "./options.ts";
+import type { Reporter } from "./outcomes.ts";
 import { createAdapterReceiver, type ReceiverResponse } from "./receiver.ts";
-import type { Reporter } from "./reporter.ts";
 
 export type { IncomingMessage, Readable, ServerResponse };
 

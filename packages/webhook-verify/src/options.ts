@@ -6,7 +6,7 @@ import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/k
 import { maxTimerMs, requirePositive } from "@loyalty-cards/internal/limits";
 import type { DedupeStore } from "./dedupe.ts";
 import type { EventHandler, WebhookEvent } from "./event.ts";
-import type { ReporterOptions } from "./reporter.ts";
+import type { ReporterOptions } from "./outcomes.ts";
 import { createSecretSource, type SecretOption } from "./secrets.ts";
 import { parseTolerance, readClock } from "./signature.ts";
 import type { VerifyInput } from "./verify.ts";

@@ -22,14 +22,14 @@ import {
   type ReceiverOptions,
   type ReceiverSettings,
 } from "./options.ts";
-import { isMisconfiguration, type Refusal, reasons, unavailable } from "./reasons.ts";
 import {
   createReporter,
   type HandlingOutcome,
   type RefusalOutcome,
   toRefusalOutcome,
   type VerifiedFacts,
-} from "./reporter.ts";
+} from "./outcomes.ts";
+import { isMisconfiguration, type Refusal, reasons, unavailable } from "./reasons.ts";
 import { checkHeader, isTimeMs, type UnverifiedBody } from "./signature.ts";
 import { type Match, verifyWithSecrets } from "./verify.ts";
 

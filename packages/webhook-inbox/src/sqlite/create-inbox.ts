@@ -25,8 +25,8 @@ import {
   requireEventId,
   validateRetention,
 } from "../event.ts";
+import { createInboxReport } from "../outcomes.ts";
 import { createPut } from "../put.ts";
-import { createInboxReport } from "../reports.ts";
 import {
   drainOptionNames,
   type InboxEntry,

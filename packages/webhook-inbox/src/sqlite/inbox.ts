@@ -3,8 +3,8 @@ import type { Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
 import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import type { OpenSqlite, SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Clock } from "@loyalty-cards/internal/timers";
+import { type ReportOptions, reportOptionNames } from "../outcomes.ts";
 import type { ReplayableInbox } from "../put.ts";
-import { type ReportOptions, reportOptionNames } from "../reports.ts";
 import { type SqliteHandler, type SqliteWorkerOptions, workerOptionNames } from "./worker.ts";
 
 /** The file, and how long events are remembered. */

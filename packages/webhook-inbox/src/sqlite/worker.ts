@@ -22,8 +22,8 @@ import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-car
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toBytes } from "../event.ts";
+import type { EventRef, Report } from "../outcomes.ts";
 import { untilAborted } from "../put.ts";
-import type { EventRef, Report } from "../reports.ts";
 import { tables } from "./tables.ts";
 
 /**
