@@ -302,6 +302,26 @@ describe.each(transports)("over %s", (_name, transport) => {
     },
   );
 
+  it("sends the body of client.api with its length, so that it is not read as the next request", async () => {
+    const received: unknown[] = [];
+    const { client } = await openHttp((request, response) => {
+      const chunks: Buffer[] = [];
+      request
+        .on("data", (chunk) => chunks.push(chunk))
+        .on("end", () => {
+          received.push([request.method, Buffer.concat(chunks).toString()]);
+          response.writeHead(200, json).end("{}");
+        });
+    }, transport);
+    const text = "GET /api/v1/ążź HTTP/1.1\r\nhost: x\r\n\r\n";
+    type Untyped = (path: string, init: object) => Promise<unknown>;
+    const init = { body: text, bodySerializer: String };
+    const methods = ["DELETE", "OPTIONS", "PATCH", "PUT", "POST"] as const;
+    for (const method of methods) await (client.api[method] as Untyped)("/notes", init);
+    await client.getCard("card_1").catch(() => {});
+    expect(received).toEqual([...methods.map((method) => [method, text]), ["GET", ""]]);
+  });
+
   it("sends the User-Agent with every method, retry and call of client.api", async () => {
     const own = `loyalty-cards/${packageJson.version}`;
     const userAgents: unknown[] = [];
