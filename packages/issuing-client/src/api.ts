@@ -31,13 +31,12 @@ type BelowRoot<Paths> = {
 export type Api<Paths extends object> = Client<BelowRoot<Paths>>;
 
 /**
- * Every request is sent by `send`, to an address below `baseUrl`. Options of a call and middleware
- * cannot change that.
+ * Every request is sent by `send`, to an address below `baseUrl`, also with middleware. A `fetch` of
+ * one call replaces `send`, and gets no API key.
  */
 export function createApi<Paths extends object>(settings: Settings): Api<Paths> {
   if (typeof Request === "undefined") throw configurationError(describeMissingFetch("client.api"));
-  const { baseUrl } = getService(settings);
-  const root = `${baseUrl}/api/v1`; // spec 9
+  const root = `${settings.service?.baseUrl}/api/v1`; // spec 9
 
   async function fetch(request: Request): Promise<Response> {
     const { method, url, signal } = request;
@@ -50,11 +49,11 @@ export function createApi<Paths extends object>(settings: Settings): Api<Paths> 
     const call: Call<Response> = {
       endpoint: "api",
       method,
-      path: url.slice(baseUrl.length),
+      path: url.slice(callSettings.service.baseUrl.length),
       contentType,
       body: request.body === null ? undefined : await request.text(),
-      // Every POST has a key, because it could not be retried without one.
-      idempotencyKey: method === "POST" ? (ownKey ?? crypto.randomUUID()) : undefined,
+      // The service need not honour a key, except for a card (spec 8): only the caller knows.
+      idempotencyKey: ownKey,
       read: (response) => ({ value: toResponse(response) }),
     };
     return send(call, callSettings);
@@ -63,6 +62,7 @@ export function createApi<Paths extends object>(settings: Settings): Api<Paths> 
   /** Validates the address before it becomes a URL, which would resolve its dot segments. */
   const CheckedRequest = new Proxy(Request, {
     construct(target, [address, init]) {
+      getService(settings); // a missing address is an error of the first call
       const checked = removeSecondPrefix(root, address);
       checkAddress(root, checked);
       return new target(checked, init);

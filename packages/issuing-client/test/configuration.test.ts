@@ -138,7 +138,12 @@ describe("the options of createIssuingClient", () => {
     async (name, message) => {
       for (const value of [undefined, null, "", "  "]) {
         const { client, requests } = scripted([], { [name]: value });
-        for (const call of [client.getCard("card_1"), client.issueCard("t", signUp, { userId: 1 })])
+        const { api } = client;
+        for (const call of [
+          client.getCard("card_1"),
+          client.issueCard("t", signUp, { userId: 1 }),
+          api.GET("/passes/{id}", { params: { path: { id: "card_1" } } }),
+        ])
           expect(readRejection(await catchIssuingError(call))).toMatch(message);
         expect(requests).toEqual([]);
       }

@@ -278,14 +278,23 @@ describe("api", () => {
     expect(requests).toEqual([]);
   });
 
-  it("retries, and adds an idempotency key to a POST", async () => {
-    const { client, requests } = scripted([json({}, 503), json(card, 201)]);
-    const call = { params: { path: { templateId: "t" } }, body: signUp };
-    expect((await client.api.POST("/templates/{templateId}/passes", call)).data?.id).toBe("card_1");
-    const keys = requests.map(({ headers }) => headers.get("idempotency-key"));
-    expect(keys[0]).toMatch(/^[\w-]{36}$/);
-    expect(keys[1]).toBe(keys[0]);
-  });
+  it.each([
+    ["a 503", () => json({}, 503)],
+    ["a 409", () => json({}, 409)],
+    ["a lost response", () => networkError("ECONNRESET")],
+  ])(
+    "retries a POST after %s only with a key of the caller: the service may ignore one of ours",
+    async (_name, fail) => {
+      const post = async (header: { "Idempotency-Key"?: string }) => {
+        const { client, requests } = scripted([fail(), json(card, 201)]);
+        const call = { params: { path: { templateId: "t" }, header }, body: signUp };
+        await client.api.POST("/templates/{templateId}/passes", call).catch(() => {});
+        return requests.map(({ headers }) => headers.get("idempotency-key"));
+      };
+      expect(await post({})).toEqual([null]);
+      expect(await post({ "Idempotency-Key": "order-1" })).toEqual(["order-1", "order-1"]);
+    },
+  );
 });
 
 it("reads the API key from a function for each call", async () => {
