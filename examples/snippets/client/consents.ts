@@ -25,15 +25,20 @@ export async function sendConsents(outbox: SqliteOutbox, client: IssuingClient) 
   type User = { id: string; card: string; marketing: 0 | 1 };
   for (const { id, card, marketing } of users as User[]) {
     const given = { marketing: true, version };
+    let unsent = 0;
     try {
       await client.setConsent(card, marketing ? given : { marketing: false });
     } catch (error) {
       console.error(`The consent of user ${id} was not sent:`, error);
-      const isDeleted = isIssuingError(error) && error.code === "not-found";
-      if (!isDeleted) continue; // the next call sends it
+      const { code, problem } = isIssuingError(error) ? error : {};
+      const isDeleted = code === "not-found" && problem?.title; // not a gateway's 404
+      if (!isDeleted) unsent = 1;
     }
-    const update = "UPDATE users SET unsent = 0 WHERE id = ? AND marketing = ?";
-    await outbox.write((database) => database.prepare(update).run(id, marketing));
+    // A wish that changed meanwhile is sent again: this call can take effect last.
+    const update = "UPDATE users SET unsent = ? OR marketing <> ? WHERE id = ?";
+    await outbox.write((database) =>
+      database.prepare(update).run(unsent, marketing, id),
+    );
   }
 }
 // #endregion

@@ -214,6 +214,46 @@ it.each([false, true])(
   },
 );
 
+it.each([false, true])(
+  "sends a withdrawal again when an earlier opt-in took effect after it; the response was lost: %s",
+  async (isLost) => {
+    const { service, url, client, openOutbox, readCards } = await open();
+    const outbox = openOutbox();
+    const { request } = toOwedCard(anna);
+    const { templateId: template } = service;
+    await outbox.addAll([{ userId: anna.id, template, request }]);
+    await outbox.drain();
+    const [card = ""] = await readCards();
+    await outbox.write((database) =>
+      database.exec(
+        `CREATE TABLE users (id TEXT, card TEXT, marketing INTEGER, unsent INTEGER);
+         INSERT INTO users VALUES ('${anna.id}', '${card}', 1, 1)`,
+      ),
+    );
+    const logError = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => logError.mockRestore());
+
+    const slow = createIssuingClient({
+      baseUrl: url,
+      apiKey: service.apiKeys.website,
+      maxRetries: 0,
+      async fetch(url, init) {
+        await changeConsent(outbox, { userId: anna.id, template, request }); // a withdrawal
+        await sendConsents(outbox, client);
+        const response = await fetch(url, init);
+        if (isLost) throw new TypeError("fetch failed");
+        return response;
+      },
+    });
+    await sendConsents(outbox, slow);
+    expect(await client.getConsent(card)).toMatchObject({ marketingConsent: true });
+    await sendConsents(outbox, client);
+    expect(await client.getConsent(card)).toMatchObject({
+      marketingConsent: false,
+    });
+  },
+);
+
 it("sends the consents of all others when a card was deleted, whose consent it gives up", async () => {
   const { service, client, openOutbox, readCards } = await open();
   const outbox = openOutbox();
@@ -230,6 +270,11 @@ it("sends the consents of all others when a card was deleted, whose consent it g
   );
   const logError = vi.spyOn(console, "error").mockReturnValue();
   onTestFinished(() => logError.mockRestore());
+  // The page of a gateway, or a wrong baseUrl, deletes no card.
+  const page = async () => new Response("<h1>Not found</h1>", { status: 404 });
+  const elsewhere = { baseUrl: "https://gateway.test", apiKey: "k", fetch: page };
+  await sendConsents(outbox, createIssuingClient(elsewhere));
+  logError.mockClear();
   await sendConsents(outbox, client);
   expect(logError.mock.calls).toEqual([
     [

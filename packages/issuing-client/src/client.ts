@@ -119,6 +119,7 @@ export interface IssuingClient<Paths extends object = paths> {
   /**
    * Gives or withdraws the marketing consent of the customer ([spec
    * 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)).
+   * A retry of an earlier call can take effect after a later call.
    * @param change `marketing` and, when known, the `version` of the consent text.
    * @returns the consent after the change; undefined when the response does not have it.
    * @throws {IssuingError} `not-found` for an unknown card.
