@@ -66,7 +66,11 @@ const events = getBuiltinModule("node:events") as
  * with one.
  */
 function allowManyListeners(signal: AbortSignal): void {
-  events?.setMaxListeners?.(0, signal);
+  try {
+    events?.setMaxListeners?.(0, signal);
+  } catch {
+    // It takes no signal of jsdom or happy-dom, which give no warning.
+  }
 }
 
 /**

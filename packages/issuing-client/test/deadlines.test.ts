@@ -235,6 +235,23 @@ it("does not warn of a leak when many calls share a signal, and removes each lis
   expect([warnings, getEventListeners(signal, "abort")]).toEqual([[], []]);
 });
 
+it("takes a signal that is not Node's own, as those of jsdom and happy-dom", async () => {
+  const { signal } = new AbortController();
+  const foreign = {
+    get aborted() {
+      return signal.aborted;
+    },
+    throwIfAborted: () => signal.throwIfAborted(),
+    addEventListener: (type: string, listener: () => void) =>
+      signal.addEventListener(type, listener),
+    removeEventListener: (type: string, listener: () => void) =>
+      signal.removeEventListener(type, listener),
+  };
+  const { client } = scripted([json(card)]);
+  expect(await client.getCard("card_1", { signal: foreign as never })).toEqual(card);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
 it("ends the request over fetch when its body cannot be read, so that no connection stays open", async () => {
   const signals: AbortSignal[] = [];
   const broken = () =>
