@@ -12,6 +12,9 @@ export const hasIssuingErrorBrand = <IssuingError>(value: unknown): value is Iss
 /** The `userMessage` of an error whose own text must not be shown to the user. */
 export const generalUserMessage = "The loyalty service is not available right now.";
 
+/** The `userMessage` of a 422 that does not say what to correct. */
+export const generalFormMessage = "Please check your details.";
+
 /**
  * Advice for a program, with which messages of the client end. The command leaves it out: a person
  * at a terminal reads the `userMessage`, and has no options.

@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { getSystemErrorMap } from "node:util";
 import {
   formatErrorLink,
+  generalFormMessage,
   generalUserMessage,
   programAdvice,
   removeErrorLink,
@@ -174,4 +175,6 @@ export const nameVariables = (message: string) =>
 
 /** Why the service rejected a row: its own text of a 422, when there is one. */
 export const describeRejection = (error: Pick<IssuingError, "message" | "userMessage">): string =>
-  error.userMessage === generalUserMessage ? toSentence(error) : error.userMessage;
+  [generalFormMessage, generalUserMessage].includes(error.userMessage)
+    ? toSentence(error)
+    : error.userMessage;

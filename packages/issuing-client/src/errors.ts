@@ -2,6 +2,7 @@
 import {
   issuingErrorBrand as brand,
   formatErrorLink,
+  generalFormMessage,
   generalUserMessage,
   hasIssuingErrorBrand,
 } from "@loyalty-cards/internal/errors";
@@ -92,7 +93,7 @@ export class IssuingError extends Error {
   /** The service's identifier of the request, when a usable response has one. */
   declare readonly requestId?: string;
   declare readonly idempotencyKey?: string;
-  /** How long the service asked to wait, in milliseconds; at most 24 hours. */
+  /** How long a 4xx or 5xx of the service asked to wait, in milliseconds; at most 24 hours. */
   declare readonly retryAfterMs?: number;
   /**
    * The id of a card that exists although the response is invalid (`invalid-response`). Store it.
@@ -100,7 +101,8 @@ export class IssuingError extends Error {
   declare readonly cardId?: string;
 
   constructor(message: string, facts: IssuingErrorFacts) {
-    const { cause, userMessage = generalUserMessage, fields = [], problem, ...shown } = facts;
+    const general = facts.code === "validation" ? generalFormMessage : generalUserMessage;
+    const { cause, userMessage = general, fields = [], problem, ...shown } = facts;
     super(message + formatErrorLink(facts.code), cause === undefined ? {} : { cause });
     Object.assign(
       this,

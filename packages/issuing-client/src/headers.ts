@@ -10,6 +10,11 @@ const reservedHeaders =
  * @throws {IssuingError} `configuration`, without a value.
  */
 export function parseHeaders(headers: Record<string, string>): Record<string, string> {
+  // `Headers` and Map have no entries for Object.entries.
+  if (Object.prototype.toString.call(headers) !== "[object Object]")
+    throw configurationError(
+      "headers must be a plain object. Of others, pass Object.fromEntries(headers).",
+    );
   const parsed: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (reservedHeaders.test(name.toLowerCase()))

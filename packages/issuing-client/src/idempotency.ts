@@ -181,9 +181,19 @@ function toKeyText(input: IdempotencyKeyInput): string {
   throw configurationError("templateId, userId, keySuffix and namespace must be well-formed text.");
 }
 
-/** An empty namespace is none, because an environment variable can be empty. */
-export const parseNamespace = (name: string, value: unknown): string =>
-  value === "" ? "" : requireText(name, value);
+/**
+ * An empty namespace is none, because an environment variable can be empty.
+ * @throws {IssuingError} `configuration` also for what a shell or a .env file did not remove: the
+ * keys would be others, and each user would get a second card.
+ */
+export function parseNamespace(name: string, value: unknown): string {
+  if (value === "") return "";
+  const namespace = requireText(name, value);
+  if (namespace === namespace.trim() && !/^["']/.test(namespace)) return namespace;
+  throw configurationError(
+    `${name} begins with a quote, or has white space around it, such as a line break. Remove it.`,
+  );
+}
 
 /**
  * @throws {IssuingError} `configuration` for a value that is blank or not text: the key could be

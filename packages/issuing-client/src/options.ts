@@ -175,7 +175,7 @@ export function parseOptions(options: IssuingClientOptions): Settings {
     apiKey: parseApiKeyOption(options.apiKey ?? readEnvironment("LOYALTY_API_KEY")),
     service: parseService(options),
     idempotencyNamespace: getNamespace(options),
-    userAgent: parseUserAgent(options.userAgent),
+    userAgent: parseUserAgent(options.userAgent ?? ""),
     headers: parseHeaders(options.headers ?? {}),
     ...parseLimits(options, defaultLimits),
     onEvent: parseFunction("onEvent", options.onEvent),
@@ -238,7 +238,7 @@ function parseMs(name: string, value: unknown): number {
 }
 
 /** @returns the value of the header: the client's own program, and that of the caller. */
-function parseUserAgent(program = ""): string {
+function parseUserAgent(program: string): string {
   const userAgent = `loyalty-cards/${version} ${program}`;
   return parseHeaders({ "user-agent": userAgent })["user-agent"] as string;
 }
@@ -276,7 +276,7 @@ function parseBaseUrl(address: string, allowInsecureHttp: boolean | undefined): 
     throw configurationError(
       'baseUrl must be an address such as "https://cards.example.com", without user, password, query or fragment.',
     );
-  if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp)
+  if (url.protocol === "http:" && !isLoopback(url.hostname) && allowInsecureHttp !== true)
     throw configurationError(
       `baseUrl is ${url.origin}, which would send the API key unencrypted: use https://. ${programAdvice.insecureHttp}`,
     );

@@ -12,6 +12,7 @@ import {
   type ProblemDetails,
   type RejectedField,
 } from "./errors.ts";
+import { printableKey } from "./request.ts";
 import { getRequestId, isObject, type UsableResponse } from "./response.ts";
 import { isConflict, isRetryableStatus } from "./retry.ts";
 import type { AttemptFailure } from "./transport.ts";
@@ -62,7 +63,8 @@ export function toRejection(
     : formatHint(code, call, { baseUrl, isOfService: hasDetails(problem) });
   const end = hint === undefined ? "." : `: ${hint}`;
   const hasKey = facts.idempotencyKey !== undefined;
-  const mayStillRun = facts.outcome === "unknown" && isConflict(status, hasKey);
+  const isEarlier = facts.outcome === "unknown" || retryAfterMs !== undefined;
+  const mayStillRun = isEarlier && isConflict(status, hasKey);
   return new IssuingError(`The service responded ${status} to ${call.endpoint}${end}`, {
     ...facts,
     code,
@@ -170,14 +172,15 @@ const contractPointers: ReadonlySet<string> = new Set([
   "/version",
 ]);
 
-/** A field key that looks like a name. Other text can be personal data. */
-const fieldPointer = /^\/fieldValues\/([\p{L}_][\p{L}\p{N}_.-]{0,63})$/u;
-
 /** A field key that equals a value in the request is left out: it can be personal data. */
 function isPrintable(pointer: string, body: string): boolean {
   if (contractPointers.has(pointer)) return true;
-  const [, key] = fieldPointer.exec(pointer) ?? [];
-  return key !== undefined && !body.includes(`:${JSON.stringify(key)}`);
+  const [, key = ""] = pointer.split("/fieldValues/");
+  return (
+    pointer === `/fieldValues/${key}` &&
+    printableKey.test(key) &&
+    !body.includes(`:${JSON.stringify(key)}`)
+  );
 }
 
 /** The hint of a 422, with at most 10 fields. */

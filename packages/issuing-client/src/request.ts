@@ -6,8 +6,8 @@ import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type { PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import {
   describeUnknownName,
-  findNearestName,
   type OptionNames,
+  requireKnownOptions,
 } from "@loyalty-cards/internal/known-options";
 import type { FieldValues, Customer as WireCustomer } from "@loyalty-cards/openapi/types";
 import { configurationError, describeNoText, type IssuingError, isPromise } from "./errors.ts";
@@ -121,7 +121,8 @@ const customerNames = {
 } satisfies OptionNames<Customer>;
 
 const consentNames = { privacy: true, marketing: true } satisfies OptionNames<Customer["consents"]>;
-const consentMembers = { names: consentNames, noun: "member" } as const;
+
+const asMembers = { noun: "member", toError: configurationError } as const;
 
 /**
  * Validates template and request, and returns what is sent.
@@ -139,12 +140,11 @@ export function prepareRequest(
   const { customer, fieldValues = {} } = request ?? {};
   if (typeof customer !== "object" || customer === null)
     throw configurationError(describeMissingCustomer(request));
-  for (const name in customer) if (!Object.hasOwn(customerNames, name)) checkCustomerMember(name);
+  requireKnownOptions("customer", customer, customerNames, asMembers);
   const { phone, email, name, consents } = customer;
   checkConsents(consents);
   checkFieldValues(fieldValues);
-  // Getters of a class are not copied, so the known members are read by name.
-  const sent: Record<string, unknown> = { ...customer, phone, email, name, consents };
+  const sent: Record<string, unknown> = { phone, email, name, consents };
   for (const contact of contacts) {
     checkContact(contact, sent[contact]);
     // The service would reject an empty form field or column.
@@ -173,18 +173,6 @@ function createMemberError(name: string): IssuingError {
   );
 }
 
-/**
- * @throws {IssuingError} `configuration` for a member that is probably misspelt. The service may
- * know others, so they are sent.
- */
-function checkCustomerMember(name: string): void {
-  const nearest = findNearestName(name, Object.keys(customerNames));
-  if (nearest === undefined) return;
-  throw configurationError(
-    `customer has no member ${JSON.stringify(name)}. Did you mean ${nearest}?`,
-  );
-}
-
 function describeMissingCustomer(request: unknown): string {
   if (isPromise(request)) return "The request of issueCard is a promise: await it.";
   const type = Object.prototype.toString.call(request).slice(8, -1);
@@ -207,9 +195,7 @@ function checkConsents(
     throw configurationError(
       `customer.consents.privacy.version ${describeNoText(version)}: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.`,
     );
-  for (const name of Object.keys(consents ?? {}))
-    if (!Object.hasOwn(consentNames, name))
-      throw configurationError(describeUnknownName("customer.consents", name, consentMembers));
+  requireKnownOptions("customer.consents", consents ?? {}, consentNames, asMembers);
   if (consents?.marketing !== undefined) checkMarketing(consents.marketing);
 }
 
@@ -247,7 +233,11 @@ function checkFieldValues(values: unknown): asserts values is FieldValues {
     throw configurationError("fieldValues must be a plain object.");
   for (const [key, value] of Object.entries(values as object)) {
     const isSendable = typeof value === "string" || Number.isFinite(value) || value === undefined;
-    if (!isSendable)
-      throw configurationError(`fieldValues.${key} must be a string or a finite number.`);
+    if (isSendable) continue;
+    const what = printableKey.test(key) ? `fieldValues.${key}` : "A value of fieldValues";
+    throw configurationError(`${what} must be a string or a finite number.`);
   }
 }
+
+/** A field key that looks like a name. Other text can be personal data. */
+export const printableKey = /^[\p{L}_][\p{L}\p{N}_.-]{0,63}$/u;

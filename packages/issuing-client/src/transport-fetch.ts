@@ -32,6 +32,7 @@ interface FetchedResponse extends Pick<Response, "status" | "text"> {
   readonly type: string;
   readonly headers: Iterable<[string, string]> & { get(name: string): string | null };
   readonly body: ByteStream | null;
+  readonly bodyUsed?: boolean;
 }
 
 /** One reason for all requests: the default, a DOMException with a stack, is slow to create. */
@@ -52,6 +53,7 @@ export function createFetchTransport(
   function findFailure(response: FetchedResponse) {
     const isResponse = [response?.text, response?.headers?.get].every(isFunction);
     if (!isResponse) return noResponse; // such as that of axios
+    if (response.bodyUsed && response.status < 300) return noResponse; // by a logger
     // An interceptor, such as MSW, may pass on a network error as a response.
     const isNetworkError = response.status === 0 && response.type !== "opaqueredirect";
     return isNetworkError ? fail(undefined) : undefined;
@@ -101,7 +103,7 @@ const noResponse: { failure: AttemptFailure } = {
   failure: {
     code: "invalid-response",
     message:
-      "The option fetch returned no Response: pass a function that returns one, as the global fetch does.",
+      "The option fetch returned no Response, or one whose body was read: pass a function that returns one, as the global fetch does. To log a body, read response.clone().",
     wasSent: true,
     retryable: false,
   },

@@ -95,7 +95,11 @@ async function readMessage(
     return Array.isArray(value) ? value.join(", ") : (value ?? null);
   };
   const headers = () =>
-    toHeaders(Object.keys(message.headers).map((name) => [name, header(name) ?? ""]));
+    toHeaders(
+      Object.entries(message.headers).flatMap(([name, value = ""]) =>
+        [value].flat().map((each): [string, string] => [name, each]),
+      ),
+    );
   const bytes = await readBytes(message, status, fail);
   const encodings = header("content-encoding");
   let body: HttpResponse["body"];

@@ -106,7 +106,13 @@ const invalidOptions: Record<string, [message: RegExp, values: unknown[]][]> = {
   deadlineMs: [[/deadlineMs must be/, [-1]]],
   maxRetries: [[/maxRetries must be a whole number/, [0.5, -1]]],
   userAgent: [[/headers has an invalid entry, "user-agent"/, ["shop\nx-admin: 1", "sklep-ą"]]],
-  headers: [[/headers must not have "content-type"/, [{ "content-type": "text/plain" }]]],
+  headers: [
+    [/headers must not have "content-type"/, [{ "content-type": "text/plain" }]],
+    [
+      /^headers must be a plain object\. Of others, pass Object\.fromEntries\(headers\)\./,
+      [new Headers({ "x-a": "1" }), new Map([["x-a", "1"]]), [["x-a", "1"]], "x-a: 1"],
+    ],
+  ],
   fetch: [[/fetch must be a function/, ["fetch"]]],
   onEvent: [[/onEvent must be a function/, [{}]]],
 };
@@ -165,7 +171,10 @@ describe("the options of createIssuingClient", () => {
 it("accepts http:// for this machine, and for any host with allowInsecureHttp", () => {
   for (const host of ["localhost:4010", "127.0.0.1", "[::1]:4010", "cards.localhost"])
     expect(make({ baseUrl: `http://${host}` })).not.toThrow();
-  expect(make({ baseUrl: "http://cards.example.com", allowInsecureHttp: true })).not.toThrow();
+  const baseUrl = "http://cards.example.com";
+  expect(make({ baseUrl, allowInsecureHttp: true })).not.toThrow();
+  for (const allowInsecureHttp of ["false", 1])
+    expect(getRejection(make({ baseUrl, allowInsecureHttp }))).toContain("use https://");
 });
 
 it("accepts a baseUrl that is a URL, has a path or ends with slashes", async () => {
@@ -174,6 +183,12 @@ it("accepts a baseUrl that is a URL, has a path or ends with slashes", async () 
     await client.getCard("card_1");
     expect(requests[0]?.url).toBe("https://cards.test/shop/api/v1/passes/card_1");
   }
+});
+
+it("takes null for userAgent as none", async () => {
+  const { client, requests } = scripted([json(card)], { userAgent: null as never });
+  await client.getCard("card_1");
+  expect(requests[0]?.headers.get("user-agent")).toMatch(/^loyalty-cards\/\S+$/);
 });
 
 it("takes null for fetch as no fetch", async () => {
@@ -192,15 +207,17 @@ it.each([
   { status: 201, headers: {}, data: card },
   { status: 201, headers: {}, text: async () => JSON.stringify(card) },
   { status: 201, text: async () => JSON.stringify(card) },
+  json(card, 201),
 ])(
-  "says that the option fetch returned no Response, as that of axios does: %j",
+  "says that the option fetch returned no Response, as that of axios does, or a read one: %j",
   async (response) => {
+    if (response instanceof Response) await response.text();
     const client = createIssuingClient({ ...good, fetch: async () => response as never });
     await expect(client.issueCard("t", signUp, { userId: 1 })).rejects.toMatchObject({
       code: "invalid-response",
       outcome: "unknown", // the request may have been sent
       attempts: 1,
-      message: expect.stringMatching(/^The option fetch returned no Response: pass a function/),
+      message: expect.stringMatching(/^The option fetch returned no Response, or one whose body/),
     });
   },
 );
@@ -342,6 +359,10 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     ["nmae", "e-mail", "Phone", "consent"].map((name) => issueTo({ [name]: "hunter2" })),
   ],
   [
+    /^customer has no member "(passwordHash|id)"\. Its members are phone, email, name, consents\./,
+    [issueTo({ passwordHash: "hunter2" }), issueTo({ id: undefined })],
+  ],
+  [
     /customer\.consents\.marketing must be an object.* leave it out when the user did not opt in/,
     [true, false, null, "2026-01"].map((marketing) =>
       issueTo({ consents: { privacy: { version: "1" }, marketing } }),
@@ -352,8 +373,17 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     ["phone", "email", "name"].map((contact) => issueTo({ [contact]: 48600100200 })),
   ],
   [/customer\.phone must be a string, not an object: keep it as text/, [issueTo({ phone: {} })]],
-  [/customer cannot be serialized as JSON/, [issueTo({ n: 1n })]],
-  [/fieldValues\.points must be/, [issueWith({ points: Number.NaN })]],
+  [
+    /customer cannot be serialized as JSON/,
+    [issueTo({ consents: { privacy: { version: "1", n: 1n } } })],
+  ],
+  [/^fieldValues\.points must be/, [issueWith({ points: Number.NaN })]],
+  [
+    /^A value of fieldValues must be a string or a finite number\./,
+    ["hunter2@example.com", "name\nhunter2", "+48 hunter2"].map((key) =>
+      issueWith({ [key]: null }),
+    ),
+  ],
   [/fieldValues\.at/, [issueWith({ at: new Date() })]],
   [/plain object/, [issueWith(new Map()), issueWith(["a"]), issueWith(null)]],
   [
@@ -484,6 +514,10 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
   [
     /headers must not have "idempotency-key" in issueCard: use the option idempotencyKey\./,
     [issue(signUp, "t", { userId: 1, headers: { "Idempotency-Key": "hunter2" } })],
+  ],
+  [
+    /headers must be a plain object/,
+    [(c) => c.getCard("c", { headers: new Headers({ "x-a": "hunter2" }) as never })],
   ],
   [
     /headers has no value for "x-a": leave it out\./,

@@ -89,7 +89,7 @@ describe("an error response without problem details", () => {
     "shows the detail of a 422 if it is a text of up to 1000 characters: %j",
     async (detail) => {
       const { userMessage } = await getRejectionOf422({ detail });
-      expect(userMessage).toBe(detail === "x".repeat(1000) ? detail : general);
+      expect(userMessage).toBe(detail === "x".repeat(1000) ? detail : "Please check your details.");
     },
   );
 });

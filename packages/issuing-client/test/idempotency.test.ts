@@ -71,7 +71,8 @@ describe("deriveIdempotencyKey", () => {
   });
 
   it("derives different keys for parts that join to the same text", async () => {
-    const part = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => text.trim() !== "");
+    const isNamespace = (text: string) => text === text.trim() && !/^["']/.test(text);
+    const part = fc.string({ minLength: 1, maxLength: 8 }).filter(isNamespace);
     await fc.assert(
       fc.asyncProperty(part, part, part, async (a, b, c) => {
         const keys = await Promise.all(
@@ -107,7 +108,10 @@ describe("deriveIdempotencyKey", () => {
     ]),
     ...["", 7, "\udc00"].map((id) => ["templateId", { templateId: id }]),
     ...["", " ", 7, "\ud800", null, undefined].map((keySuffix) => ["keySuffix", { keySuffix }]),
-    ...[" ", 7, "\ud800", null, undefined].map((namespace) => ["namespace", { namespace }]),
+    ...[" ", 7, "\ud800", null, undefined, "a\n", " a", '"a"', "'a'"].map((namespace) => [
+      "namespace",
+      { namespace },
+    ]),
   ] as [string, object][])("rejects an invalid %s: %o", async (name, changes) => {
     await expect(deriveIdempotencyKey({ templateId, userId: 1, ...changes })).rejects.toMatchObject(
       {
@@ -164,6 +168,12 @@ describe("the namespace and the keySuffix of a call", () => {
     expect(await readKey({ userId: 1 })).toBe(none);
     vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", " ");
     expect(() => scripted([])).toThrow(/LOYALTY_IDEMPOTENCY_NAMESPACE is present but/);
+    for (const unclean of ["staging\r", '"staging"']) {
+      vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", unclean);
+      expect(() => scripted([])).toThrow(
+        "LOYALTY_IDEMPOTENCY_NAMESPACE begins with a quote, or has white space around it",
+      );
+    }
   });
 
   it.each(["a", "!~", "a".repeat(255)])(

@@ -64,6 +64,10 @@ it.each([
 it.each([
   [{}, "outbox.add(transaction, { userId, template, request })"],
   [{ request: { customer: {} } }, "privacy.version"],
+  [
+    { request: { customer: { ...request.customer, passwordHash: "x" } } },
+    'customer has no member "passwordHash"',
+  ],
   [{ request, userId: undefined }, "userId"],
   [{ request, template: "" }, "template id"],
   [{ request, userID: 1 }, 'The entry of outbox.add has no member "userID". Did you mean userId?'],

@@ -233,16 +233,19 @@ describe.each(transports)("over %s", (_name, transport) => {
     },
   );
 
-  it("returns headers that the response has twice as one value", async () => {
+  it("returns headers that the response has twice as one value, and each cookie", async () => {
     const received: unknown[] = [];
+    const cookies = ["a=1; Path=/", "b=2; Expires=Sun, 01 Mar 2026 12:00:00 GMT"];
+    const twice = { "x-twice": ["a", "b"], "set-cookie": cookies };
     const { client } = await open([
-      respond(200, { ...json, "x-request-id": "req_1", "x-twice": ["a", "b"] }, body),
+      respond(200, { ...json, "x-request-id": "req_1", ...twice }, body),
     ]);
     const names = ["x-twice", "content-type", "x-request-id"];
     await client.getCard("card_1", {
-      onResponse: ({ headers }) => received.push(...names.map((name) => headers.get(name))),
+      onResponse: ({ headers }) =>
+        received.push(...names.map((name) => headers.get(name)), headers.getSetCookie()),
     });
-    expect(received).toEqual(["a, b", "application/json", "req_1"]);
+    expect(received).toEqual(["a, b", "application/json", "req_1", cookies]);
   });
 
   it.for([200, 204, 205, 304, 307, 407, 422, 503])(
