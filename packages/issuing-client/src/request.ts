@@ -4,11 +4,7 @@
  */
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type { PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
-import {
-  describeUnknownName,
-  type OptionNames,
-  requireKnownOptions,
-} from "@loyalty-cards/internal/known-options";
+import { describeUnknownName, type OptionNames } from "@loyalty-cards/internal/known-options";
 import type { FieldValues, Customer as WireCustomer } from "@loyalty-cards/openapi/types";
 import { configurationError, describeNoText, type IssuingError, isPromise } from "./errors.ts";
 import { type KeyOptions, keyOptionNames } from "./idempotency.ts";
@@ -119,10 +115,10 @@ const customerNames = {
   name: true,
   consents: true,
 } satisfies OptionNames<Customer>;
+const customerMembers = { names: customerNames, noun: "member" } as const;
 
 const consentNames = { privacy: true, marketing: true } satisfies OptionNames<Customer["consents"]>;
-
-const asMembers = { noun: "member", toError: configurationError } as const;
+const consentMembers = { names: consentNames, noun: "member" } as const;
 
 /**
  * Validates template and request, and returns what is sent.
@@ -140,7 +136,9 @@ export function prepareRequest(
   const { customer, fieldValues = {} } = request ?? {};
   if (typeof customer !== "object" || customer === null)
     throw configurationError(describeMissingCustomer(request));
-  requireKnownOptions("customer", customer, customerNames, asMembers);
+  for (const name of Object.keys(customer))
+    if (!Object.hasOwn(customerNames, name))
+      throw configurationError(describeUnknownName("customer", name, customerMembers));
   const { phone, email, name, consents } = customer;
   checkConsents(consents);
   checkFieldValues(fieldValues);
@@ -195,7 +193,9 @@ function checkConsents(
     throw configurationError(
       `customer.consents.privacy.version ${describeNoText(version)}: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.`,
     );
-  requireKnownOptions("customer.consents", consents ?? {}, consentNames, asMembers);
+  for (const name of Object.keys(consents ?? {}))
+    if (!Object.hasOwn(consentNames, name))
+      throw configurationError(describeUnknownName("customer.consents", name, consentMembers));
   if (consents?.marketing !== undefined) checkMarketing(consents.marketing);
 }
 
