@@ -11,6 +11,13 @@ export function toPrintable(text: string, maxLength = 100): string {
 }
 
 /**
+ * The first characters of a text that is stored, as a copy: V8 keeps the whole text of a slice in
+ * memory.
+ */
+export const copyStart = (text: string, maxLength: number): string =>
+  text.length > maxLength ? structuredClone(text.slice(0, maxLength)) : text;
+
+/**
  * Characters that a terminal obeys, or that hide or reorder what a person reads: C0 and C1
  * controls, line separators, and bidirectional controls. The joiners that scripts and emoji need
  * are not among them.

@@ -3,6 +3,8 @@
  * and the version of what is visible.
  */
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { receiver, shopTemplate, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 import { openControlledShop } from "./shop.ts";
@@ -181,6 +183,19 @@ describe("a request in the traffic", () => {
     await issue(toSignUp({}, { firstName: "x".repeat(100_000) }));
     const [{ requestBody, responseBody }] = (await get("/_mock/traffic")).items;
     expect([requestBody.length, responseBody.length]).toEqual([65_536, 65_536]);
+  });
+
+  it("does not hold the rest of a body in memory", async () => {
+    const { call } = await openControlledShop();
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const send = () => call("PUT", "/api/v1/passes/card_1/consent", { body: "x".repeat(1e6) });
+    await send();
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let count = 0; count < 50; count++) await send();
+    collect();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(20e6);
   });
 
   it("is stored with the newest 200, in no snapshot, until a reset", async () => {

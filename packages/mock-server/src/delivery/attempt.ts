@@ -2,7 +2,7 @@
  * One delivery attempt: signs the body, sends it, and waits up to ten seconds for the response
  * (spec 6).
  */
-import { formatType } from "@loyalty-cards/internal/format";
+import { copyStart, formatType } from "@loyalty-cards/internal/format";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import type { Attempt, Delivery, Endpoint } from "../domain/state.ts";
 
@@ -134,7 +134,7 @@ async function readStart(body: Response["body"] | undefined): Promise<string> {
   } finally {
     clearTimeout(timer);
   }
-  return text.slice(0, maxBodyCharacters);
+  return copyStart(text, maxBodyCharacters);
 }
 
 /**

@@ -26,7 +26,8 @@ export const createProblem = (status: number, detail: string): Problem => ({
  * 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)), so it consists of the
  * sentences of all errors, each once.
  */
-export function createValidationProblem(errors: readonly FieldError[]): Problem {
+export function createValidationProblem(allErrors: readonly FieldError[]): Problem {
+  const errors = allErrors.slice(0, maxErrors);
   const details = new Set(errors.map(({ detail }) => detail));
   return { status: 422, detail: [...details].join(" "), errors };
 }
@@ -77,7 +78,7 @@ export function toFieldErrors(
   validator: Validator<unknown>,
   getLabel: (key: string) => string = (key) => key,
 ): FieldError[] {
-  return (validator.errors ?? []).slice(0, maxErrors).map((error) => {
+  return (validator.errors ?? []).map((error) => {
     const { pointer, rule } = explainSchemaError(error);
     const [, key] = /^\/fieldValues\/(.*)$/s.exec(pointer) ?? [];
     const label = key && getLabel(unescapePointer(key));

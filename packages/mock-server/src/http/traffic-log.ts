@@ -1,4 +1,5 @@
 /** The log of the requests: what each sent, what it got, and warnings about it. */
+import { copyStart } from "@loyalty-cards/internal/format";
 import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
 import type { Backend } from "../backend/backend.ts";
 import type { Domain } from "../domain/context.ts";
@@ -28,7 +29,7 @@ export const logRequests =
 export const logUnrouted = (backend: Backend, c: Call, reply: Reply): void =>
   addEntry(backend, createEntry(backend, c), reply);
 
-export const toLoggedBody = (text: string) => text.slice(0, maxBodyLength);
+export const toLoggedBody = (text: string) => copyStart(text, maxBodyLength);
 
 const createEntry = ({ domain }: Backend, { req }: Call): Entry => ({
   kind: "request",
