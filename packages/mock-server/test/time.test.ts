@@ -4,7 +4,7 @@
  */
 
 import { noon, openShop, receiver } from "@loyalty-cards/testing/mock-shop";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { createMockService, manualClock, scaledClock, WaitTimeoutError } from "../src/index.ts";
 import { respondWith, sendPing } from "./shop.ts";
 
@@ -31,6 +31,17 @@ it("makes all retries on a scaled clock without a call", async () => {
   sendPing(service);
   const [failed] = await service.waitFor({ delivery: { state: "failed" } });
   expect(failed?.attempts).toHaveLength(6);
+});
+
+it("retries on the machine's clock under fake timers that begin after the service", async () => {
+  const service = createMockService({ deliver: respondWith(500) });
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  sendPing(service);
+  await service.idle();
+  await vi.advanceTimersByTimeAsync(60_000);
+  await service.idle();
+  expect(service.webhooks.deliveries()[0]?.attempts).toHaveLength(2);
 });
 
 it("moves a scaled clock, and returns the attempts that were made by the movement", async () => {

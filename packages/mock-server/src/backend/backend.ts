@@ -40,7 +40,11 @@ export function createBackend(settings: Settings) {
   // Over HTTP a real receiver compares `t` with real time, wherever this clock was moved to.
   const dispatcher = createDispatcher(domain, {
     ...(deliver === undefined
-      ? { deliver: (request) => fetch(request), signedWith: "machine", signingTimeMs: Date.now }
+      ? {
+          deliver: (request) => fetch(request),
+          signedWith: "machine",
+          signingTimeMs: () => Date.now(),
+        }
       : { deliver, signedWith: "service", signingTimeMs: nowMs }),
     deliveryTimeoutMs,
   });

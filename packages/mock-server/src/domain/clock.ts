@@ -37,7 +37,7 @@ const largestFactor = 1_000_000;
 
 /** Creates a clock that shows real time. Its timers do not keep the process alive. */
 export function systemClock(): Clock {
-  return { now: Date.now, wakeAt: (atMs, wake) => startTimer(atMs - Date.now(), wake) };
+  return { now: () => Date.now(), wakeAt: (atMs, wake) => startTimer(atMs - Date.now(), wake) };
 }
 
 /**
