@@ -117,6 +117,16 @@ it("lets a hanging caller abort, also after a garbage collection", async () => {
   expect(await response).toBe("TimeoutError");
 });
 
+it("does not process a request whose latency ends after a reset", async () => {
+  const shop = openShop();
+  shop.service.faults.add({ phase: "before", kind: "latency", delayMs: 100, times: 1 });
+  const response = issueOnce(shop, "user-1");
+  await expect.poll(() => shop.service.faults.list(), { interval: 5 }).toEqual([]);
+  shop.service.reset();
+  expect(await response).toMatchObject({ status: 500 });
+  expect(await countCards(shop)).toBe(0);
+});
+
 it("injects a fault with `times` before those that stay, of these the newest, and none into requests of the console", async () => {
   const { service, call } = openShop();
   const fault = { phase: "before", kind: "status" } as const;

@@ -282,15 +282,29 @@ it("makes 4000 attempts of 2000 pending deliveries within the time limit", {
   expect(await service.clock.advance("1m")).toHaveLength(4000);
 });
 
-it("drops attempts that are in progress on a reset", async () => {
-  const { response, respond } = deferResponse();
-  const { service, inbox, purchase } = await shopWithEndpoint([response]);
-  const purchased = purchase();
-  service.reset();
-  respond(204);
-  await purchased;
-  expect([service.webhooks.deliveries(), inbox.events]).toEqual([[], []]);
-});
+it.each(["at once", "while it is signed", "while the receiver hangs"])(
+  "ends an attempt on a reset %s, and applies no fault of the next test to it",
+  async (when) => {
+    const { response, respond } = deferResponse();
+    const requests: Request[] = [];
+    const deliver = (request: Request) => {
+      requests.push(request);
+      return response;
+    };
+    const { service } = openShop({ deliver, deliveryTimeoutMs: 2 ** 31 - 1 });
+    sendPing(service);
+    const advanced = service.clock.advance("1m");
+    if (when === "while it is signed") await undefined;
+    if (when === "while the receiver hangs") await expect.poll(() => requests).toHaveLength(1);
+    service.reset();
+    service.faults.add({ kind: "fail", times: 1 });
+    expect(await advanced).toEqual([]);
+    respond(204);
+    expect(await service.clock.advance("1m")).toEqual([]);
+    expect(requests.filter(({ signal }) => !signal.aborted)).toEqual([]);
+    expect([service.webhooks.deliveries(), service.faults.list()]).toMatchObject([[], [{}]]);
+  },
+);
 
 describe("an endpoint", () => {
   it("needs at least one event, and only known ones", () => {

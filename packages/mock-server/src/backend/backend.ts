@@ -54,6 +54,7 @@ export function createBackend(settings: Settings) {
     for (const { id } of [...state.recentEvents, ...state.recentActions])
       domain.ids.continueAfter(getPosition(id));
     for (const { position } of state.deliveries.values()) domain.ids.continueAfter(position);
+    dispatcher.abort();
     dispatcher.reload();
     changes.notify();
   }

@@ -36,8 +36,9 @@ export async function sendAttempt(
   let signature: string | undefined;
   try {
     signature = await signWebhook({ rawBody: delivery.body, secret: endpoint.secret, timestamp });
+    abort.signal.throwIfAborted();
     const request = createRequest(endpoint, delivery, signature, abort.signal);
-    const response = await Promise.race([deliver(request), timeout.expired]);
+    const response = await Promise.race([deliver(request), timeout.aborted]);
     const status = getStatus(response);
     timeout.cancel();
     const responseBody = await readStart(response.body);
@@ -67,17 +68,20 @@ export const createFailedAttempt = (
   durationMs: 0,
 });
 
-/** @returns a promise that rejects when the timeout expires. The timer keeps no process alive. */
+/**
+ * @returns a promise that rejects when the attempt is aborted, by the timeout or otherwise. The
+ * timer keeps no process alive.
+ */
 function startTimeout(ms: number, abort: AbortController) {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no response within ${ms / 1000} s`));
-      abort.abort();
-    }, ms);
-    (timer as { unref?: () => void }).unref?.();
-  });
-  return { expired, cancel: () => clearTimeout(timer) };
+  const { signal } = abort;
+  const expire = () => abort.abort(new Error(`no response within ${ms / 1000} s`));
+  const timer = setTimeout(expire, ms);
+  (timer as { unref?: () => void }).unref?.();
+  const aborted = new Promise<never>((_, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason)),
+  );
+  aborted.catch(() => {}); // it may be rejected before somebody waits for it
+  return { aborted, cancel: () => clearTimeout(timer) };
 }
 
 /** @throws {TypeError} for what a function of a test returned by mistake. */

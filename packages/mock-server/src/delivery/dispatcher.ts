@@ -80,7 +80,7 @@ export function createDispatcher(domain: Domain, transport: DeliveryTransport) {
     await undefined; // The caller has its result first, and `inProgress` this attempt.
     try {
       const endpoint = state.endpoints.get(delivery.endpointId);
-      if (isClosed || endpoint === undefined) return;
+      if (isClosed || domain.state !== state || endpoint === undefined) return;
       const at = new Date(domain.nowMs()).toISOString();
       const position = domain.ids.nextPosition();
       const fault = takeDeliveryFault(domain, "fail", delivery.type);
@@ -97,7 +97,13 @@ export function createDispatcher(domain: Domain, transport: DeliveryTransport) {
     if (domain.state === state) schedule(delivery);
   }
 
+  function abort(): void {
+    for (const { request } of inProgress.values()) request.abort();
+  }
+
   return {
+    /** Ends the attempts in progress. They are not recorded: the state was replaced. */
+    abort,
     /** Creates an event, and sends it to the endpoints that selected its type. */
     publish<Type extends EventType>(type: Type, data: EventData<Type>, causeId: string): void {
       const event = createEvent(domain, type, data);
@@ -137,7 +143,7 @@ export function createDispatcher(domain: Domain, transport: DeliveryTransport) {
       isClosed = true;
       queue.clear();
       cancelTimer?.();
-      for (const { request } of inProgress.values()) request.abort();
+      abort();
     },
   };
 }
