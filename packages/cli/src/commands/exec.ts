@@ -100,7 +100,7 @@ async function runProcess(
     env: { ...process.env, ...variables },
     detached: hasGroup,
   });
-  watchParent(() => pass("SIGTERM"));
+  const stopWatching = watchParent(() => pass("SIGTERM"));
   try {
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals];
     return code ?? 128 + constants.signals[signal];
@@ -109,6 +109,7 @@ async function runProcess(
     const exitCode = code === "ENOENT" ? 127 : 126;
     throw new CommandError(`The command cannot be run: ${message}.`, { exitCode });
   } finally {
+    stopWatching();
     for (const signal of forwarded) process.off(signal, pass);
   }
 }
