@@ -4,7 +4,8 @@ import type { MockService } from "../service.ts";
 
 /**
  * Returns MSW handlers for everything under the service's `baseUrl`; the handlers of your own
- * `server.use(…)` come before them.
+ * `server.use(…)` come before them. Two services of one `setupServer` need two addresses: set the
+ * `baseUrl` of each.
  * @param service a service of `createMockService`.
  * @throws {TypeError} with MSW 1.
  * @example

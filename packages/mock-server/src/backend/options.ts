@@ -182,7 +182,7 @@ export function parseOptions(options: CoreOptions) {
       'wallets must have two different names, such as { first: "apple", second: "google" }.',
     );
   return {
-    baseUrl: baseUrl.replace(/\/+$/, ""),
+    baseUrl: new URL(baseUrl).href.replace(/\/+$/, ""),
     apiKeys,
     clock,
     deliver: options.deliver,

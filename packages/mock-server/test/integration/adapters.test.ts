@@ -138,6 +138,14 @@ describe.each(Object.entries(adapters))("with the adapter %s", (name, open) => {
 });
 
 describe("with MSW", () => {
+  it("responds under a base URL with capital letters, the default port and a path", async () => {
+    const service = createMockService({ baseUrl: "https://Cards.Example.test:443/shop/" });
+    const server = setupServer(...mockHandlers(service));
+    server.listen(unhandled);
+    onTestFinished(() => server.close());
+    expect((await fetch("https://cards.example.test/shop/_mock/health")).status).toBe(200);
+  });
+
   it("lets the user's handlers take precedence, and leaves other addresses alone", async () => {
     const { http, HttpResponse } = await import("msw");
     const service = createMockService();
