@@ -26,18 +26,15 @@ export function addServiceOptions(command: Command, port: number): void {
     .option("--forward <url>", "send the webhooks of every event to this address");
 }
 
-export interface RunningService {
-  server: MockServer;
-  /** The secret of the endpoint of `--forward`, or else of the first endpoint of the seed file. */
-  signingSecret: string | undefined;
-}
-
-/** @throws {CommandError} for a port in use, and for options and files that the service rejects. */
+/**
+ * Its first endpoint is that of `--forward`, if there is one.
+ * @throws {CommandError} for a port in use, and for options and files that the service rejects.
+ */
 export async function startService(
   { print, environment, terminal }: Context,
   { port, seed, data, forward }: ServiceOptions,
   onTraffic: (event: TrafficEvent) => void,
-): Promise<RunningService> {
+): Promise<MockServer> {
   const { startMockServer } = await import("@loyalty-cards/mock-server/node");
   if (forward !== undefined) requireScheme("--forward", forward);
   // A secret in .env stays the same when the service starts again.
@@ -45,9 +42,8 @@ export async function startService(
   const endpoint = forward && { url: forward, events: eventTypes, ...(secret && { secret }) };
   const toPath = (file: string | undefined) =>
     file === undefined ? undefined : resolve(terminal.cwd, file);
-  let server: MockServer | undefined;
   try {
-    server = await startMockServer({
+    return await startMockServer({
       port,
       seedFile: toPath(seed),
       dataFile: toPath(data),
@@ -55,25 +51,7 @@ export async function startService(
       log: (message) => print.info(style("yellow", message)),
       onTraffic,
     });
-    if (forward !== undefined)
-      return { server, signingSecret: await readEndpointSecret(server, forward) };
-    return { server, signingSecret: server.service.endpoints[0]?.secret };
   } catch (error) {
-    await server?.close();
     throw new CommandError((error as Error).message);
   }
-}
-
-/**
- * Finds or creates the endpoint of `--forward`: a data file may have it from an earlier start, or
- * may not have it yet.
- */
-async function readEndpointSecret(
-  { url: baseUrl, service }: MockServer,
-  url: string,
-): Promise<string> {
-  const response = await service.fetch(new Request(`${baseUrl}/_mock/webhooks/endpoints`));
-  const { items } = (await response.json()) as { items: { url: string; secret: string }[] };
-  const known = items.find((item) => item.url === url);
-  return (known ?? service.webhooks.createEndpoint({ url, events: eventTypes })).secret;
 }

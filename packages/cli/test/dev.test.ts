@@ -231,22 +231,38 @@ describe("dev", () => {
     },
   );
 
-  it("keeps cards, endpoint and secret with --data, and adds an endpoint that the file does not have", async () => {
-    const { url } = await startReceiver();
+  it("keeps cards, keys, endpoint and secret with --data, and adds an endpoint that the file does not have", async () => {
+    const { url, env } = await startReceiver();
     const cwd = createFolder();
     const args = ["--data", "shop.data"];
     const first = await startDev(args, { cwd });
     const { id } = await first.issue();
     expect(first.ready.forwarded).toBeUndefined();
+    await act(first.ready.baseUrl, "api-keys", { kind: "website" });
+    await fetch(`${first.ready.baseUrl}/_mock/api-keys/mock_website_key`, { method: "DELETE" });
+    await act(first.ready.baseUrl, "templates", { id: "tpl_second", name: "Second" });
+    await act(first.ready.baseUrl, "templates/tpl_mock/archive");
     await first.stop();
     const second = await startDev([...args, "--forward", url], { cwd });
-    expect((await second.loyalty.getCard(id)).id).toBe(id);
-    expect(second.ready.forwarded).toMatchObject({ url });
+    expect((await second.loyalty.getCard(id)).id).toBe(id); // with the key that it prints
+    expect(second.ready).toMatchObject({ templateId: "tpl_second", forwarded: { url } });
     await second.stop();
-    const third = await startDev([...args, "--forward", url], { cwd });
+    const third = await startDev(args, { cwd });
     expect(third.ready.forwarded).toEqual(second.ready.forwarded);
-    const [endpoint, ...others] = await findEndpoints(third.ready.baseUrl);
-    expect([endpoint?.url, others]).toEqual([url, []]);
+    await third.stop();
+    const fourth = await startDev([...args, "--forward", url], { cwd, env });
+    expect(fourth.ready.forwarded).toEqual({ url, secret: env.LOYALTY_SIGNING_SECRET });
+    await act(fourth.ready.baseUrl, "reset");
+    expect(await findEndpoints(fourth.ready.baseUrl)).toMatchObject([fourth.ready.forwarded]);
+  });
+
+  it("shows the address of an endpoint of the seed file", async () => {
+    const endpoint = { url: "http://127.0.0.1:9/", events: ["ping"], secret: "whsec_seed" };
+    const cwd = createFolder({ "seed.json": JSON.stringify({ endpoints: [endpoint] }) });
+    const { text, stop } = await startForPerson(["--seed", "seed.json"], { cwd });
+    expect(text).toContain("Webhooks   http://127.0.0.1:9/\n");
+    expect(text).toContain("LOYALTY_SIGNING_SECRET=whsec_seed\n");
+    await stop();
   });
 
   it.each([

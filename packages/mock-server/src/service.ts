@@ -25,7 +25,7 @@ import {
   replaceSecret,
   updateEndpoint,
 } from "./delivery/endpoints.ts";
-import { createApiKey, revokeApiKey } from "./domain/api-keys.ts";
+import { createApiKey, getNewestKeys, revokeApiKey } from "./domain/api-keys.ts";
 import {
   addToWallet,
   type Card,
@@ -53,7 +53,12 @@ import type {
   Template,
   TrafficRequest,
 } from "./domain/state.ts";
-import { archiveTemplate, createTemplate, type TemplateInput } from "./domain/templates.ts";
+import {
+  archiveTemplate,
+  createTemplate,
+  getDefaultTemplate,
+  type TemplateInput,
+} from "./domain/templates.ts";
 import { addFault, clearFaults, type FaultInput, removeFault } from "./faults/rules.ts";
 import { addApi } from "./http/api.ts";
 import { type App, createApp, getReply } from "./http/app.ts";
@@ -69,7 +74,7 @@ export interface Snapshot {
 /** The mock service: its HTTP surface, and what the shop's staff can do in the console. */
 export interface MockService {
   readonly baseUrl: string;
-  /** The API keys: those of the start as `website` and `full`, and what rotates them. */
+  /** The API keys: the newest at the start as `website` and `full`, and what rotates them. */
   readonly apiKeys: ApiKeys & {
     /** Creates another key, of the kind `website` by default. Those before it stay valid. */
     create(kind?: ApiKeyKind): ApiKey;
@@ -81,9 +86,9 @@ export interface MockService {
      */
     revoke(key: string): void;
   };
-  /** The first seeded template. */
+  /** The first template at the start that is not archived. */
   readonly templateId: string;
-  /** The seeded webhook endpoints, with the secrets that a receiver needs. */
+  /** The webhook endpoints at the start, with the secrets that a receiver needs. */
   readonly endpoints: readonly Endpoint[];
   /**
    * Responds to every request. Rejects only for an injected fault that breaks the connection, as
@@ -268,12 +273,13 @@ function createService(backend: Backend, app: App): MockService {
     baseUrl: settings.baseUrl,
     apiKeys: {
       ...settings.apiKeys,
+      ...getNewestKeys(domain),
       create: (kind = "website") => ({ ...createApiKey(domain, kind) }),
       list: () => structuredClone([...domain.state.apiKeys.values()]),
       revoke: (key) => revokeApiKey(domain, key),
     },
-    templateId: settings.templates[0]?.id ?? "",
-    endpoints: structuredClone(settings.endpoints),
+    templateId: getDefaultTemplate(domain).id,
+    endpoints: structuredClone([...domain.state.endpoints.values()]),
     async fetch(request) {
       if (typeof request?.url !== "string")
         throw new TypeError("service.fetch takes a Request: fetch(new Request(url, init)).");

@@ -6,7 +6,12 @@
 import { noon, openShop, receiver, shopTemplate, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import { createFolder } from "@loyalty-cards/testing/resources";
 import { expect, it } from "vitest";
-import { createMockService, type MockService, manualClock } from "../src/index.ts";
+import {
+  createMockService,
+  type MockService,
+  manualClock,
+  type TemplateInput,
+} from "../src/index.ts";
 import { openServer } from "./integration/command.ts";
 import { issueRequest, respondWith } from "./shop.ts";
 
@@ -93,7 +98,7 @@ it("continues from the snapshot when an attempt is in progress", async () => {
 
 it("restores the templates, the endpoints and their secrets of the seed on a reset", async () => {
   const { service, call } = openShop({
-    templates: [{ name: "Bakery" }],
+    templates: [{ id: undefined, name: "Bakery" } as object as TemplateInput],
     endpoints: [{ url: "https://shop.test/webhooks", events: ["ping"] }],
     deliver: respondWith(204),
   });

@@ -3,16 +3,12 @@
  * purchase on a card of that service, which then delivers `balance.changed`.
  */
 import type { Operation } from "@loyalty-cards/mock-server";
+import type { MockServer } from "@loyalty-cards/mock-server/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { readBaseUrl } from "../configuration.ts";
-import {
-  addServiceOptions,
-  type RunningService,
-  type ServiceOptions,
-  startService,
-} from "../mock-service.ts";
+import { addServiceOptions, type ServiceOptions, startService } from "../mock-service.ts";
 import { formatTable, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../printer.ts";
 import { printTraffic } from "../traffic-line.ts";
@@ -22,7 +18,7 @@ export function addDevCommand(program: Command, cli: Cli): void {
     .command("dev")
     .summary("run the mock service with its console, until Ctrl-C")
     .description(
-      "run the mock service with its console, until Ctrl-C. Its API key is mock_website_key, unless the file of --data has another. --forward signs with LOYALTY_SIGNING_SECRET of the environment or of .env; without it, a new secret is printed",
+      "run the mock service with its console, until Ctrl-C. Its API key is mock_website_key, unless the file of --data has another. --forward signs with LOYALTY_SIGNING_SECRET of the environment or of .env; without it, a secret is printed",
     );
   addServiceOptions(dev, 4010);
   addExamples(
@@ -35,28 +31,29 @@ export function addDevCommand(program: Command, cli: Cli): void {
 
 async function runDev(context: Context, options: ServiceOptions): Promise<undefined> {
   const { print, terminal } = context;
-  const running = await startService(context, options, (event) =>
+  const server = await startService(context, options, (event) =>
     print.isJson ? print.data(event, () => "") : printTraffic(print, event),
   );
   try {
     const stopped = waitForStop(terminal);
-    printReady(context, options, running);
+    printReady(context, options, server);
     await stopped;
   } finally {
-    await running.server.close();
+    await server.close();
   }
   print.info("Stopped.");
 }
 
 function printReady(
   { print, environment, terminal }: Context,
-  { data, forward }: ServiceOptions,
-  { server: { url, service }, signingSecret }: RunningService,
+  { data }: ServiceOptions,
+  { url, service }: MockServer,
 ): void {
-  const { apiKeys, templateId } = service;
+  const { apiKeys, templateId, endpoints } = service;
+  const [endpoint] = endpoints;
   const console = `${url}/console`;
   if (print.isJson) {
-    const forwarded = forward && { url: forward, secret: signingSecret };
+    const forwarded = endpoint && { url: endpoint.url, secret: endpoint.secret };
     const ready = { kind: "ready", baseUrl: url, apiKeys, templateId, console, forwarded };
     print.data(ready, () => "");
     return;
@@ -66,18 +63,18 @@ function printReady(
     ["Reference", style("cyan", `${url}/api/docs`)],
     [
       "Webhooks",
-      forward ?? style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty"),
+      endpoint?.url ?? style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty"),
     ],
     ["Data", data ?? style("dim", "lost when it stops; --data shop.json keeps the cards")],
   ];
   const isSecretKnown =
-    signingSecret !== undefined && signingSecret === environment.LOYALTY_SIGNING_SECRET;
+    endpoint !== undefined && endpoint.secret === environment.LOYALTY_SIGNING_SECRET;
   const lines = [
     `LOYALTY_URL=${url}`,
     `LOYALTY_API_KEY=${apiKeys.website}`,
     `LOYALTY_TEMPLATE_ID=${templateId}`,
-    ...(forward ? [`LOYALTY_WEBHOOK_URL=${forward}`] : []),
-    ...(signingSecret && !isSecretKnown ? [`LOYALTY_SIGNING_SECRET=${signingSecret}`] : []),
+    ...(endpoint ? [`LOYALTY_WEBHOOK_URL=${endpoint.url}`] : []),
+    ...(endpoint && !isSecretKnown ? [`LOYALTY_SIGNING_SECRET=${endpoint.secret}`] : []),
   ];
   print.info(
     text`${style("bold", "Loyalty cards")}: the mock service runs. Ctrl-C stops it.\n\n${formatTable(rows)}\n`,

@@ -20,7 +20,7 @@ export function addExecCommand(program: Command, cli: Cli): void {
     .command("exec")
     .summary("run a command while the mock service runs")
     .description(
-      "run a command while the mock service runs, with LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_FULL_API_KEY, LOYALTY_TEMPLATE_ID and LOYALTY_CONSOLE_URL in its environment; with --forward also LOYALTY_SIGNING_SECRET. The exit code is that of the command; 128 and the number of the signal that ended it; 127 or 126 when it cannot be started",
+      "run a command while the mock service runs, with LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_FULL_API_KEY, LOYALTY_TEMPLATE_ID and LOYALTY_CONSOLE_URL in its environment; with a webhook endpoint also LOYALTY_SIGNING_SECRET. The exit code is that of the command; 128 and the number of the signal that ended it; 127 or 126 when it cannot be started",
     )
     .usage("[options] -- <command...>")
     .argument("[command...]", "the command and its arguments, after two dashes");
@@ -49,10 +49,10 @@ async function runExec(
   command: string[],
 ): Promise<number> {
   // The traffic goes to stderr, also with --json, because the command writes to stdout.
-  const running = await startService(context, options, (event) =>
+  const { url, service, close } = await startService(context, options, (event) =>
     printTraffic(context.print, event),
   );
-  const { url, service, close } = running.server;
+  const [endpoint] = service.endpoints;
   try {
     return await runProcess(command, {
       LOYALTY_URL: url,
@@ -60,7 +60,7 @@ async function runExec(
       LOYALTY_FULL_API_KEY: service.apiKeys.full,
       LOYALTY_TEMPLATE_ID: service.templateId,
       LOYALTY_CONSOLE_URL: `${url}/console`,
-      ...(running.signingSecret !== undefined && { LOYALTY_SIGNING_SECRET: running.signingSecret }),
+      ...(endpoint !== undefined && { LOYALTY_SIGNING_SECRET: endpoint.secret }),
     });
   } finally {
     await close();

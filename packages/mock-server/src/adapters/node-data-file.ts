@@ -2,10 +2,10 @@
  * Data file: one JSON snapshot of the service, written soon after a change and when the server
  * closes.
  */
-import { readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { readFile, realpath, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "../backend/backend.ts";
-import type { MockServiceOptions, Settings } from "../backend/options.ts";
+import type { Saved, Settings } from "../backend/options.ts";
 import {
   type Clock,
   type ClockSetting,
@@ -13,7 +13,7 @@ import {
   latestMs,
   systemClock,
 } from "../domain/clock.ts";
-import { fromLists, type State, toLists } from "../domain/state.ts";
+import { fromLists, toLists } from "../domain/state.ts";
 
 const format = "loyalty-cards mock-server";
 const version = 1;
@@ -30,7 +30,7 @@ interface Content {
   format: typeof format;
   version: typeof version;
   /** What a reset restores. */
-  seed: Pick<Settings, "apiKeys" | "templates" | "endpoints">;
+  seed: Pick<Settings, "apiKeys" | "defaultCountry" | "templates" | "endpoints">;
   clock: ClockSetting & { nowMs: number; machineMs: number };
   /**
    * The newest id. It is not part of the state: a reset deletes what has the id, and later ids sort
@@ -38,13 +38,6 @@ interface Content {
    */
   newestId: string;
   state: Record<string, unknown[]>;
-}
-
-/** What a data file had when the server started. */
-export interface Saved {
-  options: Pick<MockServiceOptions, "apiKeys" | "templates" | "endpoints" | "clock">;
-  state: State;
-  newestId: string;
 }
 
 /**
@@ -175,11 +168,11 @@ const readVersion = (name: string): Promise<string | undefined> =>
   );
 
 function createContent({ settings, clock, domain }: Backend): Content {
-  const { apiKeys, templates, endpoints } = settings;
+  const { apiKeys, defaultCountry, templates, endpoints } = settings;
   return {
     format,
     version,
-    seed: { apiKeys, templates, endpoints },
+    seed: { apiKeys, defaultCountry, templates, endpoints },
     clock: { ...clock.setting(), nowMs: clock.now(), machineMs: Date.now() },
     newestId: domain.ids.newest(),
     state: toLists(domain.state),
@@ -194,7 +187,8 @@ const inPlaceCodes: readonly unknown[] = ["EBUSY", "EXDEV", "EACCES", "EPERM", "
  * be replaced, such as one that is mounted into a container, is written in place, and shortened
  * after that: if the process is killed meanwhile, it is refused at the next start, and not empty.
  */
-async function replaceFile(name: string, text: string): Promise<void> {
+async function replaceFile(path: string, text: string): Promise<void> {
+  const name = await realpath(path).catch(() => path); // a link stays; a new file has no path
   const temporaryName = `${name}.tmp`;
   try {
     await rm(temporaryName, { force: true }); // a process that was killed leaves it

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Backend } from "../backend/backend.ts";
 import { getNewestKeys } from "../domain/api-keys.ts";
+import { getDefaultTemplate } from "../domain/templates.ts";
 import { type App, respond } from "../http/app.ts";
 import type { Reply } from "../http/reply.ts";
 import { fileReply, pageReply } from "../pages/html.ts";
@@ -26,7 +27,7 @@ const own = [
   "operations.css",
 ];
 
-export function addReference(app: App, { domain, settings }: Backend): void {
+export function addReference(app: App, { domain }: Backend): void {
   app.get("/api/docs", async (c) => {
     const { default: openapi } = await import("@loyalty-cards/openapi/openapi.json", {
       with: { type: "json" },
@@ -34,7 +35,7 @@ export function addReference(app: App, { domain, settings }: Backend): void {
     const view = {
       baseUrl: domain.baseUrl,
       apiKey: getNewestKeys(domain).website ?? "",
-      templateId: settings.templates[0]?.id ?? "",
+      templateId: getDefaultTemplate(domain).id,
       cardId: [...domain.state.cards.keys()].at(-1) ?? "",
     };
     return respond(c, pageReply(referencePage(openapi, view)));

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { isEndpointInput, isTemplateInput } from "@loyalty-cards/openapi/control-validators";
 import { checkTypes, type MockServiceOptions } from "../backend/options.ts";
+import { mergeEndpoints } from "../delivery/endpoints.ts";
 import { isObject, validateInput } from "../domain/validation.ts";
 
 type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints">;
@@ -9,8 +10,8 @@ type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints
 const members = ["defaultCountry", "templates", "endpoints"];
 
 /**
- * The options take precedence over the seed; the endpoints of both exist. The service validates the
- * rest, such as addresses.
+ * The options take precedence over the seed; the endpoints of both exist, one for each address. The
+ * service validates the rest, such as addresses.
  * @throws {Error} when the file cannot be read or has another structure; the message names the file
  * and the mistake.
  */
@@ -24,7 +25,7 @@ export function addSeed<Options extends MockServiceOptions>(
   } catch (error) {
     throw new Error(`seedFile or --seed ${file} cannot be used: ${(error as Error).message}`);
   }
-  const endpoints = [...(options.endpoints ?? []), ...(seed.endpoints ?? [])];
+  const endpoints = mergeEndpoints(options.endpoints ?? [], seed.endpoints ?? []);
   return { ...seed, ...options, endpoints };
 }
 

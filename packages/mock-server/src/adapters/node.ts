@@ -9,15 +9,13 @@ import {
 import type { AddressInfo } from "node:net";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
-import type { Backend } from "../backend/backend.ts";
 import { checkTypes, type MockServiceOptions, sharedOptionNames } from "../backend/options.ts";
 import { scaledClock } from "../domain/clock.ts";
-import { getPosition } from "../domain/ids.ts";
 import { createProblem } from "../domain/problem.ts";
 import { type App, getReply } from "../http/app.ts";
 import { problemReply, type Reply } from "../http/reply.ts";
 import { createCore, type MockService } from "../service.ts";
-import { readDataFile, type Saved, startSaving } from "./node-data-file.ts";
+import { readDataFile, startSaving } from "./node-data-file.ts";
 import { addReference } from "./node-reference.ts";
 import { sendReply } from "./node-reply.ts";
 import { addSeed } from "./node-seed.ts";
@@ -33,12 +31,13 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl"> {
   host?: string;
   /**
    * A JSON file with `templates`, `endpoints` and `defaultCountry`. Options take precedence over
-   * its members; the `endpoints` of both exist, those of the options first.
+   * its members; the `endpoints` of both exist, those of the options first, one for each address.
    */
   seedFile?: string | undefined;
   /**
-   * A file that stores all data, as one JSON snapshot. An existing file takes precedence over the
-   * templates, endpoints and clock of the options. It is written soon after a change, and by
+   * A file that stores all data, as one JSON snapshot. An existing file takes precedence over
+   * `seedFile`, and over `apiKeys`, `templates`, `defaultCountry` and `clock`. Its endpoints exist
+   * beside those of `endpoints`, one for each address. It is written soon after a change, and by
    * `close()`. A process that is killed loses the changes of the last moments: of 200 ms, or of
    * eleven times as long as a write takes where that is longer.
    */
@@ -106,8 +105,9 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   checkTypes(options);
   const { port = 0, host = "127.0.0.1", onTraffic, dataFile, ...given } = options;
   const { seedFile, testing, ...ownOptions } = given;
-  const serviceOptions = seedFile === undefined ? ownOptions : addSeed(ownOptions, seedFile);
   const saved = dataFile === undefined ? undefined : await readDataFile(dataFile);
+  const isSeeded = seedFile !== undefined && saved === undefined;
+  const serviceOptions = isSeeded ? addSeed(ownOptions, seedFile) : ownOptions;
   // The service needs the port, so it is created after the server.
   let app: App | undefined;
   const server = createServer(
@@ -120,7 +120,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
       {
         clock: scaledClock(),
         ...serviceOptions,
-        ...saved?.options,
+        saved,
         baseUrl: url,
         ...(onTraffic && { log: () => {} }), // the traffic has the warnings
         // On other addresses every host name is allowed, because the names of this machine in its
@@ -131,7 +131,6 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
     );
     const { service, backend } = core;
     if (onTraffic !== undefined) listenToTraffic(backend, onTraffic);
-    if (saved !== undefined) restore(saved, backend);
     const { log = console.error } = ownOptions;
     const stopSaving =
       dataFile === undefined ? undefined : await startSaving(dataFile, backend, log);
@@ -208,11 +207,6 @@ const stopListening = (server: Server) =>
     server.close(() => resolve());
     server.closeAllConnections();
   });
-
-function restore({ newestId, state }: Saved, { domain, restore }: Backend): void {
-  domain.ids.continueAfter(getPosition(newestId));
-  restore(state);
-}
 
 /** @returns other errors unchanged. */
 function describePortInUse(error: NodeJS.ErrnoException & { port?: number }): Error {

@@ -3,7 +3,6 @@
  * be copied and restored.
  */
 import { createDispatcher } from "../delivery/dispatcher.ts";
-import { createEndpoint } from "../delivery/endpoints.ts";
 import { createChangeNotifier, type Domain } from "../domain/context.ts";
 import { createSortableIds, getPosition } from "../domain/ids.ts";
 import { createEmptyState, type State, type TrafficRequest } from "../domain/state.ts";
@@ -66,11 +65,15 @@ export function createBackend(settings: Settings) {
     for (const kind of ["website", "full"] as const)
       seeded.state.apiKeys.set(apiKeys[kind], { key: apiKeys[kind], kind });
     for (const template of settings.templates) createTemplate(seeded, template);
-    for (const { id, url, events, secret } of settings.endpoints)
-      createEndpoint(seeded, { url, events }, { id, secret });
+    for (const endpoint of settings.endpoints)
+      seeded.state.endpoints.set(endpoint.id, structuredClone(endpoint));
     return seeded.state;
   }
   domain.state = seed();
+  if (settings.saved !== undefined) {
+    domain.ids.continueAfter(getPosition(settings.saved.newestId));
+    replace(settings.saved.state);
+  }
 
   return {
     settings,

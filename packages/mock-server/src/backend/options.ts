@@ -1,13 +1,18 @@
 /** Options of the mock service, their defaults and their validation. */
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import type { Deliver } from "../delivery/attempt.ts";
-import type { EndpointInput } from "../delivery/endpoints.ts";
+import {
+  checkEndpoint,
+  completeEndpoint,
+  type EndpointInput,
+  mergeEndpoints,
+} from "../delivery/endpoints.ts";
 import { defaultApiKeys } from "../domain/api-keys.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
 import type { Country, Wallets } from "../domain/context.ts";
 import { isKnownCountry } from "../domain/customers.ts";
 import { generateId } from "../domain/ids.ts";
-import type { ApiKeys } from "../domain/state.ts";
+import type { ApiKeys, Endpoint, State } from "../domain/state.ts";
 import type { TemplateInput } from "../domain/templates.ts";
 import { isObject } from "../domain/validation.ts";
 
@@ -88,11 +93,10 @@ export const serviceOptionNames = {
 const apiKeyNames = { website: true, full: true } satisfies OptionNames<ApiKeys>;
 const walletNames = { first: true, second: true } satisfies OptionNames<Wallets>;
 const endpointNames = {
-  id: true,
   url: true,
   events: true,
   secret: true,
-} satisfies OptionNames<NonNullable<CoreOptions["endpoints"]>[number] & { id?: string }>;
+} satisfies OptionNames<NonNullable<CoreOptions["endpoints"]>[number]>;
 
 const seededTemplates: readonly TemplateInput[] = [
   {
@@ -142,6 +146,22 @@ export interface CoreOptions extends MockServiceOptions {
    * Whether every `Host` header is accepted. Default false: only host names of this machine.
    */
   acceptsAnyHost?: boolean;
+  /** What a data file has takes precedence over the options, except for their endpoints. */
+  saved?: Saved | undefined;
+}
+
+/** What a data file had when the server started. */
+export interface Saved {
+  /** What a reset restores, and the clock. */
+  options: {
+    apiKeys: ApiKeys;
+    defaultCountry?: Country;
+    templates: readonly (TemplateInput & { id: string })[];
+    endpoints: readonly Endpoint[];
+    clock: Clock;
+  };
+  state: State;
+  newestId: string;
 }
 
 export function parseOptions(options: CoreOptions) {
@@ -171,7 +191,7 @@ export function parseOptions(options: CoreOptions) {
   if (typeof clock?.now !== "function")
     throw new TypeError("clock must have a function now, as manualClock() does.");
   if (templates.length === 0) throw new TypeError("templates must be a list of at least one.");
-  checkEndpoints(endpoints);
+  checkEndpoints(endpoints, options);
   requireKnownOptions("apiKeys", apiKeys, apiKeyNames);
   requireKnownOptions("wallets", wallets, walletNames);
   if (!areApiKeys(apiKeys))
@@ -188,12 +208,9 @@ export function parseOptions(options: CoreOptions) {
     deliver: options.deliver,
     defaultCountry,
     // The ids are generated once, so that a reset restores the same ones.
-    templates: templates.map((template) => ({ id: generateId("tpl"), ...template })),
-    endpoints: endpoints.map((endpoint) => ({
-      id: generateId("we"),
-      ...endpoint,
-      secret: endpoint.secret ?? generateId("whsec"),
-    })),
+    templates: templates.map(({ id = generateId("tpl"), ...template }) => ({ id, ...template })),
+    ...options.saved?.options,
+    ...addEndpoints(endpoints, options.saved),
     wallets,
     forwardTo: options.forwardTo,
     deliveryTimeoutMs,
@@ -203,10 +220,25 @@ export function parseOptions(options: CoreOptions) {
   };
 }
 
-function checkEndpoints(endpoints: NonNullable<CoreOptions["endpoints"]>): void {
+/** Adds the endpoints of the options to what a data file has, and to what a reset restores. */
+function addEndpoints(given: NonNullable<CoreOptions["endpoints"]>, saved: Saved | undefined) {
+  if (saved === undefined) return { endpoints: given.map(completeEndpoint), saved };
+  const stored = [...saved.state.endpoints.values()];
+  const atStart = mergeEndpoints(given, stored).map(completeEndpoint);
+  const completed = atStart.slice(0, given.length);
+  const endpoints = mergeEndpoints(completed, saved.options.endpoints).map(completeEndpoint);
+  const byId = new Map(atStart.map((endpoint) => [endpoint.id, endpoint]));
+  return { endpoints, saved: { ...saved, state: { ...saved.state, endpoints: byId } } };
+}
+
+function checkEndpoints(
+  endpoints: NonNullable<CoreOptions["endpoints"]>,
+  { forwardTo }: CoreOptions,
+): void {
   for (const endpoint of endpoints) {
     requireKnownOptions("An endpoint", endpoint, endpointNames, { noun: "member" });
-    const { secret } = endpoint;
+    const { secret, ...input } = endpoint;
+    checkEndpoint({ forwardTo }, input);
     if (secret !== undefined && !(typeof secret === "string" && /^\S(.*\S)?$/s.test(secret)))
       throw new TypeError(
         "secret of an endpoint must be text without space around it, or be left out.",

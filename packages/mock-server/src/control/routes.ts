@@ -24,7 +24,7 @@ import {
 import { createApiKey, getNewestKeys, revokeApiKey } from "../domain/api-keys.ts";
 import { createClock, type Duration } from "../domain/clock.ts";
 import { getById } from "../domain/context.ts";
-import { archiveTemplate, createTemplate } from "../domain/templates.ts";
+import { archiveTemplate, createTemplate, getDefaultTemplate } from "../domain/templates.ts";
 import { addFault, clearFaults, removeFault } from "../faults/rules.ts";
 import type { App } from "../http/app.ts";
 import { addCardRoutes } from "./cards.ts";
@@ -44,12 +44,11 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
   const { domain, settings } = backend;
   route("GET /health", () => ({ status: "ok" }));
   route("GET /settings", () => {
-    const { baseUrl, wallets, templates } = settings;
-    const templateId = templates[0]?.id;
+    const { baseUrl, wallets } = settings;
     return {
       baseUrl,
       apiKeys: getNewestKeys(domain),
-      templateId,
+      templateId: getDefaultTemplate(domain).id,
       wallets,
       events: eventTypes,
     };

@@ -11,23 +11,39 @@ import { failPendingDeliveries } from "./deliveries.ts";
 /** The address of a receiver, and the event types that it gets. A test event is always sent. */
 export type EndpointInput = components["schemas"]["EndpointInput"];
 
-/**
- * @param seeded the id and the secret of a seeded endpoint.
- * @throws {TypeError} for an address or an event that is not allowed.
- */
-export function createEndpoint(
-  domain: Domain,
-  input: EndpointInput,
-  seeded: Partial<Pick<Endpoint, "id" | "secret">> = {},
-): Endpoint {
+/** @throws {TypeError} for an address or an event that is not allowed. */
+export function createEndpoint(domain: Domain, input: EndpointInput): Endpoint {
   const { state, notifyChange } = domain;
   checkEndpoint(domain, input);
   const { url, events } = input;
-  const { id = generateId("we"), secret = generateId("whsec") } = seeded;
-  const endpoint = { id, url, events: [...events], secret };
-  state.endpoints.set(id, endpoint);
+  const endpoint = completeEndpoint({ url, events: [...events] });
+  state.endpoints.set(endpoint.id, endpoint);
   notifyChange();
   return structuredClone(endpoint);
+}
+
+/** Generates the id and the secret that an endpoint does not have. */
+export const completeEndpoint = (endpoint: EndpointInput & Partial<Endpoint>): Endpoint => ({
+  id: generateId("we"),
+  ...endpoint,
+  secret: endpoint.secret ?? generateId("whsec"),
+});
+
+/**
+ * The endpoints that are given, then the others. A given one takes the place of the one with its
+ * address or id, and has the id and secret of that one unless it has its own.
+ */
+export function mergeEndpoints<Other extends EndpointInput & Partial<Endpoint>>(
+  given: readonly (EndpointInput & Partial<Endpoint>)[],
+  others: readonly Other[],
+): (EndpointInput & Partial<Endpoint>)[] {
+  const merged = given.map((endpoint) => ({
+    ...others.find(({ url }) => url === endpoint.url),
+    ...endpoint,
+  }));
+  const isReplaced = (other: Other) =>
+    merged.some(({ url, id }) => url === other.url || (id !== undefined && id === other.id));
+  return [...merged, ...others.filter((other) => !isReplaced(other))];
 }
 
 /**
@@ -69,7 +85,11 @@ export function replaceSecret(domain: Domain, endpointId: string): Endpoint {
 export const getEndpoint = ({ state }: Domain, endpointId: string): Endpoint =>
   getById(state.endpoints, endpointId, "webhook endpoint");
 
-function checkEndpoint({ forwardTo }: Domain, input: EndpointInput): void {
+/** @throws {TypeError} for an address or an event that is not allowed. */
+export function checkEndpoint(
+  { forwardTo }: Pick<Domain, "forwardTo">,
+  input: EndpointInput,
+): void {
   const { url } = validateInput(isEndpointInput, input, "The endpoint");
   if (!URL.canParse(url)) throw new TypeError(`The endpoint's url "${url}" is not a URL.`);
   const { protocol, hostname, username, password } = new URL(url);

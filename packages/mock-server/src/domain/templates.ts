@@ -36,6 +36,12 @@ export function createTemplate({ state, notifyChange }: Domain, input: TemplateI
   return template;
 }
 
+/** The first template that is not archived; when all are, the first one. */
+export function getDefaultTemplate({ state }: Domain): Template {
+  const all = [...state.templates.values()];
+  return all.find(({ isArchived }) => !isArchived) ?? (all[0] as Template);
+}
+
 /** The template of a card. Templates are archived, never removed. */
 export const getTemplate = ({ state }: Domain, { templateId }: StoredCard) =>
   state.templates.get(templateId) as Template;

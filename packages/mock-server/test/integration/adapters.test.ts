@@ -217,7 +217,7 @@ describe("on a port", () => {
       JSON.stringify({
         defaultCountry: "DE",
         templates: [{ name: "Bakery" }],
-        endpoints: [endpoint("seed")],
+        endpoints: [endpoint("seed"), { ...endpoint("option"), secret: "whsec_seed" }],
       }),
     );
     const { service } = await openServer({
@@ -226,6 +226,7 @@ describe("on a port", () => {
       endpoints: [endpoint("option")],
     });
     expect(service.endpoints.map(({ url }) => new URL(url).pathname)).toEqual(["/option", "/seed"]);
+    expect(service.endpoints[0]?.secret).toBe("whsec_seed");
     expect(service.templateId).toBe("tpl_option");
     const { port } = new URL(service.baseUrl);
     await expect(startMockServer({ port: Number(port) })).rejects.toMatchObject({

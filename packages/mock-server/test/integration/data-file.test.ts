@@ -50,10 +50,11 @@ it("restores cards, keys, secrets, faults, warnings, the clock and pending deliv
   const failing = () => new Response(null, { status: 500 });
   const endpoints = [{ url: "https://shop.test/", events: ["balance.changed" as const] }];
   const settings = { dataFile, storeRefusals: true };
-  const before = await open({ ...settings, clock: manualClock(noon), deliver: failing, endpoints });
-  const { cards, webhooks, clock } = before.service;
+  const seed = { defaultCountry: "DE", endpoints };
+  const before = await open({ ...settings, clock: manualClock(noon), deliver: failing, ...seed });
+  const { cards, webhooks, clock, apiKeys } = before.service;
   const withKey = { "idempotency-key": "user-1" };
-  const customer = { phone: "+48600100200", email: "müller@bücher.example" };
+  const customer = { phone: "+49301234567", email: "müller@bücher.example" };
   const { body: card } = await before.issue(toSignUp(customer));
   expect((await before.issue(toSignUp({}, {}), withKey)).status).toBe(422);
   expect((await before.issue(toSignUp({ name: "Anna" }), withKey)).status).toBe(422); // a warning
@@ -75,8 +76,9 @@ it("restores cards, keys, secrets, faults, warnings, the clock and pending deliv
   cards.addToWallet(card.id, "apple");
   await before.call("PUT", `/api/v1/passes/${card.id}/consent`, { body: { marketing: true } });
   await clock.advance("2m");
-  before.service.apiKeys.revoke(before.service.apiKeys.create().key);
-  before.service.apiKeys.create("full");
+  webhooks.newSecret(before.service.endpoints[0]?.id ?? "");
+  const advertised = { website: apiKeys.create().key, full: apiKeys.create("full").key };
+  apiKeys.revoke(apiKeys.website);
   const lists = "api-keys cards templates faults clock traffic?kind=delivery webhooks/endpoints";
   const show = async ({ control, url }: typeof before) => {
     const paths = [...lists.split(" "), `cards/${card.id}/operations`];
@@ -90,16 +92,76 @@ it("restores cards, keys, secrets, faults, warnings, the clock and pending deliv
   const after = await open({ ...settings, deliver, templates: [{ name: "Ignored" }] });
   // The two requests with a 422 are not stored; the four deliveries are.
   expect(await show(after)).toBe(shown.replace('"problems":6', '"problems":4'));
-  const seeded = { templateId: shopTemplate.id, endpoints: before.service.endpoints };
-  expect(after.service).toMatchObject(seeded);
+  const { items: storedEndpoints } = await after.control("webhooks/endpoints");
+  expect(storedEndpoints).toHaveLength(2);
+  expect(after.service).toMatchObject({
+    templateId: shopTemplate.id,
+    endpoints: storedEndpoints,
+    apiKeys: advertised,
+  });
   expect((await after.call("GET", `/api/v1/passes/${card.id}`)).status).toBe(200);
-  for (const customer of [{ phone: "600 100 200" }, { email: "Müller@xn--bcher-kva.example" }])
+  for (const customer of [{ phone: "030 1234567" }, { email: "Müller@xn--bcher-kva.example" }])
     expect((await after.issue(toSignUp(customer))).body.customerId).toBe(card.customerId);
   expect((await after.issue(toSignUp(), withKey)).status).toBe(422);
   const attempts = await after.service.clock.runUntilIdle();
   expect(attempts).toMatchObject(Array(3).fill({ type: "balance.changed", status: 204 }));
   after.service.reset();
-  expect(after.service).toMatchObject(seeded);
+  expect((await after.control("webhooks/endpoints")).items).toEqual(before.service.endpoints);
+  expect(after.service.apiKeys.list()).toMatchObject(
+    [apiKeys.website, apiKeys.full].map((key) => ({ key })),
+  );
+});
+
+it("has the endpoints of the options beside those of the file, one for each address, also after a reset", async () => {
+  const dataFile = temporaryData();
+  const events = ["ping" as const];
+  const [web, api] = ["http://web:3000/", "http://api:3000/"];
+  const seedFile = join(
+    createFolder({ "seed.json": '{ "templates": [{ "name": "New" }] }' }),
+    "seed.json",
+  );
+  const show = async ({ control }: Awaited<ReturnType<typeof open>>) =>
+    (await control("webhooks/endpoints")).items.map(({ url, secret }: Record<string, string>) => [
+      url,
+      secret,
+    ]);
+  const restart = async (options: MockServerOptions = {}) => {
+    const server = await open({ dataFile, seedFile, ...options });
+    const atStart = await show(server);
+    server.service.reset();
+    expect(await show(server)).toEqual(atStart);
+    expect(server.service.endpoints.map(({ url, secret }) => [url, secret])).toEqual(atStart);
+    expect(server.service.templateId).toBe(shopTemplate.id);
+    await server.close();
+    return atStart;
+  };
+  const first = await open({ dataFile, forwardTo: web, endpoints: [{ url: web, events }] });
+  const secret = first.service.endpoints[0]?.secret;
+  await first.close();
+  expect(await restart()).toEqual([[web, secret]]);
+  const toApi = { forwardTo: api, endpoints: [{ url: api, events, secret: "whsec_1" }] };
+  const both = [
+    [api, "whsec_1"],
+    [web, secret],
+  ];
+  expect(await restart(toApi)).toEqual(both);
+  expect(await restart({ forwardTo: api, endpoints: [{ url: api, events }] })).toEqual(both);
+  expect(await restart({ ...toApi, endpoints: [{ url: api, events, secret: "whsec_2" }] })).toEqual(
+    [
+      [api, "whsec_2"],
+      [web, secret],
+    ],
+  );
+  const moved = await open({ dataFile });
+  moved.service.webhooks.updateEndpoint(moved.service.endpoints[0]?.id ?? "", {
+    url: "https://shop.test/",
+  });
+  await moved.close();
+  const toMoved = await restart({ endpoints: [{ url: "https://shop.test/", events }] });
+  expect(toMoved).toEqual([
+    ["https://shop.test/", "whsec_2"],
+    [web, secret],
+  ]);
 });
 
 it("continues a fast clock from its last time when it would be after the year 9999 now", async () => {
@@ -151,13 +213,16 @@ it("reads a file that an editor saved with a byte order mark", async () => {
   expect(service.cards.get(body.id).id).toBe(body.id);
 });
 
-it("starts with an empty file, as a container mounts it", async () => {
-  const dataFile = temporaryData();
+it("starts with an empty file, as a container mounts it, and with a link to one", async () => {
+  const [dataFile, link] = [temporaryData(), temporaryData()];
   writeFileSync(dataFile, "\n");
-  const { issue, close } = await open({ dataFile });
-  const { body } = await issue(toSignUp());
-  await close();
-  expect(readCardIds(dataFile)).toEqual([body.id]);
+  symlinkSync(dataFile, link);
+  for (const name of [dataFile, link]) {
+    const { service, issue, close } = await open({ dataFile: name });
+    await issue(toSignUp());
+    await close();
+    expect(readCardIds(dataFile)).toEqual(service.cards.list().map(({ id }) => id));
+  }
 });
 
 function replaceInFs(functions: Partial<typeof fs.promises>): void {
