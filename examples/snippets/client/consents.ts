@@ -34,7 +34,7 @@ export async function sendConsents(outbox: SqliteOutbox, client: IssuingClient) 
       const isDeleted = code === "not-found" && problem?.title; // not a gateway's 404
       if (!isDeleted) unsent = 1;
     }
-    // A wish that changed meanwhile is sent again: this call can take effect last.
+    // This call may take effect after that of a newer wish.
     const update = "UPDATE users SET unsent = ? OR marketing <> ? WHERE id = ?";
     await outbox.write((database) =>
       database.prepare(update).run(unsent, marketing, id),

@@ -99,7 +99,8 @@ export interface IssuingClient<Paths extends object = paths> {
    * Reads the history of a card, newest first ([spec
    * 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)).
    * @param query `limit`: the maximum number of operations. Default: the service decides.
-   * @returns the operations, whichever member of the response has their list.
+   * @returns the operations: the response is a list, or has one in `items`, `operations`, `data` or
+   * `results`.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response
    * has no list of operations.
    */

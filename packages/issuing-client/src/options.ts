@@ -44,8 +44,8 @@ export interface CallOptions extends LimitOptions {
   signal?: AbortSignal | undefined;
   /**
    * Extra headers. A `user-agent` is appended to the client's. `accept` is replaced by the
-   * client's. `authorization`, in `issueCard` `idempotency-key`, `content-*`, `expect`, `host`,
-   * `proxy-*` and headers of the connection, such as `te`, throw.
+   * client's, except in `client.api`. `authorization`, in `issueCard` `idempotency-key`,
+   * `content-*`, `expect`, `host`, `proxy-*` and headers of the connection, such as `te`, throw.
    */
   headers?: Record<string, string> | undefined;
   /** Called once, with the usable response that ends the call, also when it is a 4xx or 5xx. */
