@@ -96,12 +96,17 @@ function* leaseChosen(
 /**
  * Leases what is due: of the lowest rank that is due anywhere, in one topic, the jobs that are due
  * longest.
- * @param choice `limit`: at most so many. `topic`: default all.
+ * @param choice `limit`: at most so many. `topic`: default all. `retriesRunAlone`: whether of the
+ * retries one is leased, which runs alone.
  */
 export function* leaseDue(
   tables: JobTables,
   leaseMs: number,
-  { limit, topic }: { limit: number; topic?: string | undefined },
+  {
+    limit,
+    topic,
+    retriesRunAlone = false,
+  }: { limit: number; topic?: string | undefined; retriesRunAlone?: boolean },
 ): Statements<LeasedJob[]> {
   const queues = yield* query(
     `${withQueues(tables)}
@@ -114,6 +119,7 @@ export function* leaseDue(
   for (const queue of queues) {
     const rank = toNumber(queue["rank"]);
     const isCallback = rank === ranks.callback;
+    const runsAlone = retriesRunAlone && rank === ranks.retry;
     const leased = yield* leaseChosen(tables, leaseMs, {
       // Another process may have opened the breaker since the read.
       where: `j.topic = :topic
@@ -121,11 +127,12 @@ export function* leaseDue(
          AND j.due <= :now
          ${isCallback ? "" : `AND NOT ${hasOpenBreaker(tables, "j.topic")}`}`,
       values: { topic: String(queue["topic"]), rank },
-      limit,
+      limit: runsAlone ? 1 : limit,
       isCallback,
     });
     // Transactions of the user can lock all that is due in a queue.
-    if (leased.length > 0) return leased;
+    const [first] = leased;
+    if (first !== undefined) return runsAlone ? [{ ...first, runsAlone }] : leased;
   }
   return [];
 }

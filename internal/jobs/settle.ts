@@ -44,26 +44,34 @@ export interface Settled {
   breaker?: "counts" | "opens" | "stays-open" | "closes" | undefined;
 }
 
-/** Records how an attempt ended, and what it says of its topic. */
-export function* settleJob(tables: JobTables, job: LeasedJob, end: End): Statements<Settled> {
-  const { finding } = end;
-  if (typeof finding === "object") return yield* settleFailed(tables, job, end, finding);
-  const { topic, probe } = job;
-  if (finding === undefined) yield* withdrawProbe(tables, job);
-  else if (probe !== undefined) return yield* settleProbe(tables, job, end);
-  // A success is recorded before the breaker is closed: the statement counts the failed jobs of the
-  // topic, and mostly there are none. Without the row of the job the count is not known.
-  const { job: settled, failures } = yield* recordEnd(tables, job, end);
-  const hasNoFailures = settled !== undefined && failures === 0;
-  if (finding === undefined || hasNoFailures) return { job: settled };
-  const wasOpen = yield* closeBreaker(tables, topic, tables.dialect.lockFreeRows);
-  return wasOpen ? { job: settled, breaker: "closes" } : { job: settled };
-}
+/** What else happens when a job ended. It gets undefined when the lease was lost. */
+export type AfterEnd = (job: Job | undefined) => Statements<void>;
+function* doNothing(): Statements<void> {}
 
-/** A probe that worked waits for the lock of the breaker: nobody else may close it for minutes. */
-function* settleProbe(tables: JobTables, job: LeasedJob, end: End): Statements<Settled> {
-  const wasOpen = yield* closeBreaker(tables, job.topic, tables.dialect.lockRows);
-  const { job: settled } = yield* recordEnd(tables, job, end);
+/**
+ * Records how an attempt ended, and what it says of its topic. It locks the job before the breaker:
+ * a transaction of the user may have the job for long, and others need the breaker meanwhile.
+ * @param afterEnd runs before the breaker is closed: a callback can take long too.
+ */
+export function* settleJob(
+  tables: JobTables,
+  job: LeasedJob,
+  end: End,
+  afterEnd: AfterEnd = doNothing,
+): Statements<Settled> {
+  const { finding } = end;
+  if (typeof finding === "object") return yield* settleFailed(tables, job, end, finding, afterEnd);
+  // The statement counts the failed jobs of the topic, and mostly there are none. Without the row
+  // of the job the count is not known.
+  const { job: settled, failures } = yield* recordEnd(tables, job, end);
+  yield* afterEnd(settled);
+  const isProbe = job.probe !== undefined;
+  if (finding === undefined) yield* withdrawProbe(tables, job);
+  const hasNoFailures = settled !== undefined && failures === 0 && !isProbe;
+  if (finding === undefined || hasNoFailures) return { job: settled };
+  // A probe that worked waits for the lock: nobody else may close the breaker for minutes.
+  const { lockRows, lockFreeRows } = tables.dialect;
+  const wasOpen = yield* closeBreaker(tables, job.topic, isProbe ? lockRows : lockFreeRows);
   return wasOpen ? { job: settled, breaker: "closes" } : { job: settled };
 }
 
@@ -75,7 +83,9 @@ function* settleFailed(
   job: LeasedJob,
   end: End,
   failure: TopicFailure,
+  afterEnd: AfterEnd,
 ): Statements<Settled> {
+  yield* lockJob(tables, job);
   // A failure is counted before it is recorded, because the delay of the job depends on the
   // breaker: a probe does not wait for it, and when the breaker closes, the job is tried soon. Not
   // at once: jobs that make the service fail would open the breaker again.
@@ -86,8 +96,19 @@ function* settleFailed(
     job,
     waitsForProbe ? { ...end, delayMs: Math.min(end.delayMs ?? 0, maxRestMs) } : end,
   );
+  yield* afterEnd(settled);
   return { job: settled, breaker };
 }
+
+const lockJob = ({ jobs, dialect }: JobTables, { id, lease }: LeasedJob) =>
+  query(
+    `SELECT id
+     FROM ${jobs}
+     WHERE id = :id::bigint
+       AND lease = :lease
+     ${dialect.lockRows}`,
+    { id, lease },
+  );
 
 /** Clears the time of the first attempt, if that is the attempt that ends. */
 const clearOwnAttempt =
@@ -156,7 +177,6 @@ export function* recordEnd(
  * stays the time of this lease, so that a breaker that opens tries others first.
  */
 export function* giveBack(tables: JobTables, job: LeasedJob, delayMs = 0): Statements<void> {
-  yield* withdrawProbe(tables, job);
   const begun = job.rank === ranks.callback ? 0 : 1;
   yield* execute(
     `UPDATE ${tables.jobs}
@@ -168,4 +188,5 @@ export function* giveBack(tables: JobTables, job: LeasedJob, delayMs = 0): State
        AND lease = :lease`,
     { id: job.id, lease: job.lease, delayMs },
   );
+  yield* withdrawProbe(tables, job);
 }

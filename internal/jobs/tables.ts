@@ -67,6 +67,8 @@ export interface LeasedJob extends Job {
   failures: number;
   /** The number of the probe, when this job tries a topic whose breaker is open. */
   probe?: number;
+  /** Whether nothing else begins while it runs. Default: no. */
+  runsAlone?: boolean;
 }
 
 /**

@@ -102,10 +102,10 @@ export function planNext(state: WorkerState, rules: WorkRules): Plan {
   // A probe holds up no job of another topic.
   const free = Math.min(limit + state.probes, rules.concurrency) - running;
   if (free < 1) return planWait(state, rules, rules.pollMs);
-  // A lease is a write, so wait until half of the places are free, at most pollMs.
+  // A lease is a write, so wait a little until half of the places are free: jobs that hang must not
+  // hold up the others.
   const isSmall = free < limit / 2;
-  if (isSmall && nowMs < state.lookedAtMs + rules.pollMs)
-    return planWait(state, rules, rules.pollMs);
+  if (isSmall && nowMs < state.lookedAtMs + minWaitMs) return planWait(state, rules, minWaitMs);
   if (nowMs < state.nextAtMs) return planWait(state, rules, state.nextAtMs - nowMs);
   const atOnce = rules.maxPerSecond === endless ? free : 1;
   return { look: Math.min(atOnce, rules.maxJobs - state.begun) };
@@ -212,7 +212,7 @@ export function startWorker<Leased extends LeasedJob>(
   function begin(job: Leased): void {
     const isProbe = job.probe !== undefined;
     if (isProbe) state.probes += 1;
-    else state.limit = job.failures > 0 ? 1 : options.concurrency;
+    else state.limit = job.failures > 0 || job.runsAlone ? 1 : options.concurrency;
     state.begun += 1;
     state.nextAtMs = Math.max(state.nextAtMs, clock.monotonicMs()) + 1_000 / options.maxPerSecond;
     const controller = new AbortController();

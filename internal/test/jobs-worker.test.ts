@@ -145,9 +145,9 @@ describe("planNext", () => {
       { concurrency: 1 },
       { waitMs: 1_000 },
     ],
-    ["waits for several that end", { running: 5, lookedAtMs: 59_001 }, {}, { waitMs: 1_000 }],
+    ["waits for several that end", { running: 5, lookedAtMs: 59_951 }, {}, { waitMs: 50 }],
     ["does not wait for half of them", { running: 4, lookedAtMs: 60_000 }, {}, { look: 4 }],
-    ["does not wait for long ones", { running: 5, lookedAtMs: 59_000 }, {}, { look: 3 }],
+    ["does not wait for long ones", { running: 5, lookedAtMs: 59_950 }, {}, { look: 3 }],
     ["leases one at a time with a rate", {}, { maxPerSecond: 5 }, { look: 1 }],
     ["waits for its rate", { nextAtMs: 60_200 }, { maxPerSecond: 5 }, { waitMs: 200 }],
     [
@@ -232,6 +232,9 @@ describe("startWorker", () => {
       await work.clock.pass(5_000);
     }
     expect(work.count()).toEqual({ done: 2, waiting: 3 });
+    for (const name of range(20)) work.add(name);
+    await work.clock.pass(5_000);
+    expect(work.count()).toEqual({ done: 22, waiting: 3 });
     await work.clock.run(worker.stop(0));
   });
 

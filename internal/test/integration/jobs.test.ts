@@ -475,6 +475,34 @@ describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () 
     expect(await closing).toMatchObject({ breaker: "closes" });
   });
 
+  it("fail, and have callbacks, without holding up others of their topic: their breaker is locked last", async () => {
+    await pool.query("TRUNCATE work, work_breakers, work_failures");
+    for (const name of [1, 2, 3]) await run(() => addJob(tables, newJob(name), 0));
+    const jobs = await run(() => leaseDue(tables, leaseMs, { limit: 3 }));
+    const [held, other, worked] = jobs as [LeasedJob, LeasedJob, LeasedJob];
+    const user = await pool.connect();
+    await user.query(`BEGIN; SELECT FROM work WHERE id = ${held.id} FOR UPDATE`);
+    const waiting = run(() => settleJob(tables, held, failed));
+    const waits = `SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await expect.poll(async () => (await pool.query(waits)).rowCount).toBe(1);
+    expect(await run(() => settleJob(tables, other, failed))).toMatchObject({ breaker: "counts" });
+    await user.query("COMMIT");
+    expect(await waiting).toMatchObject({ breaker: "counts" });
+
+    let free: unknown;
+    const lockBreaker = "SELECT FROM work_breakers FOR UPDATE SKIP LOCKED";
+    const call = async () => (free = (await user.query(lockBreaker)).rowCount);
+    await run(() =>
+      settleJob(tables, worked, done, function* () {
+        yield { name: "onIssued", call };
+      }),
+    );
+    user.release();
+    const breakers = await pool.query("SELECT FROM work_breakers");
+    expect([free, breakers.rowCount]).toEqual([1, 0]);
+  });
+
   it("are repeated after a serialization failure", async () => {
     let attempts = 0;
     const { transaction } = overPg(pool);

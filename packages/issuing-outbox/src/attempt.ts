@@ -1,7 +1,7 @@
 /** One attempt at one entry: sends the request under its lease, and has its end recorded. */
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { maxAheadMs } from "@loyalty-cards/internal/jobs/correct-times";
-import { type End, giveBack, settleJob } from "@loyalty-cards/internal/jobs/settle";
+import { giveBack, settleJob } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { endless } from "@loyalty-cards/internal/limits";
 import type { Result } from "@loyalty-cards/internal/result";
@@ -80,7 +80,6 @@ async function attempt(
   const { database, tables, client, random } = context;
   // The callback of a visitor's entry runs in the async context of its own request.
   const transact = isVisitor ? database.transact : database.transactInBatch;
-  const settle = (end: End) => settleJob(tables, job, end);
   if (job.rank === ranks.callback) {
     const { state, result, error, leasedAtMs, endedAtMs = leasedAtMs } = job;
     return recordWithCallback(context, {
@@ -88,7 +87,7 @@ async function attempt(
       end: { state, result, error, effect: "unchanged" },
       outcome: { outcome: "delivered", entry: toRef(job) },
       endedForMs: leasedAtMs - endedAtMs,
-      settle,
+      settle: settleJob,
       transact,
     });
   }
@@ -107,6 +106,7 @@ async function attempt(
     thrown: sent.failure?.thrown,
     lagMs: job.leasedAtMs + getAgeMs(job, client.clock) - job.addedAtMs,
   });
+  const settle = settleJob;
   const recorded = await recordWithCallback(context, { job, end, outcome, settle, transact });
   const isOwnCard = sent.value !== undefined && sent.value.id === recorded.entry?.cardId;
   return isOwnCard ? { ...recorded, card: sent.value } : recorded;

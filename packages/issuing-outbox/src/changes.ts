@@ -147,10 +147,12 @@ export async function resolve(
   const { entry } = await recordWithCallback(context, {
     job: await readEntry(),
     end: { state: "issued", effect: "unchanged", result: { cardId }, isErased: true },
-    *settle(end) {
+    *settle(_tables, _job, end, afterEnd) {
       // Somebody else may have resolved the entry since it was read.
       const job = requireUnknown(yield* lockExistingJob(tables, jobRef));
-      return yield* recordEnd(tables, job, end);
+      const settled = yield* recordEnd(tables, job, end);
+      yield* afterEnd(settled.job);
+      return settled;
     },
     transact: database.transact,
   });

@@ -2,7 +2,12 @@
  * Records how an attempt ended, in one transaction with the callback of the shop, and reports it.
  */
 import { withJitter } from "@loyalty-cards/internal/jobs/backoff";
-import { type End, recordEnd, type Settled } from "@loyalty-cards/internal/jobs/settle";
+import {
+  type AfterEnd,
+  type End,
+  recordEnd,
+  type Settled,
+} from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
 import type { OutboxContext, OutboxDatabase, Recorded, ShopCallback } from "./context.ts";
@@ -20,8 +25,8 @@ interface Recording {
   outcome?: OutboxOutcome | undefined;
   /** How long ago the entry ended whose callback is repeated. Default 0. */
   endedForMs?: number;
-  /** Records the end: as `settleJob` does for an attempt. */
-  settle(end: End): Statements<Settled>;
+  /** Records the end: `settleJob` for an attempt. */
+  settle(tables: JobTables, job: Job, end: End, afterEnd: AfterEnd): Statements<Settled>;
   /** Runs the transaction in which it is recorded. */
   transact: OutboxDatabase["transact"];
 }
@@ -124,15 +129,17 @@ function* settleAndCall(
   recording: Recording,
   callback?: ShopCallback,
 ): Statements<Committed> {
-  const { job, breaker } = yield* recording.settle(recording.end);
-  const committed: Omit<Committed, "breaker"> =
-    job === undefined
-      ? yield* settleWithoutLease(tables, recording)
-      : { job, outcome: recording.outcome };
-  if (committed.job !== undefined && callback !== undefined) {
+  let committed: Omit<Committed, "breaker"> = {};
+  const { job, end, outcome } = recording;
+  const { breaker } = yield* recording.settle(tables, job, end, function* callBack(settled) {
+    committed =
+      settled === undefined
+        ? yield* settleWithoutLease(tables, recording)
+        : { job: settled, outcome };
+    if (committed.job === undefined || callback === undefined) return;
     const entry = toEntry(committed.job) as never;
     yield { name: callback.name, call: (transaction) => callback.call(entry, transaction) };
-  }
+  });
   return { ...committed, breaker };
 }
 

@@ -161,7 +161,11 @@ export function startEventWorker(
     {
       clock: { monotonicMs: () => performance.now(), after: startTimer },
       onUnavailable,
-      lease: async (limit) => database.runEach(leaseDue(tables, leaseMs, { limit, topic: source })),
+      // A retry is an event whose process ended while it ran: perhaps because of this event.
+      lease: async (limit) =>
+        database.runEach(
+          leaseDue(tables, leaseMs, { limit, topic: source, retriesRunAlone: true }),
+        ),
       getDelay: async () => database.runEach(getDelayMs(tables, source)),
       correctTimes: async () => database.followFile(),
       run: (job, signal) => run(job, signal).catch(onUnavailable),

@@ -204,6 +204,29 @@ describe.each(engines)("with %s", (_name, open) => {
   });
 
   // G28
+  it("runs the events of a process that ended one at a time: one of them may have ended it", async () => {
+    const { inbox, file } = withBalances();
+    const { open: openAll, opened: allBegun } = createGate();
+    const ids = ["evt_1", "evt_2", "evt_3", "evt_4"];
+    const begun = new Set<string>();
+    for (const id of ids) await put(inbox, balanceChanged(id));
+    inbox.work(({ id }) => {
+      if (begun.add(id).size === ids.length) openAll();
+      return new Promise(() => {});
+    });
+    await allBegun;
+    const later = openAhead(hourMs, { file, open });
+    let [running, most] = [0, 0];
+    later.inbox.work(async () => {
+      most = Math.max(most, ++running);
+      await new Promise(setImmediate);
+      running -= 1;
+    });
+    await later.recorded.until("done", ids.length);
+    expect(most).toBe(1);
+  });
+
+  // G28
   it("fails a handler that exceeds its timeout, and aborts its signal", async () => {
     const { inbox, recorded } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
