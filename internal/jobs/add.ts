@@ -11,7 +11,7 @@ import {
   toRowValues,
   type Value,
 } from "./statement.ts";
-import { findJobs, type Job, type JobTables, ranks } from "./tables.ts";
+import { findJobs, hasBody, type Job, type JobTables, ranks } from "./tables.ts";
 
 /** A job that is added. `topic` and `name` identify it. */
 export interface NewJob {
@@ -73,6 +73,7 @@ const formatInsert = (
 
 /**
  * Adds a job. It is due for workers after `delayMs`, so that a caller who waits can have it first.
+ * A job that waits without a body gets this one: see {@link hasBody}.
  * @returns undefined when it was added, else the job that has this topic and name.
  */
 export function* addJob(
@@ -89,7 +90,10 @@ export function* addJob(
   }
   const [known] = yield* findJobs(tables, job);
   // If there is no known job, it was deleted after the insertion found it.
-  return known ?? (yield* addJob(tables, job, delayMs));
+  if (known === undefined) return yield* addJob(tables, job, delayMs);
+  const isTorn = known.state === "waiting" && !(yield* hasBody(tables, known.id));
+  if (isTorn) yield* renewJob(tables, { ...known, body: job.body });
+  return known;
 }
 
 function* putBody({ bodies, dialect }: JobTables, id: number, body: string): Statements<void> {

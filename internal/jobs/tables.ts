@@ -263,6 +263,20 @@ export function* findJobs({ jobs }: JobTables, { name, topic }: JobRef): Stateme
 }
 
 /**
+ * Whether the body of a job is stored. A job that waits has none when the transaction of `add` was
+ * committed although the second statement had failed, or was not waited for.
+ */
+export function* hasBody({ bodies }: JobTables, id: number): Statements<boolean> {
+  const rows = yield* query(
+    `SELECT id
+     FROM ${bodies}
+     WHERE id = :id::bigint`,
+    { id },
+  );
+  return rows.length > 0;
+}
+
+/**
  * Finds the jobs of a name, at most two, for a transaction that changes them: they are locked until
  * it ends.
  * @returns them with their bodies.

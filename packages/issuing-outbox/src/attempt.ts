@@ -1,8 +1,9 @@
 /** One attempt at one entry: sends the request under its lease, and has its end recorded. */
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { maxAheadMs } from "@loyalty-cards/internal/jobs/correct-times";
 import { giveBack, settleJob } from "@loyalty-cards/internal/jobs/settle";
-import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
+import { hasBody, type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { endless } from "@loyalty-cards/internal/limits";
 import type { Result } from "@loyalty-cards/internal/result";
 import type { Clock } from "@loyalty-cards/internal/timers";
@@ -22,6 +23,8 @@ const leaseMarginMs = 30_000;
  * lease it in a loop.
  */
 const givenBackMs = 1_000;
+/** The same for an entry without a form. */
+const withoutFormMs = 60_000;
 
 /** How long a lease is, and when it began for this process. */
 interface LeaseTimes {
@@ -92,10 +95,13 @@ async function attempt(
     });
   }
   // The process may have been stopped for hours since the lease. The body is missing when another
-  // transaction replaces it now.
+  // transaction replaces it now, or because it was never stored.
   const isExpired = getAgeMs(job, client.clock) >= job.leaseMs;
   if (isExpired || job.body === undefined) {
-    await database.runEach(() => giveBack(tables, job, givenBackMs));
+    const hasForm = isExpired || (await database.runEach(() => hasBody(tables, job.id)));
+    const retryInMs = hasForm ? givenBackMs : withoutFormMs;
+    await database.runEach(() => giveBack(tables, job, retryInMs));
+    if (!hasForm) reportWithoutForm(context, job, retryInMs);
     return {};
   }
   const sent = await send(context, job, signal);
@@ -110,6 +116,24 @@ async function attempt(
   const recorded = await recordWithCallback(context, { job, end, outcome, settle, transact });
   const isOwnCard = sent.value !== undefined && sent.value.id === recorded.entry?.cardId;
   return isOwnCard ? { ...recorded, card: sent.value } : recorded;
+}
+
+/** `add` or `correct` with its form lets it go on. */
+function reportWithoutForm(
+  { report, logFailure }: OutboxContext,
+  job: OwnLease,
+  retryInMs: number,
+) {
+  const outcome: Extract<OutboxOutcome, { outcome: "failed" }> = {
+    outcome: "failed",
+    entry: toRef(job),
+    code: "no-form",
+    attempts: job.attempts - 1,
+    error: createTypeError("The form was not stored with its entry."),
+    retryInMs,
+  };
+  report(outcome);
+  logFailure(outcome);
 }
 
 async function send(

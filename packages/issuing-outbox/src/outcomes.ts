@@ -164,6 +164,8 @@ const adviceByCode: Partial<Record<string, string>> = {
     "the service, or a proxy before it, refuses the request. The error of the entry has the status",
   configuration: "the apiKey function of the client fails",
   "rate-limited": "the service asks to send fewer requests",
+  "no-form":
+    "its form was not stored, because the transaction was committed although add had failed or was not awaited. Call add again, with the form",
   network: "no connection to the service. Check LOYALTY_URL if it never worked",
 };
 

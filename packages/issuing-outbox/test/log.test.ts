@@ -1,6 +1,6 @@
 /** What the outbox logs while cards wait: failures, wrong options, and that nobody sends. */
 import { expect, it } from "vitest";
-import { openShop, openVirtualShop, template, toEntries, type Weather } from "./shop.ts";
+import { openShop, openVirtualShop, template, toEntries, toEntry, type Weather } from "./shop.ts";
 
 const minute = 60_000;
 
@@ -40,6 +40,23 @@ it.each([
   expect(lines[1]?.includes("and one is tried at growing intervals")).toBe(isWorking);
   expect(lines[1]?.includes("This process runs no worker")).toBe(!isWorking);
   await run(worker?.stop() ?? Promise.resolve());
+});
+
+it("says that an entry has no form, because add failed in a transaction that went on, and takes it from another add", async () => {
+  const { outbox, run, database, lines, outcomes, requests } = openVirtualShop();
+  await outbox.count();
+  database.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON issuing_outbox_entries_bodies BEGIN SELECT RAISE(ABORT, 'full'); END",
+  );
+  const add = () => outbox.write((own) => outbox.add(own, toEntry(1)));
+  await outbox.write((own) => expect(() => outbox.add(own, toEntry(1))).toThrow("full"));
+  await run(outbox.drain());
+  expect(outcomes).toMatchObject([{ outcome: "failed", code: "no-form", attempts: 0 }]);
+  expect(lines).toEqual([expect.stringContaining("Call add again")]);
+  database.exec("DROP TRIGGER full");
+  expect([await add(), requests.length]).toEqual(["waiting", 0]);
+  await run(outbox.drain());
+  expect(await outbox.get(1)).toMatchObject({ state: "issued", attempts: 1 });
 });
 
 it("logs a wrong option of the client at once, and leases nothing more in this process", async () => {

@@ -143,8 +143,17 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     const late = expect(outbox.add(client, toEntry(1))).rejects.toThrow(TypeError);
     await client.query("COMMIT"); // sent before the entry, because nothing awaited it
     await late;
-    client.release();
     expect(await countRows()).toBe(0);
+
+    await outbox.count(); // the settings are known
+    await client.query("BEGIN");
+    const torn = expect(outbox.add(client, toEntry(1))).rejects.toThrow(TypeError);
+    await client.query("SELECT 1");
+    await client.query("COMMIT"); // sent between the entry and its form
+    await torn;
+    client.release();
+    expect(await outbox.write((own) => outbox.add(own, toEntry(1)))).toBe("waiting");
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
   });
 
   it("leaves the rejection of an add that nobody awaits to the process", async () => {
