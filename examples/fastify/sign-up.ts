@@ -70,13 +70,15 @@ function addCorrection(
     { schema },
     async ({ body, params: { id } }, reply) => {
       const result = await outbox.write(async (transaction) => {
+        const others = "SELECT FROM users WHERE email = $1 AND id <> $2";
+        const { rowCount } = await transaction.query(others, [body.email, id]);
+        if (rowCount) return "absent";
+        // The entry before the user, as the outbox has them: else they could wait for each other.
+        const state = await outbox.correct(transaction, id, toRequest(body));
         const update = `UPDATE users SET name = $2, email = NULLIF($3, ''),
-          phone = $4, marketing = $5 WHERE id = $1 AND card IS NULL
-          AND NOT EXISTS (SELECT 1 FROM users WHERE email = $3 AND id <> $1)`;
-        const { rowCount } = await transaction.query(update, toRow(id, body));
-        return rowCount
-          ? outbox.correct(transaction, id, toRequest(body))
-          : "absent";
+          phone = $4, marketing = $5 WHERE id = $1 AND card IS NULL`;
+        await transaction.query(update, toRow(id, body));
+        return state;
       });
       if (result === "absent" || result === "issued")
         return reply.code(409).send({ message: "You have an account." });

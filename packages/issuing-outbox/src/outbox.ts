@@ -180,7 +180,8 @@ export interface Outbox extends AsyncDisposable {
   /**
    * Issues cards until nothing is due: for cron jobs, serverless functions and long lists. It waits
    * for entries that are due within ten seconds, and for those that another process has; a longer
-   * pause ends it, and `paused` says why.
+   * pause ends it, and `paused` says why. Without `maxMs`, it goes on while the database refuses
+   * writes.
    */
   drain(options?: DrainOptions): Promise<OutboxCounts>;
   /**

@@ -57,7 +57,7 @@ export type PostgresOutboxOptions<Transaction = PostgresTransaction> = OutboxOpt
     | {
         /**
          * A `Pool` of `pg`, or the `sql` of postgres.js. No connection is held while a request is
-         * sent. Serialization failures and deadlocks are repeated.
+         * sent. Serialization failures and deadlocks are repeated, except in `write`.
          */
         pool: PgPool<Transaction> | PostgresJs<Transaction>;
         transaction?: never;

@@ -114,8 +114,12 @@ function* writeSettings(
 
 function requireVersion(found: number): void {
   if (found === version) return;
+  const advice =
+    found > version
+      ? "update @loyalty-cards/issuing-outbox in every process"
+      : "it does not upgrade them. Run the earlier version until nothing waits, then drop them";
   throw failure(
-    `The tables of the outbox are of version ${found}, and this process knows version ${version}: update @loyalty-cards/issuing-outbox in every process.`,
+    `The tables of the outbox are of version ${found}, and this process knows version ${version}: ${advice}.`,
   );
 }
 

@@ -3,7 +3,14 @@
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs, requireInteger } from "@loyalty-cards/internal/limits";
-import { requireEventId, toEventKey, toJobData, toJobId, validateRetention } from "./event.ts";
+import {
+  requireEventId,
+  requireSource,
+  toEventKey,
+  toJobData,
+  toJobId,
+  validateRetention,
+} from "./event.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
 import { createPut, type ReplayableInbox, untilAborted } from "./put.ts";
 
@@ -87,6 +94,7 @@ export async function bullmqInbox(
     );
   requireKnownOptions("bullmqInbox", options, optionNames);
   const { maxAttempts = 17, timeoutMs = 5_000, source = "" } = options;
+  requireSource(source);
   requireInteger("maxAttempts", maxAttempts, 1, Number.MAX_SAFE_INTEGER);
   requireInteger("timeoutMs", timeoutMs, 1, maxTimerMs);
   const age = validateRetention(options.retentionSeconds);

@@ -36,7 +36,14 @@ const markOptionNames = { source: true } satisfies OptionNames<MarkOptions>;
 /** @throws {TypeError} for an unknown option. */
 export function parseSource(options: MarkOptions): string {
   requireKnownOptions("markProcessed", options, markOptionNames);
+  requireSource(options.source);
   return options.source ?? "";
+}
+
+/** @throws {TypeError} for anything but text. */
+export function requireSource(source: unknown): void {
+  if (source === undefined || typeof source === "string") return;
+  throw createTypeError("source names the sender of the events with a string.");
 }
 
 /** @throws {TypeError} for anything but an id. */

@@ -29,8 +29,8 @@ export type InboxOutcome =
    */
   | { outcome: "dead"; event: EventRef; attempt: number; error: unknown }
   /**
-   * The lease expired and another worker has the event; the `write` functions of this attempt did
-   * not run.
+   * The lease expired and another worker has the event, or it was deleted; the `write` functions of
+   * this attempt did not run.
    */
   | { outcome: "lease-lost"; event: EventRef; attempt: number }
   /** The inbox could not be reached; the worker keeps trying. */

@@ -6,7 +6,14 @@ import { createHash } from "node:crypto";
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { requireInteger } from "@loyalty-cards/internal/limits";
-import { maxColumn, requireEventId, toEventKey, toJobData, validateRetention } from "./event.ts";
+import {
+  maxColumn,
+  requireEventId,
+  requireSource,
+  toEventKey,
+  toJobData,
+  validateRetention,
+} from "./event.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
 import { createPut, type ReplayableInbox } from "./put.ts";
 
@@ -34,7 +41,10 @@ export interface PgBossInboxOptions extends ReportOptions {
    * duplicates of each other.
    */
   source?: string;
-  /** How long events are remembered, processed or not. Default 14 days, at least 8 h 37 min. */
+  /**
+   * How long events are remembered, processed or not: also after a replay since the first time that
+   * all attempts had failed. Default 14 days, at least 8 h 37 min.
+   */
   retentionSeconds?: number;
   /**
    * After this many failures the event is a dead letter. Default 21, with pauses of 1, 2, 4, …
@@ -84,6 +94,7 @@ export async function pgBossInbox(
     );
   requireKnownOptions("pgBossInbox", options, optionNames);
   const { queue, source = "", maxAttempts = 21 } = options;
+  requireSource(source);
   requireInteger("maxAttempts", maxAttempts, 1, maxColumn);
   const retentionSeconds = validateRetention(options.retentionSeconds);
   const report = createInboxReport(options);

@@ -16,6 +16,7 @@ const openBullmq = (options: object) => bullmqInbox({ waitUntilReady() {} } as n
 // G20
 it.each<[message: string, create: () => unknown]>([
   ['sqliteInbox has no option "sorce". Did you mean source?', () => open({ sorce: "shop" })],
+  ["source names the sender of the events with a string.", () => open({ source: 5 })],
   [
     'The worker of an inbox has no option "concurency". Did you mean concurrency?',
     () => open().work(handler, { concurency: 2 } as object),

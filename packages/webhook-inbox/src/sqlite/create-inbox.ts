@@ -23,6 +23,7 @@ import {
   formatStoredEvent,
   parseStoredEvent,
   requireEventId,
+  requireSource,
   validateRetention,
 } from "../event.ts";
 import { createInboxReport } from "../outcomes.ts";
@@ -181,6 +182,7 @@ function createOtherContentWarning({ log, now }: InboxContext) {
 function createContext(options: SqliteInboxOptions): InboxContext {
   requireKnownOptions("sqliteInbox", options, inboxOptionNames);
   const { file, source = "", open = openSqlite, testing = {} } = options;
+  requireSource(source);
   requireKnownOptions("testing of sqliteInbox", testing, testingNames);
   const { clock = Date as TestClock, random = Math.random } = testing;
   requireFileName("sqliteInbox", file);

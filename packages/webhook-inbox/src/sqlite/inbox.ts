@@ -63,7 +63,7 @@ export const states: readonly unknown[] = [
 
 /** The state of an inbox. The caller decides how many events may wait, and for how long. */
 export interface InboxHealth {
-  /** Whether the file can be used. */
+  /** Whether the file can be read. When it cannot be written, the outcome is `not-stored`. */
   isReachable: boolean;
   /** Events that wait for their handler, or for the next attempt. */
   waiting: number;
@@ -113,7 +113,8 @@ export interface SqliteInbox extends ReplayableInbox {
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
   /**
    * Runs the handler for every event that is due, and resolves with the state of the inbox when
-   * none is: for cron. After `maxMs` it takes no further event, and waits for the running handlers.
+   * none is: for cron. After `maxMs` it takes no further event, and waits for the running handlers;
+   * without it, it goes on while the file refuses writes.
    * An event that fails is tried again when its pause is over, in this call if others still run,
    * else in a later one.
    */

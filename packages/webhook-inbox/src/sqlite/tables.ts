@@ -38,9 +38,11 @@ export function prepareTables(database: SqliteDatabase): void {
 
 function requireVersion(found: number): void {
   if (found === version) return;
+  const advice =
+    found > version
+      ? "update @loyalty-cards/webhook-inbox"
+      : "it does not upgrade them. Run the earlier version until nothing waits, then use another file";
   throw withSafeMessage(
-    new Error(
-      `its tables are of version ${found} and this package knows ${version}: update @loyalty-cards/webhook-inbox`,
-    ),
+    new Error(`its tables are of version ${found} and this package knows ${version}: ${advice}`),
   );
 }

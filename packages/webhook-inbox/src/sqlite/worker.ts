@@ -2,7 +2,6 @@
  * A worker of a SQLite inbox: runs the handler for each event that is due, records how the attempt
  * ended, and deletes old events.
  */
-
 import {
   createReturnedFunctionError,
   createTypeError,
@@ -20,6 +19,7 @@ import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worke
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-cards/internal/limits";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseStoredEvent, toBytes } from "../event.ts";
 import type { EventRef, Report } from "../outcomes.ts";
@@ -173,8 +173,11 @@ export function startEventWorker(
       async onIdle() {
         const nowMs = performance.now();
         if (nowMs - sweptAtMs < sweepIntervalMs) return;
-        const sweep = deleteEnded(tables, { topic: source, state: "done", retentionMs });
-        if (database.transact(sweep)) return; // more may be left
+        const old = { topic: source, state: "done", retentionMs };
+        while (database.transact(deleteEnded(tables, old))) {
+          if (limits === undefined) return; // more may be left, for the next time
+          await new Promise((resolve) => setRealImmediate(resolve));
+        }
         sweptAtMs = nowMs;
         database.tidy();
       },

@@ -70,39 +70,43 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(handled.slice(-2)).toEqual(["evt_late_28", "evt_late_29"]);
   });
 
-  it("deletes processed events in small transactions, until none is older than the retention", async () => {
-    const file = scratchFile();
-    const first = openInbox({ file, open });
-    await put(first, balanceChanged("evt_1"));
-    await first.drain(() => {});
-    await first.write((database) =>
-      database.exec(`WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+  it.each(["work", "drain"] as const)(
+    "deletes processed events with %s in small transactions, until none is older than the retention",
+    async (method) => {
+      const file = scratchFile();
+      const first = openInbox({ file, open });
+      await put(first, balanceChanged("evt_1"));
+      await first.drain(() => {});
+      await first.write((database) =>
+        database.exec(`WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
         INSERT INTO webhook_inbox_events (topic, name, key, state, due, added, ended)
         SELECT topic, 'evt_' || i, key, state, due, added, ended FROM webhook_inbox_events, n`),
-    );
-    await first.close();
-    const deleted: number[] = [];
-    const later = openInbox({
-      file,
-      testing: { clock: { now: () => Date.now() + 15 * 86_400_000 } },
-      open: (path) => {
-        const database = open(path);
-        const prepare = database.prepare.bind(database);
-        database.prepare = (sql) => {
-          const statement = prepare(sql);
-          if (!sql.startsWith("DELETE")) return statement;
-          const all: typeof statement.all = (...values) => {
-            const rows = statement.all(...values);
-            deleted.push(rows.length);
-            return rows;
+      );
+      await first.close();
+      const deleted: number[] = [];
+      const later = openInbox({
+        file,
+        testing: { clock: { now: () => Date.now() + 15 * 86_400_000 } },
+        open: (path) => {
+          const database = open(path);
+          const prepare = database.prepare.bind(database);
+          database.prepare = (sql) => {
+            const statement = prepare(sql);
+            if (!sql.startsWith("DELETE")) return statement;
+            const all: typeof statement.all = (...values) => {
+              const rows = statement.all(...values);
+              deleted.push(rows.length);
+              return rows;
+            };
+            return { all, get: statement.get.bind(statement), run: statement.run.bind(statement) };
           };
-          return { all, get: statement.get.bind(statement), run: statement.run.bind(statement) };
-        };
-        return database;
-      },
-    });
-    later.work(() => {}, { pollMs: 5 });
-    await expect.poll(() => later.list()).toEqual([]);
-    expect(deleted).toEqual([1000, 1000, 500]);
-  });
+          return database;
+        },
+      });
+      if (method === "drain") await later.drain(() => {});
+      else later.work(() => {}, { pollMs: 5 });
+      await expect.poll(() => later.list()).toEqual([]);
+      expect(deleted).toEqual([1000, 1000, 500]);
+    },
+  );
 });
