@@ -4,6 +4,7 @@ import { createTypeError } from "@loyalty-cards/internal/errors";
 import { listJobs } from "@loyalty-cards/internal/jobs/read";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { endless, requireInteger } from "@loyalty-cards/internal/limits";
+import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import type { OutboxContext } from "./context.ts";
 import type { OutboxEntry, OutboxState } from "./entry.ts";
 import { findJob, parseJobRef, requireOpen, toEntry } from "./job.ts";
@@ -46,6 +47,8 @@ export async function* list(
     for (const job of page) yield toEntry(job);
     if (page.length < size) return;
     lastId = page.at(-1)?.id ?? lastId;
+    // SQLite is synchronous: a long list must not stop the process.
+    await new Promise((resolve) => setRealImmediate(resolve));
   }
 }
 

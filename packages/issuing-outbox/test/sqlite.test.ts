@@ -242,6 +242,20 @@ it("records the results of a worker that arrive together in one transaction", as
   expect(commits).toBeLessThan(20); // one for each card would be 40
 });
 
+it("lets the process do other work between the pages of a list", async () => {
+  const { outbox } = openShop();
+  await outbox.addAll(toEntries(450));
+  let turns = 0;
+  let counting = setImmediate(function count() {
+    turns += 1;
+    counting = setImmediate(count);
+  });
+  onTestFinished(() => clearImmediate(counting));
+  const listed = new Map<string, number>();
+  for await (const { userId } of outbox.list()) listed.set(userId, turns);
+  expect([listed.size, new Set(listed.values()).size]).toEqual([450, 3]);
+});
+
 it("finds entries by an index in every statement of sending, pausing and correcting", async () => {
   const statements = new Set<string>();
   const open = openWatched((sql) => statements.add(sql));
