@@ -44,6 +44,15 @@ it.each([
     { endpoints: [{ url: "https://shop.example", event: [] }] },
     /^An endpoint has no member "event"\. Did you mean events\?/,
   ],
+  [
+    {
+      endpoints: ["https://shop.test", "https://shop.test/"].map((url) => ({
+        url,
+        events: ["ping"],
+      })),
+    },
+    /^endpoints must have different addresses; https:\/\/shop\.test\/ is there twice\.$/,
+  ],
   [{ template: [] }, /^createMockService has no option "template"\. Did you mean templates\?/],
 ])("rejects createMockService(%j)", (options, message) => {
   expect(() => createMockService(options as unknown as MockServiceOptions)).toThrow(message);

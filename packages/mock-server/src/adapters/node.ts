@@ -37,9 +37,9 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl"> {
   /**
    * A file that stores all data, as one JSON snapshot. An existing file takes precedence over
    * `seedFile`, and over `apiKeys`, `templates`, `defaultCountry` and `clock`. Its endpoints exist
-   * beside those of `endpoints`, one for each address. It is written soon after a change, and by
-   * `close()`. A process that is killed loses the changes of the last moments: of 200 ms, or of
-   * eleven times as long as a write takes where that is longer.
+   * beside those of `endpoints`, one for each address, and keep their events. It is written soon
+   * after a change, and by `close()`. A process that is killed loses the changes of the last
+   * moments: of 200 ms, or of eleven times as long as a write takes where that is longer.
    */
   dataFile?: string | undefined;
   /**

@@ -5,6 +5,7 @@ import {
   checkEndpoint,
   completeEndpoint,
   type EndpointInput,
+  haveSameAddress,
   mergeEndpoints,
 } from "../delivery/endpoints.ts";
 import { defaultApiKeys } from "../domain/api-keys.ts";
@@ -41,9 +42,10 @@ export interface MockServiceOptions {
   templates?: readonly TemplateInput[];
   /**
    * Seeded webhook endpoints. A reset restores them with the same secrets. Set `secret` for a
-   * receiver with fixed configuration; by default each service generates a random one.
+   * receiver with fixed configuration; by default each service generates a random one. One for each
+   * address.
    */
-  endpoints?: readonly (EndpointInput & { secret?: string })[];
+  endpoints?: readonly (EndpointInput & { secret?: string | undefined })[];
   /**
    * An address that an endpoint may have although the service would not deliver to it: http, in a
    * private network, such as `http://web:3000/webhooks` of another container. Default: none.
@@ -235,7 +237,7 @@ function checkEndpoints(
   endpoints: NonNullable<CoreOptions["endpoints"]>,
   { forwardTo }: CoreOptions,
 ): void {
-  for (const endpoint of endpoints) {
+  for (const [index, endpoint] of endpoints.entries()) {
     requireKnownOptions("An endpoint", endpoint, endpointNames, { noun: "member" });
     const { secret, ...input } = endpoint;
     checkEndpoint({ forwardTo }, input);
@@ -243,6 +245,8 @@ function checkEndpoints(
       throw new TypeError(
         "secret of an endpoint must be text without space around it, or be left out.",
       );
+    if (endpoints.slice(0, index).some((other) => haveSameAddress(other, endpoint)))
+      throw new TypeError(`endpoints must have different addresses; ${input.url} is there twice.`);
   }
 }
 

@@ -22,8 +22,15 @@ export function createEndpoint(domain: Domain, input: EndpointInput): Endpoint {
   return structuredClone(endpoint);
 }
 
+/** An endpoint of the options or of a file. */
+interface GivenEndpoint extends EndpointInput {
+  id?: string;
+  secret?: string | undefined;
+  secretReplacedAt?: string;
+}
+
 /** Generates the id and the secret that an endpoint does not have. */
-export const completeEndpoint = (endpoint: EndpointInput & Partial<Endpoint>): Endpoint => ({
+export const completeEndpoint = (endpoint: GivenEndpoint): Endpoint => ({
   id: generateId("we"),
   ...endpoint,
   secret: endpoint.secret ?? generateId("whsec"),
@@ -31,20 +38,32 @@ export const completeEndpoint = (endpoint: EndpointInput & Partial<Endpoint>): E
 
 /**
  * The endpoints that are given, then the others. A given one takes the place of the one with its
- * address or id, and has the id and secret of that one unless it has its own.
+ * address or id, and has the id and secret of that one unless it has its own. One of a data file,
+ * which has an id, keeps its events: they may be a selection that was made in the console.
  */
-export function mergeEndpoints<Other extends EndpointInput & Partial<Endpoint>>(
-  given: readonly (EndpointInput & Partial<Endpoint>)[],
-  others: readonly Other[],
-): (EndpointInput & Partial<Endpoint>)[] {
-  const merged = given.map((endpoint) => ({
-    ...others.find(({ url }) => url === endpoint.url),
-    ...endpoint,
-  }));
-  const isReplaced = (other: Other) =>
-    merged.some(({ url, id }) => url === other.url || (id !== undefined && id === other.id));
+export function mergeEndpoints(
+  given: readonly GivenEndpoint[],
+  others: readonly GivenEndpoint[],
+): GivenEndpoint[] {
+  const merged = given.map((endpoint) => {
+    const known = others.find((other) => haveSameAddress(other, endpoint));
+    const secret = endpoint.secret ?? known?.secret;
+    const { events } = known?.id === undefined ? endpoint : known;
+    return { ...known, ...endpoint, events, secret };
+  });
+  const isReplaced = (other: GivenEndpoint) =>
+    merged.some(
+      (endpoint) =>
+        haveSameAddress(endpoint, other) || (endpoint.id !== undefined && endpoint.id === other.id),
+    );
   return [...merged, ...others.filter((other) => !isReplaced(other))];
 }
+
+/** `https://shop.test` and `https://shop.test/` are the same address. */
+export const haveSameAddress = (one: EndpointInput, other: EndpointInput): boolean =>
+  toHref(one.url) === toHref(other.url);
+
+const toHref = (url: string) => (URL.canParse(url) ? new URL(url).href : url);
 
 /**
  * Changes the address, the events or both. The secret stays. Deliveries that are still pending go

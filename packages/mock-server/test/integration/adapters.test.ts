@@ -223,7 +223,7 @@ describe("on a port", () => {
     const { service } = await openServer({
       seedFile,
       templates: [{ id: "tpl_option", name: "Option" }],
-      endpoints: [endpoint("option")],
+      endpoints: [{ ...endpoint("option"), secret: undefined }],
     });
     expect(service.endpoints.map(({ url }) => new URL(url).pathname)).toEqual(["/option", "/seed"]);
     expect(service.endpoints[0]?.secret).toBe("whsec_seed");

@@ -162,6 +162,22 @@ it("has the endpoints of the options beside those of the file, one for each addr
     ["https://shop.test/", "whsec_2"],
     [web, secret],
   ]);
+  const selecting = await open({ dataFile, forwardTo: web });
+  const selected = ["card.added" as const];
+  selecting.service.webhooks.updateEndpoint(selecting.service.endpoints[1]?.id ?? "", {
+    events: selected,
+  });
+  await selecting.close();
+  const url = "http://web:3000"; // the same address
+  const last = await open({
+    dataFile,
+    forwardTo: url,
+    endpoints: [{ url, events, secret: undefined }],
+  });
+  expect(last.service.endpoints).toMatchObject([{ url, events: selected, secret }, {}]);
+  last.service.reset();
+  const { items } = await last.control("webhooks/endpoints");
+  expect(items).toMatchObject([{ url, events, secret }, {}]);
 });
 
 it("continues a fast clock from its last time when it would be after the year 9999 now", async () => {
