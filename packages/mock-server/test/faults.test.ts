@@ -117,15 +117,26 @@ it("lets a hanging caller abort, also after a garbage collection", async () => {
   expect(await response).toBe("TimeoutError");
 });
 
-it("does not process a request whose latency ends after a reset", async () => {
-  const shop = openShop();
-  shop.service.faults.add({ phase: "before", kind: "latency", delayMs: 100, times: 1 });
-  const response = issueOnce(shop, "user-1");
-  await expect.poll(() => shop.service.faults.list(), { interval: 5 }).toEqual([]);
-  shop.service.reset();
-  expect(await response).toMatchObject({ status: 500 });
-  expect(await countCards(shop)).toBe(0);
-});
+it.each([
+  ["before", 500, { detail: "The mock service was reset before it processed the request." }],
+  ["after-commit", 201, { id: expect.any(String) }],
+] as const)(
+  "neither processes nor logs a request whose latency ends after a reset: %s",
+  async (phase, status, body) => {
+    const shop = openShop();
+    shop.service.faults.add({ phase, kind: "latency", delayMs: 100, times: 1 });
+    const fetching = shop.service.fetch(issueRequest(shop.service));
+    await expect.poll(() => shop.service.faults.list(), { interval: 5 }).toEqual([]);
+    shop.service.reset();
+    const response = await fetching;
+    expect([response.status, await response.json()]).toEqual([
+      status,
+      expect.objectContaining(body),
+    ]);
+    expect(await countCards(shop)).toBe(0);
+    expect(shop.service.requests()).toEqual([]);
+  },
+);
 
 it("injects a fault with `times` before those that stay, of these the newest, and none into requests of the console", async () => {
   const { service, call } = openShop();

@@ -76,6 +76,7 @@ const authenticate =
       return respond(c, problemReply(unauthorized, { reason }));
     }
     c.set("apiKeyKind", kind);
+    c.set("state", domain.state);
     c.var.entry.apiKey = apiKeyNames[kind];
     return next();
   };

@@ -4,7 +4,7 @@
  */
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { createProblem } from "../domain/problem.ts";
-import type { ApiKeyKind, TrafficRequest } from "../domain/state.ts";
+import type { ApiKeyKind, State, TrafficRequest } from "../domain/state.ts";
 import type { EarlierRequests } from "../faults/rules.ts";
 import { problemReply, type Reply, toReason } from "./reply.ts";
 
@@ -21,6 +21,8 @@ interface ApiVariables {
   /** The body as it arrived, of the methods that have one. */
   text: string | undefined;
   apiKeyKind: ApiKeyKind;
+  /** That of the service when the request was authenticated; a reset replaces it. */
+  state: State | undefined;
   earlier: EarlierRequests;
   /** The parsed body. */
   body: unknown;

@@ -18,12 +18,11 @@ export const injectFaults =
     if (sentBy === "console") return next();
     const target: FaultTarget = { operation, idempotencyKey, ...c.var.earlier };
 
-    const { state } = domain;
     const before = takeFault(domain, "before", target, c);
     if (before?.kind === "latency") await waitForLatency(before.delayMs, c);
     else if (before !== undefined) return respond(c, applyFault(before, unprocessed));
     // After a reset the request is not one of the test that runs now.
-    if (domain.state !== state) return respond(c, unprocessed);
+    if (domain.state !== c.var.state) return respond(c, wasReset);
 
     await next();
     const { reply } = c.env;
@@ -63,6 +62,10 @@ const createInjectedProblem = (status: number) =>
 
 /** The reply to a request that was not processed. */
 const unprocessed = problemReply(createInjectedProblem(500));
+
+const wasReset = problemReply(
+  createProblem(500, "The mock service was reset before it processed the request."),
+);
 
 /** @param reply the reply without the fault. */
 function applyFault(fault: ReplyFault, reply: Reply): Reply {
