@@ -249,9 +249,15 @@ describe("dev", () => {
     await second.stop();
     const third = await startDev(args, { cwd });
     expect(third.ready.forwarded).toEqual(second.ready.forwarded);
+    const keyPath = `_mock/api-keys/${third.ready.apiKeys.website}`;
+    await fetch(`${third.ready.baseUrl}/${keyPath}`, { method: "DELETE" });
     await third.stop();
+    const forPerson = await startForPerson(args, { cwd });
+    expect(forPerson.text).not.toContain("LOYALTY_API_KEY="); // it has no website key
+    await forPerson.stop();
     const fourth = await startDev([...args, "--forward", url], { cwd, env });
     expect(fourth.ready.forwarded).toEqual({ url, secret: env.LOYALTY_SIGNING_SECRET });
+    expect(fourth.ready.apiKeys).toEqual({ full: "mock_full_key" });
     await act(fourth.ready.baseUrl, "reset");
     expect(await findEndpoints(fourth.ready.baseUrl)).toMatchObject([fourth.ready.forwarded]);
   });

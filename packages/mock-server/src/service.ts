@@ -74,7 +74,10 @@ export interface Snapshot {
 /** The mock service: its HTTP surface, and what the shop's staff can do in the console. */
 export interface MockService {
   readonly baseUrl: string;
-  /** The API keys: the newest at the start as `website` and `full`, and what rotates them. */
+  /**
+   * The API keys: the newest at the start as `website` and `full`, and what rotates them. A kind of
+   * which a data file has no key is absent.
+   */
   readonly apiKeys: ApiKeys & {
     /** Creates another key, of the kind `website` by default. Those before it stay valid. */
     create(kind?: ApiKeyKind): ApiKey;
@@ -272,8 +275,8 @@ function createService(backend: Backend, app: App): MockService {
   return {
     baseUrl: settings.baseUrl,
     apiKeys: {
-      ...settings.apiKeys,
-      ...getNewestKeys(domain),
+      // Only after a restart with a data file can a kind be without a key; the type omits that case.
+      ...(getNewestKeys(domain) as ApiKeys),
       create: (kind = "website") => ({ ...createApiKey(domain, kind) }),
       list: () => structuredClone([...domain.state.apiKeys.values()]),
       revoke: (key) => revokeApiKey(domain, key),

@@ -71,7 +71,8 @@ function printReady(
     endpoint !== undefined && endpoint.secret === environment.LOYALTY_SIGNING_SECRET;
   const lines = [
     `LOYALTY_URL=${url}`,
-    `LOYALTY_API_KEY=${apiKeys.website}`,
+    // A data file of which every website key is revoked has none.
+    ...(apiKeys.website ? [`LOYALTY_API_KEY=${apiKeys.website}`] : []),
     `LOYALTY_TEMPLATE_ID=${templateId}`,
     ...(endpoint ? [`LOYALTY_WEBHOOK_URL=${endpoint.url}`] : []),
     ...(endpoint && !isSecretKnown ? [`LOYALTY_SIGNING_SECRET=${endpoint.secret}`] : []),
