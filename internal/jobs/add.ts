@@ -92,7 +92,10 @@ export function* addJob(
   // If there is no known job, it was deleted after the insertion found it.
   if (known === undefined) return yield* addJob(tables, job, delayMs);
   const isTorn = known.state === "waiting" && !(yield* hasBody(tables, known.id));
-  if (isTorn) yield* renewJob(tables, { ...known, body: job.body });
+  if (isTorn) {
+    yield* resendJob(tables, known.id, 0);
+    yield* putBody(tables, known.id, job.body);
+  }
   return known;
 }
 

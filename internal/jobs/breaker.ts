@@ -128,7 +128,7 @@ function* makeRetriesDue({ jobs, dialect }: JobTables, topic: string): Statement
 /**
  * Closes the breaker of a topic that works, and forgets its failures.
  * @param lock the end of a SELECT: with `lockFreeRows` nothing happens while another transaction
- * has the breaker, which may wait for a callback.
+ * has the breaker: the next job that works closes it.
  * @returns whether it was open.
  */
 export function* closeBreaker(

@@ -172,21 +172,27 @@ export function* recordEnd(
 }
 
 /**
- * Returns a job unsent: the attempt did not begin. It is due after `delayMs`. It stays a retry, and
- * goes before new jobs: it was chosen once, and the rank before is not stored. `lastattempt`
- * stays the time of this lease, so that a breaker that opens tries others first.
+ * Returns a job unsent: the attempt did not begin. It is due after `delayMs`, by default as a
+ * retry, which goes before new jobs: it was chosen once, and the rank before is not stored. With
+ * the rank null it is not due any more.
+ * `lastattempt` stays the time of this lease, so that a breaker that opens tries others first.
  */
-export function* giveBack(tables: JobTables, job: LeasedJob, delayMs = 0): Statements<void> {
+export function* giveBack(
+  tables: JobTables,
+  job: LeasedJob,
+  { delayMs = 0, rank = job.rank ?? null }: { delayMs?: number; rank?: number | null } = {},
+): Statements<void> {
   const begun = job.rank === ranks.callback ? 0 : 1;
   yield* execute(
     `UPDATE ${tables.jobs}
      SET lease = NULL,
        ${clearOwnAttempt}
+       rank = :rank::integer,
        due = :now + :delayMs::bigint,
        attempts = attempts - ${begun}
      WHERE id = :id::bigint
        AND lease = :lease`,
-    { id: job.id, lease: job.lease, delayMs },
+    { id: job.id, lease: job.lease, rank, delayMs },
   );
   yield* withdrawProbe(tables, job);
 }

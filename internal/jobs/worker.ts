@@ -55,7 +55,10 @@ export interface WorkLimits {
   getLeaseDelay?(): Promise<number | undefined>;
 }
 
-/** The shortest wait after others leased the jobs first, or after the database failed. */
+/**
+ * The shortest wait after others leased the jobs first, or after the database failed, and the
+ * longest for more places.
+ */
 const minWaitMs = 50;
 
 /** Why a worker rests: its last look found nothing that was due. */
@@ -76,7 +79,10 @@ export interface WorkerState {
   running: number;
   probes: number;
   begun: number;
-  /** How many may run beside probes: one while the topic of the last one fails, or may fail. */
+  /**
+   * How many may run beside probes: one while the topic of the last one fails, or may fail, or while
+   * one runs alone.
+   */
   limit: number;
   lookedAtMs: number;
   /** When the next job may begin, with `maxPerSecond`. */
@@ -219,6 +225,7 @@ export function startWorker<Leased extends LeasedJob>(
     const ended: Promise<unknown> = context.run(job, controller.signal).finally(() => {
       running.delete(ended);
       if (isProbe) state.probes -= 1;
+      if (job.runsAlone) state.limit = options.concurrency;
       wake();
     });
     running.set(ended, controller);

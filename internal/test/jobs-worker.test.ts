@@ -238,6 +238,27 @@ describe("startWorker", () => {
     await work.clock.run(worker.stop(0));
   });
 
+  it("begins nothing while a job runs alone, and others as soon as it has ended", async () => {
+    const work = openWork(async (job) => {
+      await work.clock.wait(job.name === "alone" ? 10_000 : 600_000);
+      return done;
+    });
+    const lease = async (limit: number) =>
+      work.database.runEach(leaseDue(tables, leaseMs, { limit, retriesRunAlone: true }));
+    work.add("alone");
+    await lease(1); // by a process that ends
+    await work.clock.pass(leaseMs - 1_000);
+    for (const name of range(3)) work.add(name);
+    const worker = work.start({ concurrency: 5 }, undefined, { lease });
+    await work.clock.pass(5_000);
+    for (const name of [3, 4]) work.add(name);
+    const names = () => work.attempts.map(({ name }) => name);
+    expect(names()).toEqual(["0", "1", "2", "alone"]);
+    await work.clock.pass(7_000);
+    expect(names()).toEqual(["0", "1", "2", "alone", "3", "4"]);
+    await work.clock.run(worker.stop(0));
+  });
+
   it("runs jobs without the AsyncLocalStorage store of the request that started the worker, or woke it", async () => {
     const request = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];

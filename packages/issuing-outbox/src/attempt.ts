@@ -23,8 +23,6 @@ const leaseMarginMs = 30_000;
  * lease it in a loop.
  */
 const givenBackMs = 1_000;
-/** The same for an entry without a form. */
-const withoutFormMs = 60_000;
 
 /** How long a lease is, and when it began for this process. */
 interface LeaseTimes {
@@ -99,9 +97,9 @@ async function attempt(
   const isExpired = getAgeMs(job, client.clock) >= job.leaseMs;
   if (isExpired || job.body === undefined) {
     const hasForm = isExpired || (await database.runEach(() => hasBody(tables, job.id)));
-    const retryInMs = hasForm ? givenBackMs : withoutFormMs;
-    await database.runEach(() => giveBack(tables, job, retryInMs));
-    if (!hasForm) reportWithoutForm(context, job, retryInMs);
+    const next = hasForm ? { delayMs: givenBackMs } : { rank: null };
+    await database.runEach(() => giveBack(tables, job, next));
+    if (!hasForm) reportWithoutForm(context, job);
     return {};
   }
   const sent = await send(context, job, signal);
@@ -118,20 +116,11 @@ async function attempt(
   return isOwnCard ? { ...recorded, card: sent.value } : recorded;
 }
 
-/** `add` or `correct` with its form lets it go on. */
-function reportWithoutForm(
-  { report, logFailure }: OutboxContext,
-  job: OwnLease,
-  retryInMs: number,
-) {
-  const outcome: Extract<OutboxOutcome, { outcome: "failed" }> = {
-    outcome: "failed",
-    entry: toRef(job),
-    code: "no-form",
-    attempts: job.attempts - 1,
-    error: createTypeError("The form was not stored with its entry."),
-    retryInMs,
-  };
+/** Nothing is due for the entry any more, until `add` or `correct` stores a form. */
+function reportWithoutForm({ report, logFailure }: OutboxContext, job: OwnLease): void {
+  const error = createTypeError("The form was not stored with its entry.");
+  const facts = { entry: toRef(job), code: "no-form", attempts: job.attempts - 1, error };
+  const outcome = { outcome: "failed", ...facts, retryInMs: endless } as const;
   report(outcome);
   logFailure(outcome);
 }

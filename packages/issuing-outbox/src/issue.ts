@@ -86,7 +86,8 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep
     );
   const leftMs = getLeftMs(context, visit);
   const isOver = leftMs < 1 || lifecycle.phase !== "open";
-  if (job.state !== "waiting" || isOver) return { entry: toEntry(job) };
+  const isDue = job.state === "waiting" && job.rank !== undefined; // it may have no form
+  if (!isDue || isOver) return { entry: toEntry(job) };
 
   const joined = running.get(job.id);
   if (joined !== undefined) return waitForAttempt(context, visit, { job, attempt: joined });

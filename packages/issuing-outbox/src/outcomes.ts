@@ -4,6 +4,7 @@
  */
 import { removeErrorLink } from "@loyalty-cards/internal/errors";
 import { toPrintable } from "@loyalty-cards/internal/format";
+import { endless } from "@loyalty-cards/internal/limits";
 import {
   createReport,
   describeError,
@@ -18,7 +19,10 @@ export type OutboxOutcome =
   | { outcome: "issued"; entry: EntryRef; cardId: string; attempts: number; lagMs: number }
   /** The service rejected the form: `onRejected` was called, and `correct` takes a new form. */
   | { outcome: "rejected"; entry: EntryRef; code: string; attempts: number; error: unknown }
-  /** The attempt failed, and the entry is tried again; `retryInMs` does not count in a pause. */
+  /**
+   * The attempt failed, and the entry is tried again; `retryInMs` does not count in a pause. It is
+   * infinite for the code `no-form`: then `add` or `correct` must store the form.
+   */
   | {
       outcome: "failed";
       entry: EntryRef;
@@ -106,9 +110,11 @@ function formatFailure({ entry, code, error, retryInMs }: Failed, hasWorker: boo
   // The client's own message names the address, or its wrong path.
   const isDescribed = code === "network" || code === "not-found";
   const cause = isDescribed ? readMessage(error) : `${getAdvice(code)}.`;
+  const failed = `a card of the template ${template} was not issued (${code}): ${cause}`;
+  if (retryInMs === endless) return failed;
   const again = `It is due again in ${Math.ceil(retryInMs / 1000)} s`;
   const next = hasWorker ? `${again}.` : `${again}. ${noWorker} sends it then.`;
-  return `a card of the template ${template} was not issued (${code}): ${cause} ${next}`;
+  return `${failed} ${next}`;
 }
 
 const noWorker = "This process runs no worker: outbox.work() or outbox.drain()";

@@ -14,6 +14,7 @@ import {
   requireInteger,
   requireNumber,
 } from "@loyalty-cards/internal/limits";
+import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
 import { requireOpen } from "./job.ts";
@@ -103,9 +104,8 @@ function createSweep({ database, tables, client, retentionMs }: OutboxContext) {
   let sweptAtMs = Number.NEGATIVE_INFINITY;
 
   async function erase(state: string): Promise<void> {
-    let hasMore = true;
-    while (hasMore)
-      hasMore = await database.transact(() => eraseEnded(tables, { state, retentionMs }));
+    while (await database.transact(() => eraseEnded(tables, { state, retentionMs })))
+      await new Promise((resolve) => setRealImmediate(resolve)); // SQLite is synchronous
   }
 
   return async function sweep(): Promise<void> {

@@ -1,5 +1,5 @@
 /** What the outbox logs while cards wait: failures, wrong options, and that nobody sends. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openShop, openVirtualShop, template, toEntries, toEntry, type Weather } from "./shop.ts";
 
 const minute = 60_000;
@@ -42,21 +42,64 @@ it.each([
   await run(worker?.stop() ?? Promise.resolve());
 });
 
-it("says that an entry has no form, because add failed in a transaction that went on, and takes it from another add", async () => {
-  const { outbox, run, database, lines, outcomes, requests } = openVirtualShop();
-  await outbox.count();
-  database.exec(
-    "CREATE TRIGGER full BEFORE INSERT ON issuing_outbox_entries_bodies BEGIN SELECT RAISE(ABORT, 'full'); END",
+describe("an entry without its form, because add failed in a transaction that went on", () => {
+  async function openTorn(firstAttemptAt?: Date) {
+    const shop = openVirtualShop();
+    const { outbox, database } = shop;
+    await outbox.count();
+    database.exec(
+      "CREATE TRIGGER full BEFORE INSERT ON issuing_outbox_entries_bodies BEGIN SELECT RAISE(ABORT, 'full'); END",
+    );
+    const entry = { ...toEntry(1), ...(firstAttemptAt && { firstAttemptAt }) };
+    await outbox.write((own) => expect(() => outbox.add(own, entry)).toThrow("full"));
+    database.exec("DROP TRIGGER full");
+    const add = () => outbox.write((own) => outbox.add(own, entry));
+    return { ...shop, add };
+  }
+
+  it.each(["drain", "issue"] as const)(
+    "is reported once by %s, and sent after another add",
+    async (method) => {
+      const { outbox, run, clock, lines, outcomes, requests, add } = await openTorn();
+      const send = () => run<unknown>(method === "drain" ? outbox.drain() : outbox.issue(1));
+      const startedMs = clock.now();
+      await send();
+      await send();
+      expect(outcomes).toMatchObject([{ outcome: "failed", code: "no-form", attempts: 0 }]);
+      expect(lines).toEqual([expect.stringMatching(/no-form.* Call add again, with the form\.$/)]);
+      const entry = await outbox.get(1);
+      expect(entry).toMatchObject({ state: "waiting", attempts: 0 });
+      expect([entry?.firstAttemptAt, clock.now() - startedMs, requests.length]).toEqual([
+        undefined,
+        method === "drain" ? 1_000 : 100, // entries of add are due after a second
+        0,
+      ]);
+      expect(await add()).toBe("waiting");
+      await send();
+      expect(await outbox.get(1)).toMatchObject({ state: "issued" });
+    },
   );
-  const add = () => outbox.write((own) => outbox.add(own, toEntry(1)));
-  await outbox.write((own) => expect(() => outbox.add(own, toEntry(1))).toThrow("full"));
-  await run(outbox.drain());
-  expect(outcomes).toMatchObject([{ outcome: "failed", code: "no-form", attempts: 0 }]);
-  expect(lines).toEqual([expect.stringContaining("Call add again")]);
-  database.exec("DROP TRIGGER full");
-  expect([await add(), requests.length]).toEqual(["waiting", 0]);
-  await run(outbox.drain());
-  expect(await outbox.get(1)).toMatchObject({ state: "issued", attempts: 1 });
+
+  it("takes a corrected one, keeps the time of its first attempt, and is no probe", async () => {
+    const { outbox, run, signUp, weather, names, requests, clock } = await openTorn();
+    weather.push(500, 500, 500);
+    for (const userId of ["2", "3", "4"]) await run(signUp(userId));
+    await run(outbox.drain());
+    await clock.pass(600_000);
+    await run(outbox.drain());
+    expect(await outbox.count()).toMatchObject({ issued: 3, waiting: 1 });
+    expect(names().filter((name) => name === "failed").length).toBeLessThan(10);
+    await run(outbox.write((own) => outbox.correct(own, 1, toEntry(5).request)));
+    await run(outbox.drain());
+    expect(await outbox.get(1)).toMatchObject({ state: "issued" });
+    expect(requests.length).toBeLessThan(15);
+
+    const old = await openTorn(new Date(clock.now() - 30 * 3_600_000));
+    await old.run(old.outbox.drain());
+    await old.add();
+    await old.run(old.outbox.drain());
+    expect([await old.outbox.get(1), old.requests.length]).toMatchObject([{ state: "unknown" }, 0]);
+  });
 });
 
 it("logs a wrong option of the client at once, and leases nothing more in this process", async () => {

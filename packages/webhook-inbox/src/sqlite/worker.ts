@@ -125,10 +125,14 @@ export function startEventWorker(
       if (isDone) report({ outcome: "done", ...facts, durationMs, lagMs });
       else report({ outcome: "lease-lost", ...facts });
     } catch (error) {
-      if (signal.aborted && error === signal.reason) database.runEach(giveBack(tables, job));
+      if (signal.aborted && error === signal.reason) returnUnhandled(job);
       else recordFailedAttempt(job, facts, error);
     }
   }
+
+  /** Its process did not end, so it does not run alone, as a retry does. */
+  const returnUnhandled = (job: LeasedJob) =>
+    database.runEach(giveBack(tables, job, { rank: ranks.new }));
 
   /** No attempt can read the event. A new delivery of it replaces the dead letter. */
   function buryDamaged(job: LeasedJob, attempt: number): void {
@@ -169,13 +173,14 @@ export function startEventWorker(
       getDelay: async () => database.runEach(getDelayMs(tables, source)),
       correctTimes: async () => database.followFile(),
       run: (job, signal) => run(job, signal).catch(onUnavailable),
-      giveBack: async (job) => database.runEach(giveBack(tables, job)),
+      giveBack: async (job) => returnUnhandled(job),
       async onIdle() {
         const nowMs = performance.now();
         if (nowMs - sweptAtMs < sweepIntervalMs) return;
         const old = { topic: source, state: "done", retentionMs };
         while (database.transact(deleteEnded(tables, old))) {
-          if (limits === undefined) return; // more may be left, for the next time
+          // More may be left, for the next time.
+          if (limits === undefined || performance.now() >= Number(limits.endsAtMs)) return;
           await new Promise((resolve) => setRealImmediate(resolve));
         }
         sweptAtMs = nowMs;

@@ -204,17 +204,21 @@ describe.each(engines)("with %s", (_name, open) => {
   });
 
   // G28
-  it("runs the events of a process that ended one at a time: one of them may have ended it", async () => {
+  it.each([
+    ["ended one at a time: one of them may have ended it", "ended", 1],
+    ["was stopped together", "stopped", 4],
+  ])("runs the events of a worker that %s", async (_case, how, together) => {
     const { inbox, file } = withBalances();
     const { open: openAll, opened: allBegun } = createGate();
     const ids = ["evt_1", "evt_2", "evt_3", "evt_4"];
     const begun = new Set<string>();
     for (const id of ids) await put(inbox, balanceChanged(id));
-    inbox.work(({ id }) => {
+    const worker = inbox.work(({ id }) => {
       if (begun.add(id).size === ids.length) openAll();
       return new Promise(() => {});
     });
     await allBegun;
+    if (how === "stopped") await worker.stop({ graceMs: 0 });
     const later = openAhead(hourMs, { file, open });
     let [running, most] = [0, 0];
     later.inbox.work(async () => {
@@ -223,7 +227,7 @@ describe.each(engines)("with %s", (_name, open) => {
       running -= 1;
     });
     await later.recorded.until("done", ids.length);
-    expect(most).toBe(1);
+    expect(most).toBe(together);
   });
 
   // G28
