@@ -153,6 +153,9 @@ describe.each(statuses)("a %i", (status) => {
     const ended = { code: "conflict", outcome: "rejected", retryable: true, retryAfterMs: 10_000 };
     expect(await catchIssuingError(result)).toMatchObject(ended);
     expect(requests).toHaveLength(1);
+    const lasting = Array.from({ length: 20 }, () => conflict({ "retry-after": "1" }));
+    const { result: asked } = issueScripted(lasting);
+    expect(await catchIssuingError(asked)).toMatchObject({ retryable: false });
   });
 
   it("ends the call when Retry-After passes the deadline", async () => {

@@ -72,21 +72,21 @@ describe("deriveIdempotencyKey", () => {
 
   it("derives different keys for parts that join to the same text", async () => {
     const isNamespace = (text: string) => text === text.trim() && !/^["']/.test(text);
-    const part = fc.string({ minLength: 1, maxLength: 8 }).filter(isNamespace);
+    const part = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => text.trim() !== "");
     await fc.assert(
       fc.asyncProperty(part, part, part, async (a, b, c) => {
-        const keys = await Promise.all(
-          [
-            { templateId: a + b, userId: c },
-            { templateId: a, userId: b + c },
-            { templateId: a, userId: b, keySuffix: c },
-            { templateId: a, userId: b, namespace: c },
-            { templateId: a, userId: b, keySuffix: c, namespace: a },
-            { templateId: a, userId: b, keySuffix: c + a, namespace: b },
-            { templateId: a, userId: b, keySuffix: c, namespace: a + b },
-          ].map(deriveIdempotencyKey),
-        );
-        expect(new Set(keys).size).toBe(7);
+        const all: Parameters<typeof deriveIdempotencyKey>[0][] = [
+          { templateId: a + b, userId: c },
+          { templateId: a, userId: b + c },
+          { templateId: a, userId: b, keySuffix: c },
+          { templateId: a, userId: b, namespace: c },
+          { templateId: a, userId: b, keySuffix: c, namespace: a },
+          { templateId: a, userId: b, keySuffix: c + a, namespace: b },
+          { templateId: a, userId: b, keySuffix: c, namespace: a + b },
+        ];
+        const valid = all.filter(({ namespace = "a" }) => isNamespace(namespace));
+        const keys = await Promise.all(valid.map(deriveIdempotencyKey));
+        expect(new Set(keys).size).toBe(valid.length);
       }),
     );
   });
