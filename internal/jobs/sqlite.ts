@@ -165,15 +165,18 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     },
     transact: (statements) =>
       inTransaction((connection) => executeAll(connection, statements, nowMs)),
-    write: (name, work) =>
-      inTransaction((connection) => {
+    write: (name, work) => {
+      if (writing !== undefined)
+        throw createTypeError(`${name} was called inside of ${name}: pass the database on.`);
+      return inTransaction((connection) => {
         writing = connection;
         try {
           return requireSynchronous(name, work(connection));
         } finally {
           writing = undefined;
         }
-      }),
+      });
+    },
     join(connection, statements) {
       if (connection === writing) return executeAll(connection, statements, nowMs);
       options.prepareOther?.(connection);

@@ -119,6 +119,7 @@ const customerMembers = { names: customerNames, noun: "member" } as const;
 
 const consentNames = { privacy: true, marketing: true } satisfies OptionNames<Customer["consents"]>;
 const consentMembers = { names: consentNames, noun: "member" } as const;
+const versionMembers = { names: { version: true }, noun: "member" } as const;
 
 /**
  * Validates template and request, and returns what is sent.
@@ -148,13 +149,7 @@ export function prepareRequest(
     // The service would reject an empty form field or column.
     if (isBlank(sent[contact])) delete sent[contact];
   }
-  try {
-    return { templateId, body: JSON.stringify({ customer: sent, fieldValues }) };
-  } catch {
-    throw configurationError(
-      "customer cannot be serialized as JSON: it has a bigint or a circular reference.",
-    );
-  }
+  return { templateId, body: JSON.stringify({ customer: sent, fieldValues }) };
 }
 
 /** The error for a member that the request does not have, with the place where it belongs. */
@@ -193,10 +188,15 @@ function checkConsents(
     throw configurationError(
       `customer.consents.privacy.version ${describeNoText(version)}: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.`,
     );
-  for (const name of Object.keys(consents ?? {}))
-    if (!Object.hasOwn(consentNames, name))
-      throw configurationError(describeUnknownName("customer.consents", name, consentMembers));
   if (consents?.marketing !== undefined) checkMarketing(consents.marketing);
+  for (const [name, consent] of Object.entries(consents ?? {})) {
+    const owner = "customer.consents";
+    if (!Object.hasOwn(consentNames, name))
+      throw configurationError(describeUnknownName(owner, name, consentMembers));
+    for (const member of Object.keys(Object(consent)))
+      if (member !== "version")
+        throw configurationError(describeUnknownName(`${owner}.${name}`, member, versionMembers));
+  }
 }
 
 function checkMarketing(marketing: unknown): void {

@@ -374,8 +374,12 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
   ],
   [/customer\.phone must be a string, not an object: keep it as text/, [issueTo({ phone: {} })]],
   [
-    /customer cannot be serialized as JSON/,
-    [issueTo({ consents: { privacy: { version: "1", n: 1n } } })],
+    /customer\.consents\.(privacy|marketing) has no member "versoin"\. Did you mean version\?/,
+    ["privacy", "marketing"].map((consent) =>
+      issueTo({
+        consents: { privacy: { version: "1" }, [consent]: { version: "1", versoin: "2" } },
+      }),
+    ),
   ],
   [/^fieldValues\.points must be/, [issueWith({ points: Number.NaN })]],
   [

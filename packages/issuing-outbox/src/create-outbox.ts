@@ -96,8 +96,8 @@ export function createOutbox(
       requireOpen(context);
       return database.runEach(() => countEntries(context));
     },
-    close({ graceMs } = {}) {
-      const ownGraceMs = parseGrace(graceMs);
+    close(closeOptions) {
+      const ownGraceMs = parseGrace("close", closeOptions);
       closed ??= close(ownGraceMs);
       return closed;
     },

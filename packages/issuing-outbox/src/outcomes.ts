@@ -133,6 +133,16 @@ function formatPause(
     : `${pause}: ${getAdvice(reason)}. ${noWorker} tries one at growing intervals.`;
 }
 
+/** @param hasWorker without one, nobody calls the callback. */
+function formatUndelivered(
+  { callback, retryInMs }: Extract<OutboxOutcome, { outcome: "not-delivered" }>,
+  hasWorker: boolean,
+): string {
+  const again = `the entry is recorded, and the callback is due again in ${Math.round(retryInMs / 1000)} s`;
+  const next = hasWorker ? "" : `. ${noWorker} calls it then`;
+  return `${callback} failed; ${again}${next}`;
+}
+
 /** User ids are not logged: in some shops they are email addresses. */
 function createFormat(options: ReportOptions, hasWorker: () => boolean) {
   const describe = (error: unknown) => describeErrorForLog(error, options);
@@ -141,7 +151,7 @@ function createFormat(options: ReportOptions, hasWorker: () => boolean) {
       case "unknown":
         return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) returns the entry: look for the card in the service's console, and call resolve.`;
       case "not-delivered":
-        return `${outcome.callback} failed; the entry is recorded, and the callback is called again in ${Math.round(outcome.retryInMs / 1000)} s: ${describe(outcome.error)}`;
+        return `${formatUndelivered(outcome, hasWorker())}: ${describe(outcome.error)}`;
       case "another-card":
         return `the service returned the card ${toPrintable(outcome.cardId)} for a user who has another one.`;
       case "forgotten-card":

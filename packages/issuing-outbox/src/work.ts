@@ -125,7 +125,7 @@ const optionNames = {
 export function work(workers: Workers, options: WorkOptions = {}): OutboxWorker {
   requireKnownOptions("work", options, optionNames);
   const worker = workers.start(parseWorkOptions(options, 8));
-  const stop: OutboxWorker["stop"] = ({ graceMs } = {}) => worker.stop(parseGrace(graceMs));
+  const stop: OutboxWorker["stop"] = (options) => worker.stop(parseGrace("stop", options));
   return { stop, [Symbol.asyncDispose]: () => stop() };
 }
 

@@ -148,11 +148,12 @@ it("does not store an id of a card that no database takes", async () => {
 });
 
 it("refuses a callback that returns a promise, whose work would not be in the transaction", async () => {
-  const { outbox, run, signUp, outcomes } = openVirtualShop({ onIssued: async () => {} });
+  const { outbox, run, signUp, outcomes, lines } = openVirtualShop({ onIssued: async () => {} });
   await run(signUp("1"));
   expect(await run(outbox.issue(1))).toMatchObject({ state: "issued", isDelivered: false });
   const error = { message: expect.stringContaining("onIssued takes a synchronous function") };
   expect(outcomes[1]).toMatchObject({ outcome: "not-delivered", error });
+  expect(lines[0]).toMatch(/due again in 1 s\. This process runs no worker: .* calls it then:/);
 });
 
 it("calls onRejected with what to correct", async () => {

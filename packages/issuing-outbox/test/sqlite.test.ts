@@ -157,6 +157,11 @@ it("refuses an async function in write with one error, and rolls back", async ()
     /^outbox.write takes a synchronous function, .* remove async and await from it, and call what returns a promise, such as outbox\.issue, after it\./,
   );
   expect(database.prepare("SELECT count(*) AS users FROM users").get()).toMatchObject({ users: 0 });
+  let inner: Promise<unknown> | undefined;
+  await outbox.write(() => {
+    inner = outbox.write(() => {}).catch(({ message }) => message);
+  });
+  expect(await inner).toContain("outbox.write was called inside of outbox.write");
 });
 
 it("opens while another process writes at any moment of the opening", {
