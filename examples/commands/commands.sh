@@ -103,11 +103,13 @@ npx loyalty-cards consent card_8sT2kq --set yes --version 2026-01
 # #endregion
 
 # #region import-check
-npx loyalty-cards import check members.csv --map userId=id --map phone=mobile --privacy 2026-01
+npx loyalty-cards import check members.csv --map userId=id --map phone=mobile \
+  --map field.name=name --privacy 2026-01
 # #endregion
 
 # #region import
-npx loyalty-cards import members.csv --map userId=id --map phone=mobile --privacy 2026-01 --skip-invalid --yes
+npx loyalty-cards import members.csv --map userId=id --map phone=mobile \
+  --map field.name=name --privacy 2026-01 --skip-invalid --yes
 # #endregion
 
 # #region purchase-card

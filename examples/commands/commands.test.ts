@@ -112,7 +112,13 @@ describe("the command line", async () => {
   const secret = "whsec_guide";
   const received: WebhookEvent[] = [];
   const mock = await startMockServer({
-    templates: [{ id: "tpl_bakery", name: "Bakery" }],
+    templates: [
+      {
+        id: "tpl_bakery",
+        name: "Bakery",
+        fields: [{ key: "name", type: "name" }],
+      },
+    ],
   });
   const receive = nodeReceiver({
     secret,
@@ -184,6 +190,7 @@ describe("the command line", async () => {
       expect(code).toBe(1);
       record(region, stdout);
     }
+    expect(mock.service.cards.list().at(-1)?.fieldValues).toEqual({ name: "Eva" });
     // A spreadsheet would run most of these ids.
     const ids = ["-x7", "=1+1", "@a", "+48", "a  b", "a\u00a0b", "-1,5"];
     const more = ids.map((id, at) => `"${id}",+4860010031${at},\n`).join("");
