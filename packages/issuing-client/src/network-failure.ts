@@ -138,9 +138,12 @@ function isConnected({ code = "", syscall, message }: NetworkError): boolean {
   );
 }
 
-function findHint({ code = "", message }: NetworkError, origin: string): string {
+function findHint(networkError: NetworkError, origin: string): string {
   if (origin === "https://cards.mock.test")
-    return ": this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.";
+    return isConnected(networkError)
+      ? ": a fault was injected, or MSW does not have the handlers of this service."
+      : ": this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.";
+  const { code = "", message } = networkError;
   const cause = causes.find(
     ({ hint, codes, messages, except }) =>
       hint && (codes?.test(code) || messages?.test(message)) && !except?.test(message),

@@ -155,13 +155,26 @@ it.each([
   },
 );
 
-it("says what to start when the address is that of a mock service without a port", async () => {
-  const options = { baseUrl: "https://cards.mock.test", maxRetries: 0 };
-  const error = await catchIssuingError(issueScripted([networkError("ENOTFOUND")], options).result);
-  expect(readText(error)).toBe(
-    "The connection to https://cards.mock.test failed (ENOTFOUND): this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.",
-  );
-});
+it.each([
+  [
+    "ENOTFOUND",
+    ": this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.",
+  ],
+  [
+    "EAI_AGAIN",
+    ": this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.",
+  ],
+  ["ECONNRESET", ": a fault was injected, or MSW does not have the handlers of this service."],
+])(
+  "says after %s what can be wrong when the address is that of a mock service without a port",
+  async (code, check) => {
+    const options = { baseUrl: "https://cards.mock.test", maxRetries: 0 };
+    const error = await catchIssuingError(issueScripted([networkError(code)], options).result);
+    expect(readText(error)).toBe(
+      `The connection to https://cards.mock.test failed (${code})${check}`,
+    );
+  },
+);
 
 it.each([401, 403])(
   "says in the message of a %i that the apiKey is to be checked",
