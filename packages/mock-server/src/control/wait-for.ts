@@ -69,7 +69,7 @@ export async function waitFor<Condition extends WaitCondition>(
   const isMet = () => findMatches(backend, wanted).length >= (wanted.count ?? 1);
   if (!isMet() && !(await waitUntil(backend, isMet, timeoutMs, signal)))
     throw new WaitTimeoutError(
-      `${JSON.stringify(wanted)} did not match within ${timeoutMs} ms. ${formatRecent(backend)}`,
+      `${JSON.stringify(wanted)} did not match within ${timeoutMs} ms. ${formatRecent(backend)}${findAdvice(backend, wanted)}`,
     );
   return structuredClone(findMatches(backend, wanted)) as WaitResult<Condition>;
 }
@@ -144,4 +144,14 @@ function formatRecent({ domain: { state } }: Backend): string {
   const deliveries = [...state.deliveries.values()].slice(-10).map(formatDelivery);
   const list = (entries: string[]) => (entries.length === 0 ? "none" : entries.join(", "));
   return `The newest events: ${list(events)}; the newest deliveries: ${list(deliveries)}.`;
+}
+
+/** What to do when no endpoint could get the delivery. Every endpoint gets a `ping`. */
+function findAdvice({ domain: { state } }: Backend, condition: WaitCondition): string {
+  if (!("delivery" in condition)) return "";
+  const { type } = condition.delivery;
+  const canDeliver = [...state.endpoints.values()].some(
+    ({ events }) => type === undefined || type === "ping" || events.includes(type),
+  );
+  return canDeliver ? "" : " No endpoint has this event: use createEndpoint.";
 }
