@@ -152,7 +152,7 @@ const nameCommand = (command: Command): string =>
 function describeUsageError(error: CommanderError, command: Command): CommandError {
   if (error.code === "commander.help") return new CommandError("a command is missing");
   const [problem = "", ...suggestion] = error.message
-    .replace(/^error: /, "")
+    .replace(/^error: (command-argument )?/, "")
     .split(/\n(?=\(Did you mean [^\n]*\)$)/);
   // The value of a misspelt option can be a key.
   const safe = problem.replace(/^(unknown option '[^=]+)=.*/s, "$1'");

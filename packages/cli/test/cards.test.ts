@@ -262,9 +262,12 @@ describe("purchase", () => {
 
   it("fails for a card that does not exist, for points that are not a whole number, and when nothing listens", async () => {
     const { run, close } = await openShop();
-    const stderr = 'loyalty-cards: There is no card "card_none".\n';
+    const stderr =
+      'loyalty-cards: There is no card "card_none". dev forgets its cards when it stops; --data FILE keeps them.\n';
     expect(await run("purchase", "card_none", "120")).toEqual({ code: 1, stdout: "", stderr });
-    expect((await run("purchase", "x", "0")).stderr).toContain("whole number of at least 1");
+    expect((await run("purchase", "x", "0")).stderr).toContain(
+      "loyalty-cards: value '0' is invalid for argument 'points'. It must be a whole number of at least 1.",
+    );
     const exchanged = await run("purchase", "120", "card_x");
     expect([exchanged.code, exchanged.stderr]).toEqual([
       2,

@@ -123,6 +123,7 @@ function parsePoints(value: string): number {
 }
 
 const devAdvice = "Run `loyalty-cards dev`, and set LOYALTY_URL to the address that it prints.";
+const dataAdvice = "dev forgets its cards when it stops; --data FILE keeps them.";
 
 async function runPurchase(
   { print, environment, globals, timeoutMs }: Context,
@@ -157,10 +158,11 @@ async function runPurchase(
     body: JSON.stringify({ points }),
   });
   const body = (await response.json().catch(() => ({}))) as Operation & { detail?: string };
-  if (!response.ok)
-    throw new CommandError(body.detail ?? `The mock service responded ${response.status}.`, {
-      exitCode: exitCodes.failed,
-    });
+  if (!response.ok) {
+    const problem = body.detail ?? `The mock service responded ${response.status}.`;
+    const advice = response.status === 404 ? ` ${dataAdvice}` : "";
+    throw new CommandError(problem + advice, { exitCode: exitCodes.failed });
+  }
   const { id, change, balance } = body;
   print.data(body, () => text`Purchase of ${change} points: the balance is ${balance} (${id})`);
 }

@@ -106,8 +106,8 @@ async function runProcess(
     return code ?? 128 + constants.signals[signal];
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const exitCode = code === "ENOENT" ? 127 : 126;
-    throw new CommandError(`The command cannot be run: ${message}.`, { exitCode });
+    if (code === "ENOENT") throw new CommandError(`"${command}" was not found.`, { exitCode: 127 });
+    throw new CommandError(`The command cannot be run: ${message}.`, { exitCode: 126 });
   } finally {
     stopWatching();
     for (const signal of forwarded) process.off(signal, pass);

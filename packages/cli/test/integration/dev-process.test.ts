@@ -138,15 +138,14 @@ describe("exec", () => {
     expect(await exit).toMatchObject({ code: 3, stdout: `${given}\nbye\n`, stderr: "" });
   });
 
+  const cannotRun = /The command cannot be run: spawn \S+ E\w+/;
   it.each([
-    ["does not exist", "no-such-command-here", 127],
-    ["is not executable", "./file", 126],
-    ["is a folder", ".", 126],
-  ])("exits as a shell does when the command %s", async (_name, command, code) => {
+    ["does not exist", "no-such-command", 127, /"no-such-command" was not found/],
+    ["is not executable", "./file", 126, cannotRun],
+    ["is a folder", ".", 126, cannotRun],
+  ])("exits as a shell does when the command %s", async (_name, command, code, problem) => {
     const { exit } = startProcess(["exec", "--", command], { cwd: createFolder({ file: "x" }) });
-    const stderr = expect.stringMatching(
-      /^loyalty-cards: The command cannot be run: spawn \S+ E\w+\.\n$/,
-    );
+    const stderr = expect.stringMatching(`^loyalty-cards: ${problem.source}\\.\n$`);
     expect(await exit).toMatchObject({ code, stdout: "", stderr });
   });
 
