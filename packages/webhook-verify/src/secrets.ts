@@ -3,6 +3,7 @@
  * before they expire.
  */
 import { formatType, textsOfNoValue } from "@loyalty-cards/internal/format";
+import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { describeError } from "@loyalty-cards/internal/reporting";
 import type { Result } from "@loyalty-cards/internal/result";
 import { toBytes } from "./body.ts";
@@ -14,7 +15,9 @@ import { getNodeCrypto, type SigningKey } from "./signature.ts";
  */
 export type Secret = string | Uint8Array | NamedSecret;
 
+/** A secret with what a rotation needs. */
 interface NamedSecret {
+  /** The signing secret as the service's console shows it. */
   key: string | Uint8Array;
   /** Reported in outcomes when this secret matched. Never put the secret itself here. */
   id?: string;
@@ -77,13 +80,36 @@ function toSigningKey(secret: Secret | null | undefined): SigningKey {
 }
 
 function createSigningKey(secret: Secret | null | undefined): SigningKey {
-  const isNamed = (secret as NamedSecret | null | undefined)?.key !== undefined;
-  const { key, id, notAfter } = (isNamed ? secret : { key: secret }) as NamedSecret;
+  const { key, id, notAfter } = toNamedSecret(secret);
   const bytes = copyKey(key);
   const notAfterMs = notAfter === undefined ? Number.POSITIVE_INFINITY : notAfter?.getTime?.();
   if (!(notAfterMs <= Number.POSITIVE_INFINITY))
-    throw new TypeError("notAfter of a secret is not a valid date: pass a Date, or omit it.");
+    throw new InvalidSecretError(
+      "an object whose notAfter is not a valid date: pass a Date, or omit it.",
+    );
   return { bytes, nodeKey: getNodeCrypto()?.createSecretKey(bytes), id, notAfterMs };
+}
+
+const namedSecretNames = {
+  key: true,
+  id: true,
+  notAfter: true,
+} satisfies OptionNames<NamedSecret>;
+
+/** With a misspelt `notAfter`, a leaked secret would stay valid. */
+function toNamedSecret(secret: Secret | null | undefined): NamedSecret {
+  const isNamed = typeof secret === "object" && secret !== null && toBytes(secret) === undefined;
+  if (!isNamed || "then" in secret) return { key: secret as string | Uint8Array };
+  const named = secret as NamedSecret;
+  if (named.key === undefined)
+    throw new InvalidSecretError(
+      "an object without a key: pass { key, id?, notAfter? }. Is the variable of key set?",
+    );
+  requireKnownOptions("A secret", named, namedSecretNames, {
+    noun: "member",
+    toError: (message) => new InvalidSecretError(`an object with an unknown member: ${message}`),
+  });
+  return named;
 }
 
 /** Copies the bytes, because the caller may change its own. */

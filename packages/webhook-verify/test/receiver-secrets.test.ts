@@ -102,6 +102,11 @@ describe("a `secret` function", () => {
     [() => [], /returned an empty list: pass at least one/],
     [() => `${undefined}`, /returned the text "undefined": is LOYALTY_SIGNING_SECRET set/],
     [async () => `${secret}\n`, /returned a string that ends with white space: trim it/],
+    [
+      async () => [{ key: secret, not_after: new Date(0) }],
+      /"not_after"\. Did you mean notAfter\?/,
+    ],
+    [async () => [{ key: secret, notAfter: null }], /returned an object whose notAfter is not a/],
   ])("causes a 500 and a log line when %s is the function", async (lookUp, problem) => {
     const { deliver, log, outcomes } = createTestReceiver({ secret: lookUp as () => Secret });
     expect(await deliver()).toBe(500);

@@ -233,6 +233,14 @@ describe("verifyWebhook throws before it reads the delivery for an option that w
     ["undefined", /^secret is the text "undefined": is LOYALTY_SIGNING_SECRET set\?/],
     [`${Promise.resolve(secret)}`, /^secret is the text "\[object Promise\]"/],
     [{ key: "" }, /empty/],
+    [
+      [{ key: secret }, { key: undefined, id: "old" }],
+      /^secret is an object without a key: pass \{ key, id\?, notAfter\? \}\. Is the variable of key set\?$/,
+    ],
+    [
+      { key: secret, not_after: new Date(0) },
+      /: A secret has no member "not_after"\. Did you mean notAfter\? Its members are key, id, notAfter\.$/,
+    ],
     [{ key: secret, notAfter: new Date(Number.NaN) }, /notAfter/],
     [{ key: secret, notAfter: "2026-01-01T00:00:00.000Z" }, /notAfter .* pass a Date/],
     [{ key: secret, notAfter: null }, /notAfter .* pass a Date/],
