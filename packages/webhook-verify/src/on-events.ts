@@ -65,8 +65,8 @@ const maxLoggedTypes = 100;
  *
  * The handler of a type is called when `data` has what it needs: the members that are not optional
  * in its type. Otherwise `unexpectedData` is called, and without it the function rejects, so that
- * no event of a handled type is lost. A type without a handler goes to `otherTypes`, and is logged
- * once.
+ * no event of a handled type is lost. A type without a handler goes to `otherTypes`. It is logged
+ * once when this version does not know it, or when there is no `otherTypes`.
  * @throws {TypeError} for a handler of an unknown event type, for a handler that is not a function,
  * and when there is none.
  * @example
@@ -83,7 +83,7 @@ const maxLoggedTypes = 100;
 export function onEvents<Arrival extends Delivery = Delivery>(
   handlers: EventHandlers<Arrival>,
   options: {
-    /** Called with one line for each type without a handler of its own. Default `console.error`. */
+    /** Called with one line for each type that is new or ignored. Default `console.error`. */
     log?: (message: string) => void;
   } = {},
 ): (event: WebhookEvent, delivery: Arrival, unexpectedData?: readonly string[]) => Promise<void> {
@@ -92,12 +92,14 @@ export function onEvents<Arrival extends Delivery = Delivery>(
   const { log = console.error } = options;
   const loggedTypes = new Set<string>();
 
+  /** Logs a type that this version does not know, or that is ignored. */
   function logType({ id, type }: WebhookEvent): void {
+    if (isKnownType(type) && handlers.otherTypes !== undefined) return;
     if (loggedTypes.has(type) || loggedTypes.size === maxLoggedTypes) return;
     loggedTypes.add(type);
     const fate = handlers.otherTypes === undefined ? "it is ignored" : "otherTypes is called";
     const advice = isKnownType(type)
-      ? "Add a handler if you need these events; if not, do not select the type in the service's console."
+      ? "Add a handler or otherTypes, or do not select the type in the service's console."
       : "A newer version of this package may know the type.";
     const event = `${toPrintable(type)} (${toPrintable(id)})`;
     const line = `onEvents has no handler for ${event}: ${fate}. ${advice} Further events of this type are not logged.`;

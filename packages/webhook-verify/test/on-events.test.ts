@@ -166,14 +166,20 @@ it("checks no data that the receiver has checked", async () => {
   );
 });
 
-it("logs each type without a handler once, and at most 100 types", async () => {
+it("logs each new type once, each type that is ignored too, and at most 100 types", async () => {
   const log: string[] = [];
-  const handlers = { "balance.changed": () => {}, otherTypes: () => {} };
-  const dispatch = onEvents(handlers, { log: (line) => log.push(line) });
-  for (const type of ["card.added", "card.renamed\u001b[2J", "card.added", "balance.changed"])
-    await dispatch(createEvent(type, balanceChanged().data), delivery);
+  const types = ["card.added", "card.renamed\u001b[2J", "card.added", "balance.changed"];
+  const options = { log: (line: string) => log.push(line) };
+  const ignoring = onEvents({ "balance.changed": () => {} } as unknown as EventHandlers, options);
+  for (const type of types) await ignoring(createEvent(type, balanceChanged().data), delivery);
   expect(log).toEqual([
-    "webhook-verify: onEvents has no handler for card.added (evt_1): otherTypes is called. Add a handler if you need these events; if not, do not select the type in the service's console. Further events of this type are not logged.",
+    "webhook-verify: onEvents has no handler for card.added (evt_1): it is ignored. Add a handler or otherTypes, or do not select the type in the service's console. Further events of this type are not logged.",
+    expect.stringContaining("no handler for card.renamed\ufffd[2J (evt_1): it is ignored. A newer"),
+  ]);
+  log.length = 0;
+  const dispatch = onEvents({ "balance.changed": () => {}, otherTypes: () => {} }, options);
+  for (const type of types) await dispatch(createEvent(type, balanceChanged().data), delivery);
+  expect(log).toEqual([
     "webhook-verify: onEvents has no handler for card.renamed\ufffd[2J (evt_1): otherTypes is called. A newer version of this package may know the type. Further events of this type are not logged.",
   ]);
   for (let number = 0; number < 1_000; number++)
