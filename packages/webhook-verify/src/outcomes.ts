@@ -184,15 +184,14 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
       const line = `${problem} Until it does, deliveries get the response 500.`;
       write(line, { page: "no-secret" });
     },
-    logHandlerTimeout(): void {
+    logHandlerTimeout({ id, type }: EventRef, timeoutMs: number): void {
       if (onOutcome !== undefined) return;
-      const line =
-        "handler, the inbox or the dedupe store took longer than timeoutMs; responded 503, so the service delivers again. For long work use an inbox.";
+      const line = `${toPrintable(type)} ${toPrintable(id)}: handler, the inbox or the dedupe store took longer than timeoutMs (${timeoutMs} ms); responded 503, so the service delivers again. For long work use an inbox.`;
       write(line, { page: "timeout", limitBy: "handler-timeout" });
     },
     /** @param consequence what the receiver did then, such as the response. */
     logHandlerError({ id, type }: EventRef, error: unknown, consequence: string): void {
-      const failure = describeErrorForLog(error, options);
+      const failure = describeErrorForLog(error, options).replace(/\.$/, "");
       const line = `${toPrintable(type)} ${toPrintable(id)} failed: ${failure}; ${consequence}`;
       write(line, { page: "handler-error" });
     },

@@ -205,7 +205,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     const { stage, facts } = reception;
     if (facts === undefined)
       return refuse({ reason: stage === "body" ? "timeout" : "secret-timeout" }, reception);
-    reporter.logHandlerTimeout();
+    reporter.logHandlerTimeout(facts.event, timeoutMs);
     return reportAndReturn(unavailable, { outcome: "failed", reason: "timeout" }, reception);
   }
 

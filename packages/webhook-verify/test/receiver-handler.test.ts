@@ -108,13 +108,14 @@ describe("accepting an event", () => {
     [
       { inbox: { put: async () => {} } as never },
       503,
-      'inbox.put must resolve to "stored" or "duplicate"; it resolved to undefined.',
+      'inbox.put must resolve to "stored" or "duplicate"; it resolved to undefined; responded 503',
     ],
   ])("never loses an event silently: %o", async (options, status, message) => {
     const { receive, log } = createTestReceiver(options);
     const response = await receive(post(signedDelivery(balanceChanged())));
     await response.afterResponse?.();
     expect([response.status, log]).toEqual([status, [expect.stringContaining(message)]]);
+    expect(log[0]).toMatch(/[^.]; (responded 503|the response was sent already)/);
   });
 
   it("logs an error of handler that follows the response", async () => {
