@@ -24,7 +24,7 @@ export interface UnknownEvent {
   type: string;
   /** When it happened, as the service sent it. */
   createdAt: string;
-  /** What the service sent. */
+  /** What the service sent. Call `isKnownEvent(event)` before you read it, or use `onEvents`. */
   data: unknown;
 }
 

@@ -48,7 +48,10 @@ export interface ReceiverOptions
   secretMaxAgeSeconds?: number;
   /** Larger bodies are rejected with 413, and not read further. In bytes, default 1 MiB. */
   maxBodyBytes?: number;
-  /** A durable store; the receiver responds when it has stored the event. */
+  /**
+   * A durable store; the receiver responds when it has stored the event. A `handler` beside it is
+   * called as well, after it and before the response: omit `handler` if a worker handles the events.
+   */
   inbox?: Inbox;
   /**
    * Called and awaited before the response; its result is ignored. When it rejects, the response is
