@@ -332,6 +332,17 @@ describe.concurrent("the doctor", () => {
   );
 });
 
+it("names the receiver's log when a handler fails, and then what the check needs", async () => {
+  const { flagged } = await check(
+    startReceiver({ accept: ({ type }) => (type === "ping" ? 204 : 503) }),
+  );
+  const inLog = "its log says what handler or the inbox threw\\. Respond 2xx to";
+  expect(flagged).toMatchObject([
+    { sent: "a balance", advice: expect.stringMatching(`${inLog} an event that you have already`) },
+    { check: "unknown", advice: expect.stringMatching(`${inLog} unknown types`) },
+  ]);
+});
+
 it("sends nothing to an address that the receiver redirects to", async () => {
   let requests = 0;
   const target = await startServer(
@@ -435,7 +446,7 @@ describe("a receiver that does not accept a valid delivery", () => {
     [
       "another secret: 401",
       () => startReceiver({ matches: () => false }),
-      /secret of this endpoint.*parser/,
+      /its log names the reason: another secret, a clock .* 300 s off, or a parser/,
     ],
     [
       "a receiver that fails: 500",
