@@ -208,7 +208,8 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
     },
     /** @param consequence what the receiver did then, such as the response. */
     logUnexpectedError(error: unknown, consequence: string): void {
-      write(`the receiver failed: ${describeError(error, options)}; ${consequence}`);
+      const failure = describeError(error, options).replace(/\.$/, "");
+      write(`the receiver failed: ${failure}; ${consequence}`);
     },
   };
 }
