@@ -245,7 +245,9 @@ function createLoadingSource(
       return { value };
     } catch (error) {
       const failure = describeFailure(error, logErrorMessages);
-      results.failed = { failure, atMs: clock.monotonicMs() };
+      const atMs = clock.monotonicMs();
+      // A late failure says nothing: the platform may have frozen the process meanwhile.
+      if (atMs - startedMs < loadTimeoutMs) results.failed = { failure, atMs };
       return { failure };
     } finally {
       if (running?.startedMs === startedMs) running = undefined;

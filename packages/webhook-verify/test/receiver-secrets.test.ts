@@ -265,6 +265,20 @@ describe("secretMaxAgeSeconds", () => {
     expect([await deliver(secret), store.calls]).toEqual([204, 2]);
   });
 
+  it("calls the function again when its background call fails after the process was frozen", async () => {
+    const { clock, store, deliver } = createAging();
+    expect(await deliver("whsec_old")).toBe(204);
+    clock.nowMs += 250_000;
+    const thawed = createGate();
+    store.current = () => thawed.opened.then(() => Promise.reject(new Error("socket hang up")));
+    expect(await deliver("whsec_old")).toBe(204);
+    clock.nowMs += 600_000;
+    thawed.open();
+    store.current = () => "whsec_old";
+    await new Promise(setImmediate); // the call has failed
+    expect([await deliver("whsec_old"), store.calls]).toEqual([204, 3]);
+  });
+
   it("does not depend on `now`, which may stand still or be set back", async () => {
     let nowMs = Date.now();
     const { clock, store, deliver } = createAging({ now: () => nowMs, toleranceSeconds: 1_000 });
