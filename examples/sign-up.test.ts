@@ -1,6 +1,11 @@
 /** What each shop does at a sign-up, with the mock service on a port. The pages of Next are tested in a browser by `npm run compat -- next`. */
-import type { RequestListener } from "node:http";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { Agent, type RequestListener, request } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type { CardLinks } from "@loyalty-cards/issuing-client";
+import { freePort } from "@loyalty-cards/testing/free-port";
 import { listen, scratchFile } from "@loyalty-cards/testing/resources";
 import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
 import {
@@ -10,6 +15,7 @@ import {
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import fastify from "fastify";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { findLine, fromSource } from "./commands/shell.ts";
 import { openShop } from "./express/shop.ts";
 import { addSignUp } from "./fastify/sign-up.ts";
 import { prepare } from "./fastify/tables.ts";
@@ -63,6 +69,7 @@ async function openExpress({ client, service }: Service) {
       shop.outbox.write((database) =>
         database.prepare("SELECT name, card FROM users").all(),
       ),
+    outbox: shop.outbox,
     readWaiting: () =>
       shop.outbox.write((database) =>
         database
@@ -70,7 +77,7 @@ async function openExpress({ client, service }: Service) {
           .all(),
       ),
     readUser: async (id: string) => (await fetch(`${url}/users/${id}`)).json(),
-    changeConsent: async (id: string, marketing: boolean) => {
+    changeConsent: async (id: string, marketing?: boolean) => {
       const headers = { "content-type": "application/json" };
       const init = { method: "PUT", headers, body: JSON.stringify({ marketing }) };
       return (await fetch(`${url}/users/${id}/consent`, init)).status;
@@ -81,7 +88,8 @@ async function openExpress({ client, service }: Service) {
     },
   } as Shop & {
     readUser(id: string): Promise<unknown>;
-    changeConsent(id: string, marketing: boolean): Promise<number>;
+    changeConsent(id: string, marketing?: boolean): Promise<number>;
+    outbox: typeof shop.outbox;
     deliver(event: { type: string }): Promise<number>;
     readWaiting(): Promise<unknown[]>;
   };
@@ -198,10 +206,11 @@ function testSignUp(openShop: (service: Service) => Promise<Shop>) {
       });
       const correct = async (form: Form) =>
         (await shop.correct(refused.userId, form)).status;
-      expect(await correct({ ...ben, email: anna.email })).toBe(409);
+      const other = { ...anna, email: "ANNA@example.com" }; // the same address
+      expect(await correct({ ...ben, email: other.email })).toBe(409);
       expect(await correct(ben)).toBe(201);
       expect(await correct(ben)).toBe(409);
-      expect((await shop.signUp(anna)).status).toBe(409); // the email is taken
+      expect((await shop.signUp(other)).status).toBe(409); // the email is taken
       expect(Object.fromEntries(await names())).toEqual({
         Anna: "Anna",
         Ben: "Ben",
@@ -210,14 +219,16 @@ function testSignUp(openShop: (service: Service) => Promise<Shop>) {
     },
   );
 
-  it("says that the rejected form may still be processed after a response that leaves this open", async () => {
+  it("says that the rejected form may still be processed after a response that leaves this open, and saves no other", async () => {
     const service = await open();
     const shop = await openShop(service);
     service.service.faults.add({ ...outage, phase: "before", times: 1 });
     const refused = await shop.signUp({ ...ben, phone: "12" });
     expect(refused).toMatchObject({ status: 422 });
-    const { message } = await shop.correct(refused.userId, ben);
+    const corrected = { ...ben, name: "Benjamin" };
+    const { message } = await shop.correct(refused.userId, corrected);
     expect(message).toMatch(/^Your earlier form may still be processed\./);
+    expect(await readNames(shop, service)).toEqual([["Ben", null]]);
   });
 
   // G10
@@ -282,8 +293,9 @@ describe.skipIf(!(await hasPostgres()))("Fastify, in two processes", () => {
   const schema = ownSchema();
   testSignUp((service) => openFastify(service, schema));
 
-  it("responds 400 to a form without a name", async () => {
-    const { signUp } = await openFastify(await open(), schema);
+  it("responds 400 to a form without a name, and 404 when an unknown user corrects one", async () => {
+    const { signUp, correct } = await openFastify(await open(), schema);
+    expect(await correct("nobody", ben)).toMatchObject({ status: 404 });
     expect(await signUp({ phone: "600100200" } as Form)).toMatchObject({
       status: 400,
     });
@@ -302,7 +314,7 @@ describe("Express", () => {
     expect(links?.page).toBe(cards.get(card).publicUrl);
     const code = links?.page.split("/").at(-1);
     const qrCode = expect.stringContaining("<svg");
-    const user = { name: "Anna", links, qrCode, code };
+    const user = { name: "Anna", state: "issued", links, qrCode, code };
     const marketing = 1;
     const atFirst = {
       balance: 0,
@@ -331,6 +343,86 @@ describe("Express", () => {
     await expect.poll(() => readUser(userId)).toEqual({ ...user, ...later });
   });
 
+  it("lets a user correct a form that is rejected later", async () => {
+    const service = await open();
+    const { signUp, correct, readUser } = await openExpress(service);
+    const { faults } = service.service;
+    const { id } = faults.add({ phase: "before", kind: "status", status: 429 });
+    const { userId } = await signUp({ ...ben, phone: "12" });
+    expect(await readUser(userId)).toMatchObject({ state: "waiting" });
+    faults.remove(id);
+    await expect.poll(() => readUser(userId)).toMatchObject({ state: "rejected" });
+    expect(await correct(userId, ben)).toMatchObject({ status: 201 });
+    expect(await correct("nobody", anna)).toMatchObject({ status: 404 });
+  });
+
+  it("shows the card that a person found for an unknown entry", async () => {
+    const service = await open();
+    const { outbox, readUser } = await openExpress(service);
+    const customer = { consents: { privacy: { version: "1" } } };
+    const request = { fieldValues: { name: "Anna" }, customer };
+    const template = service.service.templateId;
+    const firstAttemptAt = new Date(Date.now() - 25 * 3_600_000);
+    await outbox.write((database) => {
+      const insert = "INSERT INTO users (id, name) VALUES ('u1', 'Anna')";
+      database.prepare(insert).run();
+      outbox.add(database, { userId: "u1", template, request, firstAttemptAt });
+    });
+    await outbox.issue("u1", { deadlineMs: 5_000 });
+    expect(await readUser("u1")).toMatchObject({ state: "unknown" });
+    const elsewhere = { userId: "elsewhere" };
+    const card = await service.client.issueCard(template, request, elsewhere);
+    await outbox.resolve("u1", { cardId: card.id });
+    const { id } = service.service.faults.add({ ...outage, phase: "before" });
+    expect(await readUser("u1")).toMatchObject({ name: "Anna", state: "issued" });
+    service.service.faults.remove(id);
+    const links = expect.anything();
+    await expect.poll(() => readUser("u1")).toMatchObject({ links });
+    service.service.faults.add({ ...outage, phase: "before" });
+    expect(await readUser("u1")).toMatchObject({ links }); // read once
+  });
+
+  it("ends the running requests at SIGTERM, and then the shop, although a page reads again and again", async () => {
+    const { service, setEnvironment } = await open();
+    setEnvironment();
+    const PORT = String(await freePort());
+    const SHOP_FILE = scratchFile();
+    const env = {
+      ...process.env,
+      PORT,
+      SHOP_FILE,
+      LOYALTY_SIGNING_SECRET: "not used",
+    };
+    const main = fileURLToPath(new URL("express/main.ts", import.meta.url));
+    const shop = spawn(process.execPath, [...fromSource, main], { env });
+    onTestFinished(() => void shop.kill("SIGKILL"));
+    await findLine(shop, /listens/);
+    let isEnded = false;
+    const ended = once(shop, "exit").finally(() => {
+      isEnded = true;
+    });
+    const delayMs = 2_000;
+    service.faults.add({ phase: "before", kind: "latency", delayMs, times: 1 });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const send = async (method: string, path: string, body = "") => {
+      const headers = { "content-type": "application/json" };
+      const options = { port: PORT, agent, method, path, headers };
+      const [response] = await once(request(options).end(body), "response");
+      response.resume();
+      return response.statusCode;
+    };
+    const status = send("POST", "/sign-up", JSON.stringify(anna));
+    await expect.poll(() => service.faults.list()).toEqual([]); // the request runs
+    shop.kill("SIGTERM");
+    expect(await status).toBe(201);
+    while (!isEnded) {
+      await send("GET", "/users/nobody").catch(() => {});
+      await setTimeout(500); // as the page does
+    }
+    expect(await ended).toEqual([0, null]);
+  }, 20_000);
+
   it("gives and withdraws the consent of a card that is issued", async () => {
     const service = await open();
     const { signUp, readUser, changeConsent } = await openExpress(service);
@@ -343,6 +435,7 @@ describe("Express", () => {
     service.service.faults.add({ ...outage, phase: "before" });
     expect(await changeConsent(userId, true)).toBe(503);
     expect(await changeConsent("nobody", true)).toBe(404);
+    expect(await changeConsent(userId)).toBe(400);
     expect(await readUser(userId)).toMatchObject({ marketing: 0 });
   });
 

@@ -19,6 +19,10 @@ const server = app.listen(port, (error) => {
 });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  // The running requests end, then the workers.
-  process.once(signal, () => server.close(() => void close()));
+  process.once(signal, () => {
+    // The running requests end, then the workers.
+    server.close(() => void close());
+    // The next request of an open page would use its connection again.
+    setInterval(() => server.closeIdleConnections(), 100).unref();
+  });
 }

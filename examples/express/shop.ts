@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { qrCodeSvg } from "@loyalty-cards/issuing-client/links";
+import type { OutboxEntry } from "@loyalty-cards/issuing-outbox";
 import { type SqliteDelivery, sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import {
@@ -99,6 +100,17 @@ export async function openShop(settings: ShopSettings) {
     }),
   );
 
+  /** Of cards that a person found for an unknown entry: they come without their address. */
+  const addresses = new Map<string, string>();
+  async function readAddress({ cardId = "", publicUrl }: OutboxEntry) {
+    const known = publicUrl ?? addresses.get(cardId);
+    if (known !== undefined || cardId === "") return known;
+    const read = client.getCard(cardId, { deadlineMs: 1_000 });
+    const card = await read.catch(() => undefined); // the page asks again
+    if (card !== undefined) addresses.set(cardId, card.publicUrl);
+    return card?.publicUrl;
+  }
+
   const app = express();
   // Above every parser.
   app.post("/webhooks/loyalty", expressReceiver({ ...receiver, inbox }));
@@ -114,14 +126,16 @@ export async function openShop(settings: ShopSettings) {
       history: database.prepare(selectHistory).all(id),
     }));
     if (user === undefined) return void response.sendStatus(404);
-    const { publicUrl } = (await outbox.get(id)) ?? {};
+    const entry = await outbox.get(id);
+    const publicUrl = entry && (await readAddress(entry));
     const card = publicUrl && showCard(client, publicUrl);
-    response.json({ ...user, ...lists, ...card });
+    response.json({ ...user, state: entry?.state, ...lists, ...card });
   });
   app.put("/users/:id/consent", async ({ body, params: { id } }, response) => {
+    if (typeof body?.marketing !== "boolean") return void response.sendStatus(400);
     const { cardId } = (await outbox.get(id)) ?? {};
     if (cardId === undefined) return void response.sendStatus(404);
-    const change = { marketing: body?.marketing === true, version: newsVersion };
+    const change = { marketing: body.marketing, version: newsVersion };
     try {
       await client.setConsent(cardId, change, { deadlineMs: 4_000 });
       response.sendStatus(204); // the event consent.changed follows

@@ -10,7 +10,7 @@ import express from "express";
 import { type Form, readForm, show, toRow } from "./form.ts";
 
 const users = `CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, name TEXT,
-  email TEXT UNIQUE, phone TEXT, marketing INTEGER, card TEXT)`;
+  email TEXT UNIQUE COLLATE NOCASE, phone TEXT, marketing INTEGER, card TEXT)`;
 
 /** The email address is that of a member. */
 const isMember = {
@@ -67,18 +67,21 @@ export function createSignUp(
     show(response, client, await outbox.issue(userId, { deadlineMs: 5_000 }));
   });
 
-  // The corrected form. In a real shop the id comes from the session of the user.
+  // The corrected form. A real shop takes the id from a session.
   router.put("/users/:id", async ({ body, params: { id } }, response) => {
     const form = readForm(body);
     const result = await outbox.write((database) => {
-      const update = `UPDATE OR IGNORE users SET name = ?, email = NULLIF(?, ''),
-        phone = ?, marketing = ? WHERE id = ? AND card IS NULL`;
-      const { changes } = database.prepare(update).run(...toRow(form), id);
-      return changes ? outbox.correct(database, id, toRequest(form)) : "absent";
+      const others = "SELECT 1 FROM users WHERE email = ? AND id <> ?";
+      if (database.prepare(others).get(form.email, id)) return "issued";
+      const state = outbox.correct(database, id, toRequest(form));
+      const update = `UPDATE users SET name = ?, email = NULLIF(?, ''), phone = ?,
+        marketing = ? WHERE id = ?`;
+      if (state === "accepted") database.prepare(update).run(...toRow(form), id);
+      return state;
     });
-    if (result === "absent" || result === "issued")
-      return void response.status(409).json(isMember);
-    if (result === "waiting") return void response.status(409).json(mayRun);
+    if (result === "absent") return void response.status(404).json({});
+    if (result === "issued") return void response.status(409).json(isMember);
+    if (result !== "accepted") return void response.status(409).json(mayRun);
     show(response, client, await outbox.issue(id, { deadlineMs: 5_000 }));
   });
 

@@ -26,7 +26,7 @@ export const schema = { body: { type: "object", required: ["name"], properties }
 export const toRow = (
   id: string,
   { name, email = "", phone = "", marketing }: Form,
-) => [id, name, email, phone, marketing === true];
+) => [id, name, email.toLowerCase(), phone, marketing === true];
 
 export const toRequest = ({ name, email = "", phone = "", marketing }: Form) =>
   ({

@@ -71,18 +71,21 @@ function addCorrection(
     async ({ body, params: { id } }, reply) => {
       const result = await outbox.write(async (transaction) => {
         const others = "SELECT FROM users WHERE email = $1 AND id <> $2";
-        const { rowCount } = await transaction.query(others, [body.email, id]);
-        if (rowCount) return "absent";
+        const [, , email] = toRow(id, body);
+        const { rowCount } = await transaction.query(others, [email, id]);
+        if (rowCount) return "issued";
         // The entry before the user, as the outbox has them: else they could wait for each other.
         const state = await outbox.correct(transaction, id, toRequest(body));
+        if (state !== "accepted") return state;
         const update = `UPDATE users SET name = $2, email = NULLIF($3, ''),
-          phone = $4, marketing = $5 WHERE id = $1 AND card IS NULL`;
+          phone = $4, marketing = $5 WHERE id = $1`;
         await transaction.query(update, toRow(id, body));
         return state;
       });
-      if (result === "absent" || result === "issued")
+      if (result === "absent") return reply.code(404).send({});
+      if (result === "issued")
         return reply.code(409).send({ message: "You have an account." });
-      if (result === "waiting") return reply.code(409).send(mayRun);
+      if (result !== "accepted") return reply.code(409).send(mayRun);
       return show(reply, client, await outbox.issue(id, { deadlineMs: 5_000 }));
     },
   );

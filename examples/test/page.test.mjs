@@ -52,11 +52,14 @@ const waitForText = (page, text) =>
   expect
     .poll(() => page.evaluate(() => document.body.innerText), { timeout: 15_000 })
     .toContain(text);
+const outage = { phase: "before", kind: "status", status: 503 };
 const control = async (path, body) => {
   const init = { method: "POST", body: JSON.stringify(body) };
   const headers = { "content-type": "application/json" };
   const response = await fetch(`${mock}/_mock/${path}`, { ...init, headers });
-  if (!response.ok) throw new Error(await response.text());
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return text && JSON.parse(text);
 };
 const find = async (name) =>
   (await (await fetch(`${mock}/_mock/cards?query=${name}`)).json()).items[0];
@@ -314,12 +317,24 @@ it("gives and withdraws the consent with a switch, which shows what the service 
   const height = await readHeight();
   await page.waitForFunction(() => !document.body.innerText.includes("Saved."));
   expect(await readHeight()).toBe(height);
+  const slow = { phase: "before", kind: "latency", delayMs: 1_000, times: 2 };
+  await control("faults", { ...slow, match: { operation: "setConsent" } });
+  await page.focus("[name=news]");
+  for (const wish of [false, true]) {
+    await page.keyboard.press("Space");
+    await page.keyboard.press("Space"); // while the first change is sent
+    await waitForText(page, "Saved.");
+    expect(await readConsent()).toBe(wish);
+    await page.waitForFunction(() => document.activeElement.name === "news");
+  }
   await control(`cards/${card.id}/purchase`, { points: 5 }); // the page reads the shop again
   await waitForText(page, "125 points");
   await waitForSwitch(true);
-  await control("faults", { phase: "before", kind: "status", status: 503 });
+  await control("faults", outage);
   await page.locator("[name=news]").click();
-  await waitForText(page, "The loyalty service is not available right now.");
+  const failure = "not available right now. Please try again.";
+  await waitForText(page, failure); // it may be changed: the response can be lost
+  expect(await readText(page, "#news")).not.toContain("Not changed");
   await waitForSwitch(true);
   await fetch(`${mock}/_mock/faults`, { method: "DELETE" });
   await page.focus("[name=news]");
@@ -334,7 +349,7 @@ it("gives and withdraws the consent with a switch, which shows what the service 
 });
 
 it("shows during an outage that the card is on its way, and shows the card after it", async () => {
-  await control("faults", { phase: "before", kind: "status", status: 503 });
+  await control("faults", outage);
   const { page } = await open(shop);
   await page.type("[name=name]", "Dora");
   await page.type("[name=email]", "dora@example.com");
@@ -347,6 +362,52 @@ it("shows during an outage that the card is on its way, and shows the card after
   await page.waitForFunction(() => !document.querySelector("#code").hidden, {
     timeout: 60_000,
   });
+  await page.close();
+});
+
+it("shows the form again when it is rejected after an outage, and then the card of the corrected form", async () => {
+  const { id } = await control("faults", { ...outage, status: 429 });
+  const { page, seen } = await open(shop);
+  await page.type("[name=name]", "Filip Lis");
+  await page.type("[name=phone]", "12");
+  await page.click("[type=submit]");
+  await waitForText(page, "Your card is on its way");
+  await fetch(`${mock}/_mock/faults/${id}`, { method: "DELETE" });
+  await waitForText(page, "Your card could not be issued.");
+  await page.reload();
+  await waitForText(page, "Your card could not be issued.");
+  expect(await page.$eval("[name=name]", ({ value }) => value)).toBe("Filip Lis");
+  await page.type("[name=phone]", "600100206");
+  await page.keyboard.press("Enter");
+  await waitForText(page, "Show this card at the counter.");
+  expect(await readText(page, "#name")).toBe("Filip Lis");
+  expect(seen.complaints).toEqual([]);
+  await page.close();
+});
+
+it("sends a member whose card needs a person to the counter, and shows a card without a code", async () => {
+  const { page, seen } = await open(shop);
+  await page.setRequestInterception(true);
+  const links = { page: "https://cards.test/" };
+  const user = { name: "Gosia", balance: 0, wallets: [] };
+  const users = {
+    unknown: { ...user, state: "unknown" },
+    slash: { ...user, state: "issued", links, qrCode: "<svg/>", code: "" },
+  };
+  page.on("request", (request) => {
+    const [, id] = request.url().match(/\/users\/(.*)/) ?? [];
+    const body = JSON.stringify(users[id]);
+    if (id) void request.respond({ contentType: "application/json", body });
+    else void request.continue();
+  });
+  await page.goto(`${shop}/#unknown`);
+  await waitForText(page, "Please ask at the counter.");
+  expect(await page.$eval("#pending", (text) => text.checkVisibility())).toBe(
+    false,
+  );
+  await page.goto(`${shop}/#slash`);
+  await waitForText(page, "Show this card at the counter.");
+  expect(seen.complaints).toEqual([]);
   await page.close();
 });
 

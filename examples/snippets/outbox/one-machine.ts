@@ -36,10 +36,10 @@ export async function signUp({ id, name, phone }: Member) {
 export async function correct({ id, name, phone }: Member) {
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   await outbox.write((database) => {
-    database
-      .prepare("UPDATE users SET name = ?, phone = ? WHERE id = ?")
-      .run(name, phone, id);
-    outbox.correct(database, id, { fieldValues: { name }, customer });
+    const request = { fieldValues: { name }, customer };
+    if (outbox.correct(database, id, request) !== "accepted") return;
+    const update = "UPDATE users SET name = ?, phone = ? WHERE id = ?";
+    database.prepare(update).run(name, phone, id);
   });
   return outbox.issue(id, { deadlineMs: 5_000 });
 }

@@ -52,7 +52,7 @@ it("signs a user up on one machine, stores the card with the user, and corrects 
   onTestFinished(() => outbox.close());
   const { state, cardId } = await signUp(anna);
   expect(state).toBe("issued");
-  const select = "SELECT id, card FROM users";
+  const select = "SELECT id, name, card FROM users";
   const readUsers = () =>
     outbox.write((database) => database.prepare(select).all());
   expect(await readUsers()).toMatchObject([{ id: anna.id, card: cardId }]);
@@ -65,9 +65,10 @@ it("signs a user up on one machine, stores the card with the user, and corrects 
     },
   });
   const corrected = await correct(ben);
+  await correct({ ...ben, name: "Benjamin" }); // there is a card
   expect(await readUsers()).toMatchObject([
     { card: cardId },
-    { id: ben.id, card: corrected.cardId },
+    { id: ben.id, name: ben.name, card: corrected.cardId },
   ]);
   expect(await readCards()).toHaveLength(2);
 });
