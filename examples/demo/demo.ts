@@ -1,4 +1,8 @@
-/** `npm run demo`: the main use case over real HTTP, with the shop of `examples/express`: sign-up → card → purchase → signed webhook → verified receiver. With `--keep` the shop and the service run until Ctrl-C. */
+/**
+ * `npm run demo`: the main use case over real HTTP, with the shop of `examples/express`: sign-up,
+ * card, purchase, signed webhook, verified receiver. With `--keep` the shop and the service run
+ * until Ctrl-C.
+ */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

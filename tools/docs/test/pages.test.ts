@@ -171,3 +171,14 @@ it("the request paths of the architecture page name files that exist", () => {
   expect(named.length).toBeGreaterThan(40);
   expect(named.filter((name) => !known.includes(name) && !exists(name))).toEqual([]);
 });
+
+it("the mutation tests name files that exist", () => {
+  const { mutate } = JSON.parse(readFromRoot("compat/stryker.config.json")) as { mutate: string[] };
+  const quoted = readFromRoot("compat/mutation.config.ts").matchAll(/^ {6}"(.*)",$/gm);
+  const paths = [...mutate, ...Array.from(quoted, ([, path = ""]) => path)].flatMap((pattern) => {
+    const [, before, names = "", after] = /^(.*)\{(.*)\}(.*)$/.exec(pattern) ?? [];
+    return names.split(",").map((name) => `${before}${name}${after}`);
+  });
+  expect(paths.length).toBeGreaterThan(50);
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
