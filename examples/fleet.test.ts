@@ -24,6 +24,7 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
   const fleet = ownSchema();
   const rotation = ownSchema();
   const command = ownSchema();
+  const ending = ownSchema();
 
   /** The receivers of several processes, here in one. */
   async function openReceivers(
@@ -177,5 +178,49 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
     const members = async () =>
       (await pool.query("SELECT card, balance FROM members")).rows;
     await expect.poll(members).toEqual([{ card, balance: 1 }]);
+  }, 60_000);
+
+  it("shows and logs nothing of a database error but its code, and ends the running requests at Ctrl-C", async () => {
+    const { service, setEnvironment } = await openService();
+    setEnvironment();
+    const env = {
+      ...process.env,
+      DATABASE_URL: ending.url,
+      DATABASE_SCHEMA: ending.schema,
+      PORT: "0",
+    };
+    const shop = spawn(process.execPath, [...fromSource, "fleet.ts"], {
+      cwd,
+      env,
+      detached: true, // a process group, as of a terminal
+    });
+    onTestFinished(() => void shop.kill("SIGKILL"));
+    const ended = once(shop, "exit");
+    let logged = "";
+    shop.stderr.on("data", (chunk) => {
+      logged += chunk;
+    });
+    const [, address = ""] = await findLine(shop, /receiving on (\S+)/);
+    const signUp = (name: string) => {
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", headers, body: JSON.stringify({ name }) };
+      return fetch(`${address}/sign-up`, init);
+    };
+    const failed = await signUp("Anna\u0000"); // PostgreSQL stores no zeros
+    expect([failed.status, await failed.json()]).toEqual([
+      500,
+      { message: "Please try again later." },
+    ]);
+    expect(logged).toMatch(/^POST \/sign-up: error 22\w+$/m);
+    expect(logged).not.toContain("invalid byte"); // may quote what was entered
+
+    const delayMs = 1_000;
+    service.faults.add({ phase: "before", kind: "latency", delayMs, times: 1 });
+    const running = signUp("Anna");
+    await expect.poll(() => service.faults.list()).toEqual([]);
+    // A terminal sends the signal to all processes, and the first process to the others.
+    process.kill(-(shop.pid ?? 0), "SIGINT");
+    expect((await running).status).toBe(201);
+    expect(await ended).toEqual([0, null]);
   }, 60_000);
 });

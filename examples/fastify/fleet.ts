@@ -14,7 +14,7 @@ if (cluster.isPrimary) {
     else if (!isStopping) cluster.fork();
   });
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => {
+    process.on(signal, () => {
       isStopping = true;
       for (const worker of Object.values(cluster.workers ?? {}))
         worker?.kill(signal);
@@ -30,8 +30,13 @@ if (cluster.isPrimary) {
     });
     // The client reads LOYALTY_URL and LOYALTY_API_KEY.
     addSignUp(app, createIssuingClient(), pool, LOYALTY_TEMPLATE_ID);
+    let isClosing = false;
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, () => void close().then(() => process.exit(0)));
+      process.on(signal, () => {
+        if (isClosing) return; // Ctrl-C arrives twice: also from the first process
+        isClosing = true;
+        void close().then(() => process.exit(0));
+      });
     }
     console.log(`receiving on ${await app.listen({ port: Number(PORT ?? 3000) })}`);
   } catch (error) {

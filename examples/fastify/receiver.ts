@@ -3,7 +3,7 @@ import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
-import fastify from "fastify";
+import fastify, { type FastifyError } from "fastify";
 import pg from "pg";
 import { PgBoss } from "pg-boss";
 import { currentSecrets } from "./secrets.ts";
@@ -65,6 +65,13 @@ export async function openReceiver(settings: ReceiverSettings) {
   );
 
   const app = fastify();
+  // The message of PostgreSQL can quote what a visitor entered.
+  app.setErrorHandler<FastifyError>((error, { method, routeOptions }, reply) => {
+    const { statusCode: status = 500, name, code } = error;
+    if (status < 500) return reply.code(status).send({ message: error.message });
+    console.error(`${method} ${routeOptions.url}: ${name} ${code}`);
+    return reply.code(status).send({ message: "Please try again later." });
+  });
   app.register(fastifyReceiver, {
     path: "/webhooks/loyalty",
     secret: () => currentSecrets(pool),
@@ -81,7 +88,11 @@ export async function openReceiver(settings: ReceiverSettings) {
     pool,
     /** Waits for running deliveries and jobs, and accepts no new ones. */
     async close() {
+      // The connection of a running request would stay open for another one.
+      const closeIdle = () => app.server.closeIdleConnections();
+      const timer = setInterval(closeIdle, 100);
       await app.close();
+      clearInterval(timer);
       await boss.stop();
       await pool.end();
     },
