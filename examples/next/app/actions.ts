@@ -33,7 +33,9 @@ export async function changeNews(_before: string, form: FormData): Promise<strin
   } catch (error) {
     if (!isIssuingError(error)) throw error;
     console.error(error);
-    return `${error.userMessage} Nothing was changed.`;
+    const isUnknown = error.outcome === "unknown";
+    const advice = isUnknown ? "Please try again." : "Nothing was changed.";
+    return `${error.userMessage} ${advice}`;
   }
   // The event consent.changed follows.
   await query(

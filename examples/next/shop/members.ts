@@ -73,10 +73,18 @@ export async function getCard(memberId: string): Promise<MemberCard | undefined>
     memberId,
   );
   if (card === undefined) return undefined;
-  // A card that a person found for an unknown entry comes without its address.
-  const publicUrl =
-    card.publicUrl ?? (await loyalty().client.getCard(card.id)).publicUrl;
-  return { ...card, publicUrl };
+  const publicUrl = card.publicUrl ?? (await readAddress(card.id));
+  return publicUrl === undefined ? undefined : { ...card, publicUrl };
+}
+
+/** A card that a person found for an unknown entry comes without its address. */
+async function readAddress(cardId: string): Promise<string | undefined> {
+  const read = loyalty().client.getCard(cardId, { deadlineMs: 1_000 });
+  const card = await read.catch(console.error); // the open page asks again
+  if (card === undefined) return undefined;
+  const update = "UPDATE cards SET public_url = ? WHERE id = ?";
+  await query(update, card.publicUrl, cardId);
+  return card.publicUrl;
 }
 
 /** A card that cannot be issued without a person is stuck: the form was rejected later, or the entry is unknown. */

@@ -3,7 +3,7 @@ import type { IssueCardRequest } from "@loyalty-cards/issuing-client";
 import type { OutboxEntry } from "@loyalty-cards/issuing-outbox";
 import { loyalty } from "./loyalty";
 
-/** The versions of the consent texts. A new text has a new version; a form with an old one is shown again. */
+/** The versions of the consent texts. A new text has a new version. A form with an old privacy text is shown again; an opt-in to an old news text does not count. */
 export const consentVersions = { privacy: "2026-01", news: "2026-01-news" };
 
 const fields = ["name", "phone", "email", "privacy"] as const;

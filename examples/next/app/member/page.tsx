@@ -106,6 +106,9 @@ const names: Record<string, string> = {
   cancellation: "Cancelled",
 };
 const days = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
+/** Empty for what is not a time. */
+const toDay = (time = "") =>
+  Number.isNaN(Date.parse(time)) ? "" : days.format(new Date(time));
 
 async function History({ cardId }: { cardId: string }) {
   const operations = await loyalty()
@@ -130,7 +133,7 @@ async function History({ cardId }: { cardId: string }) {
             <strong>{names[type] ?? type}</strong>
             <br />
             <time className="quiet" dateTime={createdAt}>
-              {createdAt && days.format(new Date(createdAt))}
+              {toDay(createdAt)}
             </time>
           </span>
           <strong className={change < 0 ? "accent" : "change"}>
