@@ -388,7 +388,9 @@ it("shows the form again when it is rejected after an outage, and then the card 
 it("sends a member whose card needs a person to the counter, and shows a card without a code", async () => {
   const { page, seen } = await open(shop);
   await page.setRequestInterception(true);
-  const links = { page: "https://cards.test/" };
+  const image = "data:image/svg+xml,";
+  const buttons = { firstWalletButton: image, secondWalletButton: image };
+  const links = { page: "https://cards.test/", ...buttons };
   const user = { name: "Gosia", balance: 0, wallets: [] };
   const users = {
     unknown: { ...user, state: "unknown" },
