@@ -140,9 +140,7 @@ function isConnected({ code = "", syscall, message }: NetworkError): boolean {
 
 function findHint(networkError: NetworkError, origin: string): string {
   if (origin === "https://cards.mock.test")
-    return isConnected(networkError)
-      ? ": a fault was injected, or MSW does not have the handlers of this service."
-      : ": this is a mock service without a port. Use startMockServer(), or server.listen() of MSW.";
+    return ": this is a mock service without a port. Either MSW does not listen or does not have its handlers, or a fault was injected; startMockServer() has a port.";
   const { code = "", message } = networkError;
   const cause = causes.find(
     ({ hint, codes, messages, except }) =>
