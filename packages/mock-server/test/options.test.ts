@@ -268,6 +268,8 @@ describe("the address of an endpoint", () => {
     });
     const id = endpoints[0]?.id ?? "";
     expect(webhooks.updateEndpoint(id, { events }).url).toBe(url);
+    const sameUrl = "HTTP://web:3000/webhooks";
+    expect(webhooks.updateEndpoint(id, { url: sameUrl }).url).toBe(sameUrl);
     for (const other of ["http://web:3000/", "https://10.0.0.1/"])
       expect(() => webhooks.createEndpoint({ url: other, events })).toThrow(TypeError);
     const forwardTo = "http://shop.example.com/";

@@ -43,7 +43,7 @@ export interface MockServiceOptions {
   /**
    * Seeded webhook endpoints. A reset restores them with the same secrets. Set `secret` for a
    * receiver with fixed configuration; by default each service generates a random one. One for each
-   * address.
+   * address; one that a `dataFile` has keeps its events.
    */
   endpoints?: readonly (EndpointInput & { secret?: string | undefined })[];
   /**

@@ -49,7 +49,10 @@ export function mergeEndpoints(
     const known = others.find((other) => haveSameAddress(other, endpoint));
     const secret = endpoint.secret ?? known?.secret;
     const { events } = known?.id === undefined ? endpoint : known;
-    return { ...known, ...endpoint, events, secret };
+    const result: GivenEndpoint = { ...known, ...endpoint, events, secret };
+    const isOfOtherSecret = secret !== known?.secret && endpoint.secretReplacedAt === undefined;
+    if (isOfOtherSecret) delete result.secretReplacedAt;
+    return result;
   });
   const isReplaced = (other: GivenEndpoint) =>
     merged.some(
@@ -114,7 +117,8 @@ export function checkEndpoint(
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "")
     throw new TypeError("An endpoint's url must not have a user or a password.");
-  if (url === forwardTo && canForwardTo(new URL(url))) return;
+  if (forwardTo !== undefined && toHref(url) === toHref(forwardTo) && canForwardTo(new URL(url)))
+    return;
   // spec 6.3.5: public HTTPS addresses. Loopback addresses are allowed too, for development.
   if (isLoopback(hostname) && (protocol === "https:" || protocol === "http:")) return;
   if (protocol !== "https:")

@@ -178,6 +178,16 @@ it("has the endpoints of the options beside those of the file, one for each addr
   last.service.reset();
   const { items } = await last.control("webhooks/endpoints");
   expect(items).toMatchObject([{ url, events, secret }, {}]);
+  const replaced = last.service.webhooks.newSecret(items[0].id);
+  await last.close();
+  const own = { ...replaced, secret: "whsec_own" };
+  delete own.secretReplacedAt;
+  for (const expected of [replaced, own]) {
+    const endpoints = [{ url, events, secret: expected.secret }];
+    const { service, close } = await open({ dataFile, forwardTo: url, endpoints });
+    expect(service.endpoints[0]).toStrictEqual(expected);
+    await close();
+  }
 });
 
 it("continues a fast clock from its last time when it would be after the year 9999 now", async () => {
