@@ -119,8 +119,8 @@ function findAdvice(
     return "The service does not follow redirects: use the final address."; // spec 6.3.5
   if (status === 404 || status === 405)
     return `Nothing receives POST at ${url.pathname}: correct the address, or mount the receiver there.`;
-  if (status === 401 || status === 403)
-    return "The receiver rejected the signature: its log says whether the secret, the body or the clock is wrong.";
+  if (status === 401)
+    return "The receiver rejected the signature: its log or onOutcome names the reason, and `loyalty-cards webhook doctor` examines the receiver.";
   if (status >= 500)
     return "The receiver failed: see its log. The service would deliver the event again.";
   return "The service counts every response except 2xx as a failure, and delivers the event again.";

@@ -151,7 +151,7 @@ async function runCheck(
     if (failure !== undefined) {
       const verdict = isAdvisory ? "warn" : "fail";
       const isServerError = expects === "2xx" && (response.status ?? 0) >= 500;
-      const change = isServerError ? `${handlerFailed} ${advice}` : advice;
+      const change = isServerError ? `${findAdvice(response)} ${advice}` : advice;
       return { check: name, verdict, clause, sent, observed: failure, advice: change };
     }
     lastObserved = observed;
@@ -266,21 +266,18 @@ const parserAdvice =
 const rejectedInFront =
   "Something in front of the receiver rejects the request: exempt this path from CSRF protection, bot protection, logins, rate limiters and checks of the content type. The signature authenticates a delivery.";
 
-const handlerFailed =
-  "The receiver could not store the event, or took too long: its log says what handler or the inbox threw.";
-
 const adviceByStatus: Readonly<Record<number, string>> = {
   400: "The receiver did not find an event in the body: give it the bytes as they arrived, before any parser such as express.json() or bodyParser().",
-  401: "The receiver rejects the signature; its log names the reason: another secret, a clock that is more than 300 s off, or a parser such as express.json() that reads or changes the body before it.",
+  401: "The receiver rejects the signature; its log or onOutcome names the reason: another secret, a clock that is more than 300 s off, or a parser such as express.json() that reads or changes the body before it.",
   403: rejectedInFront,
   404: "Nothing responds to POST at this address: check the path with all prefixes, and the method. In Express, expressReceiver without handler, afterResponse or inbox needs a handler after it.",
   405: "The path exists and does not accept POST: mount the receiver for POST, and check the path.",
   415: rejectedInFront,
   419: rejectedInFront,
   429: rejectedInFront,
-  500: "The receiver failed: read its log. Most often a parser such as express.json() or bodyParser() read the body before it, or it has no secret.",
+  500: "The receiver failed: read its log. If it fails for every delivery, most often a parser such as express.json() or bodyParser() read the body before it, or it has no secret.",
   502: "The proxy did not reach the receiver: check that it runs, and the address and port that the proxy sends to.",
-  503: `${handlerFailed} A proxy without a running receiver responds 503 too.`,
+  503: "The receiver could not store the event, or took too long: its log says what handler or the inbox threw. A proxy without a running receiver responds 503 too.",
 };
 
 function findAdvice({ status, error }: TestResponse): string {

@@ -332,16 +332,27 @@ describe.concurrent("the doctor", () => {
   );
 });
 
-it("names the receiver's log when a handler fails, and then what the check needs", async () => {
-  const { flagged } = await check(
-    startReceiver({ accept: ({ type }) => (type === "ping" ? 204 : 503) }),
-  );
-  const inLog = "its log says what handler or the inbox threw\\. Respond 2xx to";
-  expect(flagged).toMatchObject([
-    { sent: "a balance", advice: expect.stringMatching(`${inLog} an event that you have already`) },
-    { check: "unknown", advice: expect.stringMatching(`${inLog} unknown types`) },
-  ]);
-});
+it.each([
+  [503, "its log says what handler or the inbox threw\\. A proxy .+ 503 too"],
+  [502, "^The proxy did not reach the receiver: [^.]+"],
+  [500, "^The receiver failed: read its log\\. If it fails for every delivery, .+"],
+  [504, "^Respond 2xx to a valid delivery: read the receiver's log, [^.]+"],
+])(
+  "names what a %i means when a later delivery fails, and then what the check needs",
+  async (status, meaning) => {
+    const { flagged } = await check(
+      startReceiver({ accept: ({ type }) => (type === "ping" ? 204 : status) }),
+    );
+    const start = `${meaning}\\. Respond 2xx to`;
+    expect(flagged).toMatchObject([
+      {
+        sent: "a balance",
+        advice: expect.stringMatching(`${start} an event that you have already`),
+      },
+      { check: "unknown", advice: expect.stringMatching(`${start} unknown types`) },
+    ]);
+  },
+);
 
 it("sends nothing to an address that the receiver redirects to", async () => {
   let requests = 0;
@@ -446,7 +457,7 @@ describe("a receiver that does not accept a valid delivery", () => {
     [
       "another secret: 401",
       () => startReceiver({ matches: () => false }),
-      /its log names the reason: another secret, a clock .* 300 s off, or a parser/,
+      /its log or onOutcome names the reason: another secret, a clock .* 300 s off, or a parser/,
     ],
     [
       "a receiver that fails: 500",
