@@ -1,6 +1,5 @@
 /** Checks of options that are numbers or signals, and the limit of `setTimeout`. */
 import { createTypeError } from "./errors.ts";
-import { requireKnownOptions } from "./known-options.ts";
 
 export const endless = Number.POSITIVE_INFINITY;
 
@@ -44,12 +43,9 @@ export function requireSignal(signal: unknown): void {
 
 /**
  * How long a worker that is stopped may go on.
- * @param method the method whose options these are.
- * @throws {TypeError} for an unknown option, and an invalid number.
+ * @throws {TypeError} for an invalid number.
  */
-export function parseGrace(method: string, options: { graceMs?: number } = {}): number {
-  requireKnownOptions(method, options, { graceMs: true });
-  const { graceMs = 10_000 } = options;
+export function parseGrace(graceMs = 10_000): number {
   requireNumber("graceMs", graceMs, 0, maxTimerMs);
   return graceMs;
 }

@@ -106,11 +106,11 @@ const faults: Readonly<Record<string, PlantedFault>> = {
     find: "{ logErrorMessages = false } = {}",
     replace: "{ logErrorMessages = true } = {}",
   },
-  "a pause has no end": {
+  "a pause lasts for hours": {
     guarantees: ["G12", "G2"],
     file: "internal/jobs/breaker.ts",
     find: "const minPauseMs = 1_000;",
-    replace: "const minPauseMs = 1e12;",
+    replace: "const minPauseMs = 7_100_000;",
   },
   "the deadline of a sign-up counts for each attempt": {
     guarantees: ["G6"],

@@ -105,6 +105,7 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
   let opened: OpenSqliteDatabase | undefined;
   let log: SqliteLog | undefined;
   let isClosed = false;
+  let isInTransaction = false;
   /** The connection of `write` while its function runs. */
   let writing: SqliteDatabase | undefined;
   const requireLibrary = createLibraryCheck(options.owner);
@@ -126,7 +127,12 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
 
   function inTransaction<Result>(work: (connection: SqliteDatabase) => Result): Result {
     const connection = open();
+    if (isInTransaction)
+      throw createTypeError(
+        `A method of the ${options.owner} was called inside of its transaction: use the database that your function gets, or call it after the function.`,
+      );
     connection.exec("BEGIN IMMEDIATE");
+    isInTransaction = true;
     let result: Result;
     try {
       result = work(connection);
@@ -134,6 +140,8 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     } catch (error) {
       rollBack(connection);
       throw error;
+    } finally {
+      isInTransaction = false;
     }
     log?.measure();
     return result;
@@ -165,18 +173,15 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     },
     transact: (statements) =>
       inTransaction((connection) => executeAll(connection, statements, nowMs)),
-    write: (name, work) => {
-      if (writing !== undefined)
-        throw createTypeError(`${name} was called inside of ${name}: pass the database on.`);
-      return inTransaction((connection) => {
+    write: (name, work) =>
+      inTransaction((connection) => {
         writing = connection;
         try {
           return requireSynchronous(name, work(connection));
         } finally {
           writing = undefined;
         }
-      });
-    },
+      }),
     join(connection, statements) {
       if (connection === writing) return executeAll(connection, statements, nowMs);
       options.prepareOther?.(connection);

@@ -14,7 +14,7 @@ import {
 } from "./errors.ts";
 import { printableKey } from "./request.ts";
 import { getRequestId, isObject, type UsableResponse } from "./response.ts";
-import { isConflict, isRetryableStatus, retryPolicy } from "./retry.ts";
+import { isConflict, isRetryableStatus } from "./retry.ts";
 import type { AttemptFailure } from "./transport.ts";
 
 /** What the attempts of a call add to its error. */
@@ -63,9 +63,7 @@ export function toRejection(
     : formatHint(code, call, { baseUrl, isOfService: hasDetails(problem) });
   const end = hint === undefined ? "." : `: ${hint}`;
   const hasKey = facts.idempotencyKey !== undefined;
-  const asksForLonger = (retryAfterMs ?? 0) > retryPolicy.conflict.maxMs;
-  const isEarlier = facts.outcome === "unknown" || asksForLonger;
-  const mayStillRun = isEarlier && isConflict(status, hasKey);
+  const mayStillRun = facts.outcome === "unknown" && isConflict(status, hasKey);
   return new IssuingError(`The service responded ${status} to ${call.endpoint}${end}`, {
     ...facts,
     code,

@@ -5,7 +5,7 @@
 import type { Outcome } from "./errors.ts";
 import type { AttemptResult } from "./response.ts";
 
-export const retryPolicy = {
+const retryPolicy = {
   /** Upper bound of the first delay. It doubles with each retry. */
   initialDelayMs: 300,
   maxDelayMs: 5_000,

@@ -148,16 +148,6 @@ describe.each(statuses)("a %i", (status) => {
     expect(pauses).toEqual([0, 2_000, 100, 100]);
   });
 
-  it("is retryable when the service asks for a longer pause than five seconds", async () => {
-    const { result, requests } = issueScripted([conflict({ "retry-after": "10" })]);
-    const ended = { code: "conflict", outcome: "rejected", retryable: true, retryAfterMs: 10_000 };
-    expect(await catchIssuingError(result)).toMatchObject(ended);
-    expect(requests).toHaveLength(1);
-    const lasting = Array.from({ length: 20 }, () => conflict({ "retry-after": "1" }));
-    const { result: asked } = issueScripted(lasting);
-    expect(await catchIssuingError(asked)).toMatchObject({ retryable: false });
-  });
-
   it("ends the call when Retry-After passes the deadline", async () => {
     const { result } = issueScripted([lost(), conflict({ "retry-after": "60" }), issued()]);
     const ended = { code: "conflict", outcome: "unknown", retryable: true, retryAfterMs: 60_000 };

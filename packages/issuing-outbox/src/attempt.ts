@@ -116,7 +116,7 @@ async function attempt(
   return isOwnCard ? { ...recorded, card: sent.value } : recorded;
 }
 
-/** Nothing is due for the entry any more, until `add` or `correct` stores a form. */
+/** Nothing is due for the entry any more, until `add` stores its form. */
 function reportWithoutForm({ report, logFailure }: OutboxContext, job: OwnLease): void {
   const error = createTypeError("The form was not stored with its entry.");
   const facts = { entry: toRef(job), code: "no-form", attempts: job.attempts - 1, error };

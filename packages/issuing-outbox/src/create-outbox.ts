@@ -96,8 +96,8 @@ export function createOutbox(
       requireOpen(context);
       return database.runEach(() => countEntries(context));
     },
-    close(closeOptions) {
-      const ownGraceMs = parseGrace("close", closeOptions);
+    close({ graceMs } = {}) {
+      const ownGraceMs = parseGrace(graceMs);
       closed ??= close(ownGraceMs);
       return closed;
     },

@@ -205,7 +205,7 @@ export function toEntry(job: Job): OutboxEntry {
     state,
     idempotencyKey: job.key,
     attempts: job.attempts,
-    ...(state === "waiting" && { nextAttemptAt: new Date(job.dueAtMs) }),
+    ...(state === "waiting" && job.rank !== undefined && { nextAttemptAt: new Date(job.dueAtMs) }),
     ...(job.firstAttemptAtMs !== undefined && { firstAttemptAt: new Date(job.firstAttemptAtMs) }),
     ...(job.result as StoredCard | undefined),
     ...((state === "issued" || state === "rejected") && {

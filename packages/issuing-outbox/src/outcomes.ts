@@ -21,7 +21,7 @@ export type OutboxOutcome =
   | { outcome: "rejected"; entry: EntryRef; code: string; attempts: number; error: unknown }
   /**
    * The attempt failed, and the entry is tried again; `retryInMs` does not count in a pause. It is
-   * infinite for the code `no-form`: then `add` or `correct` must store the form.
+   * infinite for the code `no-form`: then `add` must store the form.
    */
   | {
       outcome: "failed";
@@ -87,7 +87,10 @@ type Failed = Extract<OutboxOutcome, { outcome: "failed" }>;
 /** How often a failure of a template is logged. */
 const failureIntervalMs = 600_000;
 
-/** @returns a function that logs a failure, once for each template and code in ten minutes. */
+/**
+ * @returns a function that logs a failure, once for each template and code in ten minutes, and each
+ * that is not repeated.
+ */
 export function createFailureLog(
   log: (line: string) => void,
   clock: Clock,
@@ -97,7 +100,7 @@ export function createFailureLog(
   return (failed: Failed): void => {
     const key = JSON.stringify([failed.entry.template, failed.code]);
     const sinceMs = clock.monotonicMs() - (loggedAtMs.get(key) ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs < failureIntervalMs) return;
+    if (sinceMs < failureIntervalMs && failed.retryInMs !== endless) return;
     loggedAtMs.set(key, clock.monotonicMs());
     log(formatFailure(failed, hasWorker()));
   };

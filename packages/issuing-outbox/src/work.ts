@@ -22,6 +22,7 @@ import type { OutboxWorker, WorkOptions } from "./outbox.ts";
 import { requireOwnSettings } from "./tables.ts";
 
 const sweepIntervalMs = 600_000;
+const maxSweepMs = 1_000;
 
 /** The workers of an outbox that run. */
 export interface Workers {
@@ -98,20 +99,21 @@ function* leaseNext(tables: JobTables, limit: number, leaseMs: number): Statemen
   return [probe, ...others];
 }
 
-/** @returns a function that erases the forms whose retention is over, each ten minutes. */
-function createSweep({ database, tables, client, retentionMs }: OutboxContext) {
+/**
+ * @returns a function that erases the forms whose retention is over, each ten minutes, for about a
+ * second at a time.
+ */
+function createSweep({ database, tables, client, retentionMs, lifecycle }: OutboxContext) {
   const { clock } = client;
   let sweptAtMs = Number.NEGATIVE_INFINITY;
-
-  async function erase(state: string): Promise<void> {
-    while (await database.transact(() => eraseEnded(tables, { state, retentionMs })))
-      await new Promise((resolve) => setRealImmediate(resolve)); // SQLite is synchronous
-  }
-
   return async function sweep(): Promise<void> {
-    if (clock.monotonicMs() - sweptAtMs < sweepIntervalMs) return;
-    await erase("rejected");
-    await erase("unknown");
+    const startedMs = clock.monotonicMs();
+    if (startedMs - sweptAtMs < sweepIntervalMs) return;
+    for (const state of ["rejected", "unknown"])
+      while (await database.transact(() => eraseEnded(tables, { state, retentionMs }))) {
+        await new Promise((resolve) => setRealImmediate(resolve)); // SQLite is synchronous
+        if (lifecycle.phase !== "open" || clock.monotonicMs() - startedMs > maxSweepMs) return;
+      }
     sweptAtMs = clock.monotonicMs();
   };
 }
@@ -125,7 +127,7 @@ const optionNames = {
 export function work(workers: Workers, options: WorkOptions = {}): OutboxWorker {
   requireKnownOptions("work", options, optionNames);
   const worker = workers.start(parseWorkOptions(options, 8));
-  const stop: OutboxWorker["stop"] = (options) => worker.stop(parseGrace("stop", options));
+  const stop: OutboxWorker["stop"] = ({ graceMs } = {}) => worker.stop(parseGrace(graceMs));
   return { stop, [Symbol.asyncDispose]: () => stop() };
 }
 

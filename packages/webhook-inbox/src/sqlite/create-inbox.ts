@@ -109,7 +109,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   }
 
   async function close(closeOptions?: { graceMs?: number }): Promise<void> {
-    const graceMs = parseGrace("close", closeOptions);
+    const graceMs = parseGrace(closeOptions?.graceMs);
     isClosing = true;
     neglect.stop();
     await Promise.all([...workers.keys()].map((worker) => worker.stop(graceMs)));
@@ -129,7 +129,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     work(handler, workerOptions) {
       const worker = start(handler, workerOptions);
       const stop = async (stopOptions?: { graceMs?: number }) =>
-        worker.stop(parseGrace("stop", stopOptions));
+        worker.stop(parseGrace(stopOptions?.graceMs));
       return { stop, [Symbol.asyncDispose]: () => stop() };
     },
     async drain(handler, options = {}) {

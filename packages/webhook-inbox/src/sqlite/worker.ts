@@ -70,6 +70,7 @@ export interface SqliteWorkerOptions {
 /** How long a worker may take, after the handler's own time, to record how it ended. */
 const recordingMs = 30_000;
 const sweepIntervalMs = 3_600_000;
+const maxSweepMs = 1_000;
 
 const done: End = { state: "done", effect: "unchanged" };
 const dead: End = { state: "dead", effect: "unchanged" };
@@ -130,9 +131,12 @@ export function startEventWorker(
     }
   }
 
-  /** Its process did not end, so it does not run alone, as a retry does. */
+  /**
+   * A retry runs alone, because its process ended while it ran. Another event is new again, and
+   * goes behind those that wait.
+   */
   const returnUnhandled = (job: LeasedJob) =>
-    database.runEach(giveBack(tables, job, { rank: ranks.new }));
+    database.runEach(giveBack(tables, job, { rank: job.runsAlone ? ranks.retry : ranks.new }));
 
   /** No attempt can read the event. A new delivery of it replaces the dead letter. */
   function buryDamaged(job: LeasedJob, attempt: number): void {
@@ -179,8 +183,8 @@ export function startEventWorker(
         if (nowMs - sweptAtMs < sweepIntervalMs) return;
         const old = { topic: source, state: "done", retentionMs };
         while (database.transact(deleteEnded(tables, old))) {
-          // More may be left, for the next time.
-          if (limits === undefined || performance.now() >= Number(limits.endsAtMs)) return;
+          // What is left is for the next time. A drain may have no next time, so it goes on.
+          if (limits === undefined || performance.now() - nowMs > maxSweepMs) return;
           await new Promise((resolve) => setRealImmediate(resolve));
         }
         sweptAtMs = nowMs;

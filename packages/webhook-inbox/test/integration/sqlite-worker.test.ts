@@ -206,6 +206,7 @@ describe.each(engines)("with %s", (_name, open) => {
   // G28
   it.each([
     ["ended one at a time: one of them may have ended it", "ended", 1],
+    ["ended one at a time, also after another one was stopped", "ended twice", 1],
     ["was stopped together", "stopped", 4],
   ])("runs the events of a worker that %s", async (_case, how, together) => {
     const { inbox, file } = withBalances();
@@ -220,6 +221,12 @@ describe.each(engines)("with %s", (_name, open) => {
     await allBegun;
     if (how === "stopped") await worker.stop({ graceMs: 0 });
     const later = openAhead(hourMs, { file, open });
+    if (how === "ended twice") {
+      const { handler, begun: oneBegun } = endlessHandler();
+      const stopped = later.inbox.work(handler);
+      await oneBegun;
+      await stopped.stop({ graceMs: 0 });
+    }
     let [running, most] = [0, 0];
     later.inbox.work(async () => {
       most = Math.max(most, ++running);
