@@ -211,7 +211,7 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
       500,
       { message: "Please try again later." },
     ]);
-    expect(logged).toMatch(/^POST \/sign-up: error 22\w+$/m);
+    await expect.poll(() => logged).toMatch(/^POST \/sign-up: error 22\w+$/m);
     expect(logged).not.toContain("invalid byte"); // may quote what was entered
 
     const delayMs = 1_000;

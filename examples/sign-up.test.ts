@@ -421,7 +421,7 @@ describe("Express", () => {
       await setTimeout(500); // as the page does
     }
     expect(await ended).toEqual([0, null]);
-  }, 20_000);
+  });
 
   it("gives and withdraws the consent of a card that is issued", async () => {
     const service = await open();

@@ -21,7 +21,7 @@ const isMember = {
 /** A request with the earlier form may run: the outbox goes on with that one. */
 const mayRun = {
   message:
-    "Your earlier form may still be processed. Please send this one again in ten minutes.",
+    "Your earlier form may still be processed. Please send this one again in ten minutes, or ask us.",
 };
 
 /** The users and the outbox are in one file. */

@@ -56,7 +56,7 @@ export function addSignUp(
 /** A request with the earlier form may run: the outbox goes on with that one. */
 const mayRun = {
   message:
-    "Your earlier form may still be processed. Please send this one again in ten minutes.",
+    "Your earlier form may still be processed. Please send this one again in ten minutes, or ask us.",
 };
 
 function addCorrection(
