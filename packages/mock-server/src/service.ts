@@ -275,7 +275,7 @@ function createService(backend: Backend, app: App): MockService {
   return {
     baseUrl: settings.baseUrl,
     apiKeys: {
-      // Only after a restart with a data file can a kind be without a key; the type omits that case.
+      // Only after a restart with a data file can a kind have no key; the type omits that case.
       ...(getNewestKeys(domain) as ApiKeys),
       create: (kind = "website") => ({ ...createApiKey(domain, kind) }),
       list: () => structuredClone([...domain.state.apiKeys.values()]),

@@ -50,7 +50,7 @@ export interface ReceiverOptions
   maxBodyBytes?: number;
   /**
    * A durable store; the receiver responds when it has stored the event. A `handler` beside it is
-   * called as well, after it and before the response: omit `handler` if a worker handles the events.
+   * called as well, after it and before the response: omit `handler` if a worker handles events.
    */
   inbox?: Inbox;
   /**
