@@ -31,8 +31,8 @@ type BelowRoot<Paths> = {
 export type Api<Paths extends object> = Client<BelowRoot<Paths>>;
 
 /**
- * Every request is sent by `send`, to an address below `baseUrl`, also with middleware. A `fetch` of
- * one call replaces `send`, and gets no API key.
+ * Every request is sent by `send`, to an address below `baseUrl`, also with middleware. A `fetch`
+ * of one call replaces `send`, and gets no API key.
  */
 export function createApi<Paths extends object>(settings: Settings): Api<Paths> {
   if (typeof Request === "undefined") throw configurationError(describeMissingFetch("client.api"));
