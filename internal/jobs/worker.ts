@@ -80,8 +80,8 @@ export interface WorkerState {
   probes: number;
   begun: number;
   /**
-   * How many may run beside probes: one while the topic of the last one fails, or may fail, or while
-   * one runs alone.
+   * How many may run beside probes: one while the topic of the last one fails, or may fail, or
+   * while one runs alone.
    */
   limit: number;
   lookedAtMs: number;
