@@ -21,6 +21,7 @@ if (cluster.isPrimary) {
     });
   }
 } else {
+  let isClosing = false;
   try {
     if (!LOYALTY_TEMPLATE_ID) throw new Error("Set LOYALTY_TEMPLATE_ID.");
     const { app, pool, close } = await openReceiver({
@@ -30,7 +31,6 @@ if (cluster.isPrimary) {
     });
     // The client reads LOYALTY_URL and LOYALTY_API_KEY.
     addSignUp(app, createIssuingClient(), pool, LOYALTY_TEMPLATE_ID);
-    let isClosing = false;
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.on(signal, () => {
         if (isClosing) return; // Ctrl-C arrives twice: also from the first process
@@ -40,7 +40,9 @@ if (cluster.isPrimary) {
     }
     console.log(`receiving on ${await app.listen({ port: Number(PORT ?? 3000) })}`);
   } catch (error) {
-    console.error(error);
-    process.exit(2); // wrong settings, or the port is taken: starting again does not help
+    if (!isClosing) {
+      console.error(error);
+      process.exit(2); // wrong settings, or the port is taken: starting again does not help
+    }
   }
 }

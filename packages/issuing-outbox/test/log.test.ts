@@ -69,6 +69,7 @@ describe("an entry without its form, because add failed in a transaction that we
       expect(lines).toEqual([expect.stringMatching(/no-form.* Call add again, with the form\.$/)]);
       const entry = await outbox.get(1);
       expect(entry).toMatchObject({ state: "waiting", attempts: 0 });
+      expect(entry?.nextAttemptAt).toBeUndefined();
       expect([entry?.firstAttemptAt, clock.now() - startedMs, requests.length]).toEqual([
         undefined,
         method === "drain" ? 1_000 : 100, // entries of add are due after a second

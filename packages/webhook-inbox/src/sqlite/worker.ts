@@ -184,7 +184,9 @@ export function startEventWorker(
         const old = { topic: source, state: "done", retentionMs };
         while (database.transact(deleteEnded(tables, old))) {
           // What is left is for the next time. A drain may have no next time, so it goes on.
-          if (limits === undefined || performance.now() - nowMs > maxSweepMs) return;
+          const { endsAtMs = endless } = limits ?? {};
+          const isOver = performance.now() > Math.min(nowMs + maxSweepMs, endsAtMs);
+          if (limits === undefined || isOver) return;
           await new Promise((resolve) => setRealImmediate(resolve));
         }
         sweptAtMs = nowMs;
