@@ -174,12 +174,8 @@ const contractPointers: ReadonlySet<string> = new Set([
 /** A field key that equals a value in the request is left out: it can be personal data. */
 function isPrintable(pointer: string, body: string): boolean {
   if (contractPointers.has(pointer)) return true;
-  const [, key = ""] = pointer.split("/fieldValues/");
-  return (
-    pointer === `/fieldValues/${key}` &&
-    printableKey.test(key) &&
-    !body.includes(`:${JSON.stringify(key)}`)
-  );
+  const [, key = ""] = /^\/fieldValues\/(.*)$/s.exec(pointer) ?? [];
+  return printableKey.test(key) && !body.includes(`:${JSON.stringify(key)}`);
 }
 
 /** The hint of a 422, with at most 10 fields. */

@@ -81,7 +81,7 @@ describe("an entry without its form, because add failed in a transaction that we
     },
   );
 
-  it("takes a corrected one, keeps the time of its first attempt, and is no probe", async () => {
+  it("takes a corrected one, keeps the time of its first attempt, and is not a probe", async () => {
     const { outbox, run, signUp, weather, names, requests, clock } = await openTorn();
     weather.push(500, 500, 500);
     for (const userId of ["2", "3", "4"]) await run(signUp(userId));

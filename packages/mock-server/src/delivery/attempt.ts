@@ -80,7 +80,7 @@ function startTimeout(ms: number, abort: AbortController) {
   const aborted = new Promise<never>((_, reject) =>
     signal.addEventListener("abort", () => reject(signal.reason)),
   );
-  aborted.catch(() => {}); // it may be rejected before somebody waits for it
+  aborted.catch(() => {}); // it may be rejected before it is awaited
   return { aborted, cancel: () => clearTimeout(timer) };
 }
 
