@@ -130,14 +130,13 @@ it("works with the keyboard alone, always shows the focus, and returns it to the
 it("shows times in the zone of the browser, and the days when they are more than today", async (test) => {
   const timeZone = "Asia/Tokyo"; // nine hours ahead of UTC, all year
   const shop = await openShop(test);
-  const { now } = await shop.control("PUT", "clock", { mode: "manual" });
-  const advance = (hours) => shop.control("POST", "clock/advance", { duration: hours * 3_600_000 });
-  await advance(21 + 24 - ((Date.parse(now) / 3_600_000) % 24)); // to six o'clock in Tokyo
+  await shop.control("PUT", "clock", { mode: "manual" });
+  await shop.advanceTo(21); // six o'clock in Tokyo
   await shop.issue({ name: "Anna" });
   const { page, texts } = await openConsole(test, { shop, timeZone });
   assert.deepEqual(await texts(".traffic time", 1), ["06:00:00"]);
   await texts(".day", 1); // of the clock, which is ahead
-  await advance(24);
+  await shop.control("POST", "clock/advance", { duration: "24h" });
   await shop.issue({ name: "Ben" });
   await texts(".traffic .row", 2);
   assert.deepEqual(await texts(".traffic time", 2), ["06:00:00", "06:00:00"]);
@@ -175,6 +174,7 @@ const readRows = (page) =>
 it("has at least 21 rows on a monitor of 900 px, on a phone two lines for each and one for the reason of a failure, and cuts no result, time or reason", async (test) => {
   const url = await openReceiver(test, () => 500);
   const shop = await openShop(test);
+  await shop.advanceTo(6); // all rows are of one day
   await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
   for (let number = 0; number < 12; number += 1) {
     const { id } = await shop.issue({ name: `Anna-Maria Kowalska-Wisniewska ${number}` });

@@ -40,11 +40,20 @@ export async function openShop(test, ...args) {
     return text === "" ? undefined : JSON.parse(text);
   }
 
+  const control = (method, path, body) => call(method, `/_mock/${path}`, body);
+  const hourMs = 3_600_000;
+
   return {
     baseUrl,
     apiKeys,
     templateId,
-    control: (method, path, body) => call(method, `/_mock/${path}`, body),
+    control,
+    /** Advances the clock to this hour of tomorrow (UTC), so that no test depends on the hour. */
+    async advanceTo(hour) {
+      const { now } = await control("GET", "clock");
+      const untilMidnightMs = 24 * hourMs - (Date.parse(now) % (24 * hourMs));
+      await control("POST", "clock/advance", { duration: untilMidnightMs + hour * hourMs });
+    },
     issue: (customer = {}, fieldValues = {}, template = templateId, idempotencyKey = undefined) =>
       call(
         "POST",
