@@ -355,6 +355,7 @@ it("reports each problem with its line and character with --json, counts them by
       "19,+48600100208,,Anna,secret",
       "23  marketing must be yes, true or 1, or no, false, 0 or empty",
     ],
+    ["null,+48600100210,,,", "1  userId is a text for an absent value: leave it empty"],
     [`${"secret".repeat(50)},+48600100209,,,`, "1  userId is too long or not Unicode"],
     ["20,,,secret,,more", "1  the row has more values than the header"],
     ["6.00100207E8,,,,", `1  userId ${changed}`],
@@ -379,9 +380,9 @@ it("reports each problem with its line and character with --json, counts them by
   const { lines } = await check(list, "--json");
   expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({
     summary: {
-      rows: 24,
+      rows: 25,
       valid: 1,
-      problems: 24,
+      problems: 25,
       codes: { "scientific-notation": 4, "unclear-consent": 1 },
     },
   });
@@ -389,11 +390,11 @@ it("reports each problem with its line and character with --json, counts them by
   expect([text.code, text.lines.slice(0, 5)]).toEqual([
     1,
     [
-      "members.csv: 24 rows, 1 valid, 24 problems",
-      "✗ 3 rows: email is not an email address, lines 10, 11, 25",
-      `✗ 2 rows: userId ${changed}, lines 6, 18`,
+      "members.csv: 25 rows, 1 valid, 25 problems",
+      "✗ 3 rows: email is not an email address, lines 10, 11, 26",
+      `✗ 2 rows: userId ${changed}, lines 6, 19`,
       `✗ 2 rows: phone ${changed}, lines 7, 8`,
-      "✗ 2 rows: phone is not a phone number, lines 9, 25",
+      "✗ 2 rows: phone is not a phone number, lines 9, 26",
     ],
   ]);
   expect([...text.lines, ...problems].join("\n") + stderr).not.toContain("secret");
@@ -493,11 +494,11 @@ it("prints a problem per line with --json, and a summary", async () => {
 describe("consents", () => {
   it.each([
     ["userId,privacy\n1,\n", [""], "privacy is not accepted: a card needs this consent"],
-    [
-      "userId,privacy\n1,yes\n",
+    ...["yes", "0", "f", "N", "nein", "n/a", "-"].map((answer) => [
+      `userId,privacy\n1,${answer}\n`,
       [""],
-      "privacy is yes or no, and not the version: add --privacy VERSION",
-    ],
+      "privacy is no version such as 2026-01: for a column of yes or no add --privacy VERSION",
+    ]),
     ["userId,privacy\n1,no\n", [], "privacy is not accepted: a card needs this consent"],
     ["userId,privacy\n1,2026-01\n", [], "privacy must be yes, true or 1, or no, false, 0 or empty"],
   ])("of privacy are a problem of the row in %j", async (text, args, problem) => {

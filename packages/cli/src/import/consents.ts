@@ -54,8 +54,9 @@ function findAnswerProblem(text: string): ConsentProblem | undefined {
 /** A column that has the version. */
 function findVersionProblem(text: string): ConsentProblem | undefined {
   if (text === "") return notAccepted;
-  if (toAnswer(text) === "unclear") return undefined;
-  const message = "is yes or no, and not the version: add --privacy VERSION";
+  // An answer such as `f`, `nein` or `n/a` has no digit.
+  if (/\d/.test(text) && toAnswer(text) === "unclear") return undefined;
+  const message = "is no version such as 2026-01: for a column of yes or no add --privacy VERSION";
   return { code: "unclear-consent", message };
 }
 

@@ -55,7 +55,7 @@ const damages: readonly Damage[] = [
   },
   {
     code: "null-text",
-    pattern: /^(?:NULL|\\N|undefined)$/,
+    pattern: /^(?:NULL|null|\\N|undefined)$/,
     message: "is a text for an absent value: leave it empty",
   },
   {
