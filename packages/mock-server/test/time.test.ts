@@ -44,6 +44,17 @@ it("retries on the machine's clock under fake timers that begin after the servic
   expect(service.webhooks.deliveries()[0]?.attempts).toHaveLength(2);
 });
 
+it("waits in real time under fake timers, also those of Jest, which fake microtasks", async () => {
+  const service = createMockService({ deliver: respondWith(204) });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "queueMicrotask"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const waiting = service.waitFor({ event: { type: "ping" } });
+  sendPing(service);
+  expect(await waiting).toHaveLength(1);
+  const never = service.waitFor({ card: { id: "card_1" } }, { timeoutMs: 1 });
+  await expect(never).rejects.toThrow("did not match within 1 ms");
+});
+
 it("moves a scaled clock, and returns the attempts that were made by the movement", async () => {
   const service = createMockService({ clock: scaledClock(), deliver: respondWith(500) });
   const made = await service.clock.advance("1m");

@@ -28,11 +28,11 @@ export function mockHandlers(service: MockService): msw.HttpHandler[] {
   const { baseUrl, fetch } = service;
   if (typeof msw.http?.all !== "function")
     throw new TypeError("mockHandlers needs MSW 2 or 3. This one is older.");
+  // A path of MSW would read the characters of IPv6 and of parentheses as a pattern.
+  const start = new RegExp(`^${baseUrl.replace(/\W/g, "\\$&")}/`);
   return [
     // Where the service breaks the connection, the program gets a network error: MSW would respond
     // 500 to a rejection.
-    msw.http.all(`${baseUrl}/*`, ({ request }) =>
-      fetch(request).catch(() => msw.HttpResponse.error()),
-    ),
+    msw.http.all(start, ({ request }) => fetch(request).catch(() => msw.HttpResponse.error())),
   ];
 }

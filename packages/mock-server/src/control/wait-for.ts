@@ -2,6 +2,7 @@
 
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
+import { clearRealTimeout, setRealTimeout } from "@loyalty-cards/internal/timers";
 import { isWaitCondition } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
 import { findDeliveries } from "../delivery/deliveries.ts";
@@ -83,18 +84,18 @@ export function waitUntil(
 ): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const end = (act: () => void) => {
-      clearTimeout(timer);
+      clearRealTimeout(timer);
       unsubscribe();
       signal?.removeEventListener("abort", abort);
       act();
     };
     const abort = () => end(() => reject(signal?.reason));
-    const timer = setTimeout(() => end(() => resolve(false)), timeoutMs);
+    const timer = setRealTimeout(() => end(() => resolve(false)), timeoutMs);
     let isCheckScheduled = false;
     const unsubscribe = changes.subscribe(() => {
       if (isCheckScheduled) return; // one check for all changes of this turn
       isCheckScheduled = true;
-      queueMicrotask(() => {
+      void Promise.resolve().then(() => {
         isCheckScheduled = false;
         if (isMet()) end(() => resolve(true));
       });

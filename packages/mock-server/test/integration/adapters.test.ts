@@ -138,12 +138,17 @@ describe.each(Object.entries(adapters))("with the adapter %s", (name, open) => {
 });
 
 describe("with MSW", () => {
-  it("responds under a base URL with capital letters, the default port and a path", async () => {
-    const service = createMockService({ baseUrl: "https://Cards.Example.test:443/shop/" });
+  it.each([
+    ["capital letters, the default port and a path", "https://Cards.Example.test:443/shop/"],
+    ["a host of IPv6", "http://[::1]:3000"],
+    ["parentheses", "https://cards.example.test/shop(1)"],
+  ])("responds under a base URL with %s", async (_what, baseUrl) => {
+    const service = createMockService({ baseUrl });
     const server = setupServer(...mockHandlers(service));
     server.listen(unhandled);
     onTestFinished(() => server.close());
-    expect((await fetch("https://cards.example.test/shop/_mock/health")).status).toBe(200);
+    const health = new URL(baseUrl).href.replace(/\/?$/, "/_mock/health");
+    expect((await fetch(health)).status).toBe(200);
   });
 
   it("lets the user's handlers take precedence, and leaves other addresses alone", async () => {
