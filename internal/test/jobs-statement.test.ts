@@ -1,6 +1,8 @@
-/** Named parameters of the engine's statements. */
+/** Named parameters of the engine's statements, and the version of its tables. */
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { formatRows, getValue, replaceParameters, toRowValues } from "../jobs/statement.ts";
+import { dialects, formatTables, nameTables, tablesVersion } from "../jobs/tables.ts";
 
 describe("a parameter", () => {
   it("is a colon and a name, which a cast is not, and is text unless its type follows", () => {
@@ -36,4 +38,12 @@ describe("a parameter", () => {
     ];
     expect(toRowValues(rows)).toEqual({ id_0: 1, body_0: "a", id_1: 2, body_1: "b" });
   });
+});
+
+it("the tables of outbox and inbox have another version when they change", () => {
+  const text = formatTables(nameTables("jobs", dialects.sqlite)).replace(/ --.*/g, "");
+  const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  const advice =
+    "The tables changed: raise tablesVersion in internal/jobs/tables.ts, correct packages/issuing-outbox/migrations, then correct this line.";
+  expect([tablesVersion, digest], advice).toEqual([3, "385289fdc2c6e406"]);
 });

@@ -2,9 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { loseLog, losesLogs, useElsewhere } from "@loyalty-cards/testing/lost-log";
 import { scratchFile } from "@loyalty-cards/testing/resources";
-import { openWatched } from "@loyalty-cards/testing/watched-sqlite";
+import { loseLog, losesLogs, openWatched, useElsewhere } from "@loyalty-cards/testing/sqlite-files";
 import { expect, it, onTestFinished } from "vitest";
 import { openLibsql, openSqlite } from "../../sqlite/database-node.ts";
 import { openJobsFile } from "./jobs-file.ts";

@@ -1,7 +1,7 @@
 /** What an outbox stores about people, and when it is erased. */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { scratchFile } from "@loyalty-cards/testing/resources";
-import { openWatched } from "@loyalty-cards/testing/watched-sqlite";
+import { openWatched } from "@loyalty-cards/testing/sqlite-files";
 import { describe, expect, it } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
 import { createNetwork, openShop, openVirtualShop, template, toRequest } from "./shop.ts";

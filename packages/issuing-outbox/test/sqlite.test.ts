@@ -10,9 +10,8 @@ import {
   openSqlite,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import { loseLog, losesLogs } from "@loyalty-cards/testing/lost-log";
 import { scratchFile } from "@loyalty-cards/testing/resources";
-import { openWatched } from "@loyalty-cards/testing/watched-sqlite";
+import { loseLog, losesLogs, openWatched } from "@loyalty-cards/testing/sqlite-files";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
 import {

@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { freePort } from "@loyalty-cards/testing/free-port";
-import { startRedis } from "@loyalty-cards/testing/own-redis";
+import { startRedis } from "@loyalty-cards/testing/own-servers";
 import { scratchFile } from "@loyalty-cards/testing/resources";
 import {
   pgBossNode,

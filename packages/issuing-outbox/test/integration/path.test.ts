@@ -6,7 +6,7 @@ import { listOwnFunctions } from "@loyalty-cards/testing/own-functions";
 import { listen, scratchFile } from "@loyalty-cards/testing/resources";
 import { card } from "@loyalty-cards/testing/scripted-client";
 import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
-import { openWatched } from "@loyalty-cards/testing/watched-sqlite";
+import { openWatched } from "@loyalty-cards/testing/sqlite-files";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";

@@ -1,7 +1,10 @@
 /** The outbox in the transactions of each supported client, and of none. */
 import { once } from "node:events";
-import { overPgBouncer } from "@loyalty-cards/testing/own-pgbouncer";
-import { overEveryClient, type Transacting } from "@loyalty-cards/testing/postgres-clients";
+import {
+  overEveryClient,
+  overPgBouncer,
+  type Transacting,
+} from "@loyalty-cards/testing/postgres-clients";
 import { hasPostgres } from "@loyalty-cards/testing/servers";
 import { sql as drizzleSql, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";

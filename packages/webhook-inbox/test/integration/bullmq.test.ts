@@ -1,7 +1,7 @@
 /** Events in a real BullMQ, 6 and 5, on a real Redis. */
 
 import { freePort } from "@loyalty-cards/testing/free-port";
-import { hasRedisServer, startRedis } from "@loyalty-cards/testing/own-redis";
+import { hasRedisServer, startRedis } from "@loyalty-cards/testing/own-servers";
 import { hasRedis, ownPrefix } from "@loyalty-cards/testing/servers";
 import * as bullmq6 from "bullmq";
 import * as bullmq5 from "bullmq-5";

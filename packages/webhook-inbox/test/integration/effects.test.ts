@@ -5,8 +5,7 @@
 import { readFileSync } from "node:fs";
 import { queryRows } from "@loyalty-cards/internal/postgres/transaction";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
-import { overPgBouncer } from "@loyalty-cards/testing/own-pgbouncer";
-import { overEveryClient, overPg } from "@loyalty-cards/testing/postgres-clients";
+import { overEveryClient, overPg, overPgBouncer } from "@loyalty-cards/testing/postgres-clients";
 import { scratchFile } from "@loyalty-cards/testing/resources";
 import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
 import { sql as drizzleSql } from "drizzle-orm";

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "@loyalty-cards/testing/free-port";
-import { createCluster, hasPostgresPrograms } from "@loyalty-cards/testing/own-postgres";
+import { createCluster, hasPostgresPrograms } from "@loyalty-cards/testing/own-servers";
 // G12
 import { listen } from "@loyalty-cards/testing/resources";
 import { runsPgBoss } from "@loyalty-cards/testing/servers";

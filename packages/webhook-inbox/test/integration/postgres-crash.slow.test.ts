@@ -6,7 +6,7 @@
 // G3
 import { setTimeout as pause } from "node:timers/promises";
 import { freePort } from "@loyalty-cards/testing/free-port";
-import { createCluster, hasPostgresPrograms } from "@loyalty-cards/testing/own-postgres";
+import { createCluster, hasPostgresPrograms } from "@loyalty-cards/testing/own-servers";
 import { hasRedis, pgBossNode } from "@loyalty-cards/testing/servers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmq, deliver, type Engine, pgBoss, startReceiver } from "../engines.ts";

@@ -1,6 +1,6 @@
 /** A SQLite file with many events: no statement reads or sorts all of them. */
 import { scratchFile } from "@loyalty-cards/testing/resources";
-import { openWatched } from "@loyalty-cards/testing/watched-sqlite";
+import { openWatched } from "@loyalty-cards/testing/sqlite-files";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { balanceChanged, engines, openInbox, put, recordOutcomes } from "../inboxes.ts";
 

@@ -1,8 +1,8 @@
 /** The SQLite inbox: stores each event once and durably, and loses none. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { loseLog, losesLogs } from "@loyalty-cards/testing/lost-log";
 import { scratchFile } from "@loyalty-cards/testing/resources";
+import { loseLog, losesLogs } from "@loyalty-cards/testing/sqlite-files";
 import { createVirtualClock } from "@loyalty-cards/testing/virtual-clock";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";

@@ -1,6 +1,7 @@
 /**
  * Job ids are valid in every queue, the same for every duplicate, and never the same for two
- * events. Stored events keep the body as it arrived.
+ * events. Stored events keep the body as it arrived. `inboxHandler` reads them, and reports which
+ * failure of a job is the last one.
  */
 import { expect, it } from "vitest";
 import {
@@ -11,7 +12,9 @@ import {
   toJobData,
   toJobId,
 } from "../src/event.ts";
+import { inboxHandler } from "../src/index.ts";
 import { toUuid } from "../src/pg-boss.ts";
+import { balanceChanged, recordOutcomes } from "./inboxes.ts";
 
 it("derives a UUID of version 5 from an event id", () => {
   const uuid = toUuid("evt_123");
@@ -70,3 +73,44 @@ it("preserves body and time, and rejects jobs that no inbox added", () => {
     expect(() => parseJobData(other)).toThrow("This job was not added by an inbox");
   expect(() => toJobData(new Uint8Array([0xff]), new Date(0), "")).toThrow(TypeError);
 });
+
+const unrecoverable = Object.assign(new Error("never"), { name: "UnrecoverableError" });
+const failure = new Error("not now");
+
+const data = { body: JSON.stringify(balanceChanged("evt_1")), receivedAt: "2026-01-01" };
+const ofPgBoss = { ...data, retryLimit: 2 };
+
+it.each([
+  [
+    "BullMQ, with attempts left",
+    { data, attemptsMade: 0, opts: { attempts: 2 } },
+    failure,
+    "failed",
+  ],
+  ["BullMQ, the last attempt", { data, attemptsMade: 1, opts: { attempts: 2 } }, failure, "dead"],
+  ["BullMQ, without attempts", { data, attemptsMade: 0 }, failure, "dead"],
+  [
+    "BullMQ, an UnrecoverableError",
+    { data, attemptsMade: 0, opts: { attempts: 2 } },
+    unrecoverable,
+    "dead",
+  ],
+  ["pg-boss, with attempts left", { data: ofPgBoss, retryCount: 1 }, failure, "failed"],
+  ["pg-boss, the last attempt", { data: ofPgBoss, retryCount: 2 }, failure, "dead"],
+  [
+    "pg-boss with metadata, which has another limit",
+    { data: ofPgBoss, retryCount: 2, retryLimit: 3 },
+    failure,
+    "failed",
+  ],
+  ["pg-boss 11 without metadata", { data: ofPgBoss }, failure, "failed"],
+  ["pg-boss, an UnrecoverableError", { data: ofPgBoss, retryCount: 1 }, unrecoverable, "failed"],
+])(
+  "inboxHandler reports whether a failure is the last one, by what the worker knows: %s",
+  async (_queue, job, error, outcome) => {
+    const { recorded, onOutcome } = recordOutcomes();
+    const handle = inboxHandler(() => Promise.reject(error), { onOutcome, log() {} });
+    await expect(handle(job)).rejects.toBe(error);
+    expect(recorded).toMatchObject([{ outcome, error }]);
+  },
+);

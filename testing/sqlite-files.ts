@@ -1,6 +1,33 @@
-/** SQLite files whose log another process deletes. */
+/** SQLite databases that report their statements, and files whose log another process deletes. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync } from "node:fs";
+import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+
+/**
+ * For the option `open`.
+ * @param onStatement gets each statement before it runs.
+ */
+export const openWatched =
+  (onStatement: (sql: string) => void, open = openSqlite): OpenSqlite =>
+  (file) => {
+    const database = open(file);
+    return {
+      close: () => database.close(),
+      exec(sql) {
+        onStatement(sql);
+        return database.exec(sql);
+      },
+      prepare(sql) {
+        const statement = database.prepare(sql);
+        const watch = (method: "run" | "get" | "all") =>
+          ((...values: never[]) => {
+            onStatement(sql);
+            return statement[method](...values);
+          }) as never;
+        return { run: watch("run"), get: watch("get"), all: watch("all") };
+      },
+    };
+  };
 
 /**
  * Another process opens the file, runs a statement that returns rows, and closes it. With libsql,

@@ -1,5 +1,5 @@
-/** A separate PostgreSQL cluster for a test, which can stop it. */
-import { execFile, execFileSync, spawnSync } from "node:child_process";
+/** A separate PostgreSQL and a separate Redis for a test, which can stop and kill them. */
+import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ if (!hasPostgresPrograms)
     "SKIPPED: tests that stop PostgreSQL, because initdb and pg_ctl are not installed.",
   );
 
-export interface Cluster {
+interface Cluster {
   url: string;
   start(): Promise<void>;
   /** Like a power failure: without closing connections. */
@@ -96,4 +96,28 @@ function ownerOptions(): { uid: number; gid: number } | undefined {
   const readId = (flag: string) =>
     Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
   return { uid: readId("-u"), gid: readId("-g") };
+}
+
+export const hasRedisServer = spawnSync("redis-server", ["--version"]).status === 0;
+if (!hasRedisServer)
+  console.error("SKIPPED: tests that stop Redis, because redis-server is not installed.");
+
+/** Resolves when it accepts connections. By default it writes nothing to the disk. */
+export function startRedis(port: number, ...args: string[]): Promise<ChildProcess> {
+  const server = spawn("redis-server", [
+    "--port",
+    String(port),
+    "--save",
+    "",
+    "--bind",
+    "127.0.0.1",
+    ...args,
+  ]);
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.once("exit", (code) => reject(new Error(`redis-server ended with ${code}`)));
+    server.stdout.on("data", (chunk) => {
+      if (String(chunk).includes("Ready to accept connections")) resolve(server);
+    });
+  });
 }
