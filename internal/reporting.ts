@@ -1,6 +1,7 @@
 /**
  * Calls listeners of the application, writes log lines, and describes errors without personal data.
  */
+import { getBuiltinModule } from "./builtin-module.ts";
 import { hasSafeMessage } from "./errors.ts";
 import { toPrintable } from "./format.ts";
 
@@ -203,12 +204,12 @@ function findFrame({ stack = "", message }: Error): string | undefined {
  * the machine.
  */
 function shortenPlace(place: string): string {
-  const { process } = globalThis as { process?: { cwd?: () => string } };
+  const process = getBuiltinModule("node:process") as { cwd(): string } | undefined;
   const isUrl = place.startsWith("file://");
   const path = (
     isUrl ? decodeURI(new URL(place).pathname).replace(/^\/(?=[A-Za-z]:)/, "") : place
   ).replaceAll("\\", "/");
-  const folder = `${process?.cwd?.().replaceAll("\\", "/").replace(/\/$/, "")}/`;
+  const folder = `${process?.cwd().replaceAll("\\", "/").replace(/\/$/, "")}/`;
   if (path.startsWith(folder)) return path.slice(folder.length);
   const isAbsolute = /^(?:[\w+.-]+:)?\//.test(path);
   return isAbsolute ? `…/${path.split("/").slice(-2).join("/")}` : path;

@@ -1,6 +1,6 @@
 /** The functions that several packages bundle. */
 import { createConnection } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { configurationError } from "../../packages/issuing-client/src/errors.ts";
 import { BoundedBuffer, readBounded, toChunks } from "../bounded-body.ts";
 import { withSafeMessage } from "../errors.ts";
@@ -166,6 +166,18 @@ describe("describeError", () => {
       expect(describeError(error)).toBe(`error 42P01 (undefined table) at ${place}`);
     },
   );
+
+  it("names the place in Next's edge runtime, where each function of `process` throws", () => {
+    const frame = "POST (webpack-internal:///(rsc)/./shop/events.ts:12:3)";
+    const error = createError("RangeError", "x", [frame]);
+    const throwing = () => {
+      throw new Error("not supported in the Edge Runtime");
+    };
+    vi.stubGlobal("process", { cwd: throwing, getBuiltinModule: throwing });
+    const described = describeError(error);
+    vi.unstubAllGlobals();
+    expect(described).toBe("RangeError at …/shop/events.ts:12:3");
+  });
 
   it("names the code, what failed, and the server, of an error without frames of the application", async () => {
     const connect = (host: string, options = {}) =>
