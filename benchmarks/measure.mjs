@@ -5,6 +5,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
 
 /**
@@ -87,6 +88,31 @@ function shuffled(list) {
     () => rest.splice(Math.floor(Math.random() * rest.length), 1)[0],
   );
 }
+
+export async function openSocket(port) {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true }).setEncoding("latin1");
+  await once(socket, "connect");
+  return socket;
+}
+
+/**
+ * Sends a prepared request: an HTTP client would use more time than the servers.
+ * @throws for another status; a response has a content-length or no body.
+ */
+export const send = (socket, request, status) =>
+  new Promise((resolve, reject) => {
+    let response = "";
+    const read = (chunk) => {
+      response += chunk;
+      const end = response.indexOf("\r\n\r\n");
+      const length = Number(/content-length: (\d+)/i.exec(response)?.[1] ?? 0);
+      if (end < 0 || response.length < end + 4 + length) return;
+      socket.off("data", read);
+      if (response.startsWith(`HTTP/1.1 ${status} `)) resolve();
+      else reject(new Error(response));
+    };
+    socket.on("data", read).write(request);
+  });
 
 /** The installed version of a package. */
 export function readVersion(name) {

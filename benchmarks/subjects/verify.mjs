@@ -113,7 +113,7 @@ const form = /^t=(\d+),v1=([\da-f]{64})$/;
  * What an engineer writes in ten minutes, in the fastest of the usual forms: hex is compared faster
  * than buffers are decoded.
  */
-function byHand(body, header, secret) {
+export function byHand(body, header, secret) {
   const [, t, v1] = form.exec(header) ?? [];
   if (!(Math.abs(Date.now() / 1000 - t) <= 300)) throw new Error("malformed or stale");
   const expected = createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
@@ -122,7 +122,7 @@ function byHand(body, header, secret) {
 }
 
 /** A valid event with exactly this many bytes of JSON. */
-function eventText(bytes) {
+export function eventText(bytes) {
   const operation = { id: "op_1", type: "purchase" };
   const event = {
     id: "evt_1",
