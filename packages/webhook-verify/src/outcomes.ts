@@ -185,7 +185,6 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
       write(line, { page: "no-secret" });
     },
     logHandlerTimeout({ id, type }: EventRef, timeoutMs: number): void {
-      if (onOutcome !== undefined) return;
       const line = `${toPrintable(type)} ${toPrintable(id)}: handler, the inbox or the dedupe store took longer than timeoutMs (${timeoutMs} ms); responded 503, so the service delivers again. For long work use an inbox.`;
       write(line, { page: "timeout", limitBy: "handler-timeout" });
     },
