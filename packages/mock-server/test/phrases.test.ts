@@ -15,6 +15,7 @@ describe("a row says", () => {
     [{ operation: "getCard" }, { loyaltyBalance: 0, loyaltyTier: null }, "0 points"],
     [{ operation: "listOperations" }, { items: [1] }, "1 operation"],
     [{ operation: "listOperations" }, undefined, ""], // a body that was cut
+    [{ operation: "listOperations", reason: "unknown key" }, { status: 401 }, "unknown key"],
     [{ operation: "getConsent" }, { marketingConsent: false }, "marketing not given"],
     [{ operation: "setConsent" }, { marketingConsent: false }, "marketing withdrawn"],
     [{ operation: "setConsent" }, { marketingConsent: true }, "marketing given"],

@@ -14,11 +14,11 @@ export function describeRequest(
 ): string {
   if (fault !== undefined && fault.kind !== "latency") return describeFault(operation, fault);
   if (reason === "replay") return "same key: the first card again";
-  const done =
-    operation === undefined || result === undefined
-      ? ""
-      : describeResult[operation](result as never);
-  return [fault === undefined ? "" : "injected delay", reason ?? done].filter(Boolean).join("; ");
+  const delay = fault === undefined ? "" : "injected delay";
+  // A request with a reason failed: it has no result of its operation.
+  const canDescribe = reason === undefined && operation !== undefined && result !== undefined;
+  const done = canDescribe ? describeResult[operation](result as never) : reason;
+  return [delay, done].filter(Boolean).join("; ");
 }
 
 const describeResult: Record<EndpointId, (result: never) => string> = {
