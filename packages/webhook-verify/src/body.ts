@@ -132,7 +132,11 @@ export function toBody(rawBody: RawBody): Uint8Array {
 export function decodeBase64(text: string, maxBytes: number): BodyResult {
   if (text.length > 4 * Math.ceil(maxBytes / 3)) return { failure: { reason: "too-large" } };
   try {
-    return { value: Uint8Array.from(atob(text), (character) => character.charCodeAt(0)) };
+    const characters = atob(text);
+    const value = new Uint8Array(characters.length);
+    // With Uint8Array.from, 1 MiB of a forged delivery takes half a second.
+    for (let at = 0; at < value.length; at++) value[at] = characters.charCodeAt(at);
+    return { value };
   } catch {
     return { failure: { reason: "unreadable" } };
   }
