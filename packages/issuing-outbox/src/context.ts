@@ -1,4 +1,7 @@
-/** What the methods of an outbox share: database, tables, client, callbacks, running attempts. */
+/**
+ * What the methods of an outbox share: database, tables, client, callbacks, running attempts, and
+ * until when it leases entries.
+ */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { NeglectWatch } from "@loyalty-cards/internal/jobs/neglect";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
@@ -6,7 +9,6 @@ import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker } from "@loyalty-cards/internal/jobs/worker";
 import type { Card } from "@loyalty-cards/issuing-client";
 import type { OutboxEntry } from "./entry.ts";
-import type { Lifecycle } from "./lifecycle.ts";
 import type { createFailureLog, Report } from "./outcomes.ts";
 
 /** Runs statements. Each promise resolves after the commit. */
@@ -70,4 +72,41 @@ export interface OutboxContext {
   /** The workers of this process. */
   activeWorkers: Set<Worker>;
   lifecycle: Lifecycle;
+}
+
+type Listeners = Set<() => void>;
+
+/** Until when an outbox leases entries, and what ends then. */
+interface Lifecycle {
+  /**
+   * `halted`: an option of the client is wrong, so this process leases nothing, and others do.
+   * `closing`: `close` was called, and methods reject.
+   */
+  readonly phase: "open" | "halted" | "closing";
+  /** What a phase ends: workers, and the waits of `issue`. */
+  readonly listeners: { readonly halted: Listeners; readonly closing: Listeners };
+  /** Begins a phase. An outbox that is closing stays so. */
+  enter(phase: "halted" | "closing"): void;
+  /** Aborted at the end of the grace period of `close`: requests of `issue` are aborted. */
+  readonly aborting: AbortSignal;
+  abort(): void;
+}
+
+export function createLifecycle(): Lifecycle {
+  const controller = new AbortController();
+  // These are sets and not signals, because Node.js warns about a signal that has more than ten
+  // listeners.
+  const listeners = { halted: new Set<() => void>(), closing: new Set<() => void>() };
+  const lifecycle = {
+    phase: "open" as Lifecycle["phase"],
+    listeners,
+    enter(phase: "halted" | "closing"): void {
+      if (lifecycle.phase === phase || lifecycle.phase === "closing") return;
+      lifecycle.phase = phase;
+      for (const end of [...listeners[phase]]) end();
+    },
+    aborting: controller.signal,
+    abort: () => controller.abort(new Error("The outbox is closed.")),
+  };
+  return lifecycle;
 }

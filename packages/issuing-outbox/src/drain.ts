@@ -11,9 +11,9 @@ import {
 } from "@loyalty-cards/internal/limits";
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { OutboxContext, Recorded } from "./context.ts";
-import { countEntries } from "./count.ts";
 import type { OutboxCounts } from "./entry.ts";
 import { requireOpen } from "./job.ts";
+import { countEntries } from "./list.ts";
 import type { DrainOptions } from "./outbox.ts";
 import { parseWorkOptions, type Workers } from "./work.ts";
 

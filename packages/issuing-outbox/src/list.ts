@@ -1,13 +1,19 @@
-/** `list`: entries in the order in which they were added, read page by page. */
+/**
+ * `list`: entries in the order in which they were added, read page by page. `count`: how many have
+ * each state, and the times to monitor.
+ */
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
-import { listJobs } from "@loyalty-cards/internal/jobs/read";
+import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
+import { countJobs, listJobs } from "@loyalty-cards/internal/jobs/read";
+import type { Statements } from "@loyalty-cards/internal/jobs/statement";
+import { keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { endless, requireInteger } from "@loyalty-cards/internal/limits";
 import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import type { OutboxContext } from "./context.ts";
-import type { OutboxEntry, OutboxState } from "./entry.ts";
-import { findJob, parseJobRef, requireOpen, toEntry } from "./job.ts";
+import type { OutboxCounts, OutboxEntry, OutboxState } from "./entry.ts";
+import { findJob, parseJobRef, requireOpen, toEntry, toPause } from "./job.ts";
 import type { ListOptions } from "./outbox.ts";
 
 /** How many entries are read at once. */
@@ -60,4 +66,24 @@ async function findId(
   const job = await context.database.runEach(() => findJob(context.tables, jobRef));
   if (job === undefined) throw createTypeError("after is not an entry of this outbox.");
   return job.id;
+}
+
+export function* countEntries({ tables, client }: OutboxContext): Statements<OutboxCounts> {
+  const { states, callbacks, oldestWaitingMs, oldestAttemptMs } = yield* countJobs(tables);
+  const breakers = yield* listBreakers(tables);
+  const counts: OutboxCounts = {
+    waiting: states["waiting"] ?? 0,
+    issued: states["issued"] ?? 0,
+    rejected: states["rejected"] ?? 0,
+    unknown: states["unknown"] ?? 0,
+    undelivered: callbacks,
+    paused: breakers.map(toPause),
+  };
+  if (oldestWaitingMs !== undefined) counts.oldestWaitingMs = oldestWaitingMs;
+  if (oldestAttemptMs !== undefined) {
+    // The time is on the clock of this process, because a program compares it with that clock.
+    const leftMs = keyLifetimeMs - client.deadlineMs - oldestAttemptMs;
+    counts.nextExpiryAt = new Date(client.clock.now() + leftMs);
+  }
+  return counts;
 }
