@@ -6,11 +6,7 @@
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
-import {
-  earliestAttemptMs,
-  keyLifetimeMs,
-  maxClockDifferenceMs,
-} from "@loyalty-cards/internal/key-retention";
+import { isAttemptTime, keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { configurationError, describeNoText, IssuingError } from "./errors.ts";
 
@@ -262,8 +258,7 @@ export function parseIdempotencyKey(key: unknown): string {
 
 /** @throws {IssuingError} `configuration` for a `firstAttemptAt` that is not a time in the past. */
 function parseKeyAge(firstAttemptAt: number, nowMs: number): number {
-  if (firstAttemptAt >= earliestAttemptMs && firstAttemptAt <= nowMs + maxClockDifferenceMs)
-    return nowMs - firstAttemptAt;
+  if (isAttemptTime(firstAttemptAt, nowMs)) return nowMs - firstAttemptAt;
   throw configurationError(
     "firstAttemptAt must be a Date or a time in milliseconds, after 2000 and not in the future. A time in seconds is in 1970.",
   );

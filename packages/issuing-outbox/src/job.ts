@@ -17,7 +17,7 @@ import {
   lockJobs,
   ranks,
 } from "@loyalty-cards/internal/jobs/tables";
-import { earliestAttemptMs, maxClockDifferenceMs } from "@loyalty-cards/internal/key-retention";
+import { isAttemptTime } from "@loyalty-cards/internal/key-retention";
 import {
   describeUnknownName,
   type OptionNames,
@@ -165,8 +165,7 @@ function requireStorable(name: string, id: string, maxLength = 255): void {
  */
 function parseFirstAttempt(value: Date | number, nowMs: number): number {
   const atMs = Number(value);
-  if (atMs >= earliestAttemptMs && atMs <= nowMs + maxClockDifferenceMs)
-    return Math.round(Math.min(atMs, nowMs));
+  if (isAttemptTime(atMs, nowMs)) return Math.round(Math.min(atMs, nowMs));
   throw createTypeError(
     "firstAttemptAt must be a Date or a time in milliseconds after 2000, and not in the future.",
   );
