@@ -82,13 +82,14 @@ export async function describeError(error: unknown): Promise<CommandError> {
  */
 export function describeSystemError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  const { code, errno, syscall, path, port } = error as NodeJS.ErrnoException & { port?: number };
+  type SystemError = NodeJS.ErrnoException & { port?: number; dest?: string };
+  const { code, errno, syscall, path, port, dest = path } = error as SystemError;
   if (code === undefined || syscall === undefined) return undefined;
   if (syscall === "listen")
     return `Port ${port} cannot be opened (${code}): use --port with another one; --port 0 takes a free one.`;
   if (syscall === "uv_cwd")
     return `The working folder does not exist any more: change to another one (${code}).`;
-  const subject = path === undefined ? "A file" : basename(path);
+  const subject = dest === undefined ? "A file" : basename(dest); // a rename has two paths
   const [, reason] = getSystemErrorMap().get(errno ?? 0) ?? ["", "rejected by the system"];
   return `${subject} cannot be ${syscall === "write" ? "written" : "used"}: ${reason} (${code}).`;
 }

@@ -119,7 +119,7 @@ it("ends with 3 when a result cannot be written, and the same command writes it"
   });
   expect(stopped.code).toBe(3);
   expect(stopped.stderr).toMatch(
-    /\nloyalty-cards: members\.cards\.csv\.part cannot be used: .+\. Run the same command again: no row gets a second card\.\n$/,
+    /\nloyalty-cards: members\.cards\.csv cannot be used: .+\. Run the same command again: no row gets a second card\.\n$/,
   );
   rmSync(path("members.cards.csv"), { recursive: true });
   expect((await run()).code).toBe(0);
