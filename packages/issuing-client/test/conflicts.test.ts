@@ -89,38 +89,6 @@ describe.each(statuses)("a %i", (status) => {
     }
   });
 
-  it("is not retried with maxRetries 0: its outcome is unknown, and the call may be repeated", async () => {
-    const { client, clock, requests } = scripted([conflict({ "retry-after": "3" })], {
-      maxRetries: 0,
-    });
-    const options = { userId: 1, firstAttemptAt: clock.now() - 1 };
-    const error = await catchIssuingError(client.issueCard(template.id, signUp, options));
-    expect(error).toMatchObject({
-      code: "conflict",
-      outcome: "unknown",
-      retryable: true,
-      retryAfterMs: 3_000,
-    });
-    expect(requests).toHaveLength(1);
-  });
-
-  it("does not count as one of maxRetries, and other failures do", async () => {
-    const script = [
-      lost(),
-      ...times(3, conflict),
-      json({}, 503),
-      conflict(),
-      json({}, 503),
-      issued(),
-    ];
-    const { result } = issueScripted(script);
-    expect(await catchIssuingError(result)).toMatchObject({
-      code: "server",
-      attempts: 7,
-      outcome: "unknown",
-    });
-  });
-
   it("is unknown and retryable at the deadline", async () => {
     const clock = createVirtualClock();
     const { client } = scripted([lost(), ...times(100, conflict)], {

@@ -103,23 +103,6 @@ describe("an outage", () => {
   testOutage("timeouts", "three processes");
   testOutage("refused connections", "a process for each call");
 
-  it("waits at most 15 minutes whatever Retry-After asks", async () => {
-    const { outbox, signUp, weather, run, clock, requests } = openVirtualShop();
-    const headers = { "retry-after": "999999999999" };
-    weather.push(...Array.from({ length: 3 }, () => new Response(null, { status: 503, headers })));
-    for (const userId of ["1", "2", "3"]) {
-      await run(signUp(userId));
-      expect(await run(outbox.issue(userId))).toMatchObject({ state: "waiting", attempts: 1 });
-    }
-    expect(await outbox.count()).toMatchObject({ paused: [{ template, reason: "server" }] });
-    const worker = outbox.work({ pollMs: 30_000 });
-    await clock.pass(14 * minute);
-    expect(requests).toHaveLength(3);
-    await clock.pass(3 * minute);
-    await run(worker.stop());
-    expect(await outbox.count()).toMatchObject({ issued: 3, paused: [] });
-  });
-
   // G12
   it("begins with three entries, sends nothing for issue while it lasts, and ends with the first success", async () => {
     const { outbox, signUp, weather, run, clock, requests, names, lines } = openVirtualShop();

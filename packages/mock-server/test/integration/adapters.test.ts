@@ -79,15 +79,6 @@ describe.each(Object.entries(adapters))("with the adapter %s", (name, open) => {
     expect(document.servers).toMatchObject([{ url: `${service.baseUrl}/api/v1` }]);
   });
 
-  it("issues one card for 30 concurrent calls with one key", async () => {
-    const { call } = await openWithCaller();
-    const options = { body: toSignUp(), headers: { "idempotency-key": "user-1" } };
-    const responses = await Promise.all(
-      Array.from({ length: 30 }, () => call("POST", issuePath, options)),
-    );
-    expect(new Set(responses.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
-  });
-
   it("responds with problem details to every request that it rejects", async () => {
     const { call } = await openWithCaller();
     for (const [expected, method, path, options] of [

@@ -193,19 +193,6 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     await expect(apply(renaming)).rejects.toThrow("not a pool, a database or a client");
   });
 
-  it("refuses a transaction whose results have lost the id", async () => {
-    const renaming = postgres(url, {
-      connection: { search_path: schema },
-      transform: { column: { from: (name) => `my${name}` } },
-      onnotice() {},
-    });
-    onTestFinished(() => renaming.end());
-    const event = balanceChanged("evt_without_id");
-    await expect(renaming.begin((own) => markProcessed(own, event))).rejects.toThrow(
-      'The column "id" of a result is "undefined", not the id of the transaction',
-    );
-  });
-
   it("rejects a driver without transactions", async () => {
     const database = drizzle(async (text, values) => pool.query(text, values));
     const overHttp = fromDrizzle(database, drizzleSql);
