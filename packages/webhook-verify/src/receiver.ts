@@ -49,16 +49,19 @@ export interface ReceiverResponse {
   afterResponse?: () => Promise<void>;
 }
 
+/** What the receiver waits for. */
+type Stage =
+  | { name: "reading-body" | "loading-secret"; facts?: undefined }
+  /** The dedupe store, the inbox or the handler works on a verified event. */
+  | { name: "handling"; facts: VerifiedFacts };
+
 /** The state of one delivery while it is received. */
 interface Reception {
   /** When the request arrived, by `performance.now()`. */
   readonly startedMs: number;
   /** Aborted by the timeout. */
   readonly controller: AbortController;
-  /** What the receiver waits for, until the event is verified. */
-  stage: "body" | "secret";
-  /** What is known of the verified event, while its handler runs and later. */
-  facts?: VerifiedFacts;
+  stage: Stage;
   /** The response was sent before the work ended; no outcome is reported after it. */
   hasTimedOut: boolean;
 }
@@ -123,9 +126,12 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
    * - while the handler runs: 503, and its event is accepted when it succeeds.
    */
   function receive(head: RequestHead, reader: BodyReader): Promise<ReceiverResponse> {
-    const controller = new AbortController();
-    const startedMs = performance.now();
-    const reception: Reception = { startedMs, controller, stage: "body", hasTimedOut: false };
+    const reception: Reception = {
+      startedMs: performance.now(),
+      controller: new AbortController(),
+      stage: { name: "reading-body" },
+      hasTimedOut: false,
+    };
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(respondToTimeout(reception)), timeoutMs);
       const complete = (response: ReceiverResponse) => {
@@ -155,7 +161,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     const body = await readBody(reader, limits);
     if (body.failure !== undefined) return refuse(body.failure, reception);
     const unverified = { header: header.value, body: body.value, nowMs };
-    reception.stage = "secret";
+    reception.stage = { name: "loading-secret" };
     const match = await verifyWithSecrets(unverified, secrets);
     if (match.failure !== undefined) return refuse(match.failure, reception);
     // The timeout came before the handler was called. The service delivers again, so this delivery
@@ -164,7 +170,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     const verified = describeDelivery(head, unverified, match.value, reception);
     if (verified.unexpectedData.length > 0)
       reporter.logUnexpectedData(verified.event, verified.unexpectedData);
-    reception.facts = verified.facts;
+    reception.stage = { name: "handling", facts: verified.facts };
     return toResponse(verified, await handleUnlessDuplicate(verified, settings));
   }
 
@@ -202,11 +208,16 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   }
 
   function respondByStage(reception: Reception): ReceiverResponse {
-    const { stage, facts } = reception;
-    if (facts === undefined)
-      return refuse({ reason: stage === "body" ? "timeout" : "secret-timeout" }, reception);
-    reporter.logHandlerTimeout(facts.event, timeoutMs);
-    return reportAndReturn(unavailable, { outcome: "failed", reason: "timeout" }, reception);
+    const { stage } = reception;
+    switch (stage.name) {
+      case "reading-body":
+        return refuse({ reason: "timeout" }, reception);
+      case "loading-secret":
+        return refuse({ reason: "secret-timeout" }, reception);
+      case "handling":
+        reporter.logHandlerTimeout(stage.facts.event, timeoutMs);
+        return reportAndReturn(unavailable, { outcome: "failed", reason: "timeout" }, reception);
+    }
   }
 
   function refuse(refusal: Refusal, reception: Reception): ReceiverResponse {
@@ -226,7 +237,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   function reportAndReturn(
     response: ReceiverResponse,
     end: HandlingOutcome | RefusalOutcome,
-    { startedMs, hasTimedOut, facts }: Reception,
+    { startedMs, hasTimedOut, stage: { facts } }: Reception,
   ): ReceiverResponse {
     const { status } = response;
     const durationMs = performance.now() - startedMs;
