@@ -31,14 +31,18 @@ export const escapeControls = (text: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
+const missingTexts = ["undefined", "null", "NaN"];
+
 /** What a template literal makes of a value that is missing, or that is not awaited. */
 export const textsOfNoValue: readonly unknown[] = [
-  "undefined",
-  "null",
-  "NaN",
+  ...missingTexts,
   "[object Object]",
   "[object Promise]",
 ];
+
+/** Finds such a text, or that of any other object, in a longer one. */
+export const findTextOfNoValue = (text: string): string | undefined =>
+  new RegExp(`\\b(?:${missingTexts.join("|")})\\b|\\[object \\w+\\]`).exec(text)?.[0];
 
 /** Formats the type of a value, for a message that says what a function got. */
 export function formatType(value: unknown): string {

@@ -3,16 +3,15 @@
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs, requireInteger } from "@loyalty-cards/internal/limits";
+import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
+import { createPut, type ReplayableInbox, requireEventId, untilAborted } from "./put.ts";
 import {
-  requireEventId,
   requireSource,
   toEventKey,
   toJobData,
   toJobId,
   validateRetention,
-} from "./event.ts";
-import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
-import { createPut, type ReplayableInbox, untilAborted } from "./put.ts";
+} from "./stored-event.ts";
 
 interface BullmqJob {
   data: unknown;

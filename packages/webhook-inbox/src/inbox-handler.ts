@@ -6,8 +6,8 @@
 import { createReturnedFunctionError, createTypeError } from "@loyalty-cards/internal/errors";
 import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
-import { parseJobData, toBytes } from "./event.ts";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
+import { parseJobData, toBytes } from "./stored-event.ts";
 
 /** One attempt at one event, as a queue's worker delivers it. */
 export interface QueueDelivery extends Delivery {

@@ -6,16 +6,15 @@ import { createHash } from "node:crypto";
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { requireInteger } from "@loyalty-cards/internal/limits";
+import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
+import { createPut, type ReplayableInbox, requireEventId } from "./put.ts";
 import {
   maxColumn,
-  requireEventId,
   requireSource,
   toEventKey,
   toJobData,
   validateRetention,
-} from "./event.ts";
-import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
-import { createPut, type ReplayableInbox } from "./put.ts";
+} from "./stored-event.ts";
 
 /** The methods of a started `PgBoss` of version 11 or 12 that the inbox calls. */
 interface PgBoss {

@@ -17,8 +17,8 @@ import {
   parseSource,
   requireEvent,
   requireKey,
-  toEventKey,
-} from "./event.ts";
+} from "./processed-arguments.ts";
+import { toEventKey } from "./stored-event.ts";
 
 export { fromDrizzle, fromKysely } from "@loyalty-cards/internal/postgres/adapters";
 export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/transaction";

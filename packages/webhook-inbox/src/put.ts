@@ -15,6 +15,12 @@ export interface ReplayableInbox extends Inbox {
   replay(eventId: string): Promise<boolean>;
 }
 
+/** @throws {TypeError} for anything but an id. */
+export function requireEventId(id: unknown): void {
+  if (typeof id === "string") return;
+  throw createTypeError("inbox.replay takes the id of an event, a string: inbox.replay(event.id).");
+}
+
 /**
  * Wraps the `put` of an engine: measures and reports it, and rejects when the receiver's signal
  * aborts. `store` may ignore the signal: what it still writes is harmless, because the next

@@ -4,6 +4,8 @@
  * failure of a job is the last one.
  */
 import { expect, it } from "vitest";
+import { inboxHandler } from "../src/index.ts";
+import { toUuid } from "../src/pg-boss.ts";
 import {
   formatStoredEvent,
   parseJobData,
@@ -11,9 +13,7 @@ import {
   toEventKey,
   toJobData,
   toJobId,
-} from "../src/event.ts";
-import { inboxHandler } from "../src/index.ts";
-import { toUuid } from "../src/pg-boss.ts";
+} from "../src/stored-event.ts";
 import { balanceChanged, recordOutcomes } from "./inboxes.ts";
 
 it("derives a UUID of version 5 from an event id", () => {

@@ -19,15 +19,14 @@ import {
   requireFileName,
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { startBackgroundTimer } from "@loyalty-cards/internal/timers";
+import { createInboxReport } from "../outcomes.ts";
+import { createPut, requireEventId } from "../put.ts";
 import {
   formatStoredEvent,
   parseStoredEvent,
-  requireEventId,
   requireSource,
   validateRetention,
-} from "../event.ts";
-import { createInboxReport } from "../outcomes.ts";
-import { createPut } from "../put.ts";
+} from "../stored-event.ts";
 import {
   drainOptionNames,
   type InboxEntry,

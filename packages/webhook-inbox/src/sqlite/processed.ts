@@ -11,8 +11,8 @@ import {
   parseSource,
   requireEvent,
   requireKey,
-  toEventKey,
-} from "../event.ts";
+} from "../processed-arguments.ts";
+import { toEventKey } from "../stored-event.ts";
 
 export type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 

@@ -21,9 +21,9 @@ import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-car
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
-import { parseStoredEvent, toBytes } from "../event.ts";
 import type { EventRef, Report } from "../outcomes.ts";
 import { untilAborted } from "../put.ts";
+import { parseStoredEvent, toBytes } from "../stored-event.ts";
 import { tables } from "./tables.ts";
 
 /**

@@ -3,8 +3,7 @@
  * long it is remembered.
  */
 import { describeHidden } from "@loyalty-cards/internal/builtin-module";
-import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { createTypeError } from "@loyalty-cards/internal/errors";
 import { requireInteger } from "@loyalty-cards/internal/limits";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
@@ -16,70 +15,6 @@ function decode(body: Uint8Array): string {
 
 /** Restores a stored body, byte for byte. */
 export const toBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-
-/** The members of an event that `markProcessed` and `isNewest` read. */
-export type OrderedEvent = Pick<WebhookEvent, "id" | "createdAt">;
-
-/** @throws {TypeError} with the usage for anything but an event. */
-export function requireEvent(event: unknown, usage: string): void {
-  const { id } = Object(event);
-  if (typeof id !== "string") throw createTypeError(usage);
-}
-
-/** Options of `markProcessed`. */
-interface MarkOptions {
-  source?: string;
-}
-
-const markOptionNames = { source: true } satisfies OptionNames<MarkOptions>;
-
-/** @throws {TypeError} for an unknown option. */
-export function parseSource(options: MarkOptions): string {
-  requireKnownOptions("markProcessed", options, markOptionNames);
-  requireSource(options.source);
-  return options.source ?? "";
-}
-
-/** @throws {TypeError} for anything but text. */
-export function requireSource(source: unknown): void {
-  if (source === undefined || typeof source === "string") return;
-  throw createTypeError("source names the sender of the events with a string.");
-}
-
-/** @throws {TypeError} for anything but an id. */
-export function requireEventId(id: unknown): void {
-  if (typeof id === "string") return;
-  throw createTypeError("inbox.replay takes the id of an event, a string: inbox.replay(event.id).");
-}
-
-/** What a template literal makes of a value that is missing. */
-const textOfNoValue = /\b(undefined|null|NaN)\b|\[object \w+\]/;
-
-/** @throws {TypeError} for a key of `isNewest` that all cards would share. */
-export function requireKey(key: unknown, usage: string): void {
-  if (typeof key !== "string" || key === "") throw createTypeError(usage);
-  const [text] = textOfNoValue.exec(key) ?? [];
-  if (text === undefined) return;
-  const message = `The key of isNewest contains "${text}", so that all cards would share it. Write \`balance of \${event.data.passId}\`.`;
-  throw createTypeError(message);
-}
-
-/** @throws {TypeError} for a `createdAt` that is not a date. */
-export function parseCreatedAt({ id, createdAt }: OrderedEvent): number {
-  const createdAtMs = Date.parse(createdAt);
-  if (Number.isNaN(createdAtMs))
-    throw createTypeError(
-      `The createdAt of event ${id} is not a date, so the event cannot be ordered.`,
-    );
-  return createdAtMs;
-}
-
-/** @returns the error, or one that says what to do when it is that a table is missing. */
-export function explainMissingTable(error: unknown, isMissing: boolean): unknown {
-  if (!isMissing) return error;
-  const message = "The tables of webhook-inbox do not exist here: call ensureInboxTables first.";
-  return withSafeMessage(new Error(message, { cause: error }));
-}
 
 /** An event that an inbox stored. */
 interface StoredEvent {
@@ -139,6 +74,12 @@ export function parseJobData(
   if (typeof body !== "string" || typeof receivedAt !== "string")
     throw createTypeError("This job was not added by an inbox: use a queue for events only.");
   return { event: parseBody(body), body, receivedAt: new Date(receivedAt), source, retryLimit };
+}
+
+/** @throws {TypeError} for anything but text. */
+export function requireSource(source: unknown): void {
+  if (source === undefined || typeof source === "string") return;
+  throw createTypeError("source names the sender of the events with a string.");
 }
 
 /** Identifies an event among those of all sources. An event of the source `""` has its own id. */
