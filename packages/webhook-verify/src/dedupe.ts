@@ -21,6 +21,32 @@ export interface DedupeStore {
   release(eventId: string): void | Promise<void>;
 }
 
+/**
+ * Handles an event unless it is a duplicate, and completes its claim, or releases it for the next
+ * delivery of the event.
+ * @param eventId it is signed, unlike the headers (spec 6.3.3).
+ */
+export async function handleOnce<Accepted>(
+  dedupe: DedupeStore,
+  eventId: string,
+  handle: () => Promise<Accepted>,
+): Promise<Accepted | "duplicate" | "in-progress"> {
+  const state = await dedupe.claim(eventId);
+  if (state !== "new") return state === "done" ? "duplicate" : "in-progress";
+  try {
+    const accepted = await handle();
+    await dedupe.complete(eventId);
+    return accepted;
+  } catch (error) {
+    try {
+      await dedupe.release(eventId);
+    } catch {
+      // The store fails too; the claim ends with its lease.
+    }
+    throw error;
+  }
+}
+
 /** How many ids to store, and for how long. */
 interface MemoryDedupeOptions {
   /** At most this many ids are stored; the oldest are removed first. Default 10 000. */

@@ -13,7 +13,7 @@ import {
   readBody,
   readRawBody,
 } from "./body.ts";
-import type { DedupeStore } from "./dedupe.ts";
+import { handleOnce } from "./dedupe.ts";
 import { type Delivery, findUnexpectedData, type WebhookEvent } from "./event.ts";
 import {
   createPutError,
@@ -321,32 +321,10 @@ async function handleUnlessDuplicate(
   const { dedupe } = settings;
   try {
     if (dedupe === undefined) return { outcome: await storeAndCallHandler(verified, settings) };
-    const state = await dedupe.claim(verified.event.id); // signed, unlike the headers (spec 6.3.3)
-    if (state !== "new") return { outcome: state === "done" ? "duplicate" : "in-progress" };
-    return { outcome: await handleClaimed(verified, settings, dedupe) };
+    const handle = () => storeAndCallHandler(verified, settings);
+    return { outcome: await handleOnce(dedupe, verified.event.id, handle) };
   } catch (error) {
     return { outcome: "failed", reason: "handler-error", error };
-  }
-}
-
-/** Handles an event, and completes its claim, or releases it for the next delivery of the event. */
-async function handleClaimed(
-  verified: VerifiedDelivery,
-  settings: ReceiverSettings,
-  dedupe: DedupeStore,
-): Promise<Accepted> {
-  const { id } = verified.event;
-  try {
-    const accepted = await storeAndCallHandler(verified, settings);
-    await dedupe.complete(id);
-    return accepted;
-  } catch (error) {
-    try {
-      await dedupe.release(id);
-    } catch {
-      // The store fails too; the claim ends with its lease.
-    }
-    throw error;
   }
 }
 
