@@ -11,7 +11,7 @@ import {
   toRowValues,
   type Value,
 } from "./statement.ts";
-import { findJobs, hasBody, type Job, type JobTables, ranks } from "./tables.ts";
+import { findJobs, type Job, type JobTables, ranks } from "./tables.ts";
 
 /** A job that is added. `topic` and `name` identify it. */
 export interface NewJob {
@@ -73,7 +73,7 @@ const formatInsert = (
 
 /**
  * Adds a job. It is due for workers after `delayMs`, so that a caller who waits can have it first.
- * A job that waits without a body gets this one: see {@link hasBody}.
+ * A job that waits without a body gets this one.
  * @returns undefined when it was added, else the job that has this topic and name.
  */
 export function* addJob(
@@ -91,12 +91,30 @@ export function* addJob(
   const [known] = yield* findJobs(tables, job);
   // If there is no known job, it was deleted after the insertion found it.
   if (known === undefined) return yield* addJob(tables, job, delayMs);
-  const isTorn = known.state === "waiting" && !(yield* hasBody(tables, known.id));
-  if (isTorn) {
-    yield* resendJob(tables, known.id, 0);
-    yield* putBody(tables, known.id, job.body);
-  }
+  const isTorn = yield* resendTorn(tables, known.id);
+  if (isTorn) yield* putBody(tables, known.id, job.body);
   return known;
+}
+
+/**
+ * Makes a job due that waits without a body. One statement finds and changes it, because a job that
+ * ended meanwhile has no body either.
+ * @returns whether there was one.
+ */
+function* resendTorn({ jobs, bodies, dialect }: JobTables, id: number): Statements<boolean> {
+  const rows = yield* query(
+    `UPDATE ${jobs}
+     SET rank = ${ranks.retry},
+       due = :now,
+       lease = NULL
+     WHERE id = :id::bigint
+       AND state = 'waiting'
+       AND NOT EXISTS (SELECT 1 FROM ${bodies} b WHERE b.id = ${jobs}.id)
+       AND ${dialect.inTransaction}
+     RETURNING id`,
+    { id },
+  );
+  return rows.length > 0;
 }
 
 function* putBody({ bodies, dialect }: JobTables, id: number, body: string): Statements<void> {

@@ -90,13 +90,13 @@ const endedWorker: Worker = {
   async stop() {},
 };
 
-/** Leases what is due; first a job that tries a template which is paused. */
+/**
+ * Leases a job that tries a template which is paused, else what is due: nothing follows a lease
+ * that could fail, and lose it.
+ */
 function* leaseNext(tables: JobTables, limit: number, leaseMs: number): Statements<LeasedJob[]> {
   const probe = yield* leaseProbe(tables, leaseMs);
-  if (probe === undefined) return yield* leaseDue(tables, leaseMs, { limit });
-  if (limit === 1) return [probe];
-  const others = yield* leaseDue(tables, leaseMs, { limit: limit - 1 });
-  return [probe, ...others];
+  return probe === undefined ? yield* leaseDue(tables, leaseMs, { limit }) : [probe];
 }
 
 /**

@@ -92,6 +92,31 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(cards).toHaveLength(1);
   });
 
+  it("sends the entry that tries a paused template although the next query conflicts", async () => {
+    let step: "" | "probe" | "lease" | "conflict" = "";
+    const conflicting = Object.assign(Object.create(pool), {
+      connect: pool.connect.bind(pool),
+      async query(text: string, values: unknown[]) {
+        if (step === "conflict") return pool.query(text, values);
+        if (text.includes("probes = probes + 1")) step = "probe";
+        else if (step === "probe" && text.includes("SET lease")) step = "lease";
+        else if (step === "lease" && text.includes("FROM queues")) step = "conflict";
+        if (step !== "conflict") return pool.query(text, values);
+        throw Object.assign(new Error("could not serialize access"), { code: "40001" });
+      },
+    });
+    const templates = ["A", "B"].map((id) => ({ id, name: id, fields: [] }));
+    const { outbox, weather } = openShop(createNetwork({ templates }), { pool: conflicting });
+    const add = (id: string, count: number) =>
+      outbox.addAll(toEntries(count).map((entry) => ({ ...entry, template: id })));
+    await add("A", 3);
+    await add("B", 200);
+    weather.push(503, 503, 503);
+    await outbox.drain({ maxEntries: 3 });
+    const counts = await outbox.drain({ concurrency: 4, maxMs: 10_000 });
+    expect(counts).toMatchObject({ issued: 203 });
+  });
+
   it("reports one pause when many requests fail at once", async () => {
     const { outbox, outcomes, weather } = openShop();
     await outbox.addAll(toEntries(30));
@@ -134,6 +159,22 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await other.query("COMMIT");
     other.release();
     expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
+  });
+
+  it("leaves an entry as it is that is issued while it is added again", async () => {
+    const { outbox, signUp, requests } = openShop();
+    await signUp("1");
+    let isIssuing = false;
+    beforeQueries(async (text) => {
+      if (isIssuing || !text.includes("issuing_outbox_entries_bodies")) return;
+      isIssuing = true;
+      await outbox.issue(1);
+    });
+    await outbox.write((transaction) => outbox.add(transaction, toEntry(1)));
+    expect(isIssuing).toBe(true);
+    expect(await outbox.get(1)).toMatchObject({ state: "issued" });
+    expect((await pool.query("SELECT FROM issuing_outbox_entries_bodies")).rowCount).toBe(0);
+    expect(requests).toHaveLength(1);
   });
 
   it("sends the form of the last correction, which waited for another one", async () => {
