@@ -93,7 +93,7 @@ export interface SqliteJobsDatabase {
   followFile(): void;
   /**
    * Removes deleted data from the log, which has it until a checkpoint truncates the log. Where
-   * another connection reads, it stays until the next call.
+   * another connection reads, and on a full disk, it stays until the next call.
    */
   tidy(): void;
   /** Tidies, and closes the file. */
@@ -158,6 +158,8 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     connection.exec("PRAGMA busy_timeout = 0");
     try {
       connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    } catch {
+      // The disk may be full, which the next write reports. The file can be closed all the same.
     } finally {
       connection.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     }

@@ -115,6 +115,23 @@ it("tidies only when the log has something", () => {
   expect(statSync(`${file}-wal`).size).toBe(0);
 });
 
+it("closes the file although the log cannot be written to it, as on a full disk", () => {
+  const file = scratchFile();
+  const database = openJobsFile(file, (name) => {
+    const connection = openSqlite(name);
+    const prepare = connection.prepare.bind(connection);
+    connection.prepare = (sql) => {
+      if (sql.includes("wal_checkpoint")) throw new Error("database or disk is full");
+      return prepare(sql);
+    };
+    return connection;
+  });
+  database.add("1");
+  database.close();
+  expect(database.list).toThrow("is closed");
+  useElsewhere(file, "SELECT 1 FROM work WHERE name = '1'");
+});
+
 /** Starts `log-process.ts` with a file. */
 function startProcess(file: string) {
   const program = new URL("log-process.ts", import.meta.url).pathname;
