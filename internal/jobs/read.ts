@@ -161,7 +161,7 @@ export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements
          FROM topics
          CROSS JOIN ${jobs} j
          WHERE j.topic = topics.topic
-           AND j.rank = ${ranks.retry}
+           AND j.rank IN (${ranks.retry}, ${ranks.new})
            AND j.due > :now
        ) AS attempt,
        (

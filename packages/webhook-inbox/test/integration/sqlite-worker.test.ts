@@ -278,6 +278,18 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(after.recorded.of("done")).toHaveLength(1);
   });
 
+  it("retries an event soon that failed before the clock was set back", async () => {
+    const file = scratchFile();
+    const [before, after] = [openAhead(0, { file, open }), openAhead(0, { file, open })];
+    await put(before.inbox, balanceChanged("evt_1"));
+    before.clock.aheadMs = 24 * hourMs;
+    await before.inbox.drain(() => Promise.reject(new Error("The database is down.")));
+    await before.inbox.close();
+    await after.inbox.drain(() => {});
+    after.clock.aheadMs = 2_000;
+    expect(await after.inbox.drain(() => {})).toMatchObject({ waiting: 0 });
+  });
+
   it("starts no handler when it is stopped while it leases events", async () => {
     const { inbox } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
