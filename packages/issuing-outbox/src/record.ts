@@ -144,7 +144,8 @@ function* settleAndCall(
 }
 
 /**
- * The lease was lost. A card that arrives all the same is that of the entry which the user has now.
+ * The lease was lost. A card that arrives all the same is that of the entry which the user has now,
+ * unless the user was forgotten, and added again with another key.
  */
 function* settleWithoutLease(
   tables: JobTables,
@@ -154,7 +155,8 @@ function* settleWithoutLease(
   if (end.state !== "issued") return { outcome: { outcome: "lease-lost", entry } };
   const { cardId } = end.result as StoredCard;
   const current = yield* lockJob(tables, job);
-  if (current === undefined) return { outcome: { outcome: "forgotten-card", cardId } };
+  const isOwn = current?.id === job.id || current?.key === job.key;
+  if (current === undefined || !isOwn) return { outcome: { outcome: "forgotten-card", cardId } };
   if (current.state !== "issued") {
     const { job: settled } = yield* recordEnd(tables, current, end);
     return { job: settled, outcome };

@@ -162,6 +162,26 @@ describe("forget", () => {
     expect(await run(issuing)).toContain("no committed entry");
     expect(outcomes).toMatchObject([{ outcome: "forgotten-card", cardId: expect.any(String) }]);
   });
+
+  it("reports it too when the user was added again for another card, which is issued", async () => {
+    const { outbox, signUp, weather, run, outcomes, cards, clock } = openVirtualShop();
+    await run(signUp("1", form));
+    weather.push(() => clock.wait(1_000));
+    const issuing = run(outbox.issue(1));
+    await clock.pass(500);
+    await outbox.forget(1);
+    const request = toRequest({ email: "jan.nowak@example.com" });
+    await outbox.write((own) =>
+      outbox.add(own, { userId: 1, template, request, keySuffix: "again" }),
+    );
+    await issuing;
+    const entry = await run(outbox.issue(1));
+    expect(outcomes).toMatchObject([
+      { outcome: "forgotten-card", cardId: cards[0]?.cardId },
+      { outcome: "issued", cardId: cards[1]?.cardId },
+    ]);
+    expect(entry.cardId).toBe(cards[1]?.cardId);
+  });
 });
 
 describe("the file", () => {
