@@ -7,7 +7,7 @@ import { maxTimerMs, requirePositive } from "@loyalty-cards/internal/limits";
 import type { DedupeStore } from "./dedupe.ts";
 import type { EventHandler, WebhookEvent } from "./event.ts";
 import type { ReporterOptions } from "./outcomes.ts";
-import { createSecretSource, type SecretOption } from "./secrets.ts";
+import { createSecretSource, type SecretOption } from "./secret-source.ts";
 import { parseTolerance, readClock } from "./signature.ts";
 import type { VerifyInput } from "./verify.ts";
 

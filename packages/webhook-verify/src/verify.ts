@@ -7,7 +7,8 @@ import type { Result } from "@loyalty-cards/internal/result";
 import { type RawBody, toBody } from "./body.ts";
 import { parseEvent, type WebhookEvent } from "./event.ts";
 import { type Refusal, type VerificationErrorReason, WebhookVerificationError } from "./reasons.ts";
-import { type Secret, type SecretSource, toSigningKeys } from "./secrets.ts";
+import type { SecretSource } from "./secret-source.ts";
+import { type Secret, toSigningKeys } from "./secrets.ts";
 import {
   checkHeader,
   findKeyWithNode,

@@ -4,7 +4,7 @@ import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/s
 import { describe, expect, it } from "vitest";
 import { lambdaReceiver } from "../src/adapters/lambda.ts";
 import type { ReceiverOptions, Secret } from "../src/index.ts";
-import { decideLoad } from "../src/secrets.ts";
+import { decideLoad } from "../src/secret-source.ts";
 import { createTestClock, createTestReceiver, post } from "./test-receiver.ts";
 
 const failures: [string, () => Promise<never>][] = [
