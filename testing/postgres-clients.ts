@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fromDrizzle, fromKysely } from "@loyalty-cards/internal/postgres/adapters";
-import type { PostgresTransaction } from "@loyalty-cards/internal/postgres/transaction";
+import type { PostgresTransaction } from "@loyalty-cards/internal/postgres/client";
 import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { drizzle as drizzleOverPostgresJs } from "drizzle-orm/postgres-js";

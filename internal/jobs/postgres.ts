@@ -4,7 +4,6 @@
  */
 
 import { createTypeError, withSafeMessage } from "../errors.ts";
-import { isServerLost } from "../postgres/run-transaction.ts";
 import {
   enterTransaction,
   hasCode,
@@ -13,7 +12,8 @@ import {
   queryRows,
   type TransactionNeed,
   type UserTransaction,
-} from "../postgres/transaction.ts";
+} from "../postgres/client.ts";
+import { isServerLost } from "../postgres/commit.ts";
 import { setRealTimeout } from "../timers.ts";
 import {
   getValue,

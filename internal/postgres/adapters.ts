@@ -3,7 +3,7 @@
  * program passes what builds a query of its library, so that nothing is imported from it here.
  */
 import { createTypeError } from "../errors.ts";
-import { hasMethod, type PostgresRow, type QueryClient } from "./transaction.ts";
+import { hasMethod, type PostgresRow, type QueryClient } from "./client.ts";
 
 /** A database or transaction of Drizzle. */
 export interface DrizzleTransaction {

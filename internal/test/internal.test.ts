@@ -7,7 +7,7 @@ import { withSafeMessage } from "../errors.ts";
 import { formatDuration, toPrintable } from "../format.ts";
 import { canForwardTo, isLoopback, isPrivate } from "../hostnames.ts";
 import { type OptionNames, requireKnownOptions } from "../known-options.ts";
-import { hasCode } from "../postgres/transaction.ts";
+import { hasCode } from "../postgres/client.ts";
 import { describeError, formatErrorKind, notify } from "../reporting.ts";
 import { toLine } from "../response-text.ts";
 

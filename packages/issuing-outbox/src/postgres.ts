@@ -9,18 +9,17 @@ import {
 } from "@loyalty-cards/internal/jobs/postgres";
 import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import {
-  type PgPool,
-  type PostgresJs,
-  withPgTransaction,
-  withPostgresJsTransaction,
-} from "@loyalty-cards/internal/postgres/run-transaction";
-import {
   hasMethod,
   type PostgresClient,
   type PostgresTransaction,
   queryRows,
   requireClient,
-} from "@loyalty-cards/internal/postgres/transaction";
+} from "@loyalty-cards/internal/postgres/client";
+import { type PgPool, withPgTransaction } from "@loyalty-cards/internal/postgres/pg-transaction";
+import {
+  type PostgresJs,
+  withPostgresJsTransaction,
+} from "@loyalty-cards/internal/postgres/postgres-js-transaction";
 import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import { add } from "./add.ts";
 import { type CorrectionResult, correct } from "./changes.ts";
@@ -42,7 +41,7 @@ import {
 } from "./tables.ts";
 
 export { fromDrizzle, fromKysely } from "@loyalty-cards/internal/postgres/adapters";
-export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/transaction";
+export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/client";
 
 const optionNames = {
   pool: true,

@@ -9,7 +9,7 @@ import {
   type PostgresTransaction,
   queryRows,
   requireClient,
-} from "@loyalty-cards/internal/postgres/transaction";
+} from "@loyalty-cards/internal/postgres/client";
 import {
   explainMissingTable,
   type OrderedEvent,
@@ -21,7 +21,7 @@ import {
 import { toEventKey } from "./stored-event.ts";
 
 export { fromDrizzle, fromKysely } from "@loyalty-cards/internal/postgres/adapters";
-export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/transaction";
+export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/client";
 
 /**
  * The tables of `markProcessed` and `isNewest`. The same text is

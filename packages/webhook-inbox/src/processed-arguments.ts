@@ -1,4 +1,4 @@
-/** What `markProcessed` and `isNewest` check in every database: arguments, and that tables exist. */
+/** What `markProcessed` and `isNewest` check in every database: arguments and missing tables. */
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { findTextOfNoValue } from "@loyalty-cards/internal/format";
 import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";

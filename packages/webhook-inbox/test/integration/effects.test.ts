@@ -3,7 +3,7 @@
  * supported client, and in SQLite.
  */
 import { readFileSync } from "node:fs";
-import { queryRows } from "@loyalty-cards/internal/postgres/transaction";
+import { queryRows } from "@loyalty-cards/internal/postgres/client";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { overEveryClient, overPg, overPgBouncer } from "@loyalty-cards/testing/postgres-clients";
 import { scratchFile } from "@loyalty-cards/testing/resources";

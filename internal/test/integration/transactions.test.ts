@@ -7,7 +7,8 @@ import { hasPostgres, ownSchema } from "@loyalty-cards/testing/servers";
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { withPgTransaction, withPostgresJsTransaction } from "../../postgres/run-transaction.ts";
+import { withPgTransaction } from "../../postgres/pg-transaction.ts";
+import { withPostgresJsTransaction } from "../../postgres/postgres-js-transaction.ts";
 
 /** One transaction, with the same methods for each client. */
 interface Running {
