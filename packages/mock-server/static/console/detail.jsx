@@ -134,7 +134,7 @@ function RequestDetail(entry) {
     ...(requestBody !== undefined && { "content-type": "application/json" }),
     ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
   };
-  const curl = toCurl(method, new URL(path, document.baseURI).href, headers, requestBody);
+  const curl = toCurl(method, location.origin + path, headers, requestBody);
   return (
     <>
       <Header title={getName(entry)}>

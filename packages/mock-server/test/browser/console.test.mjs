@@ -278,6 +278,11 @@ it("explains a 401 of the app, names the reason of each request, and puts warnin
     JSON.stringify({ customer: { consents, phone: "12" } }),
   ])
     assert.ok(lines.split("\n").includes(part), part);
+  const twoSlashes = `${shop.baseUrl}//api/v1/x`; // of an address with a slash at its end
+  await fetch(twoSlashes);
+  await page.locator(".traffic .name::-p-text(//api/v1/x)").click();
+  await page.locator(".detail h2::-p-text(//api/v1/x)").wait();
+  assert.ok((await copied("Copy curl")).startsWith(`curl -i -X GET '${twoSlashes}'`));
   assert.ok(!(await page.content()).includes("mock_webiste_key"));
   cleanly();
 });
