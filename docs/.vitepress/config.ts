@@ -6,9 +6,8 @@ import { defineConfig } from "vitepress";
 import { isOnNpm } from "../../tools/docs/installation.ts";
 import { writeContract } from "../../tools/generate/contract.ts";
 import { published } from "../../tools/published.ts";
-import { createLlmsTxt } from "./llms.ts";
 import { markdown } from "./markdown.ts";
-import { excluded, readStart, repository, sections, toLink, toPage } from "./pages.ts";
+import { excluded, readStart, repository, sections, site, toLink, toPage } from "./pages.ts";
 
 const title = "Loyalty Cards";
 const description =
@@ -29,6 +28,23 @@ function serveFolders(outDir: string): void {
     if (existsSync(page)) cpSync(page, index);
     else if (existsSync(index)) cpSync(index, page);
   }
+}
+
+/**
+ * `llms.txt` of the site: its pages for a program that reads documentation, with the first sentence
+ * of each.
+ * @param summary one sentence.
+ */
+function createLlmsTxt(title: string, summary: string): string {
+  const lists = sections.map(({ text, files }) => {
+    const lines = files.map((file) => {
+      const { title, paragraph } = readStart(file);
+      const [sentence] = /^.+?[.:](?= |$)/.exec(paragraph) ?? [];
+      return `- [${title}](${site}${toLink(file)})${sentence === undefined ? "" : `: ${sentence}`}`;
+    });
+    return `## ${text}\n\n${lines.join("\n")}`;
+  });
+  return `${[`# ${title}`, `> ${summary}`, ...lists].join("\n\n")}\n`;
 }
 
 /** The markup of VitePress's search: it is a dialog, and its options are the links themselves. */

@@ -331,7 +331,7 @@ describe("the reference", () => {
       ([, file]) => file,
     );
     expect(files).toHaveLength(4);
-    const names = ["parts", "typescript", "code-block", "member-table"];
+    const names = ["parts", "typescript", "elements"];
     const modules = names.map((name) => `docs/${name}.js`);
     for (const file of [...files, ...modules]) {
       const { status, headers, text } = await page({ fetch }, `${url}/api/${file}`);

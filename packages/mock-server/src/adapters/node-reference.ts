@@ -21,8 +21,7 @@ const own = [
   "start.js",
   "parts.js",
   "typescript.js",
-  "code-block.js",
-  "member-table.js",
+  "elements.js",
   "reference.css",
   "operations.css",
 ];

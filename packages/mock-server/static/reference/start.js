@@ -1,6 +1,5 @@
 // Starts the interactive reference of this service, and the search in its contents.
-import "./code-block.js";
-import "./member-table.js";
+import "./elements.js";
 import { getIn, parts } from "./parts.js";
 
 const place = /** @type {HTMLElement} */ (document.getElementById("reference"));
