@@ -27,14 +27,12 @@ export function requireKnownOptions(
   names: Readonly<Record<string, true>>,
   { noun = "option", toError = (message) => new TypeError(message) }: UnknownName = {},
 ): void {
-  if (typeof options !== "object" || options === null)
-    throw toError(describeNeededObject(owner, names));
+  // A list, a signal or a promise has no unknown names. `import * as options` is a Module.
+  if (!/ (Object|Module)\]$/.test(Object.prototype.toString.call(options)))
+    throw toError(`${owner} takes an object: { ${Object.keys(names).join(", ")} }.`);
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown !== undefined) throw toError(describeUnknownName(owner, unknown, { names, noun }));
 }
-
-export const describeNeededObject = (owner: string, names: object): string =>
-  `${owner} takes an object: { ${Object.keys(names).join(", ")} }.`;
 
 /** Says which name is unknown, which one was probably meant, and which ones there are. */
 export function describeUnknownName(

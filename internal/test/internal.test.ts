@@ -369,6 +369,11 @@ it("has option names that the compiler checks both ways, also of a union", () =>
     'create has no option "scond". Did you mean second? Its options are first, second.',
   );
   expect(check({ toString: 1 })).toThrow(TypeError);
+  for (const other of [[], new Map(), Promise.resolve({ first: 1 }), new AbortController().signal])
+    expect(check(other)).toThrow("create takes an object: { first, second }.");
+  const module = Object.assign(Object.create(null), { first: 1, [Symbol.toStringTag]: "Module" });
+  for (const options of [module, Object.create({ first: 1 }), new Proxy({ first: 1 }, {})])
+    expect(check(options)).not.toThrow();
 });
 
 describe("toLine, one line of a response for a terminal", () => {

@@ -449,7 +449,12 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
   ],
   [
     /^(getCard|listOperations) takes an object: \{ timeoutMs, /,
-    [(c) => c.getCard("c", 5_000 as never), (c) => c.listOperations("c", {}, true as never)],
+    [
+      (c) => c.getCard("c", 5_000 as never),
+      (c) => c.listOperations("c", {}, true as never),
+      (c) => c.getCard("c", new AbortController().signal as never),
+      (c) => c.getCard("c", Promise.resolve({ deadlineMs: 1 }) as never),
+    ],
   ],
   [
     /signal must be an AbortSignal: pass controller\.signal\./,

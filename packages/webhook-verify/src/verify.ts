@@ -103,13 +103,6 @@ const inputNames = {
   now: true,
 } satisfies OptionNames<VerifyInput>;
 
-/** @throws {TypeError} for the body, the header and the secret as three arguments. */
-function checkInput(owner: string, input: object, names: Readonly<Record<string, true>>): void {
-  if (Object.prototype.toString.call(input) !== "[object Object]")
-    throw new TypeError(`${owner} takes one object: { ${Object.keys(names).join(", ")} }.`);
-  requireKnownOptions(owner, input, names);
-}
-
 function parseInput(
   owner: string,
   input: VerifyInput,
@@ -117,7 +110,7 @@ function parseInput(
   unverified: UnverifiedBody;
   keys: readonly SigningKey[];
 } {
-  checkInput(owner, input, inputNames);
+  requireKnownOptions(owner, input, inputNames);
   const { secret, toleranceSeconds, rawBody, now = Date.now, signature } = input;
   if (typeof signature === "object" && signature !== null && !Array.isArray(signature))
     throw new TypeError(
@@ -238,7 +231,7 @@ const signInputNames = {
 } satisfies OptionNames<SignInput>;
 
 function parseSignInput(owner: string, input: SignInput) {
-  checkInput(owner, input, signInputNames);
+  requireKnownOptions(owner, input, signInputNames);
   const { rawBody, secret, timestamp = Math.floor(Date.now() / 1000) } = input;
   if (!Number.isSafeInteger(timestamp) || timestamp < 0 || timestamp >= 1e12) {
     throw new TypeError(`timestamp must be unix time in whole seconds; it is ${timestamp}.`);

@@ -262,7 +262,7 @@ it.each([
 ])(
   "%s throws a TypeError for several arguments, and for a misspelt option",
   async (name, { call, callSync }, names) => {
-    const takes = `takes one object: { ${names} }.`;
+    const takes = `takes an object: { ${names} }.`;
     expect(() => callSync(body as never)).toThrow(new TypeError(`${name}Sync ${takes}`));
     await expect(call(body as never)).rejects.toThrow(new TypeError(`${name} ${takes}`));
     const misspelt = { rawBody: body, secrets: secret } as never;
