@@ -29,7 +29,6 @@ export function createBackend(settings: Settings) {
     emit: (...event) => dispatcher.publish(...event), // it is created with this domain
     notifyChange: changes.notify,
     baseUrl,
-    apiKeys,
     defaultCountry,
     wallets,
     forwardTo,

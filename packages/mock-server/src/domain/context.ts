@@ -2,7 +2,7 @@
 import { formatType } from "@loyalty-cards/internal/format";
 import type { Clock } from "./clock.ts";
 import type { SortableIds } from "./ids.ts";
-import type { ApiKeys, Delivery, EventData, EventType, State, TrafficRequest } from "./state.ts";
+import type { Delivery, EventData, EventType, State, TrafficRequest } from "./state.ts";
 
 /** An ISO 3166 code such as "PL". */
 export type Country = string;
@@ -27,8 +27,6 @@ export interface Domain {
   /** Notifies subscribers of a change: `waitFor`, the data file, the log of the traffic. */
   notifyChange: (change?: Change) => void;
   baseUrl: string;
-  /** The keys at the start. */
-  apiKeys: ApiKeys;
   defaultCountry: Country;
   wallets: Wallets;
   /** The address that an endpoint may have although it is in a private network. */
